@@ -1,0 +1,128 @@
+"""A column's distinct values in canonical order: the codes that recodings, algorithms and engines speak in."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.errors import InputError, UnseenValueError
+
+Codes = np.ndarray[Any, np.dtype[Any]]
+
+
+class Kind(StrEnum):
+    """How values are compared and how far apart they are."""
+
+    NUMBER = "number"
+    DATE = "date"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Domain:
+    """The distinct values of a column; a value's code is its place in canonical order.
+
+    Numbers and dates ascend, text goes by code point or by a declared order. Missing is a value of its own
+    and, where it occurs, has code 0.
+    """
+
+    column: str
+    values: pa.Array
+    missing: bool = False
+    declared: bool = False
+
+    def __len__(self) -> int:
+        return len(self.values) + self.missing
+
+    @property
+    def kind(self) -> Kind:
+        """How the values are compared."""
+        return kind_of(self.values.type)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether a range of values means something: numbers, dates and declared orders."""
+        return self.declared or self.kind is not Kind.TEXT
+
+    def texts(self) -> tuple[str | None, ...]:
+        """Return each code's value as text; None stands for missing."""
+        spelled = self.values.cast(pa.string()).to_pylist()
+        return (None, *spelled) if self.missing else tuple(spelled)
+
+    def positions(self) -> Codes:
+        """Return each code's place on a line, for widths: numbers, days, or ranks; missing lies on the first."""
+        match self.kind:
+            case Kind.NUMBER:
+                line = self.values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+            case Kind.DATE:
+                line = self.values.cast(pa.timestamp("us")).cast(pa.int64()).to_numpy(zero_copy_only=False)
+                line = line / 86_400e6
+            case Kind.TEXT:
+                line = np.arange(len(self.values), dtype=np.float64)
+        if not self.missing:
+            return line
+        return np.concatenate([line[:1] if len(line) else np.zeros(1), line])
+
+    def encode(self, column: pa.ChunkedArray) -> Codes:
+        """Return the code of every cell; raise `UnseenValueError` for a value outside the domain."""
+        if isinstance(column.type, pa.DictionaryType):
+            column = column.cast(column.type.value_type)
+        if kind_of(column.type) is not self.kind:
+            raise InputError(
+                f"column {self.column!r} was read as {kind_of(column.type)}, but the recoding knows it as {self.kind}",
+                hint="read the new file with the same types as the first one",
+            )
+        found = pc.index_in(_cast(column, self.values.type, self.column), value_set=self.values)
+        codes = pc.fill_null(found, -1).to_numpy() + (1 if self.missing else 0)
+        absent = column.is_null().to_numpy()
+        unseen = (codes < self.missing) & ~absent if self.missing else codes < 0
+        if unseen.any():
+            strangers = column.filter(pa.array(unseen)).unique().to_pylist()
+            raise UnseenValueError(
+                f"column {self.column!r} holds {len(strangers)} distinct value(s) that the recoding does not know",
+                hint="search a new recoding on the new data, or give a hierarchy that covers these values",
+                values=strangers,
+                column=self.column,
+            )
+        return codes.astype(np.int32)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the domain as plain JSON values."""
+        return {
+            "column": self.column,
+            "type": str(self.values.type),
+            "values": self.values.cast(pa.string()).to_pylist(),
+            "missing": self.missing,
+            "declared": self.declared,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Domain":
+        """Build the domain that `to_json` described."""
+        values = pa.array(data["values"], pa.string()).cast(pa.type_for_alias(data["type"]))
+        return cls(data["column"], values, missing=data["missing"], declared=data["declared"])
+
+
+def kind_of(kind: pa.DataType) -> Kind:
+    """Return how values of an Arrow type are compared."""
+    if isinstance(kind, pa.DictionaryType):
+        kind = kind.value_type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return Kind.NUMBER
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return Kind.DATE
+    return Kind.TEXT
+
+
+def _cast(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.ChunkedArray:
+    try:
+        return column.cast(kind)
+    except pa.ArrowInvalid:
+        raise UnseenValueError(
+            f"column {name!r} holds values that do not fit the type {kind} of the recoding",
+            hint="search a new recoding on the new data",
+        ) from None

@@ -1,0 +1,89 @@
+"""What can go wrong, as values: every error says what was expected, what came, and what to do.
+
+    IndistinctError
+    ├── InputError            the table, a file or a column cannot be used (exit 1)
+    │   ├── SchemaError       columns and roles do not fit
+    │   ├── HierarchyError    a hierarchy is broken or does not cover the data
+    │   └── UnseenValueError  a recoding meets a value that it does not know
+    ├── PolicyError           a policy file cannot be read (exit 1)
+    ├── OutputError           the release cannot be written (exit 1)
+    ├── MissingExtraError     an optional package is not installed (exit 1)
+    ├── ParameterError        a parameter or a name is not possible (exit 2)
+    ├── InfeasibleError       no release can satisfy the model (exit 3)
+    └── VerificationError     a table does not satisfy the model (exit 4)
+
+Messages name columns and numbers, never a cell's value; `values` carries those for callers who ask.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+
+class IndistinctError(Exception):
+    """The root of every error that this library raises on purpose."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, values: Sequence[Any] = (), **details: Any
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.values = tuple(values)
+        self.details: Mapping[str, Any] = details
+
+    def __str__(self) -> str:
+        return f"{self.message}\n\nhint: {self.hint}" if self.hint else self.message
+
+
+class InputError(IndistinctError):
+    """The table, a file or a column cannot be used."""
+
+
+class SchemaError(InputError):
+    """Columns and roles do not fit each other or the table."""
+
+
+class HierarchyError(InputError):
+    """A hierarchy is broken or does not cover the data."""
+
+
+class UnseenValueError(InputError):
+    """A recoding meets a value, or a combination of values, that it does not know."""
+
+
+class PolicyError(IndistinctError):
+    """A policy file cannot be read."""
+
+
+class OutputError(IndistinctError):
+    """The release cannot be written."""
+
+
+class MissingExtraError(IndistinctError):
+    """An optional package is not installed."""
+
+    def __init__(self, package: str, *, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs the package {package}, which is not installed",
+            hint=f'pip install "indistinct[{extra}]"',
+        )
+
+
+class ParameterError(IndistinctError):
+    """A parameter or a name is not possible."""
+
+    exit_code = 2
+
+
+class InfeasibleError(IndistinctError):
+    """No release of this table can satisfy the model."""
+
+    exit_code = 3
+
+
+class VerificationError(IndistinctError):
+    """A table does not satisfy the model that it was checked against."""
+
+    exit_code = 4

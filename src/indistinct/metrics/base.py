@@ -1,0 +1,31 @@
+"""A metric says how much a recoding costs: one set of metrics serves the search and the report."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
+
+from indistinct.recoding.published import Recoded
+
+Goal = Literal["min", "max"]
+
+
+class Metric(ABC):
+    """A utility metric: a frozen value with its parameters.
+
+    `goal` is the better direction, `bounds` the possible values (None: open), and `monotone` says that coarser
+    classes never get a better value.
+    """
+
+    __slots__ = ()
+    name: ClassVar[str]
+    goal: ClassVar[Goal] = "min"
+    bounds: ClassVar[tuple[float | None, float | None]] = (0.0, None)
+    monotone: ClassVar[bool] = True
+
+    @abstractmethod
+    def value(self, recoded: Recoded) -> float:
+        """Return the metric of a recoded table."""
+
+    @property
+    def keys(self) -> tuple[tuple[str, ...], ...]:
+        """The histograms that the metric needs, as tuples of column names."""
+        return ()

@@ -1,0 +1,133 @@
+"""A model judges classes: which of them break its promise, and what level the whole release achieves."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.domain import Codes
+from indistinct.errors import InfeasibleError
+from indistinct.frequencies.value import Classes, Key
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTraits:
+    """What a search may assume of a model.
+
+    `monotone`: merging two classes that satisfy it gives a class that does, so generalizing never breaks it.
+    `stable`: dropping whole classes never makes a remaining class break it.
+    `sizes_only`: it looks at class sizes alone.
+    `population`: it needs a table of the population.
+    """
+
+    monotone: bool = True
+    stable: bool = True
+    sizes_only: bool = False
+    population: bool = False
+
+
+class Model(ABC):
+    """A privacy model: a frozen value with its parameters. `a & b` asks for both."""
+
+    __slots__ = ()
+    name: ClassVar[str]
+    traits: ClassVar[ModelTraits] = ModelTraits()
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The histograms that the model needs, as tuples of column names."""
+        return ()
+
+    @property
+    def smallest(self) -> int:
+        """The smallest class size that can satisfy the model; what `sizes_only` models ask for, exactly."""
+        return 1
+
+    @abstractmethod
+    def violations(self, classes: Classes) -> Codes:
+        """Return a mask of the classes that break the promise."""
+
+    @abstractmethod
+    def level(self, classes: Classes) -> Mapping[str, float]:
+        """Return the achieved value of each parameter over all classes, as a user would have asked for it."""
+
+    def check(self, whole: Classes) -> None:
+        """Raise `InfeasibleError` if even the whole table as one class breaks the promise."""
+        if not len(whole) or not self.violations(whole).any():
+            return
+        best = ", ".join(f"{key} = {value:.6g}" for key, value in self.level(whole).items())
+        raise InfeasibleError(
+            f"{self.spec()} cannot hold: the whole table as one class does not satisfy it",
+            hint=f"the whole table as one class achieves {best}",
+        )
+
+    def parts(self) -> tuple["Model", ...]:
+        """Return the models that this one is made of."""
+        return (self,)
+
+    def spec(self) -> str:
+        """Return the model as it is written on the command line: `name:key=value,key=value`."""
+        given = [(f.name, getattr(self, f.name), f.default) for f in fields(self)]  # type: ignore[arg-type]
+        shown = [f"{key}={_spell(value)}" for key, value, default in given if value != default]
+        return f"{self.name}:{','.join(shown)}" if shown else self.name
+
+    def __and__(self, other: "Model") -> "Model":
+        return All((*self.parts(), *other.parts()))
+
+
+@dataclass(frozen=True, slots=True)
+class All(Model):
+    """Every one of several models at once."""
+
+    name: ClassVar[str] = "all"
+    models: tuple[Model, ...] = field(default=())
+
+    @property
+    def traits(self) -> ModelTraits:  # type: ignore[override]
+        """A conjunction has a trait if each part has it."""
+        return ModelTraits(
+            monotone=all(m.traits.monotone for m in self.models),
+            stable=all(m.traits.stable for m in self.models),
+            sizes_only=all(m.traits.sizes_only for m in self.models),
+            population=any(m.traits.population for m in self.models),
+        )
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The histograms of every part, each once."""
+        return tuple(dict.fromkeys(key for model in self.models for key in model.keys))
+
+    @property
+    def smallest(self) -> int:
+        """The largest of the parts' smallest class sizes."""
+        return max((model.smallest for model in self.models), default=1)
+
+    def violations(self, classes: Classes) -> Codes:
+        """Return a mask of the classes that break the promise of any part."""
+        broken = np.zeros(len(classes), dtype=bool)
+        for model in self.models:
+            broken |= model.violations(classes)
+        return broken
+
+    def level(self, classes: Classes) -> Mapping[str, float]:
+        """Return the achieved values of every part, under `name.key`."""
+        return {f"{m.name}.{key}": value for m in self.models for key, value in m.level(classes).items()}
+
+    def check(self, whole: Classes) -> None:
+        """Raise for the first part that cannot hold."""
+        for model in self.models:
+            model.check(whole)
+
+    def parts(self) -> tuple[Model, ...]:
+        """Return the parts."""
+        return self.models
+
+    def spec(self) -> str:
+        """Return every part's spec, joined by `&`."""
+        return " & ".join(model.spec() for model in self.models)
+
+
+def _spell(value: object) -> str:
+    return "|".join(map(str, value)) if isinstance(value, tuple) else str(value)

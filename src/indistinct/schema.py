@@ -1,0 +1,119 @@
+"""Which column plays which role: what a recoding changes, keeps and drops.
+
+    >>> Schema(identifiers=["name"], quasi=["age", "sex"], sensitive=["disease"]).role("age")
+    <Role.QUASI: 'quasi'>
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+
+from indistinct.errors import SchemaError
+
+
+class Role(StrEnum):
+    """What a column is to the person behind the row."""
+
+    IDENTIFIER = "identifier"
+    QUASI = "quasi"
+    SENSITIVE = "sensitive"
+    INSENSITIVE = "insensitive"
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """Ordered roles of a table's columns; a column has exactly one.
+
+    Identifiers are dropped on output, quasi-identifiers are recoded, sensitive and insensitive columns are
+    published as they are.
+    """
+
+    identifiers: Sequence[str] = ()
+    quasi: Sequence[str] = ()
+    sensitive: Sequence[str] = ()
+    insensitive: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for field in ("identifiers", "quasi", "sensitive", "insensitive"):
+            names = getattr(self, field)
+            if isinstance(names, str):
+                raise SchemaError(
+                    f"`{field}` must be a list of column names; got one string", hint=f"{field}=[{names!r}]"
+                )
+            object.__setattr__(self, field, tuple(names))
+        twice = sorted(name for name in set(self.columns) if self.columns.count(name) > 1)
+        if twice:
+            raise SchemaError(
+                f"a column has exactly one role; named twice: {', '.join(twice)}",
+                hint="leave each column in one of identifiers, quasi, sensitive, insensitive",
+            )
+
+    @classmethod
+    def from_roles(cls, roles: Mapping[str, str]) -> "Schema":
+        """Build a schema from `column -> role`, in the mapping's order."""
+        known = [role.value for role in Role]
+        for column, role in roles.items():
+            if role not in known:
+                raise SchemaError(
+                    f"the role of column {column!r} must be one of {', '.join(known)}; got {role!r}",
+                    hint=did_you_mean(role, known),
+                )
+        chosen = {role: [c for c, r in roles.items() if r == role] for role in Role}
+        return cls(
+            identifiers=chosen[Role.IDENTIFIER],
+            quasi=chosen[Role.QUASI],
+            sensitive=chosen[Role.SENSITIVE],
+            insensitive=chosen[Role.INSENSITIVE],
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every named column, role by role."""
+        return (*self.identifiers, *self.quasi, *self.sensitive, *self.insensitive)
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        """Every column that a release shows."""
+        return (*self.quasi, *self.sensitive, *self.insensitive)
+
+    def role(self, column: str) -> Role:
+        """Return the role of a column that the schema names."""
+        for role, names in (
+            (Role.IDENTIFIER, self.identifiers),
+            (Role.QUASI, self.quasi),
+            (Role.SENSITIVE, self.sensitive),
+            (Role.INSENSITIVE, self.insensitive),
+        ):
+            if column in names:
+                return role
+        raise SchemaError(f"the schema does not name column {column!r}")
+
+    def check(self, columns: Iterable[str]) -> None:
+        """Raise unless the schema names exactly these columns.
+
+        A column that the schema does not name is an error, not a guess.
+        """
+        present = list(columns)
+        for name in self.columns:
+            if name not in present:
+                raise SchemaError(
+                    f"the table has no column {name!r}",
+                    hint=did_you_mean(name, present) or f"the table has: {', '.join(present)}",
+                )
+        unnamed = [name for name in present if name not in self.columns]
+        if unnamed:
+            raise SchemaError(
+                f"the schema gives no role to column(s) {', '.join(map(repr, unnamed))}",
+                hint="name each as identifier (dropped), quasi, sensitive or insensitive (published as it is)",
+            )
+        if not self.quasi:
+            raise SchemaError(
+                "the schema names no quasi-identifier", hint="name the columns that others may know about a person"
+            )
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """Return a hint with the nearest known name, if one is near."""
+    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"did you mean {near[0]!r}?" if near else None
