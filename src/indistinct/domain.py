@@ -1,5 +1,6 @@
 """A column's distinct values in canonical order: the codes that recodings, algorithms and engines speak in."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -103,8 +104,17 @@ class Domain:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Domain":
         """Build the domain that `to_json` described."""
-        values = pa.array(data["values"], pa.string()).cast(pa.type_for_alias(data["type"]))
+        values = arrow_array(data["values"], data["type"])
         return cls(data["column"], values, missing=data["missing"], declared=data["declared"])
+
+
+def arrow_array(texts: list[str | None], kind: str) -> pa.Array:
+    """Return values that were written as text in the Arrow type of that name."""
+    decimal = re.fullmatch(r"decimal(128|256)\((\d+), (\d+)\)", kind)
+    if decimal:
+        make = pa.decimal128 if decimal[1] == "128" else pa.decimal256
+        return pa.array(texts, pa.string()).cast(make(int(decimal[2]), int(decimal[3])))
+    return pa.array(texts, pa.string()).cast(pa.type_for_alias(kind))
 
 
 def kind_of(kind: pa.DataType) -> Kind:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from indistinct.domain import Codes
+from indistinct.frequencies import _kernels
 from indistinct.hierarchy.value import Taxonomy
 
 Key = tuple[str, ...]
@@ -21,7 +22,8 @@ class Histogram:
     """How often each sensitive value occurs in each class, as compressed sparse rows.
 
     Class `i` owns entries `indptr[i]:indptr[i + 1]`; `codes` ascend inside a class and every count is positive.
-    `reference[code]` counts the whole original table, which is what t-closeness compares with.
+    `reference[code]` counts the whole original table, which is what t-closeness compares with; `texts[code]` is the
+    value as text, None for missing.
     """
 
     indptr: Codes
@@ -29,6 +31,7 @@ class Histogram:
     counts: Codes
     reference: Codes
     taxonomy: Taxonomy | None = None
+    texts: tuple[str | None, ...] = ()
 
     def owners(self) -> Codes:
         """Return the class of every entry."""
@@ -36,19 +39,19 @@ class Histogram:
 
     def regroup(self, labels: Codes, size: int) -> "Histogram":
         """Return the histogram of merged classes: class `i` goes to `labels[i]`, or nowhere if that is negative."""
-        targets = labels[self.owners()].astype(np.int64)
-        kept = targets >= 0
-        width = len(self.reference)
-        keys = targets[kept] * width + self.codes[kept]
-        order = np.argsort(keys, kind="stable")
-        keys, counts = keys[order], self.counts[kept][order]
-        starts = np.flatnonzero(np.diff(keys, prepend=-1)) if len(keys) else np.zeros(0, dtype=np.int64)
-        merged = np.add.reduceat(counts, starts) if len(starts) else counts[:0]
-        owners = keys[starts] // width if len(starts) else keys[:0]
-        indptr = np.zeros(size + 1, dtype=np.int64)
-        np.cumsum(np.bincount(owners, minlength=size), out=indptr[1:])
-        codes = (keys[starts] % width).astype(np.int32) if len(starts) else self.codes[:0]
-        return Histogram(indptr, codes, merged, self.reference, self.taxonomy)
+        indptr, codes, counts = _kernels.regroup_entries(
+            self.indptr, self.codes, self.counts, labels, size, len(self.reference)
+        )
+        return Histogram(indptr, codes, counts, self.reference, self.taxonomy, self.texts)
+
+    def take(self, classes: Codes) -> "Histogram":
+        """Return the histogram of some of the classes, in the order given."""
+        sizes = np.diff(self.indptr)[classes]
+        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        entries = np.arange(indptr[-1]) + np.repeat(self.indptr[classes] - indptr[:-1], sizes)
+        return Histogram(
+            indptr, self.codes[entries], self.counts[entries], self.reference, self.taxonomy, self.texts
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,6 +78,21 @@ class Classes:
         sizes = np.bincount(labels[kept], weights=self.sizes[kept], minlength=size).astype(np.int64)
         return Classes(sizes, {key: h.regroup(labels, size) for key, h in self.histograms.items()})
 
+    def take(self, classes: Codes) -> "Classes":
+        """Return some of the classes, in the order given."""
+        return Classes(self.sizes[classes], {key: h.take(classes) for key, h in self.histograms.items()})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint:
+    """The vectors of all histogram columns together, for algorithms that split the rows of a cell.
+
+    `histogram` counts them inside each cell; `codes[key][joint]` is a joint code's part for one key.
+    """
+
+    histogram: Histogram
+    codes: Mapping[Key, Codes]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrequencySet:
@@ -86,6 +104,7 @@ class FrequencySet:
     names: Key
     vectors: Codes
     classes: Classes
+    joint: Joint | None = None
 
     def __len__(self) -> int:
         return len(self.vectors)

@@ -1,28 +1,34 @@
 """A hierarchy says to which coarser values each value of a column may be recoded.
 
-Declarations (`Hierarchy` and its builders) know nothing of a table; `bind` lays one over a column's domain and
-gives a `Taxonomy`, the codes that algorithms work with.
+Declarations (`Hierarchy` and its builders) know nothing of a table; `bind` lays one over a column's domain
+and gives a `Taxonomy`, the codes that algorithms work with.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from indistinct.domain import Codes, Domain
 from indistinct.errors import HierarchyError
 
+if TYPE_CHECKING:
+    from indistinct.hierarchy.builders import Dates, Masking, Order, Suppression
+    from indistinct.hierarchy.explicit import Explicit
+    from indistinct.hierarchy.intervals import CutPoints, Intervals
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Taxonomy:
     """A hierarchy laid over a column's domain.
 
-    `ancestors[code, level]` is the node of a value on a level; level 0 is raw, the last level is the top. Nodes are
-    numbered per level by their first value in canonical order. `labels[level][node]` is what is published
-    (None for missing) and `leaves[level][node]` counts the hierarchy's raw values below the node, those that do not
-    occur in the data included.
+    `ancestors[code, level]` is the node of a value on a level; level 0 is raw, the last level is the top.
+    Nodes are numbered per level by their first value in canonical order. `labels[level][node]` is what is
+    published (None for missing) and `leaves[level][node]` counts the hierarchy's raw values below the node,
+    those that do not occur in the data included.
     """
 
     column: str
@@ -33,7 +39,7 @@ class Taxonomy:
     @property
     def height(self) -> int:
         """Return the number of generalization steps from raw to top."""
-        return self.ancestors.shape[1] - 1
+        return int(self.ancestors.shape[1]) - 1
 
     @property
     def size(self) -> int:
@@ -60,7 +66,7 @@ class Hierarchy(ABC):
 
     @abstractmethod
     def bind(self, domain: Domain) -> Taxonomy:
-        """Lay the hierarchy over a column's values; raise `HierarchyError` where it does not cover or nest."""
+        """Lay the hierarchy over a column's values; raise `HierarchyError` where it does not cover them."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -68,5 +74,105 @@ class Hierarchy(ABC):
 
     @property
     def categorical(self) -> bool:
-        """Whether numbers under this hierarchy are names: partitioned through the tree, not by their median."""
+        """Whether numbers under this hierarchy are names: partitioned through the tree, not by the median."""
         return True
+
+    @staticmethod
+    def from_rows(rows: Iterable[Sequence[object]], *, rooted: bool = True) -> "Explicit":
+        """Declare a table: each row is a raw value and its coarser values, the top last.
+
+        >>> Hierarchy.from_rows([["flu", "infection", "*"], ["gastritis", "stomach", "*"]]).rows[0]
+        ('flu', 'infection', '*')
+        """
+        from indistinct.hierarchy.explicit import Explicit, rows_of
+
+        return Explicit(rows_of(rows), rooted=rooted)
+
+    @staticmethod
+    def read_csv(path: str | Path, *, delimiter: str | None = None, rooted: bool = True) -> "Explicit":
+        """Read a table without a header: one row a raw value, levels left to right, as ARX writes it.
+
+        The delimiter is found among semicolon, tab and comma unless it is given.
+        """
+        from indistinct.hierarchy.readers import read_hierarchy
+
+        return read_hierarchy(path, delimiter=delimiter, rooted=rooted)
+
+    @staticmethod
+    def tree(nested: Mapping[str, object], *, rooted: bool = True) -> "Explicit":
+        """Declare a nested tree; a branch that ends early is padded by repeating its value upward.
+
+        >>> Hierarchy.tree({"*": {"married": ["civil", "church"], "single": []}}).rows
+        (('civil', 'married', '*'), ('church', 'married', '*'), ('single', 'single', '*'))
+        """
+        from indistinct.hierarchy.explicit import Explicit
+        from indistinct.hierarchy.trees import flatten
+
+        return Explicit(flatten(nested), rooted=rooted, form="tree")
+
+    @staticmethod
+    def intervals(
+        widths: Sequence[float] | None = None,
+        *,
+        origin: float = 0,
+        cuts: Sequence[Sequence[float]] | None = None,
+    ) -> "Intervals | CutPoints":
+        """Declare intervals of numbers, finest first: by widths that divide each other, or by lists of cuts.
+
+        >>> Hierarchy.intervals([5, 10, 20]).to_json()
+        {'intervals': [5, 10, 20]}
+        """
+        from indistinct.hierarchy.intervals import CutPoints, Intervals
+
+        if widths is not None and cuts is None:
+            return Intervals(widths, origin)
+        if cuts is not None and widths is None and origin == 0:
+            return CutPoints(cuts)
+        raise HierarchyError(
+            "intervals are declared either by widths and an origin, or by cuts",
+            hint="Hierarchy.intervals([5, 10, 20]) or Hierarchy.intervals(cuts=[[18, 40, 65], [40]])",
+        )
+
+    @staticmethod
+    def dates(levels: Sequence[str] = ("month", "quarter", "year", "decade")) -> "Dates":
+        """Declare the calendar: any ascending choice of day, month, quarter, year and decade.
+
+        >>> Hierarchy.dates(["month", "year"]).to_json()
+        {'dates': ['month', 'year']}
+        """
+        from indistinct.hierarchy.builders import Dates
+
+        return Dates(levels)
+
+    @staticmethod
+    def masking(side: str = "right", *, char: str = "*", levels: int | None = None) -> "Masking":
+        """Declare masking of one more character a level, from the right or from the left, as for postcodes.
+
+        >>> Hierarchy.masking(levels=2).to_json()
+        {'mask': 'right', 'levels': 2}
+        """
+        from indistinct.hierarchy.builders import Masking
+
+        return Masking(side, char=char, levels=levels)
+
+    @staticmethod
+    def order(values: Sequence[object]) -> "Order":
+        """Declare the order of a column's values, lowest first; the only coarser value is the top.
+
+        >>> Hierarchy.order(["primary", "secondary", "tertiary"]).values
+        ('primary', 'secondary', 'tertiary')
+        """
+        from indistinct.hierarchy.builders import Order, texts_of
+
+        return Order(texts_of(values))
+
+    @staticmethod
+    def suppression() -> "Suppression":
+        """Declare that a value is published as it is or not at all.
+
+        >>> Hierarchy.suppression().to_json()
+        {'suppression': True}
+        """
+        from indistinct.hierarchy.builders import Suppression
+
+        return Suppression()

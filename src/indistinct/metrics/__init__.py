@@ -1,0 +1,78 @@
+"""Metrics say what a recoding costs: the same ones guide an algorithm's search and fill the report.
+
+Every metric counts the rows of the original table; those that a recoding suppresses are charged as if
+everything about them were lost, except by `AverageClassSize`, which looks at released rows alone.
+
+`monotone` speaks of merging released classes while the suppressed rows stay the same: that never gets a
+better value. It says nothing of a search in which a coarser node suppresses fewer rows than a finer one: no
+metric here is monotone then, so only a search that suppresses nothing may prune by it.
+"""
+
+from indistinct.metrics.base import Goal, Metric
+from indistinct.metrics.classes import AverageClassSize, Discernibility
+from indistinct.metrics.hierarchical import (
+    Distortion,
+    GeneralizedTuple,
+    Precision,
+    class_distance,
+    closest_common,
+    tuple_distance,
+    tuple_distortion,
+    weighted_hierarchical_distance,
+)
+from indistinct.metrics.information import (
+    ClassificationMetric,
+    NonUniformEntropy,
+    igpl,
+    information_gain,
+    information_gain_per_loss,
+    privacy_loss,
+)
+from indistinct.metrics.loss import GCP, NCP, GeometricLoss, ILoss, Loss
+from indistinct.metrics.measurements import Measurements, measure_all
+
+__all__ = [
+    "GCP",
+    "NCP",
+    "AverageClassSize",
+    "ClassificationMetric",
+    "Discernibility",
+    "Distortion",
+    "GeneralizedTuple",
+    "GeometricLoss",
+    "Goal",
+    "ILoss",
+    "Loss",
+    "Measurements",
+    "Metric",
+    "NonUniformEntropy",
+    "Precision",
+    "class_distance",
+    "closest_common",
+    "igpl",
+    "information_gain",
+    "information_gain_per_loss",
+    "measure_all",
+    "privacy_loss",
+    "standard_metrics",
+    "tuple_distance",
+    "tuple_distortion",
+    "weighted_hierarchical_distance",
+]
+
+
+def standard_metrics(*, k: int, label: str | None = None) -> tuple[Metric, ...]:
+    """Return every metric with its usual parameters; classification only where a label is named."""
+    every: tuple[Metric, ...] = (
+        Discernibility(),
+        AverageClassSize(k),
+        Loss(),
+        ILoss(),
+        NCP(),
+        GCP(),
+        Precision(),
+        Distortion(),
+        NonUniformEntropy(),
+        GeometricLoss(),
+    )
+    return every if label is None else (*every, ClassificationMetric(label))

@@ -1,0 +1,73 @@
+"""What an algorithm is given and what it promises: it searches cells for a recoding and knows no rows and no engine."""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.frequencies.value import Classes, FrequencySet
+from indistinct.models.base import Model
+from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.union import Recoding
+
+Progress = Callable[[float], None]
+
+
+def _silent(_share: float) -> None:
+    """Report progress to nobody."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """A table as cells, and what its release must satisfy.
+
+    `suppression` is the number of rows that may be dropped. A search reports its progress as a share from 0 to 1 and
+    adds what it did to `counters` (checks, scans, rollups, merges).
+    """
+
+    frequencies: FrequencySet
+    columns: tuple[QuasiColumn, ...]
+    model: Model
+    suppression: int = 0
+    progress: Progress = _silent
+    counters: Counter[str] = field(default_factory=Counter)
+
+    def whole(self) -> Classes:
+        """Return the whole table as one class."""
+        return self.frequencies.classes.regroup(np.zeros(len(self.frequencies), dtype=np.int32), 1)
+
+
+@dataclass(frozen=True, slots=True)
+class AlgorithmTraits:
+    """What an algorithm promises and needs.
+
+    `optimal`: its answer is proven best. `local`: equal values may be published differently. `hierarchies`: every
+    quasi-identifier needs one. `splits`: rows with equal vectors may part. `suppresses`: it uses the budget.
+    `reusable`: its recodings can be applied to other tables.
+    """
+
+    optimal: bool = False
+    local: bool = False
+    hierarchies: bool = False
+    splits: bool = False
+    suppresses: bool = False
+    reusable: bool = True
+
+
+class Algorithm(ABC):
+    """A search for a recoding: a frozen value with its parameters."""
+
+    __slots__ = ()
+    name: ClassVar[str]
+
+    @property
+    def traits(self) -> AlgorithmTraits:
+        """What the algorithm promises and needs, given its parameters."""
+        return AlgorithmTraits()
+
+    @abstractmethod
+    def search(self, problem: Problem) -> Recoding:
+        """Return a recoding whose classes satisfy the model; raise `InfeasibleError` if there is none."""

@@ -1,0 +1,75 @@
+"""Seeded draws in blocks: how the generators make tables large enough to time an engine or an algorithm.
+
+Every share is rounded to `RESOLUTION` parts, so that a dependent draw is one look into a table. Rows are
+drawn in whole blocks with a random generator of their own and the last block is cut: the first rows of a
+longer table are the rows of a shorter one with the same seed.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.errors import ParameterError
+
+Numbers = np.ndarray[Any, np.dtype[Any]]
+
+BLOCK = 1 << 16
+RESOLUTION = 1 << 12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shares:
+    """How likely each value is, given the code of the values that it depends on."""
+
+    table: Numbers
+
+    @classmethod
+    def of(cls, weights: Sequence[Any] | Numbers) -> "Shares":
+        """Build from weights: the last axis runs over the values, those before it over what is given."""
+        grid = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+        flat = grid.reshape(-1, grid.shape[-1])
+        bounds = np.cumsum(flat, axis=1) / flat.sum(axis=1, keepdims=True)
+        points = (np.arange(RESOLUTION) + 0.5) / RESOLUTION
+        rows = [np.searchsorted(bound[:-1], points, side="right") for bound in bounds]
+        # the smallest type keeps the table in the processor's cache
+        return cls(np.concatenate(rows).astype(np.min_scalar_type(flat.shape[1] - 1)))
+
+    def draw(self, generator: np.random.Generator, given: Numbers | int = 0) -> Numbers:
+        """Return one block of codes; `given` is the code of what they depend on, one per row."""
+        ticks = generator.integers(0, RESOLUTION, size=BLOCK, dtype=np.uint16)
+        codes: Numbers = self.table[np.asarray(given, dtype=np.int64) * RESOLUTION + ticks]
+        return codes.astype(np.int32)
+
+
+def happens(generator: np.random.Generator, *, chances: Numbers | float) -> Numbers:
+    """Return one block of 0 and 1; `chances` is the probability of 1, one per row or one for all."""
+    drawn: Numbers = (generator.random(BLOCK, dtype=np.float32) < chances).astype(np.int32)
+    return drawn
+
+
+def blocks(rows: int, *, seed: int) -> Iterator[tuple[slice, np.random.Generator]]:
+    """Yield where each block of rows goes and the random generator to draw it with; at least one block."""
+    check_size(rows, seed=seed)
+    for number, start in enumerate(range(0, max(rows, 1), BLOCK)):
+        yield slice(start, min(start + BLOCK, rows)), np.random.default_rng((seed, number))
+
+
+def check_size(rows: int, *, seed: int) -> None:
+    """Raise unless a table of so many rows can be drawn from this seed."""
+    for name, value in (("rows", rows), ("seed", seed)):
+        if value < 0:
+            raise ParameterError(f"`{name}` must be at least 0; got {value}")
+
+
+def encoded_text(codes: Numbers, labels: Sequence[str]) -> pa.DictionaryArray:
+    """Return the labels of codes as a dictionary column; the codes are not copied."""
+    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(labels, pa.string()))
+
+
+def plain_text(codes: Numbers, labels: Sequence[str], *, missing: Numbers | None = None) -> pa.StringArray:
+    """Return the labels of codes as a text column, null where `missing` is 1."""
+    absent = None if missing is None else missing.astype(np.bool_)
+    return pa.array(labels, pa.string()).take(pa.array(codes, pa.int32(), mask=absent))

@@ -1,0 +1,121 @@
+"""A census-like table, the yardstick for algorithms and engines: Adult's cardinalities, dependent columns.
+
+Age comes first, sex depends on age, country of birth on race, marital state on age and sex, education on age,
+occupation on education and sex, work class on occupation, salary on age, sex, education and occupation.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.datasets import _census_shares as shares
+from indistinct.datasets._sampling import Numbers, Shares, blocks, encoded_text, happens
+from indistinct.hierarchy import Hierarchy
+
+CENSUS_QUASI = ("age", "sex", "race", "marital", "education", "country", "workclass", "occupation")
+CENSUS_COLUMNS = (*CENSUS_QUASI, "salary")
+
+_LABELS: dict[str, tuple[str, ...]] = {
+    "sex": shares.SEX,
+    "race": tuple(shares.RACE),
+    "marital": tuple(shares.MARITAL),
+    "education": tuple(shares.EDUCATION),
+    "country": shares.COUNTRY,
+    "workclass": shares.WORKCLASS,
+    "occupation": tuple(shares.OCCUPATION),
+    "salary": shares.SALARY,
+}
+
+
+def generate_census(rows: int, *, seed: int) -> pa.Table:
+    """Return a census-like table of eight quasi-identifiers and a salary class.
+
+    The same seed gives the same rows, and the first rows of a longer table are those of a shorter one. Age is
+    a number from 17 to 90; the other columns are dictionary-encoded text.
+
+        >>> generate_census(3, seed=1).column_names[:4]
+        ['age', 'sex', 'race', 'marital']
+    """
+    distributions = _distributions()
+    codes = {column: np.empty(max(rows, 0), dtype=np.int32) for column in CENSUS_COLUMNS if column != "age"}
+    ages = np.empty(max(rows, 0), dtype=np.int64)
+    for place, generator in blocks(rows, seed=seed):
+        drawn = _draw(distributions, generator)
+        count = place.stop - place.start
+        np.add(drawn.pop("age")[:count], shares.AGES[0], out=ages[place])
+        for column, values in drawn.items():
+            codes[column][place] = values[:count]
+    encoded = {column: encoded_text(codes[column], labels) for column, labels in _LABELS.items()}
+    return pa.table(
+        {column: pa.array(ages) if column == "age" else encoded[column] for column in CENSUS_COLUMNS}
+    )
+
+
+def census_hierarchies() -> dict[str, Hierarchy]:
+    """Return a hierarchy for each column; their heights are those that LeFevre et al. (2005) give for Adult.
+
+    That is 4, 1, 1, 2, 3, 2, 2, 2 and 1 generalization steps, the salary last.
+    """
+    groups = {
+        "marital": shares.MARITAL_GROUPS,
+        "education": shares.EDUCATION_GROUPS,
+        "country": {region: list(countries) for region, countries in shares.REGIONS.items()},
+        "workclass": shares.WORKCLASS_GROUPS,
+        "occupation": shares.OCCUPATION_GROUPS,
+    }
+    flat = {"sex": shares.SEX, "race": tuple(shares.RACE), "salary": shares.SALARY}
+    trees = {column: Hierarchy.tree({"*": below}) for column, below in groups.items()}
+    roots = {column: Hierarchy.tree({"*": list(values)}) for column, values in flat.items()}
+    chosen = {"age": Hierarchy.intervals([5, 10, 20]), **trees, **roots}
+    return {column: chosen[column] for column in CENSUS_COLUMNS}
+
+
+@dataclass(frozen=True, slots=True)
+class _Distributions:
+    """What each column is drawn from, given the columns that it depends on."""
+
+    age: Shares
+    men: Numbers
+    race: Shares
+    country: Shares
+    marital: Shares
+    education: Shares
+    occupation: Shares
+    workclass: Shares
+    high_salaries: Numbers
+
+
+def _distributions() -> _Distributions:
+    return _Distributions(
+        age=Shares.of(shares.ages()),
+        men=shares.men(),
+        race=Shares.of(list(shares.RACE.values())),
+        country=Shares.of(shares.countries()),
+        marital=Shares.of(shares.marital_states()),
+        education=Shares.of(shares.educations()),
+        occupation=Shares.of(shares.occupations()),
+        workclass=Shares.of(shares.WORKCLASS_BY_OCCUPATION),
+        high_salaries=shares.high_salaries(),
+    )
+
+
+def _draw(of: _Distributions, generator: np.random.Generator) -> dict[str, Numbers]:
+    """Return one block of codes, each column after those that it depends on."""
+    age = of.age.draw(generator)
+    sex = happens(generator, chances=of.men[age])
+    race = of.race.draw(generator)
+    education = of.education.draw(generator, age)
+    occupation = of.occupation.draw(generator, education * 2 + sex)
+    person = ((age * 2 + sex) * len(shares.EDUCATION) + education) * len(shares.OCCUPATION) + occupation
+    return {
+        "age": age,
+        "sex": sex,
+        "race": race,
+        "education": education,
+        "occupation": occupation,
+        "country": of.country.draw(generator, race),
+        "marital": of.marital.draw(generator, age * 2 + sex),
+        "workclass": of.workclass.draw(generator, occupation),
+        "salary": happens(generator, chances=of.high_salaries[person]),
+    }

@@ -1,0 +1,50 @@
+"""Numba kernels for merging classes."""
+
+import numba as nb
+import numpy as np
+
+jit = nb.njit(cache=True, nogil=True)
+
+
+@jit
+def regroup_entries(indptr, codes, counts, labels, size, width):
+    """Return compressed sparse rows of merged classes: class `i` goes to `labels[i]`, or nowhere if negative."""
+    room = np.zeros(size + 1, dtype=np.int64)
+    for i in range(len(labels)):
+        if labels[i] >= 0:
+            room[labels[i] + 1] += indptr[i + 1] - indptr[i]
+    for i in range(size):
+        room[i + 1] += room[i]
+    place = room[:-1].copy()
+    merged_codes = np.empty(room[size], dtype=np.int32)
+    merged_counts = np.empty(room[size], dtype=np.int64)
+    for i in range(len(labels)):
+        label = labels[i]
+        if label >= 0:
+            for entry in range(indptr[i], indptr[i + 1]):
+                merged_codes[place[label]] = codes[entry]
+                merged_counts[place[label]] = counts[entry]
+                place[label] += 1
+    return compact_entries(room, merged_codes, merged_counts, size, width)
+
+
+@jit
+def compact_entries(room, codes, counts, size, width):
+    """Add up equal codes inside each class, in place; return the compressed rows with ascending codes."""
+    totals = np.zeros(width, dtype=np.int64)
+    indptr = np.zeros(size + 1, dtype=np.int64)
+    end = 0
+    for label in range(size):
+        start = end
+        for entry in range(room[label], room[label + 1]):
+            code, count = codes[entry], counts[entry]
+            if totals[code] == 0:
+                codes[end] = code
+                end += 1
+            totals[code] += count
+        codes[start:end].sort()
+        for entry in range(start, end):
+            counts[entry] = totals[codes[entry]]
+            totals[codes[entry]] = 0
+        indptr[label + 1] = end
+    return indptr, codes[:end].copy(), counts[:end].copy()

@@ -1,0 +1,74 @@
+"""Laying a hierarchy over a column's domain, so that a recoding can speak of its nodes by number."""
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from indistinct.domain import Codes, Domain, Kind
+from indistinct.errors import HierarchyError
+from indistinct.hierarchy.value import Taxonomy
+
+ROOT = "*"
+"""What is published for the top of a built hierarchy."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """One level between raw and top: the node of each value but missing, and what each node publishes."""
+
+    nodes: Codes
+    labels: Sequence[str]
+
+
+def lay(domain: Domain, levels: Sequence[Level]) -> Taxonomy:
+    """Return the taxonomy of given levels: the data's values are its leaves, missing lies below the root."""
+    size, missing = len(domain), int(domain.missing)
+    ancestors = np.zeros((size, len(levels) + 2), dtype=np.int32)
+    ancestors[:, 0] = np.arange(size)
+    labels: list[tuple[str | None, ...]] = [domain.texts()]
+    leaves: list[Codes] = [np.ones(size, dtype=np.int64)]
+    for place, level in enumerate(levels, start=1):
+        ancestors[missing:, place] = level.nodes + missing
+        labels.append((None, *level.labels) if missing else tuple(level.labels))
+        leaves.append(np.bincount(ancestors[:, place], minlength=len(labels[-1])))
+    labels.append((ROOT,))
+    leaves.append(np.array([size], dtype=np.int64))
+    return Taxonomy(domain.column, ancestors, tuple(labels), tuple(leaves))
+
+
+def level(keys: Codes, label: Callable[[Any], str]) -> Level:
+    """Return the level on which values with equal keys are one node, published as the label of their key."""
+    nodes, firsts = number(keys)
+    return Level(nodes, [label(key) for key in keys[firsts].tolist()])
+
+
+def number(keys: Codes) -> tuple[Codes, Codes]:
+    """Number equal keys by first occurrence; return each key's number, and where each number comes first."""
+    _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    places = np.empty(len(order), dtype=np.int32)
+    places[order] = np.arange(len(order))
+    return places[inverse], firsts[order]
+
+
+def require(domain: Domain, kind: Kind, *, builder: str) -> None:
+    """Raise unless a builder works on a column's kind of values; a column without values is of any kind."""
+    if len(domain.values) and domain.kind is not kind:
+        raise HierarchyError(
+            f"{builder} need a column of kind {kind}; column {domain.column!r} is read as {domain.kind}",
+            hint="masking, tables, trees and suppression work on any column",
+            column=domain.column,
+        )
+
+
+def text_of(value: object) -> str:
+    """Return the text by which a declared value matches the data; None is missing, the empty text."""
+    if isinstance(value, Mapping | Sequence | Set) and not isinstance(value, str):
+        raise HierarchyError(
+            "a value of a hierarchy must be a text, a number or a date", hint="write one list a raw value"
+        )
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    return "" if value is None else str(value)

@@ -1,0 +1,220 @@
+"""Hierarchies that need no table: the calendar, masking, a declared order, and suppression alone.
+
+The leaves of a built hierarchy are the values of the data (those of a declared order: its values).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.domain import Codes, Domain, Kind
+from indistinct.errors import HierarchyError
+from indistinct.hierarchy.binding import ROOT, Level, lay, level, require, text_of
+from indistinct.hierarchy.explicit import Explicit
+from indistinct.hierarchy.value import Hierarchy, Taxonomy
+from indistinct.schema import did_you_mean
+
+# How many months a level spans, and how its number is published.
+_MONTHS: dict[str, tuple[int, Callable[[int], str]]] = {
+    "month": (1, lambda i: f"{i // 12:04d}-{i % 12 + 1:02d}"),
+    "quarter": (3, lambda i: f"{i // 4:04d}-Q{i % 4 + 1}"),
+    "year": (12, lambda i: f"{i:04d}"),
+    "decade": (120, lambda i: f"{i * 10:04d}s"),
+}
+_CALENDAR = ("day", *_MONTHS)
+
+
+@dataclass(frozen=True, slots=True)
+class Dates(Hierarchy):
+    """The calendar over dates, timestamps and ISO texts: `2024-03`, `2024-Q1`, `2024`, `2020s`, `*`.
+
+    Timestamps fall on the day of their own time zone.
+    """
+
+    levels: Sequence[str] = ("month", "quarter", "year", "decade")
+
+    def __post_init__(self) -> None:
+        if isinstance(self.levels, str) or not isinstance(self.levels, Sequence) or not self.levels:
+            raise HierarchyError("the levels of dates must be a list", hint=_DATES_HINT)
+        object.__setattr__(self, "levels", tuple(self.levels))
+        for name in self.levels:
+            if name not in _CALENDAR:
+                raise HierarchyError(
+                    f"a level of dates must be one of {', '.join(_CALENDAR)}; got {name!r}",
+                    hint=did_you_mean(str(name), _CALENDAR) or _DATES_HINT,
+                )
+        places = [_CALENDAR.index(name) for name in self.levels]
+        if places != sorted(set(places)):
+            raise HierarchyError("the levels of dates must go from fine to coarse", hint=_DATES_HINT)
+
+    @property
+    def categorical(self) -> bool:
+        """Dates stay ordered."""
+        return False
+
+    def bind(self, domain: Domain) -> Taxonomy:
+        """Lay the calendar over a column of dates, timestamps or ISO texts."""
+        days = _days(domain)
+        months = days.astype("datetime64[M]").astype(np.int64) + 1970 * 12
+        levels = []
+        for name in self.levels:
+            if name == "day":
+                levels.append(level(days.astype(np.int64), lambda day: str(np.datetime64(day, "D"))))
+            else:
+                span, label = _MONTHS[name]
+                levels.append(level(months // span, label))
+        return lay(domain, levels)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return `{"dates": levels}`."""
+        return {"dates": list(self.levels)}
+
+
+_DATES_HINT = "for instance dates(['month', 'year'])"
+
+
+@dataclass(frozen=True, slots=True)
+class Masking(Hierarchy):
+    """Masking of one more character a level: `4351`, `435*`, `43**`, `4***`, `*`.
+
+    Characters are counted from the side that stays: with `longest` the length of the longest value of the
+    data, level `i` of masking from the right keeps the first `longest - i` characters. So values with equal
+    beginnings stay together whatever their lengths; a value shorter than what is kept is not changed yet, and
+    the mask also stands for characters that a shorter value lacks. `levels` limits the steps before the top.
+    Numbers are masked as they are written.
+    """
+
+    side: str = "right"
+    char: str = "*"
+    levels: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.side not in ("left", "right"):
+            raise HierarchyError(f"masking goes from left or right; got {self.side!r}", hint=_MASK_HINT)
+        if not isinstance(self.char, str) or len(self.char) != 1:
+            raise HierarchyError("the mask must be one character", hint=_MASK_HINT)
+        whole = isinstance(self.levels, int) and not isinstance(self.levels, bool)
+        if self.levels is not None and (not whole or self.levels < 1):
+            raise HierarchyError("the levels of masking must be a number from 1", hint=_MASK_HINT)
+
+    def bind(self, domain: Domain) -> Taxonomy:
+        """Lay the masks over a column of any kind."""
+        texts = domain.values.cast(pa.string())
+        longest = pc.max(pc.utf8_length(texts)).as_py() or 0
+        steps = longest - 1 if self.levels is None else min(self.levels, longest - 1)
+        return lay(
+            domain, [self._level(texts, kept=longest - step, hidden=step) for step in range(1, steps + 1)]
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return `{"mask": side}`, with the character and the levels where they are not the usual ones."""
+        shown: dict[str, Any] = {"mask": self.side}
+        if self.char != "*":
+            shown["char"] = self.char
+        if self.levels is not None:
+            shown["levels"] = self.levels
+        return shown
+
+    def _level(self, texts: pa.Array, kept: int, *, hidden: int) -> Level:
+        right = self.side == "right"
+        parts = pc.utf8_slice_codeunits(texts, 0, kept) if right else pc.utf8_slice_codeunits(texts, -kept)
+        # Arrow numbers a dictionary by first occurrence, as nodes are.
+        encoded = parts.dictionary_encode()
+        mask = self.char * hidden
+        labels = [
+            part if len(part) < kept else part + mask if right else mask + part
+            for part in encoded.dictionary.to_pylist()
+        ]
+        return Level(encoded.indices.to_numpy(zero_copy_only=False), labels)
+
+
+_MASK_HINT = "for instance masking('right', char='*', levels=3)"
+
+
+@dataclass(frozen=True, slots=True)
+class Order(Hierarchy):
+    """The declared order of a column's values, lowest first; the only coarser value is the top."""
+
+    values: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", texts_of(self.values))
+        twice = [value for value, count in Counter(self.values).items() if count > 1]
+        if twice:
+            raise HierarchyError(
+                f"the declared order names {len(twice)} value(s) more than once",
+                hint="name each once",
+                values=twice,
+            )
+
+    @property
+    def categorical(self) -> bool:
+        """Values with a declared order are partitioned along it."""
+        return False
+
+    def bind(self, domain: Domain) -> Taxonomy:
+        """Lay the order over a column; raise where it does not name a value of the data."""
+        return Explicit(tuple((value, ROOT) for value in self.values)).bind(domain)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return `{"order": values}`."""
+        return {"order": list(self.values)}
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression(Hierarchy):
+    """A value is published as it is or not at all."""
+
+    def bind(self, domain: Domain) -> Taxonomy:
+        """Lay the root directly over a column's values."""
+        return lay(domain, [])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return `{"suppression": true}`."""
+        return {"suppression": True}
+
+
+def texts_of(values: Sequence[object]) -> tuple[str, ...]:
+    """Return declared values as texts; raise unless they are a list."""
+    if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+        raise HierarchyError("an order must be a list of values", hint="for instance order(['low', 'high'])")
+    return tuple(text_of(value) for value in values)
+
+
+def _days(domain: Domain) -> Codes:
+    """Return the days of a column's values."""
+    values = domain.values
+    if domain.kind is Kind.TEXT:
+        values = _parsed(domain)
+    else:
+        require(domain, Kind.DATE, builder="dates")
+    if not len(values):
+        return np.zeros(0, dtype="datetime64[D]")
+    days: Codes = values.cast(pa.date32(), safe=False).to_numpy(zero_copy_only=False)
+    return days.astype("datetime64[D]")
+
+
+def _parsed(domain: Domain) -> pa.Array:
+    try:
+        return domain.values.cast(pa.string()).cast(pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        strange = [text for text in domain.values.cast(pa.string()).to_pylist() if not _is_date(text)]
+        raise HierarchyError(
+            f"column {domain.column!r} holds {len(strange)} value(s) that are not ISO dates",
+            hint="write dates as year-month-day, or use masking, a table or suppression for this column",
+            values=strange,
+            column=domain.column,
+        ) from None
+
+
+def _is_date(text: str) -> bool:
+    try:
+        pa.scalar(text).cast(pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        return False
+    return True

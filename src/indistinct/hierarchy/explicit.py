@@ -1,0 +1,216 @@
+"""Hierarchies written out value by value, and what makes one sound: covering, nested, with one root."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any, Literal, assert_never
+
+import numpy as np
+
+from indistinct.domain import Codes, Domain, Kind
+from indistinct.errors import HierarchyError
+from indistinct.hierarchy.binding import number, text_of
+from indistinct.hierarchy.trees import nest
+from indistinct.hierarchy.value import Hierarchy, Taxonomy
+
+Path = tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explicit(Hierarchy):
+    """A table of raw values and their coarser values; nested, and with one root unless `rooted` is False.
+
+    Values match the data by their text, numbers by their size (`17` is `17.0`). Leaves that do not occur in
+    the data count as leaves. The leaf with the empty text stands for missing; without it, missing is a leaf
+    of its own directly below the root, or beside several. `form`, `path` and `delimiter` say how a policy
+    writes it.
+    """
+
+    rows: tuple[tuple[str, ...], ...]
+    rooted: bool = True
+    form: Literal["rows", "tree", "file"] = "rows"
+    path: str | None = None
+    delimiter: str | None = None
+
+    def __post_init__(self) -> None:
+        rows = rows_of(self.rows)
+        _check_shape(rows)
+        rows = tuple(dict.fromkeys(rows))
+        _check_leaves(rows)
+        _check_nesting(rows)
+        if self.rooted:
+            _check_root(rows)
+        object.__setattr__(self, "rows", rows)
+
+    def bind(self, domain: Domain) -> Taxonomy:
+        """Lay the table over a column; raise where it does not cover a value of the data."""
+        paths, chosen = _match(self.rows, domain)
+        height = len(paths[0]) - 1
+        ancestors = np.zeros((len(domain), height + 1), dtype=np.int32)
+        ancestors[:, 0] = np.arange(len(domain))
+        labels: list[Path] = [domain.texts()]
+        leaves: list[Codes] = [np.ones(len(domain), dtype=np.int64)]
+        for place in range(1, height + 1):
+            names: dict[str | None, int] = {}
+            nodes = np.array([names.setdefault(path[place], len(names)) for path in paths], dtype=np.int64)
+            ancestors[:, place], firsts = number(nodes[chosen])
+            order = nodes[chosen][firsts]
+            if place == height:
+                # A root without data keeps its place, so that the leaves of the whole hierarchy are counted.
+                order = np.concatenate([order, np.setdiff1d(np.arange(len(names)), order)])
+            spelled = list(names)
+            labels.append(tuple(spelled[node] for node in order.tolist()))
+            leaves.append(np.bincount(nodes, minlength=len(names))[order])
+        return Taxonomy(domain.column, ancestors, tuple(labels), tuple(leaves))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return `{"rows": …}`, `{"tree": …}` or `{"file": path}`, and `"rooted": false` where that holds."""
+        shown: dict[str, Any]
+        match self.form:
+            case "rows":
+                shown = {"rows": [list(row) for row in self.rows]}
+            case "tree":
+                shown = {"tree": nest(self.rows)}
+            case "file":
+                shown = {"file": self.path}
+                if self.delimiter is not None:
+                    shown["delimiter"] = self.delimiter
+            case _:
+                assert_never(self.form)
+        return shown if self.rooted else {**shown, "rooted": False}
+
+
+def check_rooted(taxonomy: Taxonomy) -> None:
+    """Raise unless a bound hierarchy has one root, without which a search may find no recoding."""
+    if not taxonomy.rooted:
+        raise HierarchyError(
+            f"the hierarchy of column {taxonomy.column!r} has {len(taxonomy.labels[-1])} roots; expected one",
+            hint="add a top level with one value for all rows, for instance *",
+            column=taxonomy.column,
+        )
+
+
+def rows_of(rows: Iterable[Sequence[object]]) -> tuple[tuple[str, ...], ...]:
+    """Return a declared table as texts; raise unless it is a list of lists."""
+    listed = [] if isinstance(rows, str | Mapping) or not isinstance(rows, Iterable) else list(rows)
+    if not listed or any(isinstance(row, str) or not isinstance(row, Sequence) for row in listed):
+        raise HierarchyError(
+            "a hierarchy must be a list of rows, each a list of a raw value and its coarser values",
+            hint='for instance [["flu", "infection", "*"], ["gastritis", "stomach", "*"]]',
+        )
+    return tuple(tuple(text_of(value) for value in row) for row in listed)
+
+
+def _check_shape(rows: Sequence[tuple[str, ...]]) -> None:
+    width = len(rows[0])
+    for place, row in enumerate(rows, start=1):
+        if len(row) != width:
+            raise HierarchyError(
+                f"row {place} of the hierarchy has {len(row)} level(s); the first row has {width}",
+                hint="repeat a value to fill its row, or write a tree, which is padded",
+            )
+    if width < 2:
+        raise HierarchyError(
+            "a hierarchy needs at least a raw value and a coarser one in each row",
+            hint="add a last column with one value for all rows, for instance *",
+        )
+
+
+def _check_leaves(rows: Sequence[tuple[str, ...]]) -> None:
+    twice = [leaf for leaf, count in Counter(row[0] for row in rows).items() if count > 1]
+    if twice:
+        raise HierarchyError(
+            f"{len(twice)} raw value(s) of the hierarchy stand in several rows with different coarser values",
+            hint="keep one row a raw value",
+            values=twice,
+        )
+
+
+def _check_nesting(rows: Sequence[tuple[str, ...]]) -> None:
+    for place in range(1, len(rows[0]) - 1):
+        above: dict[str, str] = {}
+        pairs = dict.fromkeys((row[place], row[place + 1]) for row in rows)
+        broken = list(dict.fromkeys(low for low, high in pairs if above.setdefault(low, high) != high))
+        if broken:
+            raise HierarchyError(
+                f"broken nesting: {len(broken)} value(s) of level {place} lie below several values",
+                hint="give values of one level that lie below different values different names",
+                values=broken,
+            )
+
+
+def _check_root(rows: Sequence[tuple[str, ...]]) -> None:
+    roots = list(dict.fromkeys(row[-1] for row in rows))
+    if len(roots) > 1:
+        raise HierarchyError(
+            f"the top level of the hierarchy has {len(roots)} values; expected one root",
+            hint="add a last column with one value for all rows, for instance *, or say rooted=False",
+            values=roots,
+        )
+
+
+def _match(rows: Iterable[tuple[str, ...]], domain: Domain) -> tuple[list[Path], Codes]:
+    """Return the path of each leaf, and the leaf of each code."""
+    paths: dict[Hashable, Path] = {}
+    for path in rows:
+        key = _key(path[0], domain.kind)
+        if paths.setdefault(key, path)[1:] != path[1:]:
+            raise HierarchyError(
+                f"the hierarchy of column {domain.column!r} has one value in several rows that differ above",
+                hint="keep one row a value; numbers and dates may be written in one way only",
+                values=[path[0]],
+                column=domain.column,
+            )
+    texts = domain.texts()
+    keys: list[Hashable] = [None if text is None else _key(text, domain.kind) for text in texts]
+    if domain.missing:
+        _place_missing(paths, taken="" in keys)
+    places = {key: place for place, key in enumerate(paths)}
+    chosen = np.array([places.get(key, -1) for key in keys], dtype=np.int64)
+    strangers = np.flatnonzero(chosen < 0)
+    if len(strangers):
+        raise HierarchyError(
+            f"the hierarchy of column {domain.column!r} does not cover {len(strangers)} value(s) of the data",
+            hint="add a row for each of them, or drop these rows of the table",
+            values=[texts[code] for code in strangers.tolist()],
+            column=domain.column,
+        )
+    return list(paths.values()), chosen
+
+
+def _place_missing(paths: dict[Hashable, Path], *, taken: bool) -> None:
+    """Give missing its path, under the key None: that of the empty text, unless the data hold that too."""
+    if "" in paths and not taken:
+        paths[None] = paths.pop("")
+        for key, path in paths.items():
+            paths[key] = tuple(text or None for text in path)
+        return
+    roots = {path[-1] for path in paths.values()}
+    width = len(next(iter(paths.values())))
+    paths[None] = (*[None] * (width - 1), roots.pop() if len(roots) == 1 else None)
+
+
+def _key(text: str, kind: Kind) -> Hashable:
+    """Return what two spellings of one value share."""
+    match kind:
+        case Kind.NUMBER:
+            return _number_key(text)
+        case Kind.DATE:
+            return _date_key(text)
+        case Kind.TEXT:
+            return text
+
+
+def _number_key(text: str) -> Hashable:
+    try:
+        size = Decimal(text)
+    except InvalidOperation:
+        return text
+    return size if size.is_finite() else text
+
+
+def _date_key(text: str) -> str:
+    spaced = text.replace("T", " ")
+    shortened = spaced.rstrip("0").rstrip(".") if "." in spaced else spaced
+    return shortened.removesuffix(" 00:00:00").removesuffix(" 00:00")

@@ -1,0 +1,280 @@
+"""Hierarchies of numbers: a recoding publishes the interval of a value, by widths or by cut points.
+
+Every interval holds its lower end and not its upper one. The label of an integer column names the smallest
+and the largest integer inside (`20-24`; `[-5, -1]` where a minus sign would be misread), that of a fractional
+column is `[20, 25)`. The leaves are the values of the data.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from itertools import pairwise
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.domain import Codes, Domain, Kind
+from indistinct.errors import HierarchyError
+from indistinct.hierarchy.binding import lay, level, require
+from indistinct.hierarchy.value import Hierarchy, Taxonomy
+
+# Beyond these, integers leave 64 bits and quotients of floats no longer tell one interval from the next.
+_INTEGER_LIMIT = 2**62
+_QUOTIENT_LIMIT = 2.0**40
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals(Hierarchy):
+    """Intervals `[origin + i·w, origin + (i + 1)·w)` for each width `w`, finest first, then the top.
+
+    Each width divides the next, so that the levels nest; this is decided on the decimal digits as written.
+    """
+
+    widths: Sequence[float]
+    origin: float = 0
+
+    def __post_init__(self) -> None:
+        widths = _numbers(self.widths, "widths")
+        object.__setattr__(self, "widths", widths)
+        object.__setattr__(self, "origin", _number(self.origin, "widths and origin"))
+        if any(width <= 0 for width in widths):
+            raise HierarchyError("the widths of intervals must be positive", hint="for instance [5, 10, 20]")
+        _, steps, _ = self._grid()
+        for place in range(1, len(steps)):
+            if steps[place] <= steps[place - 1] or steps[place] % steps[place - 1]:
+                raise HierarchyError(
+                    f"broken nesting: width {widths[place]} is not a multiple of the width before, "
+                    f"{widths[place - 1]}",
+                    hint="each width must divide the next and larger one, for instance [5, 10, 20]",
+                )
+
+    @property
+    def categorical(self) -> bool:
+        """Numbers under intervals stay ordered."""
+        return False
+
+    def bind(self, domain: Domain) -> Taxonomy:
+        """Lay the intervals over a column of numbers."""
+        line, whole = _line(domain)
+        scale, steps, origin = self._grid()
+        places = _whole_places if whole else _float_places
+        finest = places(line, scale=scale, step=steps[0], origin=origin)
+        if finest is None:
+            raise HierarchyError(
+                f"column {domain.column!r} holds numbers too large for intervals of width {self.widths[0]}",
+                hint="use wider intervals",
+                column=domain.column,
+            )
+        digits = _Digits(scale, whole=whole)
+        levels = []
+        for step in steps:
+            keys = _divided(finest, step // steps[0])
+            levels.append(level(keys, partial(digits.place, origin=origin, step=step)))
+        return lay(domain, levels)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return `{"intervals": widths}`, and the origin where it is not 0."""
+        shown: dict[str, Any] = {"intervals": list(self.widths)}
+        return {**shown, "origin": self.origin} if self.origin != 0 else shown
+
+    def _grid(self) -> tuple[int, list[int], int]:
+        """Return widths and origin as integers after multiplication by a common power of ten."""
+        scale = _scale((*self.widths, self.origin))
+        return scale, [_scaled(width, scale) for width in self.widths], _scaled(self.origin, scale)
+
+
+@dataclass(frozen=True, slots=True)
+class CutPoints(Hierarchy):
+    """Intervals between cut points: one ascending list a level, finest first, each a part of the one before.
+
+    The first and the last interval are open: `<18`, `18-39`, `>=40`.
+    """
+
+    cuts: Sequence[Sequence[float]]
+
+    def __post_init__(self) -> None:
+        lists = _lists(self.cuts)
+        object.__setattr__(self, "cuts", lists)
+        for place, cuts in enumerate(lists, start=1):
+            if any(low >= high for low, high in pairwise(cuts)):
+                raise HierarchyError(f"the cuts of level {place} must ascend", hint=_CUTS_HINT)
+        for place, (finer, coarser) in enumerate(pairwise(lists), start=2):
+            strange = [cut for cut in coarser if cut not in finer]
+            if strange:
+                raise HierarchyError(
+                    f"broken nesting: {len(strange)} cut(s) of level {place} are not on the level before",
+                    hint=f"leave out of the finer list what the coarser one does not need; {_CUTS_HINT}",
+                    values=strange,
+                )
+
+    @property
+    def categorical(self) -> bool:
+        """Numbers between cut points stay ordered."""
+        return False
+
+    def bind(self, domain: Domain) -> Taxonomy:
+        """Lay the intervals over a column of numbers."""
+        line, whole = _line(domain)
+        finest = self.cuts[0]
+        edges = _edges(finest, line, whole=whole)
+        bins = np.searchsorted(edges, line, side="right")
+        levels = []
+        for cuts in self.cuts:
+            coarse = np.cumsum([0, *(cut in cuts for cut in finest)])
+            digits = _Digits(_scale(cuts), whole=whole)
+            levels.append(level(coarse[bins], partial(digits.bounded, cuts=cuts)))
+        return lay(domain, levels)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return `{"cuts": lists}`."""
+        return {"cuts": [list(cuts) for cuts in self.cuts]}
+
+
+_CUTS_HINT = "for instance cuts=[[18, 40, 65], [40]]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Digits:
+    """How ends of intervals are spelled; they come as integers, multiplied by the scale."""
+
+    scale: int
+    whole: bool
+
+    def place(self, place: int, *, origin: int, step: int) -> str:
+        return self.between(origin + place * step, origin + (place + 1) * step)
+
+    def between(self, low: int, high: int) -> str:
+        if not self.whole:
+            return f"[{self.spell(low)}, {self.spell(high)})"
+        first, last = -(-low // self.scale), -(-high // self.scale) - 1
+        if first == last:
+            return str(first)
+        return f"[{first}, {last}]" if first < 0 else f"{first}-{last}"
+
+    def bounded(self, place: int, *, cuts: Sequence[float]) -> str:
+        ends = [_scaled(cut, self.scale) for cut in cuts]
+        if place == 0:
+            return f"<{self.spell(ends[0])}"
+        if place == len(ends):
+            return f">={self.spell(ends[-1])}"
+        return self.between(ends[place - 1], ends[place])
+
+    def spell(self, end: int) -> str:
+        whole, part = divmod(abs(end), self.scale)
+        sign = "-" if end < 0 else ""
+        places = len(str(self.scale)) - 1
+        return f"{sign}{whole}.{part:0{places}d}".rstrip("0") if part else f"{sign}{whole}"
+
+
+def _line(domain: Domain) -> tuple[Codes, bool]:
+    """Return the numbers of a domain, and whether they are integers; integers beyond 64 bits stay exact."""
+    require(domain, Kind.NUMBER, builder="intervals")
+    values = domain.values
+    if not len(values):
+        return np.zeros(0, dtype=np.int64), True
+    if pa.types.is_integer(values.type):
+        line = values.to_numpy(zero_copy_only=False)
+        small = abs(int(line.min())) < _INTEGER_LIMIT and abs(int(line.max())) < _INTEGER_LIMIT
+        return line.astype(np.int64 if small else object), True
+    if not pa.types.is_floating(values.type):
+        values = values.cast(pa.float64(), safe=False)
+    line = values.to_numpy(zero_copy_only=False)
+    strange = ~np.isfinite(line)
+    if strange.any():
+        raise HierarchyError(
+            f"column {domain.column!r} holds {strange.sum()} value(s) that are not finite numbers",
+            hint="replace NaN and infinities by missing values or by numbers",
+            column=domain.column,
+        )
+    return line, False
+
+
+def _whole_places(line: Codes, *, scale: int, step: int, origin: int) -> Codes | None:
+    """Return the interval of every integer, exactly."""
+    reach = int(np.abs(line).max()) * scale + abs(origin) if len(line) else 0
+    exact = line if reach < _INTEGER_LIMIT else line.astype(object)
+    return _divided(exact * scale - origin, step)
+
+
+def _float_places(line: Codes, *, scale: int, step: int, origin: int) -> Codes | None:
+    """Return the interval of every float, or None where floats cannot tell the intervals apart.
+
+    A quotient of floats may fall on the wrong side of an end (0.3 / 0.1 < 3), so it is put right by comparing
+    with the ends themselves, rounded as the column rounds.
+    """
+    width = _quotient(step, scale)
+    start = _quotient(origin, scale)
+    wide = line.astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        guess = np.floor((wide - start) / width)
+    if abs(start / width) > _QUOTIENT_LIMIT or (len(guess) and not np.abs(guess).max() <= _QUOTIENT_LIMIT):
+        return None
+    places, inverse = np.unique(guess.astype(np.int64), return_inverse=True)
+    ends = [[_quotient(origin + (i + side) * step, scale) for i in places.tolist()] for side in (0, 1)]
+    low, high = (_rounded(end, line.dtype)[inverse] for end in ends)
+    return places[inverse] - (wide < low) + (wide >= high)
+
+
+def _divided(places: Codes, divisor: int) -> Codes:
+    """Return quotients rounded down; 64-bit places are below the limit, which then divides like more than it."""
+    return places // (divisor if places.dtype == object else min(divisor, _INTEGER_LIMIT))
+
+
+def _edges(cuts: Sequence[float], line: Codes, *, whole: bool) -> Codes:
+    """Return cut points as numbers of the column: an integer is at least 17.5 if it is at least 18."""
+    if not whole:
+        return _rounded(cuts, line.dtype)
+    ends = [math.ceil(cut) for cut in cuts]
+    small = line.dtype != object and all(abs(end) < _INTEGER_LIMIT for end in ends)
+    return np.array(ends, dtype=np.int64 if small else object)
+
+
+def _rounded(ends: Sequence[float], kind: np.dtype[Any]) -> Codes:
+    with np.errstate(over="ignore"):
+        return np.array(ends, dtype=np.float64).astype(kind).astype(np.float64)
+
+
+def _quotient(numerator: int, scale: int) -> float:
+    try:
+        return numerator / scale
+    except OverflowError:
+        return math.copysign(math.inf, numerator)
+
+
+def _scale(numbers: Sequence[float]) -> int:
+    """Return the power of ten that makes every number an integer, by the digits as written."""
+    exponents = [
+        int(Decimal(repr(number)).as_tuple().exponent) for number in numbers if isinstance(number, float)
+    ]
+    return int(10 ** max([0, *(-exponent for exponent in exponents)]))
+
+
+def _scaled(number: float, scale: int) -> int:
+    return number * scale if isinstance(number, int) else int(Decimal(repr(number)) * scale)
+
+
+def _lists(values: object) -> tuple[tuple[float, ...], ...]:
+    listed = values if isinstance(values, Sequence) and not isinstance(values, str) else ()
+    if not listed or any(isinstance(cuts, Real) for cuts in listed):
+        raise HierarchyError("cuts must be a list of lists of numbers", hint=_CUTS_HINT)
+    return tuple(_numbers(cuts, "cuts") for cuts in listed)
+
+
+def _numbers(values: object, what: str) -> tuple[float, ...]:
+    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray) or not len(values):
+        raise HierarchyError(f"{what} must be a list of numbers", hint="for instance [5, 10, 20]")
+    return tuple(_number(value, what) for value in values)
+
+
+def _number(value: object, what: str) -> float:
+    """Return a finite Python number; whole floats become integers, so that 5.0 and 5 give one label."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        raise HierarchyError(f"{what} must be finite numbers", hint="for instance [5, 10, 20]")
+    fraction = float(value)
+    return int(fraction) if fraction.is_integer() else fraction

@@ -1,0 +1,147 @@
+"""Hierarchies from files and from policies: the semicolon CSV that ARX writes, and the policy's own form."""
+
+import csv
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from io import StringIO
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from indistinct.errors import HierarchyError
+from indistinct.hierarchy.explicit import Explicit
+from indistinct.hierarchy.value import Hierarchy
+from indistinct.schema import did_you_mean
+
+_DELIMITERS = (";", "\t", ",")
+# Rows that the delimiter is found by.
+_LOOK = 100
+_HINT = "for instance { intervals = [5, 10, 20] }"
+
+
+def read_hierarchy(
+    path: str | Path, *, base: Path | None = None, delimiter: str | None = None, rooted: bool = True
+) -> Explicit:
+    """Read a table without a header: one row a raw value, levels left to right.
+
+    A relative path starts at `base`; the declaration keeps it as written.
+    """
+    place = Path(path) if base is None else base / path
+    rows = _rows(_text(place), place, delimiter=delimiter)
+    try:
+        return Explicit(tuple(rows), rooted=rooted, form="file", path=str(path), delimiter=delimiter)
+    except HierarchyError as error:
+        raise HierarchyError(f"{place}: {error.message}", hint=error.hint, values=error.values) from None
+
+
+def hierarchy_from_json(data: Mapping[str, Any], *, base: Path) -> Hierarchy:
+    """Build the hierarchy that stands in a policy; paths are relative to `base`. The inverse of `to_json`.
+
+    >>> hierarchy_from_json({"intervals": [5, 10, 20]}, base=Path()).widths
+    (5, 10, 20)
+    """
+    if not isinstance(data, Mapping):
+        raise HierarchyError("a hierarchy must be a table of keys", hint=_HINT)
+    for key in data:
+        if key not in _KINDS and key not in _OPTIONS:
+            raise HierarchyError(
+                f"unknown key {key!r} of a hierarchy",
+                hint=did_you_mean(str(key), (*_KINDS, *_OPTIONS)) or f"known: {', '.join(_KINDS)}",
+            )
+    named = [key for key in data if key in _KINDS]
+    if len(named) != 1:
+        raise HierarchyError(
+            f"a hierarchy is declared by one of {', '.join(_KINDS)}; got {', '.join(named) or 'none'}",
+            hint=_HINT,
+        )
+    allowed, build = _KINDS[named[0]]
+    options = {key: value for key, value in data.items() if key != named[0]}
+    for key in options:
+        if key not in allowed:
+            raise HierarchyError(
+                f"{key!r} does not go with {named[0]!r}",
+                hint=f"other keys of {named[0]!r}: {', '.join(allowed) or 'none'}",
+            )
+    if not isinstance(options.get("rooted", True), bool):
+        raise HierarchyError("`rooted` must be true or false")
+    return build(data[named[0]], options, base)
+
+
+def _file(path: Any, options: Mapping[str, Any], base: Path) -> Hierarchy:
+    if not isinstance(path, str) or not isinstance(options.get("delimiter", ""), str):
+        raise HierarchyError("`file` and `delimiter` of a hierarchy must be texts")
+    return read_hierarchy(path, base=base, **options)
+
+
+def _suppression(given: Any, options: Mapping[str, Any], base: Path) -> Hierarchy:
+    if given is not True:
+        raise HierarchyError("`suppression` must be true", hint="leave the key out")
+    return Hierarchy.suppression()
+
+
+# What declares a hierarchy in a policy: the other keys that go with it, and its builder.
+_KINDS: dict[str, tuple[tuple[str, ...], Callable[[Any, Mapping[str, Any], Path], Hierarchy]]] = {
+    "intervals": (("origin",), lambda given, options, base: Hierarchy.intervals(given, **options)),
+    "cuts": ((), lambda given, options, base: Hierarchy.intervals(cuts=given)),
+    "dates": ((), lambda given, options, base: Hierarchy.dates(given)),
+    "mask": (("char", "levels"), lambda given, options, base: Hierarchy.masking(given, **options)),
+    "order": ((), lambda given, options, base: Hierarchy.order(given)),
+    "suppression": ((), _suppression),
+    "rows": (("rooted",), lambda given, options, base: Hierarchy.from_rows(given, **options)),
+    "tree": (("rooted",), lambda given, options, base: Hierarchy.tree(given, **options)),
+    "file": (("delimiter", "rooted"), _file),
+}
+_OPTIONS = tuple(dict.fromkeys(option for allowed, _ in _KINDS.values() for option in allowed))
+
+
+def _text(place: Path) -> str:
+    try:
+        return place.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise HierarchyError(
+            f"cannot read the hierarchy {place}: {error.strerror or 'unreadable'}", hint="check the path"
+        ) from None
+    except UnicodeDecodeError:
+        raise HierarchyError(
+            f"the hierarchy {place} is not UTF-8 text", hint="save the file as UTF-8"
+        ) from None
+
+
+def _rows(text: str, place: Path, *, delimiter: str | None) -> list[tuple[str, ...]]:
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+        raise HierarchyError("the delimiter must be one character", hint="for instance delimiter=';'")
+    numbered = _parse(text, place, delimiter or _detect(text))
+    if not numbered:
+        raise HierarchyError(
+            f"the hierarchy {place} is empty", hint="write one row a raw value, levels left to right"
+        )
+    width = len(numbered[0][1])
+    for line, row in numbered:
+        if len(row) != width:
+            raise HierarchyError(
+                f"line {line} of the hierarchy {place} has {len(row)} level(s); the first row has {width}",
+                hint="fill every row up to the top, and quote values that hold the delimiter",
+            )
+    return [row for _, row in numbered]
+
+
+def _detect(text: str) -> str:
+    """Return the delimiter that gives the first rows the same number of levels, above one."""
+    for delimiter in _DELIMITERS:
+        with suppress(csv.Error):
+            rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter)
+            widths = {len(row) for row in islice(rows, _LOOK) if row}
+            if len(widths) == 1 and widths.pop() > 1:
+                return delimiter
+    return max(_DELIMITERS, key=text.count)
+
+
+def _parse(text: str, place: Path, delimiter: str) -> list[tuple[int, tuple[str, ...]]]:
+    lines = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        return [(lines.line_num, tuple(row)) for row in lines if row]
+    except csv.Error:
+        raise HierarchyError(
+            f"line {lines.line_num} of the hierarchy {place} has a quote that is left open or stands alone",
+            hint='write quotes inside quoted values twice: "a ""b"" c"',
+        ) from None

@@ -1,0 +1,141 @@
+"""Metrics that judge a recoding by the information it takes away, and the scores of a specialization."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.domain import Codes
+from indistinct.errors import ParameterError
+from indistinct.metrics.base import Metric
+from indistinct.recoding.published import Recoded
+
+# A dense table of counts beats a sort while it is about as long as its input; one of this length always may.
+_SMALL_TABLE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class NonUniformEntropy(Metric):
+    """The bits that are missing to guess the original cells from the published ones.
+
+    In each column, the sum of n(v, g)·log2(n(g) / n(v, g)), where n(v, g) rows of original value v show the
+    published value g, and suppressed rows all show the same. Where a recoding sends each value to one
+    published value, n(v, g) = n(v), the form of Gionis and Tassa (2009).
+
+    With suppressed rows, definitions differ. A lattice search may charge the node's generalization on *all*
+    rows and then the suppressed rows' generalized values once more. Here released and suppressed rows are
+    counted apart, so the value needs no node and fits local recodings; it is never above the lattice form,
+    and equal to it where nothing is suppressed.
+
+    Not monotone: where two classes show the same value and one of them is merged with a third, both values
+    that they show afterwards may be easier to guess. It is monotone among recodings that generalize whole
+    columns and suppress nothing.
+    """
+
+    name: ClassVar[str] = "entropy"
+    monotone: ClassVar[bool] = False
+
+    def value(self, recoded: Recoded) -> float:
+        """Return the sum over columns of rows times conditional entropy, in bits."""
+        if not len(recoded.cells):
+            return 0.0
+        return sum(_missing_bits(recoded, place) for place in range(len(recoded.columns)))
+
+
+@dataclass(frozen=True, slots=True)
+class ClassificationMetric(Metric):
+    """CM of Iyengar (2002): the share of rows that are suppressed or not of their class's majority."""
+
+    name: ClassVar[str] = "classification"
+    bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    label: str
+
+    @property
+    def keys(self) -> tuple[tuple[str, ...], ...]:
+        """The histogram of the label."""
+        return ((self.label,),)
+
+    def value(self, recoded: Recoded) -> float:
+        """Return the penalties of all rows divided by their number; a tie of majorities does not matter."""
+        if not recoded.rows:
+            return 0.0
+        histogram = recoded.classes.histograms.get((self.label,))
+        if histogram is None:
+            raise ParameterError(
+                f"the classes were counted without column {self.label!r}, the label of ClassificationMetric",
+                hint="count the table again with the metric's `keys`",
+            )
+        starts = histogram.indptr[:-1][np.diff(histogram.indptr) > 0]
+        majorities = np.maximum.reduceat(histogram.counts, starts) if len(starts) else histogram.counts[:0]
+        return (recoded.rows - int(majorities.sum())) / recoded.rows
+
+
+def information_gain(children: Sequence[Sequence[int]] | Codes) -> float:
+    """Return how many bits of label entropy a specialization removes.
+
+    `children[c][s]` counts the rows of child c with label s; the node that is specialized holds them all.
+    Entropies are base 2.
+    """
+    counts = np.asarray(children, dtype=np.float64)
+    rows = counts.sum()
+    if not rows:
+        return 0.0
+    bits = _total_bits(counts.sum(axis=0)) - sum(_total_bits(child) for child in counts)
+    return max(0.0, bits / float(rows))
+
+
+def privacy_loss(before: Sequence[int], after: Sequence[int]) -> float:
+    """Return PL: the anonymity that a specialization costs, as a mean over the quasi-identifiers it touches.
+
+    `before[i]` and `after[i]` are the smallest class sizes with respect to the i-th of them.
+    """
+    if not before or len(before) != len(after):
+        raise ParameterError(
+            f"privacy loss compares equally many sizes before and after; got {len(before)} and {len(after)}",
+            hint="give one smallest class size for each, before and after",
+        )
+    return (sum(before) - sum(after)) / len(before)
+
+
+def igpl(gain: float, loss: float) -> float:
+    """Return the trade of information gain against privacy loss, gain / (loss + 1); higher is better.
+
+    The form of Fung et al.'s survey (2010); `information_gain_per_loss` is that of top-down specialization.
+    """
+    return gain / (loss + 1)
+
+
+def information_gain_per_loss(gain: float, loss: float) -> float:
+    """Return top-down specialization's score (Fung et al. 2005): gain / loss, or gain if nothing is lost."""
+    return gain / loss if loss else gain
+
+
+def _missing_bits(recoded: Recoded, place: int) -> float:
+    """Return rows times H(original | published) of one column."""
+    original = recoded.frequencies.vectors[recoded.cells, place]
+    # Label -1 finds the last entry: 0, which is no published value's number.
+    shown = np.append(recoded.values[:, place].astype(np.int64) + 1, 0)
+    published = shown[np.maximum(recoded.labels, -1)]
+    width = int(original.max()) + 1
+    keys, joint = _sums_by_key(published * width + original, recoded.counts)
+    whole = np.bincount(published, weights=recoded.counts)[keys // width]
+    return float(joint @ np.log2(whole / joint))
+
+
+def _sums_by_key(keys: Codes, counts: Codes) -> tuple[Codes, Codes]:
+    """Return the distinct keys in ascending order and the sum of the counts of each."""
+    if int(keys.max()) < max(4 * len(keys), _SMALL_TABLE):
+        sums = np.bincount(keys, weights=counts)
+        distinct = np.flatnonzero(sums)
+        return distinct, sums[distinct]
+    order = np.argsort(keys)
+    ascending = keys[order]
+    starts = np.flatnonzero(np.diff(ascending, prepend=-1))
+    return ascending[starts], np.add.reduceat(counts[order].astype(np.float64), starts)
+
+
+def _total_bits(counts: Codes) -> float:
+    """Return rows times entropy of a histogram."""
+    positive = counts[counts > 0]
+    return float(positive @ np.log2(positive.sum() / positive))

@@ -1,0 +1,126 @@
+"""Metrics that judge a recoding by how much of its column's domain each published value covers.
+
+The definitions in use differ in their denominators. For a published value that covers `leaves` of `size`
+values, or the stretch `high - low` of a line of length `span`:
+
+| | names | columns measured along their line | suppressed cell |
+|---|---|---|---|
+| LM (Iyengar 2002) | (leaves - 1) / (size - 1) | (high - low) / span | 1 |
+| ILoss (Xiao and Tao 2006) | (leaves - 1) / size | (leaves - 1) / size | (size - 1) / size |
+| NCP (Xu et al. 2006) | 0 for one leaf, else leaves / size | (high - low) / span | 1 |
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.domain import Codes
+from indistinct.metrics.base import Metric
+from indistinct.metrics.cells import cell_totals, check_weights, mean_per_cell, weighted_sum
+from indistinct.recoding.published import PublishedColumn, Recoded
+
+
+@dataclass(frozen=True, slots=True)
+class Loss(Metric):
+    """LM, Iyengar's loss metric, as the mean over all cells of the table: 0 is untouched, 1 all gone."""
+
+    name: ClassVar[str] = "loss"
+    bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+
+    def value(self, recoded: Recoded) -> float:
+        """Return the mean LM of a cell; a suppressed cell counts 1."""
+        return mean_per_cell(cell_totals(recoded, loss_fractions), recoded)
+
+
+@dataclass(frozen=True, slots=True)
+class GeometricLoss(Metric):
+    """The geometric mean over columns of 1 + LM, minus 1, where a column's LM is its mean over all rows.
+
+    It is never above `Loss`, and equal to it where every column loses the same.
+    """
+
+    name: ClassVar[str] = "geometric-loss"
+    bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+
+    def value(self, recoded: Recoded) -> float:
+        """Return the d-th root of the product of 1 + L, minus 1, over the d columns' mean losses L."""
+        if not recoded.rows or not recoded.columns:
+            return 0.0
+        losses = cell_totals(recoded, loss_fractions) / recoded.rows
+        return math.expm1(float(np.log1p(losses).mean()))
+
+
+@dataclass(frozen=True, slots=True)
+class ILoss(Metric):
+    """ILoss of Xiao and Tao (2006), summed over all rows; `weights` are in quasi-identifier order."""
+
+    name: ClassVar[str] = "iloss"
+    weights: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_weights(self.weights, owner="ILoss")
+
+    def value(self, recoded: Recoded) -> float:
+        """Return the sum over rows and columns; a suppressed cell counts as much as the whole domain."""
+        totals = cell_totals(
+            recoded,
+            iloss_fractions,
+            suppressed=lambda column: (column.size - 1) / column.size if column.size else 0.0,
+        )
+        return weighted_sum(totals, self.weights)
+
+
+@dataclass(frozen=True, slots=True)
+class NCP(Metric):
+    """Normalized certainty penalty of Xu et al. (2006), summed over all rows; `weights` as in `ILoss`."""
+
+    name: ClassVar[str] = "ncp"
+    weights: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_weights(self.weights, owner="NCP")
+
+    def value(self, recoded: Recoded) -> float:
+        """Return the sum over rows and columns; a suppressed cell counts 1."""
+        return weighted_sum(cell_totals(recoded, ncp_fractions), self.weights)
+
+
+@dataclass(frozen=True, slots=True)
+class GCP(Metric):
+    """Global certainty penalty: NCP as the mean over all cells of the original table."""
+
+    name: ClassVar[str] = "gcp"
+    bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+
+    def value(self, recoded: Recoded) -> float:
+        """Return NCP / (rows * columns)."""
+        return mean_per_cell(cell_totals(recoded, ncp_fractions), recoded)
+
+
+def loss_fractions(column: PublishedColumn) -> Codes:
+    """Return LM of each published value of a column."""
+    if column.ranged:
+        return _widths(column)
+    if column.size <= 1:
+        return np.zeros(len(column))
+    return (column.leaves - 1) / (column.size - 1)
+
+
+def iloss_fractions(column: PublishedColumn) -> Codes:
+    """Return ILoss of each published value of a column."""
+    return (column.leaves - 1) / column.size if column.size else np.zeros(len(column))
+
+
+def ncp_fractions(column: PublishedColumn) -> Codes:
+    """Return NCP of each published value of a column; a single leaf costs nothing."""
+    if column.ranged:
+        return _widths(column)
+    if not column.size:
+        return np.zeros(len(column))
+    return np.where(column.leaves == 1, 0.0, column.leaves / column.size)
+
+
+def _widths(column: PublishedColumn) -> Codes:
+    return (column.high - column.low) / column.span if column.span else np.zeros(len(column))

@@ -1,0 +1,217 @@
+"""Models that ask for company: enough rows, or enough distinct people, in every class."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.domain import Codes
+from indistinct.errors import InfeasibleError, ParameterError
+from indistinct.frequencies.value import Classes, Histogram, Key
+from indistinct.models import parameters
+from indistinct.models.arithmetic import cross_multiplied, per_class
+from indistinct.models.base import Model, ModelTraits
+
+_K_HINT = "k is the number of rows that share one published combination, for example k=5"
+
+
+@dataclass(frozen=True, slots=True)
+class KAnonymity(Model):
+    """Every class has at least `k` rows (Samarati 2001, Sweeney 2002).
+
+    >>> KAnonymity(k=5).spec()
+    'k-anonymity:k=5'
+    """
+
+    name: ClassVar[str] = "k-anonymity"
+    traits: ClassVar[ModelTraits] = ModelTraits(sizes_only=True)
+    k: int
+
+    def __post_init__(self) -> None:
+        parameters.whole_number(self, "k", hint=_K_HINT)
+
+    @property
+    def smallest(self) -> int:
+        """A class needs `k` rows, and no more is asked of it."""
+        return self.k
+
+    def violations(self, classes: Classes) -> Codes:
+        """Return a mask of the classes with fewer than `k` rows; an empty class breaks nothing."""
+        return _too_small(classes, self.k)
+
+    def level(self, classes: Classes) -> Mapping[str, float]:
+        """Return the size of the smallest class as `k`; nothing where there are no rows."""
+        return _smallest_size(classes)
+
+    def check(self, whole: Classes) -> None:
+        """Raise `InfeasibleError` if the table has fewer than `k` rows."""
+        _check_rows(self.k, whole)
+
+
+@dataclass(frozen=True, slots=True)
+class AlphaK(Model):
+    """Every class has `k` rows, and no protected value takes more than the share `alpha` (Wong et al. 2006).
+
+    `alpha` is in (0, 1]: a number, a `Fraction` or text such as "1/3". It is compared without rounding:
+    0.1 is one tenth. `protected` lists values as their text in the table; left empty, every value is
+    protected, missing included. A protected value that the table does not hold is an error: it is most
+    likely misspelt.
+
+    >>> AlphaK("disease", alpha=0.5, k=2, protected="HIV").spec()
+    'alpha-k:sensitive=disease,alpha=0.5,k=2,protected=HIV'
+    """
+
+    name: ClassVar[str] = "alpha-k"
+    sensitive: str
+    alpha: float | Fraction
+    k: int
+    protected: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        parameters.column(self, "sensitive")
+        parameters.ratio(
+            self,
+            "alpha",
+            wanted="above 0 and at most 1",
+            high=1,
+            hint="alpha is the largest share of a class that one value may take, for example alpha=0.5",
+            spelled=True,
+        )
+        parameters.whole_number(self, "k", hint=_K_HINT)
+        parameters.texts(
+            self,
+            "protected",
+            wanted="values of the sensitive column as text",
+            hint="leave it out to protect every value",
+        )
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The histogram of the sensitive column."""
+        return ((self.sensitive,),)
+
+    @property
+    def smallest(self) -> int:
+        """A class needs `k` rows."""
+        return self.k
+
+    def violations(self, classes: Classes) -> Codes:
+        """Return a mask of the classes that are too small or in which a protected value is too frequent."""
+        broken = _too_small(classes, self.k)
+        if not classes.rows:
+            return broken
+        counts, allowed = cross_multiplied(
+            self._most_frequent(classes), classes.sizes, ratio=parameters.exact(self.alpha)
+        )
+        return np.asarray(broken | (counts > allowed))
+
+    def level(self, classes: Classes) -> Mapping[str, float]:
+        """Return the largest share of a protected value as `alpha`, the size of the smallest class as `k`."""
+        if not classes.rows:
+            return {}
+        occupied = classes.sizes > 0
+        shares = self._most_frequent(classes)[occupied] / classes.sizes[occupied]
+        return {"alpha": float(shares.max()), **_smallest_size(classes)}
+
+    def check(self, whole: Classes) -> None:
+        """Raise `InfeasibleError` if the table has too few rows or too many of one protected value."""
+        _check_rows(self.k, whole)
+        broken = self.violations(whole)
+        if not broken.any():
+            return
+        rows = int(whole.sizes[broken][0])
+        most = int(self._most_frequent(whole)[broken][0])
+        raise InfeasibleError(
+            f"alpha = {self.alpha} but one protected value of column {self.sensitive!r} "
+            f"takes {most} of the table's {rows} rows",
+            hint=f"alpha at least {most}/{rows} (about {most / rows:.4f})",
+        )
+
+    def _most_frequent(self, classes: Classes) -> Codes:
+        """Return how often the most frequent protected value of each class occurs."""
+        histogram = classes.histograms[(self.sensitive,)]
+        counts = histogram.counts
+        if self.protected:
+            counts = np.where(self._protected_codes(histogram)[histogram.codes], counts, 0)
+        return per_class(np.maximum, counts, indptr=histogram.indptr)
+
+    def _protected_codes(self, histogram: Histogram) -> Codes:
+        absent = [text for text in self.protected if text not in histogram.texts]
+        if absent:
+            raise ParameterError(
+                f"`protected` of AlphaK must be values of column {self.sensitive!r}; "
+                f"got {', '.join(map(repr, absent))}",
+                hint="write each value as it stands in the table, upper and lower case included",
+            )
+        return np.array([text in self.protected for text in histogram.texts])
+
+
+@dataclass(frozen=True, slots=True)
+class XYAnonymity(Model):
+    """Every class has at least `k` distinct vectors of the columns `y` (Wang and Fung 2006).
+
+    X is the quasi-identifier. With a person's identifier as `y` it counts people instead of rows, for
+    tables in which one person has many rows. With a row key as `y` it is k-anonymity, with the sensitive
+    column it is distinct l-diversity.
+
+    >>> XYAnonymity("patient", k=5).y
+    ('patient',)
+    """
+
+    name: ClassVar[str] = "xy-anonymity"
+    y: tuple[str, ...]
+    k: int
+
+    def __post_init__(self) -> None:
+        parameters.texts(
+            self, "y", wanted="the name of a column, or of several", hint='for example y="patient"', least=1
+        )
+        parameters.whole_number(self, "k", hint="k is the number of distinct values of y, for example k=5")
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The histogram of the vectors of `y`."""
+        return (self.y,)
+
+    @property
+    def smallest(self) -> int:
+        """A class needs `k` rows to hold `k` distinct vectors."""
+        return self.k
+
+    def violations(self, classes: Classes) -> Codes:
+        """Return a mask of the classes with fewer than `k` distinct vectors of `y`."""
+        return np.asarray((classes.sizes > 0) & (self._distinct(classes) < self.k))
+
+    def level(self, classes: Classes) -> Mapping[str, float]:
+        """Return the smallest number of distinct vectors as `k`; nothing where there are no rows."""
+        return {"k": int(self._distinct(classes)[classes.sizes > 0].min())} if classes.rows else {}
+
+    def check(self, whole: Classes) -> None:
+        """Raise `InfeasibleError` if the table has fewer than `k` distinct vectors of `y`."""
+        if not self.violations(whole).any():
+            return
+        most = int(self.level(whole)["k"])
+        raise InfeasibleError(
+            f"k = {self.k} but there are only {most} distinct value(s) of {' with '.join(map(repr, self.y))}",
+            hint=f"k at most {most}",
+        )
+
+    def _distinct(self, classes: Classes) -> Codes:
+        return np.diff(classes.histograms[self.y].indptr)
+
+
+def _too_small(classes: Classes, k: int) -> Codes:
+    return np.asarray((classes.sizes > 0) & (classes.sizes < k))
+
+
+def _smallest_size(classes: Classes) -> dict[str, float]:
+    return {"k": int(classes.sizes[classes.sizes > 0].min())} if classes.rows else {}
+
+
+def _check_rows(k: int, whole: Classes) -> None:
+    if 0 < whole.rows < k:
+        raise InfeasibleError(
+            f"k = {k} but the table has {whole.rows} row(s)", hint=f"k at most {whole.rows}"
+        )

@@ -1,0 +1,164 @@
+"""A model that asks every class to look like the whole table: t-closeness."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal, assert_never, get_args
+
+import numpy as np
+
+from indistinct.domain import Codes
+from indistinct.errors import ParameterError
+from indistinct.frequencies.value import Classes, Histogram, Key
+from indistinct.hierarchy.value import Taxonomy
+from indistinct.models import parameters
+from indistinct.models.arithmetic import per_class
+from indistinct.models.base import Model
+from indistinct.schema import did_you_mean
+
+Distance = Literal["equal", "ordered", "hierarchical"]
+
+# Rounding must not refuse a class that lies exactly on t; no real difference is this small.
+_NOISE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class TCloseness(Model):
+    """The sensitive column of every class is within `t` of the whole original table's (Li et al. 2007).
+
+    The distance is the earth mover's; like `t` it is in [0, 1]. To move a row from one value to another
+    costs: `equal`, always 1; `ordered`, the places between them in canonical order, missing first,
+    relative to the most there can be; `hierarchical`, the height of their lowest common ancestor relative
+    to the hierarchy's. A class is accepted up to t + 1e-9, which absorbs rounding and nothing else.
+
+    >>> TCloseness("salary", t=0.2, distance="ordered").spec()
+    't-closeness:sensitive=salary,t=0.2,distance=ordered'
+    """
+
+    name: ClassVar[str] = "t-closeness"
+    sensitive: str
+    t: float
+    distance: Distance = "equal"
+
+    def __post_init__(self) -> None:
+        parameters.column(self, "sensitive")
+        parameters.real_number(
+            self,
+            "t",
+            wanted="from 0 to 1",
+            low=0,
+            high=1,
+            hint="t bounds the distance between a class and the whole table, for example t=0.2",
+        )
+        known = get_args(Distance)
+        if self.distance not in known:
+            raise parameters.refused(
+                self,
+                "distance",
+                wanted=f"one of {', '.join(known)}",
+                hint=did_you_mean(str(self.distance), known),
+            )
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The histogram of the sensitive column."""
+        return ((self.sensitive,),)
+
+    def violations(self, classes: Classes) -> Codes:
+        """Return a mask of the classes that are farther than `t` from the whole table."""
+        return np.asarray((classes.sizes > 0) & (self._distances(classes) > self.t + _NOISE))
+
+    def level(self, classes: Classes) -> Mapping[str, float]:
+        """Return the largest distance as `t`; nothing where there are no rows."""
+        return {"t": float(self._distances(classes)[classes.sizes > 0].max())} if classes.rows else {}
+
+    def _distances(self, classes: Classes) -> Codes:
+        histogram = classes.histograms[(self.sensitive,)]
+        match self.distance:
+            case "equal":
+                return _equal(histogram, classes.sizes)
+            case "ordered":
+                return _ordered(histogram, classes.sizes)
+            case "hierarchical":
+                return _hierarchical(histogram, classes.sizes, taxonomy=self._taxonomy(histogram))
+            case _:
+                assert_never(self.distance)
+
+    def _taxonomy(self, histogram: Histogram) -> Taxonomy:
+        if histogram.taxonomy is None:
+            raise ParameterError(
+                f'`distance` of TCloseness is "hierarchical", but column {self.sensitive!r} has no hierarchy',
+                hint=f'give a hierarchy for {self.sensitive!r}, or use distance="equal" or "ordered"',
+            )
+        if not histogram.taxonomy.rooted:
+            raise ParameterError(
+                f'`distance` of TCloseness is "hierarchical", but the hierarchy of column {self.sensitive!r} '
+                f"ends in {len(histogram.taxonomy.labels[-1])} values",
+                hint="add a last level with one value for all",
+            )
+        return histogram.taxonomy
+
+
+def _equal(histogram: Histogram, sizes: Codes) -> Codes:
+    """Half the L1 distance, as the mass that a class has in excess; values that it lacks need no entry."""
+    owners = histogram.owners()
+    excess = histogram.counts / sizes[owners] - _shares(histogram.reference)[histogram.codes]
+    return per_class(np.add, np.maximum(excess, 0.0), indptr=histogram.indptr)
+
+
+def _ordered(histogram: Histogram, sizes: Codes) -> Codes:
+    """The area between two cumulative distributions, one run of equal class values at a time.
+
+    A class's cumulative share is constant from one of its codes to the next while the table's only grows,
+    so the table crosses it once in each run, and prefix sums give the area on both sides of the crossing.
+    """
+    places = len(histogram.reference)
+    if places < 2 or not len(histogram.codes):
+        return np.zeros(len(sizes))
+    owners, starts = histogram.owners(), histogram.codes.astype(np.int64)
+    last = histogram.indptr[1:][owners] - 1 == np.arange(len(owners))
+    ends = np.where(last, places, np.append(starts[1:], places))
+    running = np.cumsum(histogram.counts, dtype=np.int64)
+    before = np.concatenate([[0], running])[histogram.indptr[:-1]]
+    running -= before[owners]
+
+    table = np.cumsum(histogram.reference, dtype=np.int64)
+    area = np.concatenate([[0], np.cumsum(table)])
+    rows = int(table[-1])
+    # The first place where the table's share exceeds the class's: table / rows > running / size, in integers.
+    crossing = np.searchsorted(table, running * rows // sizes[owners], side="right").clip(starts, ends)
+    below = (crossing - starts) * running / sizes[owners] - (area[crossing] - area[starts]) / rows
+    above = (area[ends] - area[crossing]) / rows - (ends - crossing) * running / sizes[owners]
+    between = np.maximum(below + above, 0.0)
+    head = np.zeros(len(sizes))
+    occupied = np.flatnonzero(np.diff(histogram.indptr))
+    head[occupied] = area[starts[histogram.indptr[occupied]]] / rows
+    return (head + per_class(np.add, between, indptr=histogram.indptr)) / (places - 1)
+
+
+def _hierarchical(histogram: Histogram, sizes: Codes, *, taxonomy: Taxonomy) -> Codes:
+    """The mean over all levels below the top of the equal distance between the generalized distributions.
+
+    Li et al. charge each inner node height/H times the smaller of its children's surplus and deficit.
+    That is half the amount by which the children's absolute extras exceed the node's own, so in the sum
+    over levels all but one H-th of each level's half L1 distance cancels.
+    """
+    distance = np.zeros(len(sizes))
+    if not taxonomy.height or not len(histogram.codes):
+        return distance
+    owners, ranks = histogram.owners(), taxonomy.ranks().astype(np.int64)
+    order = np.argsort(owners * len(ranks) + ranks[histogram.codes], kind="stable")
+    codes, counts = histogram.codes[order], histogram.counts[order]
+    for level in range(taxonomy.height):
+        ancestors = taxonomy.ancestors[:, level]
+        nodes = ancestors[codes]
+        fresh = np.diff(nodes, prepend=-1) != 0
+        fresh[histogram.indptr[:-1][np.diff(histogram.indptr) > 0]] = True
+        runs = np.flatnonzero(fresh)
+        table = _shares(np.bincount(ancestors, weights=histogram.reference))
+        excess = np.add.reduceat(counts, runs) / sizes[owners[runs]] - table[nodes[runs]]
+        distance += np.bincount(owners[runs], weights=np.maximum(excess, 0.0), minlength=len(sizes))
+    return distance / taxonomy.height
+
+
+def _shares(counts: Codes) -> Codes:
+    return np.asarray(counts / max(counts.sum(), 1))

@@ -1,0 +1,67 @@
+"""Numba kernels that find the class of a cell and the extent of a class."""
+
+import numba as nb
+import numpy as np
+
+jit = nb.njit(cache=True, nogil=True)
+
+
+@jit
+def locate(axis, cut, left, right, ranks, labels):
+    """Write the leaf of every row of a matrix of ranks."""
+    for i in range(len(ranks)):
+        node = 0
+        while axis[node] >= 0:
+            node = left[node] if ranks[i, axis[node]] <= cut[node] else right[node]
+        labels[i] = left[node]
+
+
+@jit
+def extents_by_label(values, labels, floor, low, high, below):
+    """Write each class's smallest and largest value from `floor` up, and whether it holds one below it."""
+    for i in range(len(values)):
+        label = labels[i]
+        if label < 0:
+            continue
+        value = values[i]
+        if value < floor:
+            below[label] = True
+        else:
+            low[label] = min(low[label], value)
+            high[label] = max(high[label], value)
+
+
+@jit
+def region_bounds(axis, cut, left, right, low, high):
+    """Write the box of every leaf; `low[0]` and `high[0]` hold the whole domain and are overwritten."""
+    columns = low.shape[1]
+    root_low, root_high = low[0].copy(), high[0].copy()
+    nodes = len(axis)
+    box_low = np.empty((nodes, columns), dtype=low.dtype)
+    box_high = np.empty((nodes, columns), dtype=high.dtype)
+    box_low[0], box_high[0] = root_low, root_high
+    stack = [0]
+    while len(stack):
+        node = stack.pop()
+        if axis[node] < 0:
+            low[left[node]], high[left[node]] = box_low[node], box_high[node]
+            continue
+        for child in (left[node], right[node]):
+            box_low[child], box_high[child] = box_low[node], box_high[node]
+            stack.append(child)
+        box_high[left[node], axis[node]] = cut[node]
+        box_low[right[node], axis[node]] = cut[node] + 1
+
+
+@jit
+def members_cover(indptr, codes, published, values, covered):
+    """Write whether each value is among the members of its published set; members ascend."""
+    for i in range(len(published)):
+        low, high = indptr[published[i]], indptr[published[i] + 1]
+        while low < high:
+            middle = (low + high) >> 1
+            if codes[middle] < values[i]:
+                low = middle + 1
+            else:
+                high = middle
+        covered[i] = low < indptr[published[i] + 1] and codes[low] == values[i]

@@ -1,0 +1,199 @@
+"""Recodings as JSON: versioned, so that a recoding written today still says the same tomorrow.
+
+The law of change: a kind never changes its meaning and no field is ever reused; new kinds and new optional fields may
+appear, and then `VERSION` grows.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, assert_never
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.domain import Codes, Domain, arrow_array
+from indistinct.errors import InputError
+from indistinct.recoding.published import PublishedColumn
+from indistinct.recoding.regions import Cuts
+from indistinct.recoding.summary import ColumnSummary
+from indistinct.recoding.union import ByCell, ByColumn, ByRegion, ByRow, RecodedColumn, Recoding
+
+FORMAT = "indistinct-recoding"
+VERSION = 1
+
+
+def recoding_to_json(recoding: Recoding) -> str:
+    """Return a recoding as one JSON document. It holds original values: keep it as safe as the table."""
+    return json.dumps(_plain(_document(recoding)), ensure_ascii=False, allow_nan=False)
+
+
+def recoding_from_json(text: str) -> Recoding:
+    """Build the recoding that `recoding_to_json` wrote."""
+    try:
+        data = json.loads(text)
+        if data["format"] != FORMAT or data["version"] > VERSION:
+            raise InputError(
+                "this is not a recoding that this version can read",
+                hint=f"expected format {FORMAT!r} with version up to {VERSION}",
+            )
+        return _recoding(data)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, pa.ArrowException):
+        raise InputError("the recoding cannot be read", hint="it must be a file that indistinct wrote") from None
+
+
+def digest(recoding: Recoding) -> str:
+    """Return a SHA-256 commitment to a recoding, nonce included."""
+    state = hashlib.sha256(recoding.nonce.encode())
+    for path, part in parts_of(recoding).items():
+        state.update(f"\n{path}:".encode())
+        if isinstance(part, np.ndarray):
+            state.update(f"{part.shape}".encode())
+            kind = "<f8" if part.dtype.kind == "f" else "<i8"
+            state.update(np.ascontiguousarray(part, dtype=kind).tobytes())
+        else:
+            state.update(json.dumps(part, ensure_ascii=False).encode())
+    return state.hexdigest()
+
+
+def parts_of(recoding: Recoding) -> dict[str, Any]:
+    """Return a recoding as `path -> array or plain value`, without its nonce."""
+    flat: dict[str, Any] = {}
+    document = _document(recoding)
+    del document["nonce"]
+    _flatten("", document, flat)
+    return flat
+
+
+def _flatten(path: str, part: Any, flat: dict[str, Any]) -> None:
+    if isinstance(part, Mapping):
+        for key, value in part.items():
+            _flatten(f"{path}/{key}", value, flat)
+    elif isinstance(part, list) and part and isinstance(part[0], Mapping | np.ndarray):
+        for place, value in enumerate(part):
+            _flatten(f"{path}/{place}", value, flat)
+    else:
+        flat[path] = part
+
+
+def _document(recoding: Recoding) -> dict[str, Any]:
+    head = {
+        "format": FORMAT,
+        "version": VERSION,
+        "nonce": recoding.nonce,
+        "columns": [_column_document(column) for column in recoding.columns],
+    }
+    match recoding:
+        case ByColumn():
+            levels = dict(recoding.levels) if recoding.levels is not None else None
+            body: dict[str, Any] = {
+                "kind": "by-column",
+                "groups": list(recoding.groups),
+                "suppressed": recoding.suppressed,
+                "levels": levels,
+            }
+        case ByRegion():
+            body = {"kind": "by-region", "cuts": _fields(recoding.cuts), "values": recoding.values}
+        case ByCell():
+            body = {"kind": "by-cell", **_fields(recoding, "vectors", "labels", "values")}
+        case ByRow():
+            names = ("vectors", "cells", "joint", "labels", "counts", "values")
+            body = {"kind": "by-row", **_fields(recoding, *names)}
+        case _:
+            assert_never(recoding)  # type: ignore[arg-type]
+    return {**head, **body}
+
+
+def _fields(value: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names or ("axis", "cut", "left", "right")}
+
+
+def _column_document(column: RecodedColumn) -> dict[str, Any]:
+    summary, published = column.summary, column.summary.published
+    return {
+        "domain": column.domain.to_json(),
+        "ranks": column.ranks,
+        "floor": column.floor,
+        "published": {
+            "outputs": [
+                {"name": name, "type": str(array.type), "values": array.cast(pa.string()).to_pylist()}
+                for name, array in published.outputs
+            ],
+            **{key: getattr(published, key) for key in ("low", "high", "leaves", "levels")},
+            **{key: getattr(published, key) for key in ("span", "size", "height", "ranged")},
+        },
+        "covers": {
+            "low": summary.low,
+            "high": summary.high,
+            "absent": summary.absent,
+            "members": list(summary.members) if summary.members is not None else None,
+        },
+    }
+
+
+def _plain(part: Any) -> Any:
+    """Return a document with arrays as lists."""
+    if isinstance(part, Mapping):
+        return {key: _plain(value) for key, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [_plain(value) for value in part]
+    return part.tolist() if isinstance(part, np.ndarray) else part
+
+
+def _recoding(data: Mapping[str, Any]) -> Recoding:
+    columns, nonce = tuple(_column(column) for column in data["columns"]), data["nonce"]
+    width = len(columns)
+    match data["kind"]:
+        case "by-column":
+            groups = tuple(_ints(group) for group in data["groups"])
+            return ByColumn(columns, groups, _matrix(data["suppressed"], width), data["levels"], nonce=nonce)
+        case "by-region":
+            tree = data["cuts"]
+            cuts = Cuts(_ints(tree["axis"], np.int16), *(_ints(tree[key]) for key in ("cut", "left", "right")))
+            return ByRegion(columns, cuts, _matrix(data["values"], width), nonce=nonce)
+        case "by-cell":
+            vectors, values = _matrix(data["vectors"], width), _matrix(data["values"], width)
+            return ByCell(columns, vectors, _ints(data["labels"]), values, nonce=nonce)
+        case "by-row":
+            joint = None if data["joint"] is None else _ints(data["joint"])
+            return ByRow(
+                columns,
+                _matrix(data["vectors"], width),
+                _ints(data["cells"]),
+                joint,
+                _ints(data["labels"]),
+                _ints(data["counts"], np.int64),
+                _matrix(data["values"], width),
+                nonce=nonce,
+            )
+        case kind:
+            raise InputError(f"a recoding of kind {kind!r} is not known to this version", hint="update indistinct")
+
+
+def _column(data: Mapping[str, Any]) -> RecodedColumn:
+    published, covers = data["published"], data["covers"]
+    outputs = tuple((o["name"], arrow_array(o["values"], o["type"])) for o in published["outputs"])
+    summary = ColumnSummary(
+        PublishedColumn(
+            data["domain"]["column"],
+            outputs,
+            low=np.array(published["low"], dtype=np.float64),
+            high=np.array(published["high"], dtype=np.float64),
+            leaves=_ints(published["leaves"], np.int64),
+            levels=_ints(published["levels"]),
+            **{key: published[key] for key in ("span", "size", "height", "ranged")},
+        ),
+        _ints(covers["low"]),
+        _ints(covers["high"]),
+        np.array(covers["absent"], dtype=bool),
+        None if covers["members"] is None else (_ints(covers["members"][0], np.int64), _ints(covers["members"][1])),
+    )
+    return RecodedColumn(Domain.from_json(data["domain"]), _ints(data["ranks"]), data["floor"], summary)
+
+
+def _ints(values: Any, kind: Any = np.int32) -> Codes:
+    return np.array(values, dtype=kind)
+
+
+def _matrix(values: Any, width: int) -> Codes:
+    return np.array(values, dtype=np.int32).reshape(-1, width)

@@ -1,0 +1,148 @@
+"""Recoding a frequency set: from cells to classes, the same for every engine."""
+
+from typing import assert_never
+
+import numpy as np
+
+from indistinct.domain import Codes
+from indistinct.errors import InputError, UnseenValueError
+from indistinct.frequencies.grouping import group_rows, pack
+from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
+from indistinct.recoding.published import Recoded
+from indistinct.recoding.union import ByCell, ByColumn, ByRegion, ByRow, Recoding
+
+
+def recode(frequencies: FrequencySet, recoding: Recoding) -> Recoded:
+    """Return the classes that a recoding makes of cells whose codes are those of the recoding's own domains.
+
+    Raises `UnseenValueError` for a vector that the recoding does not speak of; no raw value is ever passed through.
+    """
+    match recoding:
+        case ByColumn():
+            return _by_column(frequencies, recoding)
+        case ByRegion():
+            return _by_region(frequencies, recoding)
+        case ByCell():
+            return _by_cell(frequencies, recoding)
+        case ByRow():
+            return _by_row(frequencies, recoding)
+        case _:
+            assert_never(recoding)  # type: ignore[arg-type]
+
+
+def _by_column(frequencies: FrequencySet, recoding: ByColumn) -> Recoded:
+    codes = [group[frequencies.vectors[:, j]] for j, group in enumerate(recoding.groups)]
+    sizes = [len(column.summary.published) for column in recoding.columns]
+    grouping = group_rows(codes, sizes)
+    labels = np.empty(len(frequencies), dtype=np.int32)
+    labels[grouping.order] = np.repeat(np.arange(len(grouping), dtype=np.int32), grouping.counts)
+    values = np.stack([code[grouping.first] for code in codes], axis=1).astype(np.int32)
+    dropped = _among(values, recoding.suppressed, sizes)
+    renumbered = np.where(dropped, -1, np.cumsum(~dropped) - 1).astype(np.int32)
+    return _recoded(frequencies, recoding, values[~dropped], renumbered[labels])
+
+
+def _by_region(frequencies: FrequencySet, recoding: ByRegion) -> Recoded:
+    ranks = np.empty(frequencies.vectors.shape, dtype=np.uint32, order="C")
+    for j, column in enumerate(recoding.columns):
+        ranks[:, j] = column.ranks[frequencies.vectors[:, j]]
+    labels = recoding.cuts.locate(ranks)
+    covered = np.ones(len(labels), dtype=bool)
+    for j, column in enumerate(recoding.columns):
+        covered &= column.summary.covers(recoding.values[labels, j], ranks[:, j], floor=column.floor)
+    if not covered.all():
+        raise UnseenValueError(
+            f"{int((~covered).sum())} combination(s) of known quasi-identifier values lie outside every published range",
+            hint="search a new recoding on the new data, or search with extent=region, which covers the whole domain",
+        )
+    return _recoded(frequencies, recoding, recoding.values, labels)
+
+
+def _by_cell(frequencies: FrequencySet, recoding: ByCell) -> Recoded:
+    places = _find(frequencies.vectors, recoding)
+    return _recoded(frequencies, recoding, recoding.values, recoding.labels[places])
+
+
+def _by_row(frequencies: FrequencySet, recoding: ByRow) -> Recoded:
+    expected = np.bincount(recoding.cells, weights=recoding.counts, minlength=len(recoding.vectors))
+    if not (
+        np.array_equal(frequencies.vectors, recoding.vectors) and np.array_equal(expected, frequencies.counts)
+    ):
+        raise InputError(
+            "this recoding assigns the rows of one table to classes; the table at hand is another one",
+            hint="search a new recoding on the new data; strict partitioning gives one that can be applied again",
+        )
+    values, merged = _distinct(recoding.values, recoding)
+    labels = np.where(recoding.labels < 0, -1, merged[recoding.labels])
+    kept = labels >= 0
+    sizes = np.bincount(labels[kept], weights=recoding.counts[kept], minlength=len(values)).astype(np.int64)
+    classes = Classes(sizes, _split_histograms(frequencies, recoding, labels, len(values)))
+    columns = tuple(column.summary.published for column in recoding.columns)
+    return Recoded(frequencies, columns, values, recoding.cells, labels, recoding.counts, classes)
+
+
+def _split_histograms(
+    frequencies: FrequencySet, recoding: ByRow, labels: Codes, size: int
+) -> dict[Key, Histogram]:
+    """Return the histograms of classes from the joint codes that the pieces carry."""
+    if frequencies.joint is None or recoding.joint is None:
+        return {}
+    pieces = np.arange(len(labels) + 1, dtype=np.int64)
+    found = {}
+    for key, codes in frequencies.joint.codes.items():
+        whole = frequencies.classes.histograms[key]
+        single = Histogram(
+            pieces, codes[recoding.joint], recoding.counts, whole.reference, whole.taxonomy, whole.texts
+        )
+        found[key] = single.regroup(labels, size)
+    return found
+
+
+def _recoded(frequencies: FrequencySet, recoding: Recoding, values: Codes, labels: Codes) -> Recoded:
+    """Unite classes that publish the same and drop those without rows."""
+    distinct, merged = _distinct(values, recoding)
+    labels = np.where(labels < 0, -1, merged[labels]).astype(np.int32) if len(values) else labels
+    used = np.zeros(len(distinct), dtype=bool)
+    used[labels[labels >= 0]] = True
+    dense = (np.cumsum(used) - 1).astype(np.int32)
+    labels = np.where(labels < 0, -1, dense[labels]).astype(np.int32) if len(values) else labels
+    columns = tuple(column.summary.published for column in recoding.columns)
+    classes = frequencies.classes.regroup(labels, int(used.sum()))
+    cells = np.arange(len(frequencies), dtype=np.int32)
+    return Recoded(frequencies, columns, distinct[used], cells, labels, frequencies.counts, classes)
+
+
+def _distinct(values: Codes, recoding: Recoding) -> tuple[Codes, Codes]:
+    """Return the distinct published vectors, ascending, and the place of each class among them."""
+    sizes = [len(column.summary.published) for column in recoding.columns]
+    grouping = group_rows(list(values.T), sizes)
+    merged = np.empty(len(values), dtype=np.int32)
+    merged[grouping.order] = np.repeat(np.arange(len(grouping), dtype=np.int32), grouping.counts)
+    return values[grouping.first], merged
+
+
+def _among(values: Codes, chosen: Codes, sizes: list[int]) -> Codes:
+    """Return which rows of `values` are among the rows of `chosen`."""
+    if not len(chosen):
+        return np.zeros(len(values), dtype=bool)
+    both = np.concatenate([values, chosen])
+    words, _ = pack(list(both.T), sizes)
+    return np.isin(words[: len(values)], words[len(values) :])
+
+
+def _find(vectors: Codes, recoding: ByCell) -> Codes:
+    """Return the place of every vector in a recoding's list."""
+    if np.array_equal(vectors, recoding.vectors):
+        return np.arange(len(vectors))
+    sizes = [len(column.domain) for column in recoding.columns]
+    words, _ = pack(list(np.concatenate([recoding.vectors, vectors]).T), sizes)
+    known, wanted = words[: len(recoding.vectors)], words[len(recoding.vectors) :]
+    order = np.argsort(known)
+    places = order[np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)]
+    unseen = known[places] != wanted
+    if unseen.any():
+        raise UnseenValueError(
+            f"{int(unseen.sum())} combination(s) of known quasi-identifier values are not in the recoding",
+            hint="search a new recoding on the new data",
+        )
+    return places

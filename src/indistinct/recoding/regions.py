@@ -1,0 +1,49 @@
+"""The tree of cuts: the function that strict partitioning finds, from vectors to regions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from indistinct.domain import Codes
+from indistinct.recoding import _kernels
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cuts:
+    """A binary tree over ranks. Node 0 is the root; an inner node sends ranks up to `cut` to its left child.
+
+    A leaf has axis -1 and its class in `left`; classes are numbered from left to right.
+    """
+
+    axis: Codes
+    cut: Codes
+    left: Codes
+    right: Codes
+
+    @property
+    def classes(self) -> int:
+        """Return the number of leaves."""
+        return int((self.axis < 0).sum())
+
+    def numbered(self) -> "Cuts":
+        """Return the same tree with leaves numbered by the run of rows that `left` held during the search."""
+        leaves = np.flatnonzero(self.axis < 0)
+        left, right = self.left.copy(), self.right.copy()
+        left[leaves[np.argsort(self.left[leaves], kind="stable")]] = np.arange(len(leaves))
+        right[leaves] = -1
+        cut = np.where(self.axis < 0, 0, self.cut).astype(np.int32)
+        return Cuts(self.axis, cut, left.astype(np.int32), right.astype(np.int32))
+
+    def locate(self, ranks: Codes) -> Codes:
+        """Return the class of every row of a matrix of ranks."""
+        labels = np.empty(len(ranks), dtype=np.int32)
+        _kernels.locate(self.axis, self.cut, self.left, self.right, ranks, labels)
+        return labels
+
+    def bounds(self, sizes: tuple[int, ...]) -> tuple[Codes, Codes]:
+        """Return the lowest and highest rank of every class's region."""
+        low = np.zeros((self.classes, len(sizes)), dtype=np.int32)
+        high = np.zeros((self.classes, len(sizes)), dtype=np.int32)
+        high[0] = np.array(sizes) - 1
+        _kernels.region_bounds(self.axis, self.cut, self.left, self.right, low, high)
+        return low, high

@@ -1,0 +1,280 @@
+"""From classes to published values: what each class shows of each quasi-identifier.
+
+The *extent* of a class is the range of its own rows, or the region that the cuts delimit; regions tell an attacker
+less and cover the whole domain.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.domain import Codes, Domain, Kind
+from indistinct.errors import ParameterError
+from indistinct.recoding import _kernels
+from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.labels import range_labels, set_labels
+from indistinct.recoding.published import PublishedColumn
+
+Extent = Literal["range", "region"]
+NumericForm = Literal["interval", "interval+mean", "bounds", "mean"]
+EXTENTS = ("range", "region")
+NUMERIC_FORMS = ("interval", "interval+mean", "bounds", "mean")
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How classes are summarized: their extent, and the form in which numbers and dates are published."""
+
+    extent: Extent = "range"
+    numeric: NumericForm = "interval"
+
+    def __post_init__(self) -> None:
+        for field, known in (("extent", EXTENTS), ("numeric", NUMERIC_FORMS)):
+            if getattr(self, field) not in known:
+                raise ParameterError(
+                    f"`{field}` must be one of {', '.join(known)}; got {getattr(self, field)!r}",
+                    hint="extent=range is as tight as the rows; numeric=interval publishes text such as [25-30]",
+                )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bounds:
+    """The ranks that classes reach in one column: from `low` to `high`, and whether some rows are missing."""
+
+    low: Codes
+    high: Codes
+    absent: Codes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnSummary:
+    """The published values of a column, and which ranks each one covers.
+
+    `members` (compressed sparse rows of ranks) is there for sets, which may have gaps.
+    """
+
+    published: PublishedColumn
+    low: Codes
+    high: Codes
+    absent: Codes
+    members: tuple[Codes, Codes] | None = None
+
+    def covers(self, codes: Codes, ranks: Codes, *, floor: int) -> Codes:
+        """Return whether published value `codes[i]` is true of a row with rank `ranks[i]`."""
+        if self.members is not None:
+            covered = np.empty(len(codes), dtype=bool)
+            _kernels.members_cover(*self.members, codes, ranks, covered)
+            return covered
+        inside = (ranks >= self.low[codes]) & (ranks <= self.high[codes])
+        return np.where(ranks < floor, self.absent[codes], inside)
+
+
+def tight_bounds(column: QuasiColumn, ranks: Codes, *, labels: Codes, classes: int) -> Bounds:
+    """Return the ranks that the rows of each class reach."""
+    low = np.full(classes, len(column.domain), dtype=np.int32)
+    high = np.full(classes, -1, dtype=np.int32)
+    absent = np.zeros(classes, dtype=bool)
+    _kernels.extents_by_label(ranks, labels, floor_of(column), low, high, absent)
+    return Bounds(low, high, absent)
+
+
+def region_bounds(column: QuasiColumn, low: Codes, high: Codes) -> Bounds:
+    """Return bounds from the lowest and highest rank of each class's region."""
+    floor = floor_of(column)
+    return Bounds(np.maximum(low, floor), high, low < floor)
+
+
+def floor_of(column: QuasiColumn) -> int:
+    """Return the first rank that is a value: ranges keep missing apart, trees and sets have it as a member."""
+    return int(column.ranged and column.domain.missing)
+
+
+def summarize_ranges(
+    column: QuasiColumn, bounds: Bounds, *, form: NumericForm = "interval", means: Codes | None = None
+) -> tuple[ColumnSummary, Codes]:
+    """Publish ranges on a line; return the summary and each class's published code."""
+    keys = [bounds.low, bounds.high, bounds.absent]
+    if means is not None:
+        keys.insert(0, means)
+    order = np.lexsort(keys[::-1] if means is None else [means, bounds.absent, bounds.high, bounds.low])
+    changed = np.ones(len(order), dtype=bool)
+    if len(order):
+        changed[1:] = np.any([_differs(key[order]) for key in keys], axis=0)
+    codes = np.empty(len(order), dtype=np.int32)
+    codes[order] = np.cumsum(changed) - 1
+    pick = order[changed]
+    low, high, absent = bounds.low[pick], bounds.high[pick], bounds.absent[pick]
+    outputs = _outputs(column, Bounds(low, high, absent), form, None if means is None else means[pick])
+    published = _published_range(column, outputs, Bounds(low, high, absent))
+    return ColumnSummary(published, low, high, absent), codes
+
+
+def summarize_tree(column: QuasiColumn, bounds: Bounds) -> tuple[ColumnSummary, Codes]:
+    """Publish the lowest common ancestor of each class; return the summary and each class's published code."""
+    taxonomy = column.taxonomy
+    if taxonomy is None:
+        raise ValueError(f"column {column.name!r} has no hierarchy")
+    ancestors = taxonomy.ancestors[column.by_rank]
+    levels = meeting_levels(ancestors, bounds.low, bounds.high)
+    nodes = ancestors[bounds.low, levels]
+    keys, codes = np.unique(levels.astype(np.int64) << 32 | nodes, return_inverse=True)
+    level, node = (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32)
+    return node_summary(column, level, node), codes.astype(np.int32)
+
+
+def node_summary(column: QuasiColumn, level: Codes, node: Codes) -> ColumnSummary:
+    """Publish nodes of a hierarchy, each as its label."""
+    taxonomy = column.taxonomy
+    if taxonomy is None:
+        raise ValueError(f"column {column.name!r} has no hierarchy")
+    pairs = list(zip(level.tolist(), node.tolist(), strict=True))
+    low, high = np.empty(len(node), dtype=np.int32), np.empty(len(node), dtype=np.int32)
+    for at in np.unique(level).tolist():
+        first, last = node_runs(taxonomy.ancestors[column.by_rank, at], len(taxonomy.labels[at]))
+        low[level == at], high[level == at] = first[node[level == at]], last[node[level == at]]
+    labels = pa.array([taxonomy.labels[at][which] for at, which in pairs], pa.string())
+    values = labels if level.any() else _raw(column.domain, column.by_rank[low])
+    published = PublishedColumn(
+        column.name,
+        ((column.name, values),),
+        low=column.positions[column.by_rank[low]],
+        high=column.positions[column.by_rank[high]],
+        leaves=np.array([taxonomy.leaves[at][which] for at, which in pairs], dtype=np.int64),
+        levels=level.astype(np.int32),
+        span=column.span,
+        size=column.size,
+        height=column.height,
+        ranged=False,
+    )
+    return ColumnSummary(published, low, high, np.zeros(len(low), dtype=bool))
+
+
+def node_runs(nodes: Codes, count: int) -> tuple[Codes, Codes]:
+    """Return the first and last rank of every node, given the node of each rank."""
+    first, last = np.zeros(count, dtype=np.int32), np.zeros(count, dtype=np.int32)
+    places = np.arange(len(nodes), dtype=np.int32)
+    last[nodes] = places
+    first[nodes[::-1]] = places[::-1]
+    return first, last
+
+
+def summarize_sets(column: QuasiColumn, indptr: Codes, members: Codes) -> tuple[ColumnSummary, Codes]:
+    """Publish the set of values of each class; return the summary and each class's published code."""
+    pick, codes = distinct_sets(indptr, members, len(column.domain))
+    sizes = np.diff(indptr)[pick]
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    inner = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes) + np.repeat(indptr[pick], sizes)
+    kept = members[inner]
+    low, high = kept[starts[:-1]], kept[starts[1:] - 1]
+    published = PublishedColumn(
+        column.name,
+        ((column.name, set_labels(column.domain.texts(), starts, kept)),),
+        low=column.positions[low],
+        high=column.positions[high],
+        leaves=sizes.astype(np.int64),
+        levels=(sizes > 1).astype(np.int32),
+        span=column.span,
+        size=column.size,
+        height=column.height,
+        ranged=False,
+    )
+    return ColumnSummary(published, low, high, np.zeros(len(low), dtype=bool), (starts, kept)), codes
+
+
+def distinct_sets(indptr: Codes, members: Codes, size: int) -> tuple[Codes, Codes]:
+    """Return one class for each distinct set of members, and the number of the set of every class.
+
+    Sets are told apart by a sum of random words and then compared member by member, so a collision cannot pass.
+    """
+    for attempt in range(8):
+        words = np.random.default_rng(attempt).integers(0, 1 << 63, size, dtype=np.uint64)
+        sums = np.add.reduceat(words[members], indptr[:-1]) if len(indptr) > 1 else words[:0]
+        _, pick, codes = np.unique(sums, return_index=True, return_inverse=True)
+        sizes = np.diff(indptr)
+        if (sizes == sizes[pick][codes]).all():
+            offsets = np.arange(len(members)) - np.repeat(indptr[:-1], sizes)
+            twins = members[np.repeat(indptr[pick][codes], sizes) + offsets]
+            if (twins == members).all():
+                return pick, codes.astype(np.int32)
+    raise AssertionError("eight independent hashes collided")
+
+
+def meeting_levels(ancestors: Codes, low: Codes, high: Codes) -> Codes:
+    """Return the lowest level on which each pair of values has one ancestor."""
+    levels = np.zeros(len(low), dtype=np.int32)
+    apart = np.arange(len(low))
+    for level in range(ancestors.shape[1] - 1):
+        apart = apart[ancestors[low[apart], level] != ancestors[high[apart], level]]
+        levels[apart] = level + 1
+    return levels
+
+
+def _published_range(
+    column: QuasiColumn, outputs: tuple[tuple[str, pa.Array], ...], bounds: Bounds
+) -> PublishedColumn:
+    known = bounds.low <= bounds.high
+    low, high = np.where(known, bounds.low, 0), np.where(known, bounds.high, 0)
+    leaves = np.where(known, bounds.high - bounds.low + 1, 0) + bounds.absent
+    levels = (leaves > 1).astype(np.int32)
+    if column.taxonomy is not None:
+        levels = meeting_levels(column.taxonomy.ancestors, np.where(bounds.absent, 0, low), high)
+    return PublishedColumn(
+        column.name,
+        outputs,
+        low=column.positions[low],
+        high=column.positions[high],
+        leaves=leaves.astype(np.int64),
+        levels=levels,
+        span=column.span,
+        size=column.size,
+        height=column.height,
+        ranged=True,
+    )
+
+
+def _outputs(
+    column: QuasiColumn, bounds: Bounds, form: NumericForm, means: Codes | None
+) -> tuple[tuple[str, pa.Array], ...]:
+    """Return the published columns of a range in the form that was asked for."""
+    name, domain = column.name, column.domain
+    texts = pa.array([text or "" for text in domain.texts()], pa.string())
+    interval = range_labels(texts, bounds.low, bounds.high, bounds.absent)
+    if domain.kind is Kind.TEXT or form == "interval":
+        raw = bool((bounds.low >= bounds.high).all()) and not (bounds.absent & (bounds.low <= bounds.high)).any()
+        codes = np.where(bounds.low > bounds.high, 0, bounds.low)
+        return ((name, _raw(domain, codes) if raw else interval),)
+    missing = ((f"{name}_missing", pa.array(bounds.absent)),) if domain.missing else ()
+    match form:
+        case "bounds":
+            low = np.where(bounds.low > bounds.high, 0, bounds.low)
+            high = np.where(bounds.low > bounds.high, 0, bounds.high)
+            return ((f"{name}_min", _raw(domain, low)), (f"{name}_max", _raw(domain, high)), *missing)
+        case "mean":
+            return ((name, _mean(domain, means)), *missing)
+        case "interval+mean":
+            return ((name, interval), (f"{name}_mean", _mean(domain, means)))
+        case _:
+            raise AssertionError(form)
+
+
+def _mean(domain: Domain, means: Codes | None) -> pa.Array:
+    """Return means as published: numbers, or dates; a class without any value has none."""
+    values = pa.array(means, pa.float64(), from_pandas=True)
+    if domain.kind is Kind.NUMBER or means is None:
+        return values
+    days = pa.array(np.floor(np.nan_to_num(means)).astype(np.int32), pa.int32(), mask=np.isnan(means))
+    return days.cast(pa.date32())
+
+
+def _raw(domain: Domain, codes: Codes) -> pa.Array:
+    """Return values of the domain in their own type; code 0 of a domain with missing is null."""
+    places = pa.array(codes - domain.missing, pa.int64(), mask=(codes < domain.missing))
+    return domain.values.take(places)
+
+
+def _differs(key: Codes) -> Codes:
+    if key.dtype.kind == "f":
+        return (key[1:] != key[:-1]) & ~(np.isnan(key[1:]) & np.isnan(key[:-1]))
+    return key[1:] != key[:-1]

@@ -1,0 +1,112 @@
+"""The closed union of recodings.
+
+A *recoding* says what to publish for each combination of quasi-identifier values. An *algorithm* finds one, an
+*engine* applies it, a *model* judges the result.
+
+    ByColumn   each column on its own: full-domain levels, single-dimensional cuts, subtrees
+    ByRegion   a tree of cuts over vectors: strict multidimensional partitioning
+    ByCell     a list of vectors, each with its class: clustering
+    ByRow      equal vectors may go to different classes: relaxed partitioning, stubs, buckets
+
+Recodings hold the original values, so a stored recoding is as confidential as the table.
+"""
+
+import secrets
+from abc import ABC
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from indistinct.domain import Codes, Domain
+from indistinct.recoding.regions import Cuts
+from indistinct.recoding.summary import ColumnSummary
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecodedColumn:
+    """A quasi-identifier in a recoding: the values it knows, the order they are cut in, and what is published."""
+
+    domain: Domain
+    ranks: Codes
+    floor: int
+    summary: ColumnSummary
+
+
+@dataclass(frozen=True, eq=False)
+class Recoding(ABC):
+    """What to publish for each combination of quasi-identifier values.
+
+    `nonce` makes the digest in a certificate a commitment: without it nobody can test guesses about the table.
+    Two recodings are equal when they publish the same, whatever their nonces.
+    """
+
+    columns: tuple[RecodedColumn, ...]
+    nonce: str = field(default_factory=lambda: secrets.token_hex(16), kw_only=True)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Recoding):
+            return NotImplemented
+        from indistinct.recoding.json import parts_of
+
+        mine, theirs = parts_of(self), parts_of(other)
+        return mine.keys() == theirs.keys() and all(_same(mine[key], theirs[key]) for key in mine)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the quasi-identifiers."""
+        return tuple(column.domain.column for column in self.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class ByColumn(Recoding):
+    """Each column on its own: `groups[j][code]` is the published code of a value.
+
+    Rows whose published vector is one of `suppressed` are not published. `levels` is there for full-domain
+    recodings: column -> level.
+    """
+
+    groups: tuple[Codes, ...]
+    suppressed: Codes
+    levels: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ByRegion(Recoding):
+    """A tree of cuts: `values[class, j]` is the published code of a region."""
+
+    cuts: Cuts
+    values: Codes
+
+
+@dataclass(frozen=True, eq=False)
+class ByCell(Recoding):
+    """Listed vectors: vector `i` goes to class `labels[i]`, negative for suppression."""
+
+    vectors: Codes
+    labels: Codes
+    values: Codes
+
+
+@dataclass(frozen=True, eq=False)
+class ByRow(Recoding):
+    """Rows of equal vectors may part: piece `i` sends `counts[i]` rows of cell `cells[i]` to class `labels[i]`.
+
+    Pieces ascend by cell. `joint` (or None) is the code of the sensitive values that a piece's rows have. Such a
+    recoding speaks of the rows of one table and fits no other.
+    """
+
+    vectors: Codes
+    cells: Codes
+    joint: Codes | None
+    labels: Codes
+    counts: Codes
+    values: Codes
+
+
+def _same(mine: object, theirs: object) -> bool:
+    if isinstance(mine, np.ndarray):
+        return isinstance(theirs, np.ndarray) and np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
+    return mine == theirs

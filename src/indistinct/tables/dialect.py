@@ -1,0 +1,167 @@
+"""How a delimited text file is written: encoding, delimiter and header, found on a sample before an engine reads it."""
+
+import codecs
+import csv
+import gzip
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from indistinct.errors import InputError, ParameterError
+from indistinct.tables.value import check_names
+
+DELIMITERS = (",", ";", "\t", "|")
+SAMPLE_BYTES = 1 << 18
+SAMPLE_RECORDS = 200
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One way to read a delimited text file; `bare` says that nothing follows the header."""
+
+    encoding: str
+    delimiter: str
+    names: tuple[str, ...]
+    bare: bool
+
+
+def open_bytes(path: Path) -> BinaryIO:
+    """Open a file to read its bytes, decompressed if its name ends in `.gz`."""
+    return cast(BinaryIO, gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb"))
+
+
+def encodings(path: Path, encoding: str | None) -> tuple[str, ...]:
+    """Return the encodings to try in turn: the given one, the one that a byte order mark names, or UTF-8 and Latin.
+
+    Every sequence of bytes is Latin-1, so the last resort never fails.
+    """
+    if encoding is not None:
+        try:
+            b"".decode(encoding)
+            known = codecs.lookup(encoding).name
+        except (LookupError, ValueError):
+            raise InputError(
+                f"the encoding {encoding!r} is not known",
+                hint="use utf-8, utf-16, cp1252 or latin-1, or leave the encoding out to have it found",
+            ) from None
+        return ("utf-8" if known == "utf-8-sig" else known,)
+    with open_bytes(path) as file:
+        start = file.read(4)
+    marked = next((name for mark, name in MARKS if start.startswith(mark)), None)
+    return (marked,) if marked else ("utf-8", "cp1252", "latin-1")
+
+
+def find_dialect(path: Path, encoding: str, delimiter: str | None) -> Dialect:
+    """Return delimiter and header of a file; raise `UnicodeDecodeError` if its start has another encoding."""
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'):
+        raise ParameterError("`delimiter` must be one ASCII character", hint='for example delimiter=";"')
+    size = SAMPLE_BYTES
+    while True:
+        text, complete = _sample(path, encoding, size)
+        if not text.strip("\r\n"):
+            if complete:
+                raise InputError(
+                    f"{path} is empty", hint="a table has a header line with the names of its columns"
+                )
+        else:
+            chosen = delimiter or _find_delimiter(text, complete)
+            found = _records(text, chosen, complete, limit=2)
+            if found or complete:
+                names = found[0] if found else []
+                _check_header(names)
+                return Dialect(encoding, chosen, tuple(names), bare=complete and len(found) == 1)
+        size *= 8
+
+
+def _find_delimiter(text: str, complete: bool) -> str:
+    """Return the delimiter that cuts every sampled record into the same number of fields, the most and at least two.
+
+    If none does, the one that cuts the header most: the file is then ragged, and the reader says where.
+    """
+    widths = {
+        mark: [len(row) for row in _records(text, mark, complete, limit=SAMPLE_RECORDS)]
+        for mark in DELIMITERS
+    }
+    even = {mark: found[0] for mark, found in widths.items() if len(set(found)) == 1 and found[0] > 1}
+    headers = {mark: found[0] if found else 0 for mark, found in widths.items()}
+    ranked = even or headers
+    return max(ranked, key=lambda mark: ranked[mark])
+
+
+def _records(text: str, delimiter: str, complete: bool, *, limit: int) -> list[list[str]]:
+    """Return the first whole records of a sample, without blank lines."""
+    found = []
+    try:
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+            if row:
+                found.append(row)
+            if len(found) > limit:
+                break
+    except csv.Error:
+        return []
+    # The sample may end inside its last record.
+    return found[:limit] if complete or len(found) > limit else found[:-1]
+
+
+def _sample(path: Path, encoding: str, size: int) -> tuple[str, bool]:
+    with open_bytes(path) as file:
+        start = file.read(size)
+        complete = not file.read(1)
+    decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)()
+    return decoder.decode(start, complete), complete
+
+
+def _check_header(names: list[str]) -> None:
+    if any("\0" in name for name in names):
+        raise nul_error()
+    check_names(names)
+
+
+def nul_error() -> InputError:
+    """Return the error for a file that is not text in the encoding it was read in."""
+    return InputError(
+        "the file holds NUL bytes, so it is not text in this encoding",
+        hint='if it is UTF-16 without a byte order mark, pass encoding="utf-16-le"',
+    )
+
+
+def diagnose(path: Path, dialect: Dialect) -> InputError | None:
+    """Return what is wrong with the records of a file and on which line, None if nothing is."""
+    number = 0
+    try:
+        for number, row in _strict_rows(path, dialect):
+            if row and len(row) != len(dialect.names):
+                return InputError(
+                    f"{path}, line {number}: expected {len(dialect.names)} fields, got {len(row)}",
+                    hint="quote fields that contain the delimiter, or pass the right delimiter",
+                    line=number,
+                    expected=len(dialect.names),
+                    found=len(row),
+                )
+    except csv.Error:
+        return InputError(
+            f"{path}, after line {number}: a quoted field does not end, or text follows its closing quote",
+            hint='close the quote, and write a quote inside a quoted field twice: ""',
+            line=number,
+        )
+    return None
+
+
+def _strict_rows(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
+    with (
+        open_bytes(path) as file,
+        io.TextIOWrapper(file, encoding=encoding, newline="", errors="replace") as text,
+    ):
+        reader = csv.reader(text, delimiter=dialect.delimiter, strict=True)
+        for row in reader:
+            yield reader.line_num, row

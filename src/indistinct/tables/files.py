@@ -1,0 +1,81 @@
+"""Parquet and Arrow files as Arrow tables, text as dictionaries where the file holds it so, for the engines."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from indistinct.errors import InputError
+from indistinct.schema import did_you_mean
+from indistinct.tables.dictionaries import is_text
+
+
+def choose(names: Sequence[str], columns: Sequence[str] | None) -> list[str]:
+    """Return the wanted columns, all by default; raise `InputError` for one that is not there."""
+    if columns is None:
+        return list(names)
+    for name in columns:
+        if name not in names:
+            raise InputError(
+                f"the table has no column {name!r}",
+                hint=did_you_mean(name, names) or f"the table has: {', '.join(names)}",
+            )
+    return list(columns)
+
+
+def read_parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
+    """Return a Parquet file; a text column that repeats its values comes as a dictionary."""
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            names = choose(file.schema_arrow.names, columns)
+            repeating = _repeating(file.metadata, file.schema_arrow)
+        with pq.ParquetFile(path, read_dictionary=repeating) as file:
+            return file.read(columns=names)
+    except (pa.ArrowException, OSError):
+        raise _broken(path, "Parquet") from None
+
+
+def read_arrow(path: Path, columns: Sequence[str] | None) -> pa.Table:
+    """Return an Arrow IPC file or stream, which is also what Feather (version 2) is."""
+    try:
+        with pa.OSFile(str(path)) as file:
+            table = _arrow_table(file)
+    except (pa.ArrowException, OSError):
+        raise _broken(path, "Arrow IPC") from None
+    return table.select(choose(table.column_names, columns))
+
+
+def _arrow_table(file: Any) -> pa.Table:
+    try:
+        return pa.ipc.open_file(file).read_all()
+    except pa.ArrowInvalid:
+        file.seek(0)
+        return pa.ipc.open_stream(file).read_all()
+
+
+def _repeating(metadata: Any, schema: pa.Schema) -> list[str]:
+    """Return the text columns that the file stores as codes.
+
+    A plain string costs at least four bytes for its length, so a column that takes less is stored as codes; reading
+    one that is not as a dictionary would hash every value.
+    """
+    places = {metadata.schema.column(place).path: place for place in range(metadata.num_columns)}
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    return [
+        field.name
+        for field in schema
+        if is_text(field.type)
+        and field.name in places
+        and sum(group.column(places[field.name]).total_uncompressed_size for group in groups)
+        < 4 * metadata.num_rows
+    ]
+
+
+def _broken(path: Path, kind: str) -> InputError:
+    return InputError(
+        f"{path} cannot be read as a {kind} file",
+        hint="check that the file is complete and its suffix is right",
+    )

@@ -1,0 +1,120 @@
+"""Frames of other libraries as flat Arrow tables, before any engine sees them.
+
+Arrow's PyCapsule interface carries them without a copy; pandas is asked itself, because through the capsule it would
+hand over its index as a column.
+"""
+
+import json
+from typing import Any
+
+import pyarrow as pa
+
+from indistinct.errors import InputError
+from indistinct.tables.dictionaries import compact, is_text
+from indistinct.tables.value import check_names
+
+
+def is_frame(source: object) -> bool:
+    """Return whether `from_frame` knows what to do with an object, without importing anything."""
+    return (
+        _is(source, "pandas", "DataFrame")
+        or _is(source, "polars", "LazyFrame")
+        or hasattr(source, "__arrow_c_stream__")
+    )
+
+
+def from_frame(source: Any) -> pa.Table:
+    """Return a pandas, polars or Arrow frame, or anything with an Arrow stream, as an Arrow table.
+
+    A pandas index is not a column and is dropped; `reset_index()` makes it one. A lazy frame is collected, a
+    record batch reader is consumed.
+    """
+    if _is(source, "pandas", "DataFrame"):
+        return _from_pandas(source)
+    if _is(source, "polars", "LazyFrame"):
+        source = source.collect()
+    try:
+        return pa.table(source)
+    except (pa.ArrowException, TypeError, ValueError):
+        raise InputError(
+            f"a {type(source).__name__} is not a table of named columns",
+            hint="give a frame, not a single column or an array",
+        ) from None
+
+
+def flat(table: pa.Table) -> pa.Table:
+    """Return a table of numbers, dates, booleans and text: int32 codes into strings, or plain strings.
+
+    Index columns that pandas announces in the metadata are dropped. Dictionaries of other values are decoded, those of
+    text hold exactly the values that occur.
+    """
+    index = _index_columns(table)
+    table = table.select([name for name in table.column_names if name not in index])
+    check_names(table.column_names)
+    return pa.table(
+        [_flat_column(name, table[name]) for name in table.column_names], names=table.column_names
+    )
+
+
+def _from_pandas(frame: Any) -> pa.Table:
+    names = [str(name) for name in frame.columns]
+    check_names(names)
+    columns = []
+    for place, name in enumerate(names):
+        try:
+            # Column by column: the error of a whole frame shows the value that did not fit and hides the column.
+            columns.append(pa.Array.from_pandas(frame.iloc[:, place]))
+        except (pa.ArrowException, TypeError, ValueError):
+            raise InputError(
+                f"column {name!r} mixes values of different types, or holds objects that are not plain values",
+                hint=f"make it one type, for example frame[{name!r}] = frame[{name!r}].astype('string')",
+                column=name,
+            ) from None
+    return pa.table(columns, names=names)
+
+
+def _flat_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    if is_text(kind):
+        if isinstance(kind, pa.DictionaryType):
+            return pa.chunked_array([compact(column)])
+        return column if pa.types.is_string(kind) else column.cast(pa.string())
+    if isinstance(kind, pa.DictionaryType):
+        return _flat_column(name, column.cast(kind.value_type))
+    if pa.types.is_null(kind):
+        return column.cast(pa.string())
+    if _is_plain(kind):
+        return column
+    raise InputError(
+        f"column {name!r} has the type {kind}, which is neither number, date nor text",
+        hint="turn it into text, or leave it out with columns=[…]",
+        column=name,
+    )
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    kinds = pa.types
+    return bool(
+        kinds.is_integer(kind)
+        or kinds.is_floating(kind)
+        or kinds.is_decimal(kind)
+        or kinds.is_boolean(kind)
+        or kinds.is_date(kind)
+        or kinds.is_timestamp(kind)
+        or kinds.is_time(kind)
+    )
+
+
+def _index_columns(table: pa.Table) -> set[str]:
+    described = (table.schema.metadata or {}).get(b"pandas")
+    if described is None:
+        return set()
+    try:
+        return {name for name in json.loads(described)["index_columns"] if isinstance(name, str)}
+    except (ValueError, KeyError, TypeError):
+        return set()
+
+
+def _is(source: object, package: str, name: str) -> bool:
+    kinds = type(source).__mro__
+    return any(kind.__name__ == name and kind.__module__.split(".")[0] == package for kind in kinds)

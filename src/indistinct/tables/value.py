@@ -1,0 +1,63 @@
+"""The table that an engine counts and a recoding is applied to: named Arrow columns and nothing else."""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from indistinct.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Columns of equal length with distinct names.
+
+    Metadata is stripped, because it may describe rows (a pandas index is kept there), and there is never an index
+    column: whatever an engine sees, somebody chose to be a column.
+
+        >>> Table(pa.table({"age": [31, 42]})).columns
+        ('age',)
+    """
+
+    data: pa.Table
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        names = self.data.column_names
+        check_names(names)
+        fields = [pa.field(field.name, field.type) for field in self.data.schema]
+        object.__setattr__(self, "data", pa.table(self.data.columns, schema=pa.schema(fields)))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the column names in order."""
+        return tuple(self.data.column_names)
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows."""
+        return int(self.data.num_rows)
+
+    @property
+    def nbytes(self) -> int:
+        """Return the size of the columns in memory."""
+        return int(self.data.nbytes)
+
+
+def check_names(names: list[str]) -> None:
+    """Raise `InputError` unless there is a column, every column has a name, and no two share one."""
+    if not names:
+        raise InputError(
+            "a table has at least one column; got none", hint="check that this is the right table"
+        )
+    blank = [place for place, name in enumerate(names, start=1) if not name.strip()]
+    if blank:
+        raise InputError(
+            f"every column has a name; missing for column number {', '.join(map(str, blank))}",
+            hint="name the column; if it is a row number, remove it: a row number points to a person",
+        )
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(
+            f"column names are distinct; found more than once: {', '.join(map(repr, twice))}",
+            hint="rename or remove the columns that repeat a name",
+        )
