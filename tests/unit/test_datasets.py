@@ -120,6 +120,10 @@ class TestEveryGenerator:
             GENERATORS[name](rows, seed=seed)
 
     @pytest.mark.parametrize("name", GENERATORS)
+    def test_a_huge_seed_is_a_seed(self, name):
+        assert GENERATORS[name](3, seed=2**100).num_rows == 3
+
+    @pytest.mark.parametrize("name", GENERATORS)
     def test_the_global_random_state_is_left_alone(self, name):
         before = np.random.get_state()[1].tolist()  # noqa: NPY002
         GENERATORS[name](10, seed=1)
@@ -233,9 +237,8 @@ class TestPatients:
         assert mutual_information(table, "disease", "zipcode") < 0.02
 
     def test_costs_are_positive_and_depend_on_the_disease(self, patients):
-        mean = dict(
-            zip(*patients.group_by("disease").aggregate([("cost", "mean")]).to_pydict().values(), strict=True)
-        )
+        means = patients.group_by("disease").aggregate([("cost", "mean")]).to_pylist()
+        mean = {row["disease"]: row["cost_mean"] for row in means}
         assert pc.min(patients["cost"]).as_py() > 0
         assert mean["cancer"] > 4 * mean["flu"]
 
@@ -301,15 +304,12 @@ class TestSynthetic:
         assert ((values >= 0) & (values < cardinality)).all()
 
     @pytest.mark.parametrize(
-        "wrong", [{"mu": 50}, {"mu": -1}, {"sigma": 0}, {"sigma": 11}, {"mu": float("nan")}, {"columns": 0}]
+        "wrong",
+        [{"mu": 50}, {"mu": -1}, {"sigma": 0}, {"sigma": 11}, {"mu": float("nan")}, {"cardinality": 0}],
     )
     def test_normal_refuses_what_would_never_end(self, wrong):
         with pytest.raises(ParameterError, match=next(iter(wrong))):
             generate_normal(10, seed=1, **wrong)
-
-    def test_uniform_refuses_no_values(self):
-        with pytest.raises(ParameterError, match="`cardinality` must be at least 1; got 0"):
-            generate_uniform(10, seed=1, cardinality=0)
 
     def test_lands_end_has_the_published_cardinalities(self):
         table = generate_lands_end(1_000_000, seed=1)
@@ -380,14 +380,9 @@ class TestAdult:
 
     @needs_adult
     def test_the_arx_sample_is_the_training_file(self):
-        columns = sorted(ADULT_COLUMNS)
-        ours = load_adult(DATA, training_only=True).select(columns)
-        assert (
-            load_adult_arx(DATA)
-            .select(columns)
-            .sort_by([(c, "ascending") for c in columns])
-            .equals(ours.sort_by([(c, "ascending") for c in columns]))
-        )
+        order = [(column, "ascending") for column in ADULT_COLUMNS]
+        ours = load_adult(DATA, training_only=True).select(ADULT_COLUMNS).sort_by(order)
+        assert load_adult_arx(DATA).select(ADULT_COLUMNS).sort_by(order).equals(ours)
 
     @needs_adult
     def test_reference_hierarchies_cover_with_the_published_heights(self):

@@ -89,7 +89,7 @@ def generate_patients(rows: int, *, seed: int) -> pa.Table:
     of = _distributions()
     pieces = []
     for place, generator in blocks(rows, seed=seed):
-        names = _names(np.arange(place.start, place.start + BLOCK) + seed)
+        names = _names(np.arange(place.start, place.start + BLOCK) + seed % _NAMES)
         piece = pa.table({"name": names, **_stays(of, generator)})
         pieces.append(piece.slice(0, place.stop - place.start))
     return pa.concat_tables(pieces)

@@ -181,7 +181,8 @@ def _line(domain: Domain) -> tuple[Codes, bool]:
         small = abs(int(line.min())) < _INTEGER_LIMIT and abs(int(line.max())) < _INTEGER_LIMIT
         return line.astype(np.int64 if small else object), True
     if not pa.types.is_floating(values.type):
-        values = values.cast(pa.float64(), safe=False)
+        # Through text, because the direct way from decimals to floats is off by a bit and misses ends.
+        values = values.cast(pa.string()).cast(pa.float64())
     line = values.to_numpy(zero_copy_only=False)
     strange = ~np.isfinite(line)
     if strange.any():
@@ -220,7 +221,7 @@ def _float_places(line: Codes, *, scale: int, step: int, origin: int) -> Codes |
 
 
 def _divided(places: Codes, divisor: int) -> Codes:
-    """Return quotients rounded down; 64-bit places are below the limit, which then divides like more than it."""
+    """Return quotients rounded down; places in 64 bits lie below the limit, so no divisor need exceed it."""
     return places // (divisor if places.dtype == object else min(divisor, _INTEGER_LIMIT))
 
 

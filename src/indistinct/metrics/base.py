@@ -11,8 +11,8 @@ Goal = Literal["min", "max"]
 class Metric(ABC):
     """A utility metric: a frozen value with its parameters.
 
-    `goal` is the better direction, `bounds` the possible values (None: open), and `monotone` says that coarser
-    classes never get a better value.
+    `goal` is the better direction, `bounds` the possible values (None: open), and `monotone` says that merging
+    classes, with the same rows suppressed, never gets a better value.
     """
 
     __slots__ = ()

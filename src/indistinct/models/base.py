@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from indistinct.domain import Codes
 from indistinct.errors import InfeasibleError
 from indistinct.frequencies.value import Classes, Key
+from indistinct.spelling import spell
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +70,7 @@ class Model(ABC):
 
     def spec(self) -> str:
         """Return the model as it is written on the command line: `name:key=value,key=value`."""
-        given = [(f.name, getattr(self, f.name), f.default) for f in fields(self)]  # type: ignore[arg-type]
-        shown = [f"{key}={_spell(value)}" for key, value, default in given if value != default]
-        return f"{self.name}:{','.join(shown)}" if shown else self.name
+        return spell(self)
 
     def __and__(self, other: "Model") -> "Model":
         return All((*self.parts(), *other.parts()))
@@ -127,7 +126,3 @@ class All(Model):
     def spec(self) -> str:
         """Return every part's spec, joined by `&`."""
         return " & ".join(model.spec() for model in self.models)
-
-
-def _spell(value: object) -> str:
-    return "|".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -7,6 +7,7 @@ appear, and then `VERSION` grows.
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, assert_never
 
 import numpy as np
@@ -18,6 +19,7 @@ from indistinct.recoding.published import PublishedColumn
 from indistinct.recoding.regions import Cuts
 from indistinct.recoding.summary import ColumnSummary
 from indistinct.recoding.union import ByCell, ByColumn, ByRegion, ByRow, RecodedColumn, Recoding
+from indistinct.schema import Schema
 
 FORMAT = "indistinct-recoding"
 VERSION = 1
@@ -81,6 +83,8 @@ def _document(recoding: Recoding) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "nonce": recoding.nonce,
+        "schema": None if recoding.schema is None else asdict(recoding.schema),
+        "promise": recoding.promise,
         "columns": [_column_document(column) for column in recoding.columns],
     }
     match recoding:
@@ -141,19 +145,24 @@ def _plain(part: Any) -> Any:
 
 
 def _recoding(data: Mapping[str, Any]) -> Recoding:
-    columns, nonce = tuple(_column(column) for column in data["columns"]), data["nonce"]
+    columns = tuple(_column(column) for column in data["columns"])
     width = len(columns)
+    about: dict[str, Any] = {
+        "nonce": data["nonce"],
+        "schema": None if data["schema"] is None else Schema(**data["schema"]),
+        "promise": data["promise"],
+    }
     match data["kind"]:
         case "by-column":
             groups = tuple(_ints(group) for group in data["groups"])
-            return ByColumn(columns, groups, _matrix(data["suppressed"], width), data["levels"], nonce=nonce)
+            return ByColumn(columns, groups, _matrix(data["suppressed"], width), data["levels"], **about)
         case "by-region":
             tree = data["cuts"]
             cuts = Cuts(_ints(tree["axis"], np.int16), *(_ints(tree[key]) for key in ("cut", "left", "right")))
-            return ByRegion(columns, cuts, _matrix(data["values"], width), nonce=nonce)
+            return ByRegion(columns, cuts, _matrix(data["values"], width), **about)
         case "by-cell":
             vectors, values = _matrix(data["vectors"], width), _matrix(data["values"], width)
-            return ByCell(columns, vectors, _ints(data["labels"]), values, nonce=nonce)
+            return ByCell(columns, vectors, _ints(data["labels"]), values, **about)
         case "by-row":
             joint = None if data["joint"] is None else _ints(data["joint"])
             return ByRow(
@@ -164,7 +173,7 @@ def _recoding(data: Mapping[str, Any]) -> Recoding:
                 _ints(data["labels"]),
                 _ints(data["counts"], np.int64),
                 _matrix(data["values"], width),
-                nonce=nonce,
+                **about,
             )
         case kind:
             raise InputError(f"a recoding of kind {kind!r} is not known to this version", hint="update indistinct")

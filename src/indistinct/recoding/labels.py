@@ -4,7 +4,7 @@
     [25-30]         a range of numbers; both ends belong to it
     [-5 .. 12]      a range whose ends hold a hyphen (negative numbers, dates)
     {flu, measles}  a set of values
-    [25-30] or missing, {flu, missing}    some rows may have no value; a class without any publishes null
+    [25-30] or missing, {missing, flu}    some rows may have no value; a class without any publishes null
 """
 
 from collections.abc import Sequence

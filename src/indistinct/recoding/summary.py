@@ -163,6 +163,11 @@ def node_runs(nodes: Codes, count: int) -> tuple[Codes, Codes]:
 def summarize_sets(column: QuasiColumn, indptr: Codes, members: Codes) -> tuple[ColumnSummary, Codes]:
     """Publish the set of values of each class; return the summary and each class's published code."""
     pick, codes = distinct_sets(indptr, members, len(column.domain))
+    # Hashes have no meaning: number the sets by their first and last member and their size.
+    order = np.lexsort((np.diff(indptr)[pick], members[indptr[pick + 1] - 1], members[indptr[pick]]))
+    places = np.empty(len(order), dtype=np.int32)
+    places[order] = np.arange(len(order), dtype=np.int32)
+    pick, codes = pick[order], places[codes]
     sizes = np.diff(indptr)[pick]
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     inner = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes) + np.repeat(indptr[pick], sizes)

@@ -21,6 +21,7 @@ import numpy as np
 from indistinct.domain import Codes, Domain
 from indistinct.recoding.regions import Cuts
 from indistinct.recoding.summary import ColumnSummary
+from indistinct.schema import Schema
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,11 +38,15 @@ class RecodedColumn:
 class Recoding(ABC):
     """What to publish for each combination of quasi-identifier values.
 
+    `schema` gives the roles of all columns of the table and `promise` the model that the search satisfied; both are
+    there once a recoding belongs to a release, so that it can be applied to another table with the same care.
     `nonce` makes the digest in a certificate a commitment: without it nobody can test guesses about the table.
     Two recodings are equal when they publish the same, whatever their nonces.
     """
 
     columns: tuple[RecodedColumn, ...]
+    schema: Schema | None = field(default=None, kw_only=True)
+    promise: str | None = field(default=None, kw_only=True)
     nonce: str = field(default_factory=lambda: secrets.token_hex(16), kw_only=True)
 
     def __eq__(self, other: object) -> bool:

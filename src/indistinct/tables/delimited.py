@@ -1,5 +1,6 @@
-"""Delimited text files as Arrow tables whose types hold for every row, so that engines and recodings can trust them."""
+"""Delimited text files as Arrow tables whose types hold for every row, so that engines and recodings trust them."""
 
+import mmap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,9 +11,9 @@ from indistinct.errors import InputError
 from indistinct.tables.dialect import Dialect, diagnose, encodings, find_dialect, nul_error
 from indistinct.tables.dictionaries import TEXT
 from indistinct.tables.files import choose
-from indistinct.tables.inference import spellings, typed
+from indistinct.tables.inference import settle, spellings, typed
 
-# Small blocks keep the dictionaries of the reader in the cache; a record must fit into one block.
+# Small blocks keep the reader's dictionaries in the cache; a record must fit into one block.
 BLOCK_BYTES = 1 << 21
 LARGEST_BLOCK_BYTES = 1 << 30
 
@@ -28,18 +29,17 @@ def read_delimited(
     """Return a delimited text file with a header line.
 
     Fields follow RFC 4180. Exactly the fields that `missing` lists are missing, quoted or not. A blank line is
-    skipped, except in a file of one column, where it is a missing value.
+    skipped, except in a file of one column, where it is a row.
     """
     possible = encodings(path, encoding)
     for candidate in possible:
         try:
             return _read_as(path, find_dialect(path, candidate, delimiter), missing, columns)
-        except UnicodeDecodeError:
+        except UnicodeError:
             continue
         except (OSError, EOFError):
             raise InputError(
-                f"{path} cannot be read, or is not a complete gzip file",
-                hint="check the file and its permissions",
+                f"{path} cannot be read, or is not a complete gzip file", hint="check the file and its permissions"
             ) from None
     raise InputError(
         f"{path} is not text in the encoding {possible[-1]}",
@@ -47,39 +47,61 @@ def read_delimited(
     )
 
 
-def _read_as(path: Path, dialect: Dialect, missing: Sequence[str], columns: Sequence[str] | None) -> pa.Table:
+def _read_as(
+    path: Path, dialect: Dialect, missing: Sequence[str], columns: Sequence[str] | None
+) -> pa.Table:
     wanted = choose(dialect.names, columns)
     if dialect.bare:
         return pa.table([pa.array([], TEXT) for _ in wanted], names=wanted)
-    # The last column is read in any case, because an unclosed quote shows there.
+    # The last column is read in any case, because a quote that never ends shows there.
     names = list(dict.fromkeys([*wanted, dialect.names[-1]]))
-    table = _read_text(path, dialect, missing, names)
+    quoted = _may_quote(path, dialect)
+    table = _read_text(path, dialect, missing, names, quoted=quoted)
     if table.column_names != names or any(kind != TEXT for kind in table.schema.types):
         raise _unreadable(path)
-    _check_content(path, dialect, table)
-    texts = dict(zip(names, table.columns, strict=True))
+    texts = table.columns
     del table
-    # Popping frees the codes of each column as soon as its typed values exist.
-    return pa.table([typed(texts.pop(name)) for name in wanted], names=wanted)
+    for place in range(len(texts)):
+        # In place, so that the blocks of a column are freed before the next column is settled.
+        texts[place] = settle(texts[place])
+    _check_content(path, dialect, texts, quoted=quoted)
+    found = dict(zip(names, map(typed, texts), strict=True))
+    return pa.table([found[name] for name in wanted], names=wanted)
 
 
-def _read_text(path: Path, dialect: Dialect, missing: Sequence[str], names: list[str]) -> pa.Table:
+def _may_quote(path: Path, dialect: Dialect) -> bool:
+    """Return whether a file can hold quotes; without any, records end at line ends and are found faster."""
+    if path.suffix.lower() == ".gz" or dialect.encoding not in ("utf-8", "cp1252", "latin-1", "iso8859-1", "ascii"):
+        return True
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find(b'"') >= 0
+
+
+def _read_text(
+    path: Path, dialect: Dialect, missing: Sequence[str], names: list[str], *, quoted: bool
+) -> pa.Table:
     size = BLOCK_BYTES
     while True:
         try:
-            return _read_blocks(path, dialect, missing, names, block_size=size)
+            return _read_blocks(path, dialect, missing, names, quoted=quoted, block_size=size)
         except pa.ArrowInvalid as error:
             text = str(error)
-            if "UTF8" in text:
-                raise UnicodeDecodeError(dialect.encoding, b"", 0, 0, "invalid") from None
+            if text.startswith("In CSV column") and "invalid UTF8" in text:
+                raise UnicodeError from None
             wrong = diagnose(path, dialect)
             size *= 16
-            if wrong or "straddl" not in text or size > LARGEST_BLOCK_BYTES:
+            if wrong or not text.startswith("straddling") or size > LARGEST_BLOCK_BYTES:
                 raise wrong or _unreadable(path) from None
 
 
 def _read_blocks(
-    path: Path, dialect: Dialect, missing: Sequence[str], names: list[str], *, block_size: int
+    path: Path,
+    dialect: Dialect,
+    missing: Sequence[str],
+    names: list[str],
+    *,
+    quoted: bool,
+    block_size: int,
 ) -> pa.Table:
     from pyarrow import csv
 
@@ -90,7 +112,8 @@ def _read_blocks(
             read_options=csv.ReadOptions(encoding=dialect.encoding, block_size=block_size),
             parse_options=csv.ParseOptions(
                 delimiter=dialect.delimiter,
-                newlines_in_values=True,
+                quote_char='"' if quoted else False,
+                newlines_in_values=quoted,
                 ignore_empty_lines=len(dialect.names) > 1,
             ),
             convert_options=csv.ConvertOptions(
@@ -103,21 +126,22 @@ def _read_blocks(
         )
 
 
-def _check_content(path: Path, dialect: Dialect, table: pa.Table) -> None:
+def _check_content(path: Path, dialect: Dialect, texts: list[pa.ChunkedArray], *, quoted: bool) -> None:
     """Raise `InputError` for NUL bytes and for quotes that swallowed the lines after them.
 
-    The fast reader takes a quote that never ends, or ends in the middle of a field, as it comes. Its traces are a line
-    break in the very last field, or a value with both a line break and a quote; only then is the slow, strict reader
-    asked.
+    The fast reader takes a quote that never ends, or ends in the middle of a field, as it comes. Its traces are a
+    line break in the very last field, or a value with both a line break and a quote; only then is the slow, strict
+    reader asked.
     """
     suspicious = False
-    for column in table.columns:
+    for column in texts:
         values = spellings(column)
         if pc.any(pc.match_substring(values, "\0")).as_py():
             raise nul_error()
-        broken = values.filter(pc.match_substring_regex(values, "[\r\n]"))
-        suspicious |= bool(pc.any(pc.match_substring(broken, '"')).as_py())
-    last = table.column(table.num_columns - 1)[-1].as_py() if table.num_rows else None
+        if quoted:
+            broken = values.filter(pc.match_substring_regex(values, "[\r\n]"))
+            suspicious |= bool(pc.any(pc.match_substring(broken, '"')).as_py())
+    last = texts[-1][-1].as_py() if quoted and len(texts[-1]) else None
     if suspicious or (last is not None and ("\n" in last or "\r" in last)):
         wrong = diagnose(path, dialect)
         if wrong:

@@ -78,8 +78,15 @@ def find_dialect(path: Path, encoding: str, delimiter: str | None) -> Dialect:
             if found or complete:
                 names = found[0] if found else []
                 _check_header(names)
-                return Dialect(encoding, chosen, tuple(names), bare=complete and len(found) == 1)
+                return Dialect(encoding, chosen, tuple(names), bare=complete and _is_bare(text, chosen))
         size *= 8
+
+
+def _is_bare(text: str, delimiter: str) -> bool:
+    """Return whether a header is all there is; in a file of one column a blank line is a row."""
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    written = [row for row in rows if row]
+    return len(written) == 1 and (len(written[0]) > 1 or len(rows) == 1)
 
 
 def _find_delimiter(text: str, complete: bool) -> str:

@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from indistinct.domain import Codes
+
 TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -56,7 +58,7 @@ def compact(column: pa.ChunkedArray, *, ascending: bool = False) -> pa.Dictionar
     )
 
 
-def _codes(array: pa.DictionaryArray) -> np.ndarray:
+def _codes(array: pa.DictionaryArray) -> Codes:
     """Return the indices; missing is the place after the last value."""
     indices = array.indices
     if indices.null_count:

@@ -1,7 +1,7 @@
-"""A text column's type, decided on the whole column: one late value can turn numbers into text, never into nothing.
+"""A column's type, decided on the whole column before any engine counts it.
 
-Canonical spellings only. `02138` is a zip code and `NA` may be Namibia, so whatever would come back in another spelling
-stays text.
+Canonical spellings only: `02138` is a zip code and `NA` may be Namibia, so whatever would come back in another
+spelling stays text. One late value turns a column of numbers into text; it never turns into nothing.
 """
 
 import re
@@ -9,7 +9,7 @@ import re
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.tables.dictionaries import TEXT, assemble
+from indistinct.tables.dictionaries import assemble
 
 INTEGER = r"^(?:0|-?[1-9][0-9]*)$"
 DECIMAL = r"^-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
@@ -24,56 +24,56 @@ KINDS = (
 FEW = 1 << 16
 
 
-def typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a dictionary-encoded text column with the type that all of its values have.
-
-    Integers become int64 (decimal128 up to 38 digits), other numbers float64, ISO dates date32, ISO timestamps without
-    a zone timestamp[us]. Text stays dictionary-encoded where values repeat and becomes plain strings where they do not.
-    """
-    repeats = _repeats(column)
-    if repeats:
-        column = pa.chunked_array([assemble(column)])
-    kind = kind_of_all(spellings(column))
-    if kind is None:
-        return column if repeats else column.cast(pa.string())
-    chunks = [chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks]
-    return pa.chunked_array([pa.chunked_array(chunks, kind).combine_chunks()])
+def settle(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a dictionary-encoded column with one common dictionary if its values repeat, else as it is."""
+    return pa.chunked_array([assemble(column)]) if _repeats(column) else column
 
 
 def spellings(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return every value of a dictionary-encoded column at least once."""
-    return pa.chunked_array([chunk.dictionary for chunk in column.chunks], TEXT.value_type)
+    """Return every value of a dictionary-encoded text column at least once."""
+    return pa.chunked_array([chunk.dictionary for chunk in column.chunks], pa.string())
 
 
-def kind_of_all(values: pa.ChunkedArray) -> pa.DataType | None:
-    """Return the narrowest type that every value spells canonically, None for text or no value."""
+def typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a settled text column with the type that all of its values have.
+
+    Integers become int64 (decimal128 up to 38 digits), other numbers float64, ISO dates date32, ISO timestamps
+    without a zone timestamp[us]. Text keeps a common dictionary; without one it becomes plain strings.
+    """
+    converted = _converted(spellings(column))
+    if converted is None:
+        return column if column.num_chunks == 1 else column.cast(pa.string())
+    cells = [values.take(chunk.indices) for values, chunk in zip(converted, column.chunks, strict=True)]
+    return pa.chunked_array([pa.chunked_array(cells).combine_chunks()])
+
+
+def _converted(values: pa.ChunkedArray) -> list[pa.Array] | None:
+    """Return the values in the narrowest type that all of them spell canonically, None for text or no value."""
     if not len(values):
         return None
-    first = values.slice(0, 1)[0].as_py()
-    for place, (pattern, kinds) in enumerate(KINDS):
-        # A decimal column may begin with an integer; otherwise the first value decides which pattern is worth a scan.
-        if re.match(pattern, first) or (place == 0 and re.match(DECIMAL, first)):
-            found = _fitting(values, pattern, kinds)
-            if found is not None:
-                return found
+    first = values[0].as_py()
+    for pattern, kinds in KINDS:
+        # The first value says which patterns are worth a scan of all.
+        if re.match(pattern, first) and pc.all(pc.match_substring_regex(values, pattern)).as_py():
+            for kind in kinds:
+                converted = _cast(values, kind)
+                if converted is not None:
+                    return converted
     return None
 
 
-def _fitting(values: pa.ChunkedArray, pattern: str, kinds: tuple[pa.DataType, ...]) -> pa.DataType | None:
-    if not pc.all(pc.match_substring_regex(values, pattern)).as_py():
+def _cast(values: pa.ChunkedArray, kind: pa.DataType) -> list[pa.Array] | None:
+    try:
+        converted = [chunk.cast(kind) for chunk in values.chunks]
+    except pa.ArrowInvalid:
         return None
-    for kind in kinds:
-        try:
-            converted = values.cast(kind)
-        except pa.ArrowInvalid:
-            continue
-        if not pa.types.is_floating(kind) or pc.all(pc.is_finite(converted)).as_py():
-            return kind
-    return None
+    if pa.types.is_floating(kind) and not all(pc.all(pc.is_finite(chunk)).as_py() for chunk in converted):
+        return None
+    return converted
 
 
 def _repeats(column: pa.ChunkedArray) -> bool:
-    """Return whether a common dictionary pays, from an even sample of the dictionaries of the chunks."""
+    """Return whether a common dictionary pays, judged on an even sample of the dictionaries of the chunks."""
     sizes = [len(chunk.dictionary) for chunk in column.chunks]
     if sum(sizes) <= FEW:
         return True

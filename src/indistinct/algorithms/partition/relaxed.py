@@ -84,14 +84,16 @@ class _Items:
         return _Items(self.cells[places], self.joint[places], self.counts[places], self.frequencies)
 
     def classes(self, labels: Codes, size: int, counts: Codes) -> Classes:
-        """Return the classes that `counts[i]` rows of each item make under labels."""
+        """Return the classes that `counts[i]` rows of each item make under labels; items without rows have no say."""
+        present = counts > 0
+        labels, counts, joint = labels[present], counts[present], self.joint[present]
         sizes = np.bincount(labels, weights=counts, minlength=size).astype(np.int64)
         histograms = {}
         if self.frequencies.joint is not None:
             pieces = np.arange(len(labels) + 1, dtype=np.int64)
             for key, codes in self.frequencies.joint.codes.items():
                 whole = self.frequencies.classes.histograms[key]
-                single = Histogram(pieces, codes[self.joint], counts, whole.reference, whole.taxonomy, whole.texts)
+                single = Histogram(pieces, codes[joint], counts, whole.reference, whole.taxonomy, whole.texts)
                 histograms[key] = single.regroup(labels, size)
         return Classes(sizes, histograms)
 

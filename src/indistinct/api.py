@@ -1,0 +1,222 @@
+"""The public functions: open, anonymize, apply, verify, measure."""
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+
+from indistinct.algorithms.base import Algorithm, Problem, Progress
+from indistinct.algorithms.partition.mondrian import Mondrian
+from indistinct.engines.base import Published, Request
+from indistinct.engines.memory import Memory
+from indistinct.errors import InputError, ParameterError, SchemaError, VerificationError
+from indistinct.frequencies.count import Counted
+from indistinct.hierarchy import Hierarchy
+from indistinct.metrics import Measurements, Metric, measure_all, standard_metrics
+from indistinct.models import KAnonymity, Model
+from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.json import digest
+from indistinct.recoding.union import Recoding
+from indistinct.registry import parse_algorithm, parse_metric, parse_model
+from indistinct.release.certificate import Certificate
+from indistinct.release.release import Release
+from indistinct.release.verify import verify_table
+from indistinct.schema import Schema, did_you_mean
+from indistinct.spelling import spell
+from indistinct.tables import Table, open_table
+
+SEED_WARNING = "a fixed seed was used: whoever knows it can undo the shuffling of rows; use none for a real release"
+
+
+def open(source: Any, **options: Any) -> Table:  # noqa: A001
+    """Return the table at a path or in a frame; see `indistinct.tables.open_table` for the options."""
+    return open_table(source, **options)
+
+
+def anonymize(
+    table: Any,
+    schema: Schema,
+    *,
+    model: Model | str,
+    algorithm: Algorithm | str | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    suppression: float = 0.0,
+    label: str | None = None,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Return a release of a table that satisfies a model, verified on the published rows.
+
+    `suppression` is the share of the original rows that may be dropped. `label` names a column whose classification
+    metric is wanted. `seed` fixes the shuffling for tests; a real release leaves it out.
+
+    Raises `InfeasibleError` if no release can satisfy the model.
+    """
+    source, report = open_table(table), progress or (lambda _share: None)
+    model = parse_model(model) if isinstance(model, str) else model
+    algorithm = parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm or Mondrian()
+    declared = dict(hierarchies or {})
+    _check(source, schema, model, declared)
+    engine, began = Memory(), time.perf_counter()
+    keys = tuple(dict.fromkeys([*model.keys, *([(label,)] if label else [])]))
+    request = Request(schema.quasi, keys, declared, joint=algorithm.traits.splits)
+    counted = engine.count(source.data, request)
+    report(0.2)
+    problem = Problem(
+        counted.frequencies,
+        columns_of(counted, declared),
+        model,
+        suppression=budget(suppression, source.rows),
+        progress=lambda share: report(0.2 + 0.4 * share),
+        counters=Counter(scans=1),
+    )
+    recoding = replace(algorithm.search(problem), schema=schema, promise=model.spec())
+    report(0.6)
+    published = engine.apply(recoding, source.data, schema=schema, seed=seed, counted=counted)
+    report(0.8)
+    certificate = _certify(published, source, schema, model=model, hierarchies=declared)
+    certificate = replace(
+        certificate,
+        algorithm=spell(algorithm),
+        recoding_digest=digest(recoding),
+        seeded=seed is not None,
+        warnings=(*certificate.warnings, *((SEED_WARNING,) if seed is not None else ())),
+    )
+    report(1.0)
+    counters = {**problem.counters, "seconds": time.perf_counter() - began}
+    return Release(published.table, published.schema, certificate, recoding, published.recoded, counters)
+
+
+def apply(
+    recoding: Recoding,
+    table: Any,
+    *,
+    model: Model | str | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    seed: int | None = None,
+) -> Release:
+    """Return the release of another table under a recoding that was found before.
+
+    The new release must keep the promise of the first one, or satisfy `model` if that is given. A value or a
+    combination of values that the recoding does not know is an error; a raw value is never passed through.
+    """
+    source, schema = open_table(table), recoding.schema
+    if schema is None:
+        raise ParameterError("the recoding does not say which roles the columns have", hint="use a release's recoding")
+    promised = model or recoding.promise
+    if promised is None:
+        raise ParameterError("the recoding does not say what it promised", hint="pass model=…")
+    wanted = parse_model(promised) if isinstance(promised, str) else promised
+    declared = dict(hierarchies or {})
+    _check(source, schema, wanted, declared)
+    began = time.perf_counter()
+    published = Memory().apply(recoding, source.data, schema=schema, seed=seed)
+    certificate = _certify(published, source, schema, model=wanted, hierarchies=declared)
+    certificate = replace(
+        certificate,
+        recoding_digest=digest(recoding),
+        seeded=seed is not None,
+        warnings=(*certificate.warnings, *((SEED_WARNING,) if seed is not None else ())),
+    )
+    counters = {"scans": 1, "seconds": time.perf_counter() - began}
+    return Release(published.table, published.schema, certificate, recoding, published.recoded, counters)
+
+
+def verify(
+    table: Any,
+    schema: Schema,
+    model: Model | str,
+    *,
+    original: Any = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+) -> Certificate:
+    """Return what a published table from anywhere achieves under a model.
+
+    With `original` the check compares with the distribution of that table and counts suppressed rows.
+    """
+    wanted = parse_model(model) if isinstance(model, str) else model
+    whole = None if original is None else open_table(original).data
+    return verify_table(
+        open_table(table).data, schema, model=wanted, original=whole, hierarchies=hierarchies or {}
+    )
+
+
+def measure(release: Release, metrics: Sequence[Metric | str] | None = None) -> Measurements:
+    """Return the utility of a release: every standard metric, or those that are named."""
+    if metrics is not None:
+        chosen = [parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics]
+        return measure_all(release.recoded, chosen)
+    promise = parse_model(release.recoding.promise) if release.recoding.promise else KAnonymity(1)
+    return measure_all(release.recoded, standard_metrics(k=promise.smallest))
+
+
+def budget(suppression: float, rows: int) -> int:
+    """Return how many rows a share of the original rows allows to drop."""
+    if isinstance(suppression, bool) or not 0 <= suppression <= 1:
+        raise ParameterError(
+            f"`suppression` must be a share from 0 to 1; got {suppression!r}", hint="0.02 allows two rows in a hundred"
+        )
+    return int(Fraction(str(suppression)) * rows)
+
+
+def columns_of(counted: Counted, hierarchies: Mapping[str, Hierarchy]) -> tuple[QuasiColumn, ...]:
+    """Return the quasi-identifiers of a count with their hierarchies laid over them."""
+    columns = []
+    for domain in counted.domains:
+        hierarchy = hierarchies.get(domain.column)
+        taxonomy = None if hierarchy is None else hierarchy.bind(domain)
+        tree = hierarchy is not None and (hierarchy.categorical or not domain.ordered)
+        columns.append(QuasiColumn(domain, taxonomy, tree))
+    return tuple(columns)
+
+
+def _check(table: Table, schema: Schema, model: Model, hierarchies: Mapping[str, Hierarchy]) -> None:
+    schema.check(table.columns)
+    if not table.rows:
+        raise InputError("the table has no rows", hint="check that this is the right file")
+    for name in hierarchies:
+        if name not in schema.columns:
+            raise SchemaError(
+                f"a hierarchy is given for column {name!r}, which the schema does not name",
+                hint=did_you_mean(name, schema.columns),
+            )
+    for name in dict.fromkeys(name for key in model.keys for name in key):
+        if name not in schema.columns:
+            raise SchemaError(
+                f"the model {model.spec()} needs column {name!r}, which the schema does not name",
+                hint=did_you_mean(name, schema.columns),
+            )
+        if name in schema.quasi:
+            raise SchemaError(
+                f"the model {model.spec()} protects column {name!r}, which is a quasi-identifier and will be recoded",
+                hint="give the column the role sensitive",
+            )
+
+
+def _certify(
+    published: Published, source: Table, schema: Schema, *, model: Model, hierarchies: Mapping[str, Hierarchy]
+) -> Certificate:
+    """Verify a published table, and refuse to hand out one that breaks its promise."""
+    needed = {name for key in model.keys for name in key}
+    hidden = [name for name in schema.identifiers if name in needed]
+    companions = source.data.select(hidden).take(pa.array(published.order)) if hidden else None
+    certificate = verify_table(
+        published.table,
+        published.schema,
+        model=model,
+        original=source.data,
+        companions=companions,
+        hierarchies={name: h for name, h in hierarchies.items() if name in needed},
+    )
+    if not certificate.holds:
+        broken = [verdict.model for verdict in certificate.verdicts if not verdict.holds]
+        raise VerificationError(
+            f"the published table does not satisfy {', '.join(broken)}",
+            hint="nothing was written; search a new recoding on this table",
+            certificate=certificate,
+        )
+    return certificate

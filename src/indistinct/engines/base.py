@@ -1,0 +1,65 @@
+"""What every engine offers: it counts a table for a search and applies a recoding to its rows, and knows no algorithm."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pyarrow as pa
+
+from indistinct.frequencies.count import Counted
+from indistinct.frequencies.value import Key
+from indistinct.hierarchy.value import Hierarchy
+from indistinct.recoding.published import Recoded
+from indistinct.recoding.union import Recoding
+from indistinct.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a search needs to be counted: the quasi-identifiers, and a histogram for each key.
+
+    `hierarchies` give declared orders and the taxonomies of sensitive columns. `joint` asks for the vectors of all
+    keys together, which algorithms that split equal vectors need.
+    """
+
+    quasi: Sequence[str]
+    keys: Sequence[Key] = ()
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    joint: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Published:
+    """A table after a recoding: what may be seen, and privately which rows stand where.
+
+    `schema` names the published columns. `order[i]` is the original row of published row `i`: it never leaves the
+    process.
+    """
+
+    table: pa.Table
+    schema: Schema
+    order: object
+    recoded: Recoded
+
+
+class Engine(Protocol):
+    """Where tables live."""
+
+    name: str
+
+    def count(self, table: pa.Table, request: Request) -> Counted:
+        """Return the cells of a table: one GROUP BY, the only read that a search needs."""
+
+    def apply(
+        self,
+        recoding: Recoding,
+        table: pa.Table,
+        *,
+        schema: Schema,
+        seed: int | None = None,
+        counted: Counted | None = None,
+    ) -> Published:
+        """Return the published table: rows regrouped by class and shuffled inside it."""
+
+    def supports(self, recoding: Recoding) -> bool:
+        """Return whether this engine can apply a recoding."""

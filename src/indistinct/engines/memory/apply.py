@@ -1,0 +1,115 @@
+"""Applying a recoding in memory: rows go to their classes, are shuffled there, and only then get their labels."""
+
+import os
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.domain import Codes
+from indistinct.engines.base import Published
+from indistinct.engines.memory import _kernels
+from indistinct.engines.memory.count import count_for
+from indistinct.frequencies.count import Counted
+from indistinct.recoding.published import PublishedColumn, Recoded
+from indistinct.recoding.recode import recode
+from indistinct.recoding.union import ByRow, Recoding
+from indistinct.schema import Schema
+
+
+def apply_recoding(
+    recoding: Recoding,
+    table: pa.Table,
+    *,
+    schema: Schema,
+    seed: int | None = None,
+    counted: Counted | None = None,
+) -> Published:
+    """Return the published table of a recoding.
+
+    Rows are grouped by what is published, in the order of the published values, and shuffled inside each class, so
+    that the order of rows tells nothing that the values do not. Randomness comes from the operating system unless a
+    seed is given.
+    """
+    counted = counted or count_for(recoding, table)
+    recoded = recode(counted.frequencies, recoding)
+    order = _order(counted, recoded, seed=seed, mixed=isinstance(recoding, ByRow))
+    quasi = {column.column: column for column in recoded.columns}
+    places = {column.column: place for place, column in enumerate(recoded.columns)}
+    arrays: dict[str, pa.Array] = {}
+    for name in table.column_names:
+        if name in quasi:
+            codes = np.repeat(recoded.values[:, places[name]], recoded.classes.sizes)
+            arrays.update(_published(quasi[name], codes))
+        elif name not in schema.identifiers:
+            arrays[name] = _gathered(table[name], order)
+    names = [output for name in schema.quasi for output, _ in quasi[name].outputs]
+    shown = Schema(quasi=names, sensitive=schema.sensitive, insensitive=schema.insensitive)
+    return Published(pa.table(arrays), shown, order, recoded)
+
+
+def _order(counted: Counted, recoded: Recoded, *, seed: int | None, mixed: bool) -> Codes:
+    """Return the original row of every published row."""
+    source = counted.grouping.order
+    sizes = recoded.classes.sizes
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    if mixed:  # which of a cell's equal rows go to which class is nobody's choice
+        source = source.copy()
+        joint = counted.frequencies.joint
+        inner = counted.grouping.counts if joint is None else joint.histogram.counts
+        runs = np.concatenate([[0], np.cumsum(inner)]).astype(np.int64)
+        _kernels.shuffle_runs(source, runs, _random(len(source), seed, stream=1))
+    order = np.empty(int(starts[-1]), dtype=source.dtype)
+    _kernels.scatter_rows(source, recoded.labels, recoded.counts, starts[:-1].copy(), order)
+    _kernels.shuffle_runs(order, starts, _random(len(order), seed, stream=0))
+    return order
+
+
+def _random(size: int, seed: int | None, *, stream: int) -> Codes:
+    if seed is None:
+        return np.frombuffer(os.urandom(4 * size), dtype=np.uint32)
+    return np.random.default_rng([seed, stream]).integers(0, 1 << 32, size, dtype=np.uint32)
+
+
+def _published(column: PublishedColumn, codes: Codes) -> dict[str, pa.Array]:
+    """Return the columns that a release shows for one quasi-identifier."""
+    return {name: _chosen(values, codes) for name, values in column.outputs}
+
+
+def _chosen(values: pa.Array, codes: Codes) -> pa.Array:
+    if not pa.types.is_string(values.type):
+        return values.take(pa.array(codes))
+    return compact(values, codes)
+
+
+def compact(values: pa.Array, codes: Codes) -> pa.Array:
+    """Return a dictionary array whose dictionary holds exactly the values that occur, in their own order.
+
+    A dictionary from upstream would tell which values were suppressed, and in which order rows first had them.
+    """
+    used = np.zeros(len(values) + 1, dtype=bool)
+    used[codes] = True
+    present = np.flatnonzero(used[:-1])
+    kept = values.take(pa.array(present))
+    distinct = kept.drop_null().unique()
+    ranks = pc.sort_indices(distinct)
+    dictionary = distinct.take(ranks)
+    lookup = np.full(len(values) + 1, -1, dtype=np.int32)
+    lookup[present] = pc.fill_null(pc.index_in(kept, value_set=dictionary), -1).to_numpy()
+    indices = lookup[codes]
+    mask = indices < 0
+    return pa.DictionaryArray.from_arrays(pa.array(indices, mask=mask if mask.any() else None), dictionary)
+
+
+def _gathered(column: pa.ChunkedArray, order: Codes) -> pa.Array:
+    """Return a column's cells in published order, without a trace of the original one."""
+    if not isinstance(column.type, pa.DictionaryType):
+        return column.combine_chunks().take(pa.array(order))
+    column = column.unify_dictionaries()
+    values = column.chunk(0).dictionary if column.num_chunks else pa.array([], column.type.value_type)
+    parts = [chunk.indices.fill_null(len(values)).to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    indices = np.concatenate(parts)[order]
+    if not pa.types.is_string(values.type) and not pa.types.is_large_string(values.type):
+        places = pa.array(indices, mask=indices == len(values))
+        return values.take(places)
+    return compact(values, indices)

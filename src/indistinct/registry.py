@@ -1,0 +1,75 @@
+"""Every algorithm, model and metric by its name in the literature. Being registered is being tested."""
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from types import MappingProxyType
+
+from indistinct import metrics, models
+from indistinct.algorithms.base import Algorithm
+from indistinct.algorithms.partition.mondrian import Mondrian
+from indistinct.algorithms.partition.single import SingleDimensional
+from indistinct.metrics import Metric
+from indistinct.models import Model
+from indistinct.spelling import parse
+
+MODELS: Mapping[str, type[Model]] = MappingProxyType(
+    {
+        kind.name: kind
+        for kind in (
+            models.KAnonymity,
+            models.AlphaK,
+            models.XYAnonymity,
+            models.DistinctLDiversity,
+            models.EntropyLDiversity,
+            models.RecursiveLDiversity,
+            models.TCloseness,
+        )
+    }
+)
+
+ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
+    {kind.name: kind for kind in (Mondrian, SingleDimensional)}
+)
+
+METRICS: Mapping[str, type[Metric]] = MappingProxyType(
+    {
+        kind.name: kind
+        for kind in (
+            metrics.Discernibility,
+            metrics.AverageClassSize,
+            metrics.Loss,
+            metrics.ILoss,
+            metrics.NCP,
+            metrics.GCP,
+            metrics.Precision,
+            metrics.Distortion,
+            metrics.NonUniformEntropy,
+            metrics.GeometricLoss,
+            metrics.ClassificationMetric,
+        )
+    }
+)
+
+
+def parse_model(text: str) -> Model:
+    """Return the model that a text spells; `&` joins several.
+
+    >>> parse_model("k-anonymity:k=5 & t-closeness:sensitive=disease,t=0.2").parts()[0]
+    KAnonymity(k=5)
+    """
+    return all_of(parse(part, MODELS, what="model") for part in text.split("&"))
+
+
+def all_of(parts: Iterable[Model]) -> Model:
+    """Return one model that asks for every one of several."""
+    return reduce(lambda one, other: one & other, parts)
+
+
+def parse_algorithm(text: str) -> Algorithm:
+    """Return the algorithm that a text spells."""
+    return parse(text, ALGORITHMS, what="algorithm")
+
+
+def parse_metric(text: str) -> Metric:
+    """Return the metric that a text spells."""
+    return parse(text, METRICS, what="metric")

@@ -1,0 +1,75 @@
+"""A certificate says what was verified on a published table. It holds no data values."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a model found: the promise as it is written on the command line, and what was achieved."""
+
+    model: str
+    holds: bool
+    achieved: Mapping[str, float]
+    violating_classes: int
+    violating_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What was counted on a published table.
+
+    `recoding_digest` commits to the recoding (SHA-256 with its nonce) and `output_digest` is the SHA-256 of the file,
+    once there is one. `warnings` are what a reader must know before trusting the release.
+    """
+
+    version: str
+    verdicts: tuple[Verdict, ...]
+    rows: int
+    classes: int
+    smallest_class: int
+    original_rows: int | None = None
+    suppressed_rows: int | None = None
+    quasi_identifiers: tuple[str, ...] = ()
+    algorithm: str | None = None
+    recoding_digest: str | None = None
+    output_digest: str | None = None
+    seeded: bool = False
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether every model holds."""
+        return all(verdict.holds for verdict in self.verdicts)
+
+    @property
+    def achieved(self) -> dict[str, float]:
+        """Return every achieved value: `k`, `l` …; of models that share a name, the weakest."""
+        weakest: dict[str, float] = {"k": self.smallest_class}
+        for verdict in self.verdicts:
+            for key, value in verdict.achieved.items():
+                larger_is_stronger = key in ("k", "l")
+                pick = min if larger_is_stronger else max
+                weakest[key] = pick(weakest.get(key, value), value)
+        return weakest
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the certificate as plain JSON values."""
+        return {"holds": self.holds, **_plain(asdict(self))}
+
+    def to_text(self) -> str:
+        """Return the certificate as a JSON document."""
+        return json.dumps(self.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

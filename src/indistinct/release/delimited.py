@@ -1,0 +1,152 @@
+"""A release as delimited text: the spellings of each column's values once, then rows assembled from them.
+
+A field is quoted if it holds the delimiter, a quote, a line break, or begins or ends with white space. A missing value
+is an empty field and an empty text is `""`; in a table of one column, where an empty field would be a blank line, both
+are `""`. Texts are not altered: one that a spreadsheet takes for a formula is written as it is.
+"""
+
+import os
+import re
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.domain import Codes
+from indistinct.errors import OutputError
+from indistinct.release._kernels import STEP, spell_rows
+
+BLOCK_ROWS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fields:
+    """The fields that a column can show, delimiter or line end included; the last one is the missing value."""
+
+    starts: Codes
+    lengths: Codes
+    pool: Codes
+
+
+def write_delimited(table: pa.Table, place: Path, *, delimiter: str) -> None:
+    """Write a table with its header to a file."""
+    with place.open("wb") as file:
+        file.write(_header(table.column_names, delimiter))
+        for block in _blocks(table, delimiter):
+            file.write(block)
+
+
+def _blocks(table: pa.Table, delimiter: str) -> Iterator[memoryview]:
+    """Yield the rows as text, a block at a time; a few blocks are made ahead, so memory stays bounded."""
+    width = table.num_columns
+    ends = [delimiter] * (width - 1) + ["\n"]
+    shared = [
+        _shared_fields(column, end, width=width) for column, end in zip(table.columns, ends, strict=True)
+    ]
+
+    def spell(start: int) -> memoryview:
+        piece = table.slice(start, BLOCK_ROWS)
+        parts = [
+            (_codes(column), fields) if fields else _own_fields(name, column, end, width=width)
+            for name, column, end, fields in zip(table.column_names, piece.columns, ends, shared, strict=True)
+        ]
+        return _assemble([codes for codes, _ in parts], [fields for _, fields in parts])
+
+    threads = max(1, min(4, os.cpu_count() or 1))
+    ahead: deque[Future[memoryview]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        for start in range(0, table.num_rows, BLOCK_ROWS):
+            ahead.append(pool.submit(spell, start))
+            if len(ahead) > 2 * threads:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
+
+
+def _assemble(codes: list[Codes], fields: list[Fields]) -> memoryview:
+    sizes = np.array([0, *(len(each.starts) for each in fields)])
+    bytes_before = np.cumsum([0, *(len(each.pool) for each in fields)])
+    starts = np.concatenate([each.starts + bytes_before[j] for j, each in enumerate(fields)])
+    pool = np.concatenate([*(each.pool for each in fields), np.zeros(STEP, dtype=np.uint8)])
+    needed = sum(int(each.lengths[part].sum()) for each, part in zip(fields, codes, strict=True))
+    out = np.empty(needed + STEP, dtype=np.uint8)
+    lengths = np.concatenate([each.lengths for each in fields])
+    written = spell_rows(np.stack(codes), np.cumsum(sizes)[:-1], starts, lengths, pool, out)
+    return memoryview(out)[:written]
+
+
+def _shared_fields(column: pa.ChunkedArray, end: str, *, width: int) -> Fields | None:
+    """Return the fields of a column that has one dictionary small enough to go with every block."""
+    if not isinstance(column.type, pa.DictionaryType) or column.num_chunks != 1:
+        return None
+    dictionary = column.chunk(0).dictionary
+    return _fields(dictionary, end, width=width) if len(dictionary) <= BLOCK_ROWS else None
+
+
+def _own_fields(name: str, column: pa.ChunkedArray, end: str, *, width: int) -> tuple[Codes, Fields]:
+    if isinstance(column.type, pa.DictionaryType):
+        column = column.cast(column.type.value_type)
+    encoded = column.combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.chunk(0)
+    try:
+        spelled = spell_values(encoded.dictionary)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise OutputError(
+            f"column {name!r} has the type {column.type}, which has no form as text",
+            hint="write Parquet or Arrow, or turn the column into text",
+        ) from None
+    return _codes(pa.chunked_array([encoded])), _fields(spelled, end, width=width)
+
+
+def _codes(column: pa.ChunkedArray) -> Codes:
+    """Return each row's place among the fields; missing is the last."""
+    if not len(column):
+        return np.zeros(0, dtype=np.int32)
+    array = column.chunk(0)
+    indices = array.indices
+    if indices.null_count:
+        indices = pc.fill_null(indices, len(array.dictionary))
+    return np.asarray(indices.to_numpy())
+
+
+def spell_values(values: pa.Array) -> pa.Array:
+    """Return values as text that `open_table` reads back as the same values, floats with a point or an exponent."""
+    kind = values.type
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        # Digits beyond microseconds are kept only where there are any.
+        coarser = values.cast(pa.timestamp("us", kind.tz), safe=False)
+        values = coarser if coarser.cast(kind).equals(values) else values
+    text = values.cast(pa.string())
+    if pa.types.is_floating(kind):
+        whole = pc.match_substring_regex(text, "^-?[0-9]+$")
+        text = pc.if_else(whole, pc.binary_join_element_wise(text, ".0", ""), text)
+    return text
+
+
+def _fields(texts: pa.Array, end: str, *, width: int) -> Fields:
+    risky = pc.match_substring_regex(texts, _risky(end))
+    if pc.any(risky).as_py():
+        doubled = pc.replace_substring(texts, '"', '""')
+        texts = pc.if_else(risky, pc.binary_join_element_wise('"', doubled, '"', ""), texts)
+    missing = '""' if width == 1 else ""
+    spelled = pc.binary_join_element_wise(pa.concat_arrays([texts, pa.array([missing])]), end, "")
+    offsets = np.frombuffer(spelled.buffers()[1], dtype=np.int32)[spelled.offset :][: len(spelled) + 1]
+    pool = np.frombuffer(spelled.buffers()[2], dtype=np.uint8)
+    return Fields(offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64), pool)
+
+
+def _risky(end: str) -> str:
+    # A text without the delimiter of the file may hold the other one unquoted; the last column ends in a line feed.
+    return rf'[",\t\r\n]|^\s|\s$|^$|{re.escape(end)}'
+
+
+def _header(names: list[str], delimiter: str) -> bytes:
+    fields = _fields(pa.array(names), delimiter, width=len(names))
+    text = bytes(fields.pool)[: int(fields.lengths[:-1].sum())]
+    return text[: -len(delimiter)] + b"\n"

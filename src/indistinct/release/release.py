@@ -1,0 +1,75 @@
+"""A release: the published table and what was verified on it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from indistinct.errors import MissingExtraError
+from indistinct.recoding.json import recoding_to_json
+from indistinct.recoding.published import Recoded
+from indistinct.recoding.union import Recoding
+from indistinct.release.certificate import Certificate
+from indistinct.release.writing import write_release
+from indistinct.schema import Schema
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Release:
+    """What is published, how it was done, and what was verified.
+
+    Only `table` and `certificate` are for others. `recoding` and `recoded` hold original values.
+    """
+
+    table: pa.Table
+    schema: Schema
+    certificate: Certificate
+    recoding: Recoding
+    recoded: Recoded
+    counters: Mapping[str, float]
+
+    def to_pandas(self) -> Any:
+        """Return the published table as a pandas frame with text columns and a plain index."""
+        try:
+            import pandas  # noqa: F401, ICN001
+        except ImportError:
+            raise MissingExtraError("pandas", extra="pandas", purpose="a pandas frame") from None
+        return _without_dictionaries(self.table).to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return the published table as a polars frame."""
+        try:
+            import polars
+        except ImportError:
+            raise MissingExtraError("polars", extra="polars", purpose="a polars frame") from None
+        return polars.from_arrow(_without_dictionaries(self.table))
+
+    def write(self, path: str | Path, *, overwrite: bool = False) -> Certificate:
+        """Write the table and, beside it, its certificate: both whole, or nothing. Return the final certificate."""
+        return write_release(self.table, self.certificate, path, overwrite=overwrite)
+
+    def write_recoding(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the recoding as JSON. It holds original values: keep it as safe as the table."""
+        from indistinct.release.writing import write_atomically
+
+        text = recoding_to_json(self.recoding)
+        write_atomically(Path(path), lambda target: _write_text(target, text), overwrite=overwrite)
+
+
+def _write_text(target: Path, text: str) -> None:
+    target.write_text(text, encoding="utf-8")
+
+
+def with_digests(certificate: Certificate, **digests: str | None) -> Certificate:
+    """Return a certificate with digests filled in."""
+    return replace(certificate, **digests)
+
+
+def _without_dictionaries(table: pa.Table) -> pa.Table:
+    plain = [
+        pa.field(field.name, field.type.value_type if isinstance(field.type, pa.DictionaryType) else field.type)
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(plain))

@@ -1,0 +1,74 @@
+"""A release appears at its path only whole, and together with its certificate.
+
+A kill at any moment leaves the old file or none, and a file that is in the way is never touched unless that was
+asked for.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from indistinct.release.certificate import Certificate
+from indistinct.release.formats import producer_for
+from indistinct.release.staging import Produce, check_target, publish, stage, staging
+
+
+def write_table(table: pa.Table, path: str | Path, *, overwrite: bool = False) -> str:
+    """Write a published table in the format that the suffix names; return the SHA-256 of the file."""
+    return write_atomically(path, producer_for(table, Path(path)), overwrite=overwrite)
+
+
+def write_release(
+    table: pa.Table, certificate: Certificate, path: str | Path, *, overwrite: bool = False
+) -> Certificate:
+    """Write a published table and, beside it, its certificate with the digest of the file; return the latter.
+
+    The certificate of `release.parquet` is `release.parquet.certificate.json`.
+    """
+    target, beside = Path(path), certificate_path(path)
+    produce = producer_for(table, target)
+    for each in (target, beside):
+        check_target(each, overwrite=overwrite)
+    with staging() as staged:
+        staged.append(stage(target, produce))
+        final = replace(certificate, output_digest=staged[0].digest)
+        staged.append(stage(beside, lambda place: _write_text(place, final.to_text())))
+        publish(staged, overwrite=overwrite)
+    return final
+
+
+def certificate_path(path: str | Path) -> Path:
+    """Return where the certificate of a release lies."""
+    return Path(path).with_name(f"{Path(path).name}.certificate.json")
+
+
+def write_atomically(path: str | Path, produce: Produce, *, overwrite: bool = False) -> str:
+    """Let `produce` fill a temporary file, then put it at `path`; return the SHA-256 of the file.
+
+    Raises `OutputError` if something is there already and `overwrite` is not set, or if the directory does not
+    take the file.
+    """
+    return write_together([(path, produce)], overwrite=overwrite)[0]
+
+
+def write_together(
+    parts: Sequence[tuple[str | Path, Produce]], *, overwrite: bool = False
+) -> tuple[str, ...]:
+    """Write several files that belong together; return their SHA-256 in order.
+
+    Every file is complete on disk before the first one gets its name. If a name cannot be given, the names given
+    before are taken back and replaced files restored; only a kill between two renames leaves some without the rest.
+    """
+    for path, _ in parts:
+        check_target(Path(path), overwrite=overwrite)
+    with staging() as staged:
+        for path, produce in parts:
+            staged.append(stage(Path(path), produce))
+        publish(staged, overwrite=overwrite)
+        return tuple(each.digest for each in staged)
+
+
+def _write_text(place: Path, text: str) -> None:
+    place.write_text(text, encoding="utf-8", newline="\n")

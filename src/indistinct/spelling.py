@@ -1,0 +1,90 @@
+"""One way to write a model, an algorithm or a metric: `name:key=value,key=value`.
+
+The keys are the fields of its dataclass, so there is one parser and no code for any one of them. Several values of one
+field are joined by `|`.
+"""
+
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from fractions import Fraction
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from indistinct.errors import ParameterError
+from indistinct.schema import did_you_mean
+
+T = TypeVar("T")
+
+
+def spell(value: Any) -> str:
+    """Return a value as text; fields that have their default are left out.
+
+    >>> from indistinct.models import KAnonymity
+    >>> spell(KAnonymity(k=5))
+    'k-anonymity:k=5'
+    """
+    given = [(f.name, getattr(value, f.name)) for f in fields(value) if getattr(value, f.name) != f.default]
+    shown = ",".join(f"{key}={_text(part)}" for key, part in given)
+    return f"{value.name}:{shown}" if shown else str(value.name)
+
+
+def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
+    """Return the value that a text spells, of one of the known classes."""
+    name, _, rest = text.strip().partition(":")
+    if name not in known:
+        raise ParameterError(
+            f"there is no {what} {name!r}", hint=did_you_mean(name, known) or f"known: {', '.join(sorted(known))}"
+        )
+    kind: Any = known[name]
+    accepted = {f.name: f for f in fields(kind)}
+    hints = get_type_hints(kind)
+    given: dict[str, Any] = {}
+    for part in filter(None, (piece.strip() for piece in rest.split(","))):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or key not in accepted or key in given:
+            reason = "is given twice" if key in given else "is not one of its parameters"
+            raise ParameterError(
+                f"{key!r} in {what} {name!r} {reason}",
+                hint=did_you_mean(key, accepted) or f"it takes: {', '.join(accepted) or 'nothing'}, as key=value",
+            )
+        given[key] = _value(value, hints[key], where=f"`{key}` of {what} {name!r}")
+    absent = [n for n, f in accepted.items() if n not in given and f.default is MISSING and f.default_factory is MISSING]
+    if absent:
+        example = ",".join(f"{n}=…" for n in absent)
+        raise ParameterError(f"{what} {name!r} needs {', '.join(absent)}", hint=f"write {name}:{example}")
+    made: T = kind(**given)
+    return made
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "|".join(map(_text, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _value(text: str, kind: Any, *, where: str) -> Any:
+    """Return the value that a text spells for a field of a type."""
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        return _number(text, where)
+    if origin is tuple:
+        return tuple(_value(part.strip(), get_args(kind)[0], where=where) for part in text.split("|"))
+    if origin is Literal or kind is str:
+        return text
+    if kind is bool:
+        if text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        raise ParameterError(f"{where} must be true or false; got {text!r}")
+    if kind is int:
+        try:
+            return int(text)
+        except ValueError:
+            raise ParameterError(f"{where} must be a whole number; got {text!r}") from None
+    return float(_number(text, where))
+
+
+def _number(text: str, where: str) -> float | Fraction:
+    try:
+        return Fraction(text) if "/" in text else float(text)
+    except (ValueError, ZeroDivisionError):
+        raise ParameterError(f"{where} must be a number; got {text!r}") from None
