@@ -1,43 +1,47 @@
 """Publish tables about people so that nobody in them can be singled out.
 
-A *recoding* says what to publish for each combination of quasi-identifier values. An *algorithm* finds one, an
-*engine* applies it, a *model* judges the result.
+A *recoding* says what to publish for each combination of quasi-identifier values. An *algorithm* finds one,
+an *engine* applies it, a *model* judges the result.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-from indistinct.algorithms.partition.mondrian import Mondrian
-from indistinct.algorithms.partition.single import SingleDimensional
-from indistinct.api import anonymize, apply, measure, open, verify  # noqa: A004
-from indistinct.errors import (
-    HierarchyError,
-    IndistinctError,
-    InfeasibleError,
-    InputError,
-    MissingExtraError,
-    OutputError,
-    ParameterError,
-    PolicyError,
-    SchemaError,
-    UnseenValueError,
-    VerificationError,
-)
-from indistinct.hierarchy import Hierarchy
-from indistinct.metrics import Measurements
-from indistinct.models import (
-    AlphaK,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    KAnonymity,
-    RecursiveLDiversity,
-    TCloseness,
-    XYAnonymity,
-)
-from indistinct.recoding.union import Recoding
-from indistinct.release.certificate import Certificate
-from indistinct.release.release import Release
-from indistinct.schema import Schema
-from indistinct.tables import Table
+if TYPE_CHECKING:
+    from indistinct.algorithms.partition.mondrian import Mondrian
+    from indistinct.algorithms.partition.single import SingleDimensional
+    from indistinct.api import anonymize, apply, measure, open, verify  # noqa: A004
+    from indistinct.errors import (
+        HierarchyError,
+        IndistinctError,
+        InfeasibleError,
+        InputError,
+        MissingExtraError,
+        OutputError,
+        ParameterError,
+        PolicyError,
+        SchemaError,
+        UnseenValueError,
+        VerificationError,
+    )
+    from indistinct.hierarchy import Hierarchy
+    from indistinct.metrics import Measurements
+    from indistinct.models import (
+        AlphaK,
+        DistinctLDiversity,
+        EntropyLDiversity,
+        KAnonymity,
+        RecursiveLDiversity,
+        TCloseness,
+        XYAnonymity,
+    )
+    from indistinct.recoding.union import Recoding
+    from indistinct.release.certificate import Certificate
+    from indistinct.release.release import Release
+    from indistinct.schema import Schema
+    from indistinct.tables import Table
 
 __all__ = [
     "AlphaK",
@@ -73,3 +77,53 @@ __all__ = [
     "open",
     "verify",
 ]
+
+# A name is loaded when it is first asked for: the command line answers --help without Arrow and Numba.
+_NAMES_BY_HOME: dict[str, tuple[str, ...]] = {
+    "indistinct.algorithms.partition.mondrian": ("Mondrian",),
+    "indistinct.algorithms.partition.single": ("SingleDimensional",),
+    "indistinct.api": ("anonymize", "apply", "measure", "open", "verify"),
+    "indistinct.errors": (
+        "HierarchyError",
+        "IndistinctError",
+        "InfeasibleError",
+        "InputError",
+        "MissingExtraError",
+        "OutputError",
+        "ParameterError",
+        "PolicyError",
+        "SchemaError",
+        "UnseenValueError",
+        "VerificationError",
+    ),
+    "indistinct.hierarchy": ("Hierarchy",),
+    "indistinct.metrics": ("Measurements",),
+    "indistinct.models": (
+        "AlphaK",
+        "DistinctLDiversity",
+        "EntropyLDiversity",
+        "KAnonymity",
+        "RecursiveLDiversity",
+        "TCloseness",
+        "XYAnonymity",
+    ),
+    "indistinct.recoding.union": ("Recoding",),
+    "indistinct.release.certificate": ("Certificate",),
+    "indistinct.release.release": ("Release",),
+    "indistinct.schema": ("Schema",),
+    "indistinct.tables": ("Table",),
+}
+_HOMES = {name: home for home, names in _NAMES_BY_HOME.items() for name in names}
+
+if not TYPE_CHECKING:  # a checker that saw this function would take every misspelt name for granted
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value: object = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,59 @@
+"""The command line: a thin skin that gives tables, algorithms and models to the functions of `indistinct.api`.
+
+Commands import what they need when they run, so that `indistinct --help` answers at once.
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+import indistinct
+from indistinct.cli import anonymize, apply, generate, inspect, listing, measure, verify
+from indistinct.cli.failures import guarded
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="indistinct",
+    help="Publish tables about people so that nobody in them can be singled out.",
+    epilog="Exit codes: 0 done, 1 error, 2 usage, 3 infeasible, 4 verification failed.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"indistinct {indistinct.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """Publish tables about people so that nobody in them can be singled out."""
+
+
+app.command("inspect")(inspect.command)
+app.command("anonymize")(anonymize.command)
+app.command("apply")(apply.command)
+app.command("verify")(verify.command)
+app.command("measure")(measure.command)
+app.command("generate")(generate.command)
+app.command("list")(listing.command)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; no traceback reaches the user."""
+    arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    command = typer.main.get_command(app)
+    return guarded(
+        lambda: command.main(args=arguments, prog_name="indistinct", standalone_mode=False), arguments
+    )

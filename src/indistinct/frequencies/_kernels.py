@@ -1,4 +1,4 @@
-"""Numba kernels for merging classes."""
+"""Numba kernels for packing rows into words, grouping them, and merging classes."""
 
 import numba as nb
 import numpy as np
@@ -48,3 +48,51 @@ def compact_entries(room, codes, counts, size, width):
             totals[codes[entry]] = 0
         indptr[label + 1] = end
     return indptr, codes[:end].copy(), counts[:end].copy()
+
+
+@jit
+def mark_used(values, base, used):
+    """Mark every value that occurs, counted from `base`."""
+    for i in range(len(values)):
+        used[values[i] - base] = True
+
+
+@jit
+def pack_field(words, values, base, lookup, width):
+    """Append a field to every word: the code of a value, `lookup[value - base]`, in `width` bits."""
+    for i in range(len(words)):
+        words[i] = (words[i] << width) | lookup[values[i] - base]
+
+
+@jit
+def add_rows(words, first, bits):
+    """Append the row number, counted from `first`, to every word."""
+    for i in range(len(words)):
+        words[i] = (words[i] << bits) | np.uint64(first + i)
+
+
+@jit
+def merge_sorted(left, right, out):
+    """Merge two ascending arrays."""
+    i, j = 0, 0
+    ends = len(left), len(right)
+    for place in range(len(out)):
+        from_left = j == ends[1] or (i < ends[0] and left[i] <= right[j])
+        out[place] = left[i] if from_left else right[j]
+        i += from_left
+        j += not from_left
+
+
+@jit
+def split_words(words, bits, order, starts, cells):
+    """Take the row numbers off ascending words; write where each group starts and its word, return how many."""
+    mask = (np.uint64(1) << bits) - np.uint64(1)
+    groups = 0
+    for i in range(len(words)):
+        word = words[i] >> bits
+        order[i] = words[i] & mask
+        if i == 0 or word != cells[groups - 1]:
+            starts[groups] = i
+            cells[groups] = word
+            groups += 1
+    return groups

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -9,39 +10,72 @@ import pyarrow.compute as pc
 
 from indistinct.domain import Codes, Domain
 from indistinct.errors import InputError
+from indistinct.frequencies import _kernels
 
 # A table of this many entries stays in the second-level cache, so looking codes up beats sorting the column.
 LOOKUP_LIMIT = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Encoded:
-    """A column as codes into its domain, in the narrowest unsigned type."""
+    """A column as codes into its domain: the code of a cell is `lookup[cell - base]`.
+
+    The cells stay where Arrow has them, chunk by chunk, until somebody needs the codes.
+    """
 
     domain: Domain
-    codes: Codes
+    chunks: tuple[Codes, ...]
+    lookup: Codes
+    base: int = 0
+
+    @classmethod
+    def plain(cls, domain: Domain, codes: Codes) -> "Encoded":
+        """Return a column whose cells are codes already."""
+        return cls(domain, (codes,), np.arange(len(domain), dtype=narrowest(len(domain))))
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The code of every cell, in the narrowest unsigned type."""
+        parts = [self.lookup[chunk - self.base if self.base else chunk] for chunk in self.chunks]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    @property
+    def ends(self) -> Codes:
+        """Return where each chunk ends."""
+        return np.cumsum([len(chunk) for chunk in self.chunks])
 
 
 def encode_column(name: str, column: pa.ChunkedArray, *, order: Sequence[str] | None = None) -> Encoded:
     """Return the domain of a column, in canonical or declared order, and the code of every cell."""
     column = _plain(name, column)
     if isinstance(column.type, pa.DictionaryType):
-        values, places = _from_dictionary(column)
+        found = _from_dictionary(column)
     elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        values, places = _from_numbers(name, column)
+        found = _from_numbers(name, column)
     else:
-        values, places = _from_dictionary(column.dictionary_encode())
-    if not len(values):
+        found = _from_dictionary(column.dictionary_encode())
+    if not len(found.values):
         raise InputError(
             f"column {name!r} holds no value: every cell is missing",
             hint="drop the column, or give it the role insensitive",
         )
     missing = bool(column.null_count)
-    ranks = _ranks(name, values, order)
-    arranged = values.take(pa.array(np.argsort(ranks)))
+    ranks = _ranks(name, found.values, order)
+    arranged = found.values.take(pa.array(np.argsort(ranks)))
     domain = Domain(name, arranged, missing=missing, declared=order is not None)
-    lookup = np.concatenate([ranks + missing, [0]]).astype(narrowest(len(domain)))
-    return Encoded(domain, lookup[places])
+    # Places of cells that do not occur point to code 0, which nobody reads unless it stands for missing.
+    lookup = np.append(ranks + missing, 0)[found.places].astype(narrowest(len(domain)))
+    return Encoded(domain, found.chunks, lookup, found.base)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    """The values that occur; `places[cell - base]` is a cell's place among them, -1 for missing."""
+
+    values: pa.Array
+    chunks: tuple[Codes, ...]
+    places: Codes
+    base: int = 0
 
 
 def narrowest(size: int) -> type[np.unsignedinteger]:
@@ -65,6 +99,10 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         kind = pa.timestamp("us")
     elif pa.types.is_date(kind):
         kind = pa.date32()
+    elif pa.types.is_float16(kind):
+        kind = pa.float32()
+    elif pa.types.is_decimal(kind) and kind.bit_width < 128:
+        kind = pa.decimal128(kind.precision, kind.scale)
     if isinstance(column.type, pa.DictionaryType):
         wanted = pa.dictionary(pa.int32(), kind)
         text = pa.types.is_string(kind)
@@ -72,70 +110,56 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(kind, safe=False) if column.type != kind else column
 
 
-def _from_dictionary(column: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
-    """Return the values that occur and each cell's place among them, -1 for missing."""
+def _from_dictionary(column: pa.ChunkedArray) -> _Found:
     column = column.unify_dictionaries()
-    if not column.num_chunks:
-        return pa.array([], column.type.value_type), np.zeros(0, dtype=np.int32)
-    dictionary = column.chunk(0).dictionary
-    places = _joined([chunk.indices for chunk in column.chunks], fill=len(dictionary))
+    dictionary = column.chunk(0).dictionary if column.num_chunks else pa.array([], column.type.value_type)
+    chunks = tuple(_filled(chunk.indices, len(dictionary)) for chunk in column.chunks)
     # Dictionaries from elsewhere may hold unused, repeated or missing entries.
     used = np.zeros(len(dictionary) + 1, dtype=bool)
-    used[places] = True
+    for chunk in chunks:
+        _kernels.mark_used(chunk, 0, used)
     distinct = dictionary.dictionary_encode()
-    merged = np.append(_joined([distinct.indices], fill=-1), -1)
-    values, dense = _occurring(distinct.dictionary, np.unique(merged[used]))
-    lookup = np.where(merged >= 0, dense[merged], -1)
-    return values, lookup[places]
-
-
-def _occurring(values: pa.Array, present: Codes) -> tuple[pa.Array, Codes]:
+    merged = np.append(_filled(distinct.indices, -1), -1)
+    present = np.unique(merged[used])
     present = present[present >= 0]
-    dense = np.full(len(values) + 1, -1, dtype=np.int64)
+    dense = np.full(len(distinct.dictionary) + 1, -1, dtype=np.int64)
     dense[present] = np.arange(len(present))
-    return values.take(pa.array(present, pa.int64())), dense
+    values = distinct.dictionary.take(pa.array(present, pa.int64()))
+    return _Found(values, chunks, np.where(merged >= 0, dense[merged], -1))
 
 
-def _joined(indices: Sequence[pa.Array], *, fill: int) -> Codes:
-    parts = [
-        (part.fill_null(fill) if part.null_count else part).to_numpy(zero_copy_only=False) for part in indices
-    ]
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+def _filled(indices: pa.Array, fill: int) -> Codes:
+    return (indices.fill_null(fill) if indices.null_count else indices).to_numpy(zero_copy_only=False)
 
 
-def _from_numbers(name: str, column: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
-    """Return the numbers that occur, ascending, and each cell's place among them, -1 for missing."""
+def _from_numbers(name: str, column: pa.ChunkedArray) -> _Found:
+    whole = pa.types.is_integer(column.type)
+    bounds = pc.min_max(column).as_py()
+    if bounds["min"] is None:
+        return _Found(pa.array([], column.type), (), np.zeros(0, dtype=np.int64))
+    if whole and bounds["max"] - bounds["min"] < LOOKUP_LIMIT and bounds["max"] < 1 << 62:
+        return _by_lookup(column, bounds["min"], bounds["max"])
     absent = column.is_null().to_numpy() if column.null_count else None
-    zero = pa.scalar(0, column.type)
-    numbers = (column.fill_null(zero) if absent is not None else column).to_numpy()
-    if numbers.dtype.kind == "f":
+    numbers = (column.fill_null(pa.scalar(0, column.type)) if absent is not None else column).to_numpy()
+    if not whole:
         _check_finite(name, numbers)
         numbers = numbers + numbers.dtype.type(0)  # -0.0 and 0.0 are one value
-    present = numbers if absent is None else numbers[~absent]
-    if not len(present):
-        return pa.array([], column.type), np.zeros(len(numbers), dtype=np.int64)
-    if numbers.dtype.kind in "iu" and int(present.max()) - int(present.min()) < LOOKUP_LIMIT:
-        distinct, places = _by_lookup(numbers, int(present.min()), int(present.max()), absent)
-    else:
-        distinct = np.unique(present)
-        places = np.searchsorted(distinct, numbers) if absent is not None else _inverse(numbers)
+    distinct = np.unique(numbers if absent is None else numbers[~absent])
+    ranks = _inverse(numbers) if absent is None else np.searchsorted(distinct, numbers)
     if absent is not None:
-        places[absent] = -1
-    return pa.array(distinct, column.type), places
+        ranks[absent] = len(distinct)
+    return _Found(pa.array(distinct, column.type), (ranks,), np.append(np.arange(len(distinct)), -1))
 
 
-def _by_lookup(
-    numbers: Codes, low: int, high: int, absent: Codes | None
-) -> tuple[Codes, Codes]:
-    offsets = np.subtract(numbers, low, dtype=np.int64, casting="unsafe")
-    if absent is not None:
-        offsets[absent] = 0
-    used = np.zeros(high - low + 1, dtype=bool)
-    used[offsets] = True
-    if absent is not None:
-        used[0] = True
-    dense = np.cumsum(used, dtype=np.int32) - 1
-    return (np.flatnonzero(used) + low).astype(numbers.dtype), dense[offsets]
+def _by_lookup(column: pa.ChunkedArray, low: int, high: int) -> _Found:
+    """Look small whole numbers up by their distance from the smallest; missing stands behind the largest."""
+    chunks = tuple(_filled(chunk.cast(pa.int64()), high + 1) for chunk in column.chunks)
+    used = np.zeros(high - low + 2, dtype=bool)
+    for chunk in chunks:
+        _kernels.mark_used(chunk, low, used)
+    places = np.where(used, np.cumsum(used) - 1, -1)
+    places[-1] = -1
+    return _Found(pa.array(np.flatnonzero(used[:-1]) + low, pa.int64()).cast(column.type), chunks, places, low)
 
 
 def _inverse(numbers: Codes) -> Codes:

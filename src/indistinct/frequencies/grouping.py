@@ -4,14 +4,19 @@ Each column gets a bit field of a word. Where the row number still fits behind t
 integers gives the cells, their counts and the rows of each.
 """
 
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from indistinct.domain import Codes
+from indistinct.frequencies import _kernels
 
 WORD = 64
+# Below this many rows starting a thread costs more than it saves.
+PARALLEL_FROM = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,18 +43,36 @@ class Grouping:
 def group_rows(columns: Sequence[Codes], sizes: Sequence[int]) -> Grouping:
     """Group rows by their vector of codes; `sizes` are the cardinalities of the columns."""
     words, bits = pack(columns, sizes)
-    rows = len(words)
-    row_bits = max(rows - 1, 0).bit_length()
+    row_bits = max(len(words) - 1, 0).bit_length()
     if bits + row_bits <= WORD:
-        words <<= np.uint64(row_bits)
-        words |= np.arange(rows, dtype=np.uint64)
+        _kernels.add_rows(words, 0, np.uint64(row_bits))
+        return group_words(words, row_bits)[0]
+    order = np.argsort(words)
+    return Grouping(order, run_starts(words[order]))
+
+
+def group_words(words: Codes, row_bits: int) -> tuple[Grouping, Codes]:
+    """Group rows by words that carry the row number in their last bits; return the word of each group as well."""
+    rows = len(words)
+    words = sort_words(words)
+    order = np.empty(rows, dtype=np.uint32 if row_bits <= 32 else np.int64)
+    starts, cells = np.empty(rows + 1, dtype=np.int64), np.empty(max(rows, 1), dtype=np.uint64)
+    groups = _kernels.split_words(words, np.uint64(row_bits), order, starts, cells)
+    starts[groups] = rows
+    return Grouping(order, starts[: groups + 1].copy()), cells[:groups].copy()
+
+
+def sort_words(words: Codes) -> Codes:
+    """Return words in ascending order: each half by a thread of its own, then merged."""
+    if len(words) < PARALLEL_FROM or (os.cpu_count() or 1) < 2:
         words.sort()
-        order = (words & np.uint64((1 << row_bits) - 1)).astype(np.uint32 if row_bits <= 32 else np.int64)
-        words >>= np.uint64(row_bits)
-    else:
-        order = np.argsort(words)
-        words = words[order]
-    return Grouping(order, run_starts(words))
+        return words
+    left, right = words[: len(words) // 2], words[len(words) // 2 :]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(np.ndarray.sort, (left, right)))
+    merged = np.empty_like(words)
+    _kernels.merge_sorted(left, right, merged)
+    return merged
 
 
 def pack(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[Codes, int]:

@@ -7,13 +7,13 @@ jit = nb.njit(cache=True, nogil=True)
 
 
 @jit
-def locate(axis, cut, left, right, ranks, labels):
-    """Write the leaf of every row of a matrix of ranks."""
+def locate(nodes, ranks, labels):
+    """Write the leaf of every row of a matrix of ranks; a node is (axis, cut, left, right)."""
     for i in range(len(ranks)):
         node = 0
-        while axis[node] >= 0:
-            node = left[node] if ranks[i, axis[node]] <= cut[node] else right[node]
-        labels[i] = left[node]
+        while nodes[node, 0] >= 0:
+            node = nodes[node, 2] if ranks[i, nodes[node, 0]] <= nodes[node, 1] else nodes[node, 3]
+        labels[i] = nodes[node, 2]
 
 
 @jit

@@ -5,9 +5,13 @@
     [-5 .. 12]      a range whose ends hold a hyphen (negative numbers, dates)
     {flu, measles}  a set of values
     [25-30] or missing, {missing, flu}    some rows may have no value; a class without any publishes null
+
+`written_ranges` and `written_members` read them back; tables of other tools may also say 25-30, [25, 30] or [25, 31).
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +21,17 @@ from indistinct.domain import Codes
 
 MISSING = "missing"
 OR_MISSING = f" or {MISSING}"
+SEPARATORS = (" .. ", ", ", "-")
+_MEMBER = r'"(?:[^"]|"")*"|[^,{}"]+'
+_SET = re.compile(rf"\{{(?:{_MEMBER})(?:,(?:{_MEMBER}| (?:{_MEMBER})))*\}}")
+
+
+class WrittenRange(NamedTuple):
+    """One way to read a label as a range: its ends as written, and whether the upper one belongs to it."""
+
+    first: str
+    last: str
+    closed: bool = True
 
 
 def range_labels(texts: pa.Array, low: Codes, high: Codes, absent: Codes) -> pa.Array:
@@ -39,6 +54,40 @@ def set_labels(texts: Sequence[str | None], indptr: Codes, members: Codes) -> pa
     joined = pc.binary_join_element_wise("{", pc.binary_join(lists, ", "), "}", "")
     single = pa.array(texts, pa.string()).take(pa.array(members[indptr[:-1]]))
     return pc.if_else(pa.array(np.diff(indptr) == 1), single, joined)
+
+
+def written_ranges(label: str) -> Iterator[WrittenRange]:
+    """Yield every way to read a label as a range; only a column's values tell which hyphen separates its ends.
+
+    >>> list(written_ranges("[25-30]"))
+    [WrittenRange(first='25', last='30', closed=True)]
+    """
+    inside, closed = label, True
+    if label[:1] == "[" and label[-1:] in ("]", ")", "["):
+        inside, closed = label[1:-1], label[-1] == "]"
+    for separator in SEPARATORS:
+        start = inside.find(separator)
+        while start >= 0:
+            yield WrittenRange(inside[:start], inside[start + len(separator) :], closed)
+            start = inside.find(separator, start + 1)
+
+
+def written_members(label: str) -> tuple[str | None, ...] | None:
+    """Return the members of a label that is a set, None among them for missing; None for any other label.
+
+    >>> written_members('{missing, flu, "cold, mild"}')
+    (None, 'flu', 'cold, mild')
+    """
+    if not _SET.fullmatch(label):
+        return None
+    spelled = (member.strip() for member in re.findall(_MEMBER, label[1:-1]))
+    return tuple(_unquoted(member) for member in spelled if member)
+
+
+def _unquoted(member: str) -> str | None:
+    if member == MISSING:
+        return None
+    return member[1:-1].replace('""', '"') if member.startswith('"') else member
 
 
 def _quoted(text: str) -> str:

@@ -8,7 +8,7 @@ from indistinct.domain import Codes
 from indistinct.errors import InputError, UnseenValueError
 from indistinct.frequencies.grouping import group_rows, pack
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
-from indistinct.recoding.published import Recoded
+from indistinct.recoding.published import PublishedColumn, Recoded
 from indistinct.recoding.union import ByCell, ByColumn, ByRegion, ByRow, Recoding
 
 
@@ -115,10 +115,29 @@ def _recoded(frequencies: FrequencySet, recoding: Recoding, values: Codes, label
 def _distinct(values: Codes, recoding: Recoding) -> tuple[Codes, Codes]:
     """Return the distinct published vectors, ascending, and the place of each class among them."""
     sizes = [len(column.summary.published) for column in recoding.columns]
+    values = values.copy()
+    for place, column in enumerate(recoding.columns):
+        values[:, place] = _as_seen(column.summary.published)[values[:, place]]
     grouping = group_rows(list(values.T), sizes)
     merged = np.empty(len(values), dtype=np.int32)
     merged[grouping.order] = np.repeat(np.arange(len(grouping), dtype=np.int32), grouping.counts)
     return values[grouping.first], merged
+
+
+def _as_seen(column: PublishedColumn) -> Codes:
+    """Return, for each published code, the one that stands for all that look alike: that which covers most.
+
+    Two nodes of a hierarchy may carry the same label; readers cannot tell their classes apart, so they are one.
+    """
+    codes = np.arange(len(column), dtype=np.int32)
+    looks = [values.dictionary_encode(null_encoding="encode") for _, values in column.outputs]
+    if any(len(look.dictionary) == len(column) for look in looks):
+        return codes
+    grouping = group_rows([look.indices.to_numpy() for look in looks], [len(look.dictionary) for look in looks])
+    owners = np.repeat(np.arange(len(grouping)), grouping.counts)
+    by_cover = np.lexsort((-column.leaves[grouping.order], owners))
+    codes[grouping.order] = grouping.order[by_cover][grouping.starts[:-1]][owners]
+    return codes
 
 
 def _among(values: Codes, chosen: Codes, sizes: list[int]) -> Codes:

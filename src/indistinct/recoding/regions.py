@@ -1,11 +1,16 @@
 """The tree of cuts: the function that strict partitioning finds, from vectors to regions."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from indistinct.domain import Codes
 from indistinct.recoding import _kernels
+
+
+# Below this many cells starting threads costs more than it saves.
+PARALLEL_FROM = 50_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +42,12 @@ class Cuts:
     def locate(self, ranks: Codes) -> Codes:
         """Return the class of every row of a matrix of ranks."""
         labels = np.empty(len(ranks), dtype=np.int32)
-        _kernels.locate(self.axis, self.cut, self.left, self.right, ranks, labels)
+        # One row a node keeps the four numbers of a step in one cache line.
+        nodes = np.stack([self.axis, self.cut, self.left, self.right], axis=1).astype(np.int32)
+        middle = len(ranks) // 2 if len(ranks) >= PARALLEL_FROM else 0
+        with ThreadPoolExecutor(2) as pool:
+            halves = [slice(middle, None)] + ([slice(0, middle)] if middle else [])
+            list(pool.map(lambda half: _kernels.locate(nodes, ranks[half], labels[half]), halves))
         return labels
 
     def bounds(self, sizes: tuple[int, ...]) -> tuple[Codes, Codes]:

@@ -5,7 +5,7 @@ import numpy as np
 
 from indistinct.domain import Codes
 
-# Copying this many bytes without asking for the length compiles to one vector move, and most fields are shorter.
+# Copying this many bytes whatever the length compiles to one vector move, and most fields are shorter.
 STEP = 16
 
 
@@ -13,9 +13,9 @@ STEP = 16
 def spell_rows(codes: Codes, first: Codes, starts: Codes, lengths: Codes, pool: Codes, out: Codes) -> int:
     """Write the fields of every row one after the other and return the number of bytes.
 
-    `codes[j, i]` plus `first[j]` is the field of column `j` in row `i`; field `f` is
-    `pool[starts[f] : starts[f] + lengths[f]]`, its delimiter or line end included. `pool` and `out` have `STEP`
-    spare bytes at their ends.
+    `codes[j, i]` plus `first[j]` is the field of column `j` in row `i`; field `f` is `pool[starts[f] :
+    starts[f] + lengths[f]]`, its delimiter or line end included. `pool` and `out` have `STEP` spare bytes at
+    their ends.
     """
     place = np.uint64(0)
     width, rows = codes.shape
@@ -30,4 +30,4 @@ def spell_rows(codes: Codes, first: Codes, starts: Codes, lengths: Codes, pool: 
                 for offset in range(STEP, length):
                     out[place + np.uint64(offset)] = pool[start + np.uint64(offset)]
             place += length
-    return place
+    return int(place)

@@ -1,12 +1,12 @@
 """A release as delimited text: the spellings of each column's values once, then rows assembled from them.
 
-A field is quoted if it holds the delimiter, a quote, a line break, or begins or ends with white space. A missing value
-is an empty field and an empty text is `""`; in a table of one column, where an empty field would be a blank line, both
-are `""`. Texts are not altered: one that a spreadsheet takes for a formula is written as it is.
+A field is quoted if it holds a delimiter, a quote, a line break, or begins or ends with white space. A
+missing value is an empty field and an empty text is `""`; in a table of one column, where an empty field
+would be a blank line, both are `""`. Texts are not altered: one that a spreadsheet takes for a formula is
+written as it is.
 """
 
 import os
-import re
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,11 +22,15 @@ from indistinct.errors import OutputError
 from indistinct.release._kernels import STEP, spell_rows
 
 BLOCK_ROWS = 1 << 16
+# Every delimiter that readers guess is quoted, so that none takes a text for two fields.
+QUOTED = r'[",;|\t\r\n]|^\s|\s$|^$'
+# Below this bound the room for a block is not worth counting.
+LOOSE_BYTES = 1 << 26
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fields:
-    """The fields that a column can show, delimiter or line end included; the last one is the missing value."""
+    """The fields that a column can show, each with its delimiter or line end; the last one is missing."""
 
     starts: Codes
     lengths: Codes
@@ -73,11 +77,13 @@ def _assemble(codes: list[Codes], fields: list[Fields]) -> memoryview:
     bytes_before = np.cumsum([0, *(len(each.pool) for each in fields)])
     starts = np.concatenate([each.starts + bytes_before[j] for j, each in enumerate(fields)])
     pool = np.concatenate([*(each.pool for each in fields), np.zeros(STEP, dtype=np.uint8)])
-    needed = sum(int(each.lengths[part].sum()) for each, part in zip(fields, codes, strict=True))
+    needed = len(codes[0]) * sum(int(each.lengths.max()) for each in fields)
+    if needed > LOOSE_BYTES:
+        needed = sum(int(each.lengths[part].sum()) for each, part in zip(fields, codes, strict=True))
     out = np.empty(needed + STEP, dtype=np.uint8)
     lengths = np.concatenate([each.lengths for each in fields])
     written = spell_rows(np.stack(codes), np.cumsum(sizes)[:-1], starts, lengths, pool, out)
-    return memoryview(out)[:written]
+    return out[:written].data
 
 
 def _shared_fields(column: pa.ChunkedArray, end: str, *, width: int) -> Fields | None:
@@ -92,8 +98,6 @@ def _own_fields(name: str, column: pa.ChunkedArray, end: str, *, width: int) -> 
     if isinstance(column.type, pa.DictionaryType):
         column = column.cast(column.type.value_type)
     encoded = column.combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.chunk(0)
     try:
         spelled = spell_values(encoded.dictionary)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -112,11 +116,11 @@ def _codes(column: pa.ChunkedArray) -> Codes:
     indices = array.indices
     if indices.null_count:
         indices = pc.fill_null(indices, len(array.dictionary))
-    return np.asarray(indices.to_numpy())
+    return np.asarray(indices.to_numpy(), dtype=np.int32)
 
 
 def spell_values(values: pa.Array) -> pa.Array:
-    """Return values as text that `open_table` reads back as the same values, floats with a point or an exponent."""
+    """Return values as text that reads back as the same values: floats keep a point or an exponent."""
     kind = values.type
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
         # Digits beyond microseconds are kept only where there are any.
@@ -130,7 +134,7 @@ def spell_values(values: pa.Array) -> pa.Array:
 
 
 def _fields(texts: pa.Array, end: str, *, width: int) -> Fields:
-    risky = pc.match_substring_regex(texts, _risky(end))
+    risky = pc.match_substring_regex(texts, QUOTED)
     if pc.any(risky).as_py():
         doubled = pc.replace_substring(texts, '"', '""')
         texts = pc.if_else(risky, pc.binary_join_element_wise('"', doubled, '"', ""), texts)
@@ -139,11 +143,6 @@ def _fields(texts: pa.Array, end: str, *, width: int) -> Fields:
     offsets = np.frombuffer(spelled.buffers()[1], dtype=np.int32)[spelled.offset :][: len(spelled) + 1]
     pool = np.frombuffer(spelled.buffers()[2], dtype=np.uint8)
     return Fields(offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64), pool)
-
-
-def _risky(end: str) -> str:
-    # A text without the delimiter of the file may hold the other one unquoted; the last column ends in a line feed.
-    return rf'[",\t\r\n]|^\s|\s$|^$|{re.escape(end)}'
 
 
 def _header(names: list[str], delimiter: str) -> bytes:

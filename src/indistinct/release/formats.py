@@ -1,10 +1,12 @@
-"""The files that a release can be: delimited text, Parquet and Arrow, each saying nothing beyond the published values.
+"""The files that a release can be: delimited text, Parquet and Arrow; each holds the published values only.
 
-Metadata is dropped. A dictionary is written with exactly the values that occur, in the order of code points: a value
-that no row has would betray a suppressed row, and the order of first occurrence the order of the original.
+Metadata is dropped. A dictionary is written with exactly the values that occur, in the order of code points:
+a value that no row has would betray a suppressed row, and the order of first occurrence the order of the
+original.
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +26,17 @@ def producer_for(table: pa.Table, path: Path) -> Callable[[Path], None]:
             f"{path}: the suffix does not say in which format to write",
             hint=f"end the name in one of {', '.join(FORMATS)}",
         )
-    chosen = write
-    return lambda place: chosen(publishable(table), place)
+    return partial(_fill, write, table)
+
+
+def _fill(write: Write, table: pa.Table, place: Path) -> None:
+    try:
+        write(publishable(table), place)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        raise OutputError(
+            "the table holds a column of a type that this format cannot write",
+            hint="turn the column into numbers, dates or text, or choose another format",
+        ) from None
 
 
 def publishable(table: pa.Table) -> pa.Table:
@@ -43,7 +54,7 @@ def _publishable_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def write_parquet(table: pa.Table, place: Path) -> None:
-    """Write a Parquet file without the Arrow schema: text comes back as text in every reader, not as categories."""
+    """Write a Parquet file without an Arrow schema: every reader then sees text, not categories."""
     import pyarrow.parquet as pq
 
     # Statistics of dictionary columns cost more than the rest of the file.

@@ -1,4 +1,4 @@
-"""Files of a release that are complete but have no name yet: written beside their place, synced, then renamed."""
+"""Files of a release that are complete but have no name yet: written beside their place, then renamed."""
 
 import errno
 import hashlib
@@ -6,7 +6,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def check_target(target: Path, *, overwrite: bool) -> None:
 
 
 def stage(target: Path, produce: Produce) -> Staged:
-    """Let `produce` fill a temporary file beside `target` that only its owner can read, and sync it to disk."""
+    """Let `produce` fill a temporary file beside `target`, private to its owner, and sync it to disk."""
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -66,32 +66,27 @@ def stage(target: Path, produce: Produce) -> Staged:
 
 def publish(staged: Sequence[Staged], *, overwrite: bool) -> None:
     """Give every staged file its name, or none of them."""
-    done: list[tuple[Path, Path | None]] = []
-    try:
+    with ExitStack() as leftovers, ExitStack() as undo:
         for each in staged:
             kept = _keep(each.target) if overwrite else None
-            done.append((each.target, kept))
+            if kept is not None:
+                leftovers.callback(kept.unlink, missing_ok=True)
             try:
                 _rename(each, overwrite=overwrite)
-            except BaseException:
-                done.pop()
-                if kept is not None:
-                    kept.unlink(missing_ok=True)
-                raise
+            except OSError as error:
+                raise _failed(each.target, error) from None
+            undo.callback(_take_back, each.target, kept)
         for folder in {each.target.parent for each in staged}:
             _sync(folder)
-    except BaseException as error:
-        for target, kept in reversed(done):
-            with suppress(OSError):
-                target.unlink() if kept is None else os.replace(kept, target)
-        if isinstance(error, OSError):
-            raise _failed(
-                staged[len(done)].target if len(done) < len(staged) else staged[-1].target, error
-            ) from None
-        raise
-    for _, kept in done:
-        if kept is not None:
-            kept.unlink(missing_ok=True)
+        undo.pop_all()
+
+
+def _take_back(target: Path, kept: Path | None) -> None:
+    with suppress(OSError):
+        if kept is None:
+            target.unlink()
+        else:
+            kept.replace(target)
 
 
 def _rename(each: Staged, *, overwrite: bool) -> None:
@@ -137,11 +132,13 @@ def _seal(path: Path) -> str:
 
 
 def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    # Some file systems refuse to sync a directory; the file itself is on disk by now.
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _in_the_way(target: Path) -> OutputError:

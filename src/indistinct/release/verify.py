@@ -37,7 +37,7 @@ def verify_table(
     """
     for name in schema.quasi:
         _require(table, name)
-    grouping = _group(table, schema)
+    grouping = _group(table, schema, rows=bool(model.keys))
     warnings: list[str] = []
     histograms = {
         key: _histogram(grouping, key, table, original, companions, hierarchies or {}, warnings)
@@ -72,8 +72,8 @@ def _number(value: float) -> float:
     return int(value) if float(value).is_integer() else float(value)
 
 
-def _group(table: pa.Table, schema: Schema) -> Grouping:
-    """Group the rows by the published quasi-identifiers.
+def _group(table: pa.Table, schema: Schema, *, rows: bool) -> Grouping:
+    """Group the rows by the published quasi-identifiers; without `rows` only the counts are wanted.
 
     Published rows mostly stand in runs of equal vectors: finding the runs first leaves far fewer rows to sort.
     """
@@ -86,7 +86,7 @@ def _group(table: pa.Table, schema: Schema) -> Grouping:
     starts = np.concatenate([[0], np.flatnonzero(changes) + 1, [table.num_rows]])
     runs = group_rows([c.codes[starts[:-1]] for c in columns], [len(c.domain) for c in columns])
     lengths = np.diff(starts)[runs.order]
-    order = np.arange(table.num_rows) if len(runs) == 1 else _expanded(starts[:-1][runs.order], lengths)
+    order = _expanded(starts[:-1][runs.order], lengths) if rows else np.zeros(0, dtype=np.int64)
     ends = np.concatenate([[0], np.cumsum(lengths)])
     return Grouping(order, ends[runs.starts])
 
@@ -126,7 +126,7 @@ def _histogram(
         known = original is not None and len(key) == 1 and name in original.column_names
         if original is not None and known:
             whole = _encoded(original, name, hierarchies.get(name))
-            columns.append((Encoded(whole.domain, whole.domain.encode(source[name])), whole))
+            columns.append((Encoded.plain(whole.domain, whole.domain.encode(source[name])), whole))
         else:
             columns.append((_encoded(source, name, hierarchies.get(name)), None))
     inside, whole_column = columns[0] if len(columns) == 1 else (join_columns([c for c, _ in columns]), None)

@@ -1,7 +1,7 @@
 """A release appears at its path only whole, and together with its certificate.
 
-A kill at any moment leaves the old file or none, and a file that is in the way is never touched unless that was
-asked for.
+A kill at any moment leaves the old file or none, and a file that is in the way is never touched unless that
+was asked for.
 """
 
 from collections.abc import Sequence
@@ -47,8 +47,8 @@ def certificate_path(path: str | Path) -> Path:
 def write_atomically(path: str | Path, produce: Produce, *, overwrite: bool = False) -> str:
     """Let `produce` fill a temporary file, then put it at `path`; return the SHA-256 of the file.
 
-    Raises `OutputError` if something is there already and `overwrite` is not set, or if the directory does not
-    take the file.
+    Raises `OutputError` if something is there already and `overwrite` is not set, or if the directory does
+    not take the file.
     """
     return write_together([(path, produce)], overwrite=overwrite)[0]
 
@@ -58,8 +58,9 @@ def write_together(
 ) -> tuple[str, ...]:
     """Write several files that belong together; return their SHA-256 in order.
 
-    Every file is complete on disk before the first one gets its name. If a name cannot be given, the names given
-    before are taken back and replaced files restored; only a kill between two renames leaves some without the rest.
+    Every file is complete on disk before the first one gets its name. If a name cannot be given, the names
+    given before are taken back and replaced files restored; only a kill between two renames leaves some
+    without the rest.
     """
     for path, _ in parts:
         check_target(Path(path), overwrite=overwrite)

@@ -1,4 +1,4 @@
-"""Delimited text files as Arrow tables whose types hold for every row, so that engines and recodings trust them."""
+"""Delimited text files as Arrow tables whose types hold for every row, for engines to rely on."""
 
 import mmap
 from collections.abc import Sequence
@@ -28,8 +28,8 @@ def read_delimited(
 ) -> pa.Table:
     """Return a delimited text file with a header line.
 
-    Fields follow RFC 4180. Exactly the fields that `missing` lists are missing, quoted or not. A blank line is
-    skipped, except in a file of one column, where it is a row.
+    Fields follow RFC 4180. Exactly the fields that `missing` lists are missing, quoted or not. A blank line
+    is skipped, except in a file of one column, where it is a row.
     """
     possible = encodings(path, encoding)
     for candidate in possible:
@@ -39,7 +39,8 @@ def read_delimited(
             continue
         except (OSError, EOFError):
             raise InputError(
-                f"{path} cannot be read, or is not a complete gzip file", hint="check the file and its permissions"
+                f"{path} cannot be read, or is not a complete gzip file",
+                hint="check the file and its permissions",
             ) from None
     raise InputError(
         f"{path} is not text in the encoding {possible[-1]}",
@@ -47,9 +48,7 @@ def read_delimited(
     )
 
 
-def _read_as(
-    path: Path, dialect: Dialect, missing: Sequence[str], columns: Sequence[str] | None
-) -> pa.Table:
+def _read_as(path: Path, dialect: Dialect, missing: Sequence[str], columns: Sequence[str] | None) -> pa.Table:
     wanted = choose(dialect.names, columns)
     if dialect.bare:
         return pa.table([pa.array([], TEXT) for _ in wanted], names=wanted)
@@ -71,7 +70,13 @@ def _read_as(
 
 def _may_quote(path: Path, dialect: Dialect) -> bool:
     """Return whether a file can hold quotes; without any, records end at line ends and are found faster."""
-    if path.suffix.lower() == ".gz" or dialect.encoding not in ("utf-8", "cp1252", "latin-1", "iso8859-1", "ascii"):
+    if path.suffix.lower() == ".gz" or dialect.encoding not in (
+        "utf-8",
+        "cp1252",
+        "latin-1",
+        "iso8859-1",
+        "ascii",
+    ):
         return True
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return content.find(b'"') >= 0
@@ -129,9 +134,9 @@ def _read_blocks(
 def _check_content(path: Path, dialect: Dialect, texts: list[pa.ChunkedArray], *, quoted: bool) -> None:
     """Raise `InputError` for NUL bytes and for quotes that swallowed the lines after them.
 
-    The fast reader takes a quote that never ends, or ends in the middle of a field, as it comes. Its traces are a
-    line break in the very last field, or a value with both a line break and a quote; only then is the slow, strict
-    reader asked.
+    The fast reader takes a quote that never ends, or ends in the middle of a field, as it comes. Its traces
+    are a line break in the very last field, or a value with both a line break and a quote; only then is the
+    slow, strict reader asked.
     """
     suspicious = False
     for column in texts:

@@ -1,4 +1,4 @@
-"""How a delimited text file is written: encoding, delimiter and header, found on a sample before an engine reads it."""
+"""How a delimited text file is written: encoding, delimiter and header, found before an engine reads it."""
 
 import codecs
 import csv
@@ -40,7 +40,7 @@ def open_bytes(path: Path) -> BinaryIO:
 
 
 def encodings(path: Path, encoding: str | None) -> tuple[str, ...]:
-    """Return the encodings to try in turn: the given one, the one that a byte order mark names, or UTF-8 and Latin.
+    """Return the encodings to try in turn: the given one, that of a byte order mark, or UTF-8 and Latin.
 
     Every sequence of bytes is Latin-1, so the last resort never fails.
     """
@@ -90,7 +90,7 @@ def _is_bare(text: str, delimiter: str) -> bool:
 
 
 def _find_delimiter(text: str, complete: bool) -> str:
-    """Return the delimiter that cuts every sampled record into the same number of fields, the most and at least two.
+    """Return the delimiter that cuts every sampled record into as many fields, the most and at least two.
 
     If none does, the one that cuts the header most: the file is then ragged, and the reader says where.
     """

@@ -1,7 +1,7 @@
-"""Text columns as codes into a dictionary: what engines count fast and what a release must not say too much in.
+"""Text columns as codes into a dictionary: fast for engines, and a place where a release can leak.
 
-A dictionary may hold values that no row has, such as those of suppressed rows, and its order may be the order in which
-the values first occurred in the original. Both would be written into an Arrow or a Parquet file.
+A dictionary may hold values that no row has, such as those of suppressed rows, and its order may be the order
+in which the values first occurred in the original. Both would be written into an Arrow or a Parquet file.
 """
 
 import numpy as np
@@ -21,13 +21,28 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def assemble(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    """Return a dictionary-encoded text column as one array with one dictionary."""
-    chunks = column.cast(TEXT).unify_dictionaries().chunks
-    if not chunks:
-        return pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), pa.array([], pa.string()))
-    indices = pa.chunked_array([chunk.indices for chunk in chunks]).combine_chunks()
-    # One dictionary for all chunks, so the indices need no second check of their bounds.
-    return pa.DictionaryArray.from_arrays(indices, chunks[0].dictionary, safe=False)
+    """Return a dictionary-encoded text column as one array with one dictionary of distinct values."""
+    chunks = column.cast(TEXT).chunks
+    spelled = pa.chunked_array([chunk.dictionary for chunk in chunks], pa.string())
+    values = pc.drop_null(spelled.unique())
+    # -1 stands for a missing value that hides in a dictionary instead of behind the codes.
+    places = pc.fill_null(pc.index_in(spelled, value_set=values), -1).to_numpy()
+    codes = np.empty(len(column), dtype=np.int32)
+    begin = first = 0
+    for chunk in chunks:
+        indices = pc.fill_null(chunk.indices, 0) if chunk.indices.null_count else chunk.indices
+        own = places[first : first + len(chunk.dictionary)]
+        part = codes[begin : begin + len(chunk)]
+        if len(own):
+            np.take(own, indices.to_numpy(), out=part, mode="clip")
+        if chunk.indices.null_count:
+            part[chunk.indices.is_null().to_numpy(zero_copy_only=False)] = -1
+        begin, first = begin + len(chunk), first + len(own)
+    absent = codes < 0 if spelled.null_count or any(chunk.indices.null_count for chunk in chunks) else None
+    if absent is not None:
+        codes[absent] = 0
+    # The codes come from places in `values`, so they need no second check of their bounds.
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=absent), values, safe=False)
 
 
 def compact(column: pa.ChunkedArray, *, ascending: bool = False) -> pa.DictionaryArray:
@@ -35,13 +50,8 @@ def compact(column: pa.ChunkedArray, *, ascending: bool = False) -> pa.Dictionar
 
     With `ascending` the dictionary goes by code point, so that it says nothing about the order of rows.
     """
-    if any(chunk.dictionary.null_count for chunk in column.chunks):
-        column = column.cast(column.type.value_type).dictionary_encode()
     array = assemble(column)
     values = array.dictionary
-    if len(values) != len(values.unique()):
-        array = assemble(pa.chunked_array([array.cast(pa.string()).dictionary_encode()]))
-        values = array.dictionary
     codes = _codes(array)
     used = np.zeros(len(values) + 1, dtype=bool)
     used[codes] = True

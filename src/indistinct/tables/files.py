@@ -1,4 +1,4 @@
-"""Parquet and Arrow files as Arrow tables, text as dictionaries where the file holds it so, for the engines."""
+"""Parquet and Arrow files as Arrow tables for the engines, text as dictionaries where the file has them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -59,8 +59,8 @@ def _arrow_table(file: Any) -> pa.Table:
 def _repeating(metadata: Any, schema: pa.Schema) -> list[str]:
     """Return the text columns that the file stores as codes.
 
-    A plain string costs at least four bytes for its length, so a column that takes less is stored as codes; reading
-    one that is not as a dictionary would hash every value.
+    A plain string costs at least four bytes for its length, so a column that takes less is stored as codes;
+    reading one that is not as a dictionary would hash every value.
     """
     places = {metadata.schema.column(place).path: place for place in range(metadata.num_columns)}
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]

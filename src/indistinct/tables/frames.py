@@ -1,7 +1,7 @@
 """Frames of other libraries as flat Arrow tables, before any engine sees them.
 
-Arrow's PyCapsule interface carries them without a copy; pandas is asked itself, because through the capsule it would
-hand over its index as a column.
+Arrow's PyCapsule interface carries them without a copy; pandas is asked itself, because through the capsule
+it would hand over its index as a column.
 """
 
 import json
@@ -45,8 +45,8 @@ def from_frame(source: Any) -> pa.Table:
 def flat(table: pa.Table) -> pa.Table:
     """Return a table of numbers, dates, booleans and text: int32 codes into strings, or plain strings.
 
-    Index columns that pandas announces in the metadata are dropped. Dictionaries of other values are decoded, those of
-    text hold exactly the values that occur.
+    Index columns that pandas announces in the metadata are dropped. Dictionaries of other values are decoded,
+    those of text hold exactly the values that occur.
     """
     index = _index_columns(table)
     table = table.select([name for name in table.column_names if name not in index])
@@ -62,11 +62,11 @@ def _from_pandas(frame: Any) -> pa.Table:
     columns = []
     for place, name in enumerate(names):
         try:
-            # Column by column: the error of a whole frame shows the value that did not fit and hides the column.
+            # Column by column, because the error of a whole frame does not say which column failed.
             columns.append(pa.Array.from_pandas(frame.iloc[:, place]))
         except (pa.ArrowException, TypeError, ValueError):
             raise InputError(
-                f"column {name!r} mixes values of different types, or holds objects that are not plain values",
+                f"column {name!r} mixes types, or holds objects that are not plain values",
                 hint=f"make it one type, for example frame[{name!r}] = frame[{name!r}].astype('string')",
                 column=name,
             ) from None

@@ -1,7 +1,7 @@
 """A column's type, decided on the whole column before any engine counts it.
 
-Canonical spellings only: `02138` is a zip code and `NA` may be Namibia, so whatever would come back in another
-spelling stays text. One late value turns a column of numbers into text; it never turns into nothing.
+Canonical spellings only: `02138` is a zip code and `NA` may be Namibia, so whatever would come back in
+another spelling stays text. One late value turns a column of numbers into text; it never turns into nothing.
 """
 
 import re
@@ -37,8 +37,9 @@ def spellings(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a settled text column with the type that all of its values have.
 
-    Integers become int64 (decimal128 up to 38 digits), other numbers float64, ISO dates date32, ISO timestamps
-    without a zone timestamp[us]. Text keeps a common dictionary; without one it becomes plain strings.
+    Integers become int64 (decimal128 up to 38 digits), other numbers float64, ISO dates date32, ISO
+    timestamps without a zone timestamp[us]. Text keeps a common dictionary; without one it becomes plain
+    strings.
     """
     converted = _converted(spellings(column))
     if converted is None:
@@ -48,7 +49,7 @@ def typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _converted(values: pa.ChunkedArray) -> list[pa.Array] | None:
-    """Return the values in the narrowest type that all of them spell canonically, None for text or no value."""
+    """Return the values in the narrowest type that all of them spell canonically, None for text."""
     if not len(values):
         return None
     first = values[0].as_py()

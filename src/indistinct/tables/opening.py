@@ -27,11 +27,13 @@ def open_table(
 ) -> Table:
     """Return the table at a path or in a frame; `columns` chooses some and their order.
 
-    A path ends in .csv, .tsv or .txt (also .gz after it), .parquet or .pq, .arrow, .feather or .ipc. A frame is one of
-    pandas (its index is dropped), polars, Arrow, or of any library that speaks Arrow's PyCapsule interface.
+    A path ends in .csv, .tsv or .txt (also .gz after it), .parquet or .pq, .arrow, .feather or .ipc. A frame
+    is one of pandas (its index is dropped), polars, Arrow, or of any library that speaks Arrow's PyCapsule
+    interface.
 
-    `delimiter`, `encoding` and `missing` concern delimited text alone. Delimiter and encoding are found if not given;
-    only the texts in `missing` are missing, so `NA` stays text unless it is listed. Types are decided on whole columns.
+    `delimiter`, `encoding` and `missing` concern delimited text alone. Delimiter and encoding are found if
+    not given; only the texts in `missing` are missing, so `NA` stays text unless it is listed. Types are
+    decided on whole columns.
 
         >>> open_table(pa.table({"age": [31, 42], "city": ["Oslo", "Bergen"]})).rows
         2
@@ -73,7 +75,7 @@ def _read(
         return flat(read_arrow(path, columns))
     raise InputError(
         f"{path}: the suffix {kind!r} does not say how to read the file" if kind else f"{path} has no suffix",
-        hint=f"rename it to end in one of {', '.join((*DELIMITED, *PARQUET, *ARROW))} (delimited text also with .gz)",
+        hint=f"rename it to end in one of {', '.join((*DELIMITED, *PARQUET, *ARROW))}; text may end in .gz",
     )
 
 

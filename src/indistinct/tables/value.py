@@ -11,8 +11,8 @@ from indistinct.errors import InputError
 class Table:
     """Columns of equal length with distinct names.
 
-    Metadata is stripped, because it may describe rows (a pandas index is kept there), and there is never an index
-    column: whatever an engine sees, somebody chose to be a column.
+    Metadata is stripped, because it may describe rows (a pandas index is kept there), and there is never an
+    index column: whatever an engine sees, somebody chose to be a column.
 
         >>> Table(pa.table({"age": [31, 42]})).columns
         ('age',)

@@ -29,3 +29,19 @@ def shuffle_runs(rows, starts, random):
         for i in range(starts[run + 1] - 1, start, -1):
             other = start + np.int64((np.uint64(random[i]) * np.uint64(i - start + 1)) >> np.uint64(32))
             rows[i], rows[other] = rows[other], rows[i]
+
+
+@jit
+def repeat_runs(values, sizes):
+    """Return each value as often as its run is long."""
+    total = np.int64(0)
+    for run in range(len(sizes)):
+        total += sizes[run]
+    out = np.empty(total, dtype=values.dtype)
+    place = 0
+    for run in range(len(sizes)):
+        value = values[run]
+        for i in range(place, place + sizes[run]):
+            out[i] = value
+        place += sizes[run]
+    return out

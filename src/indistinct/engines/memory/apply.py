@@ -11,6 +11,7 @@ from indistinct.engines.base import Published
 from indistinct.engines.memory import _kernels
 from indistinct.engines.memory.count import count_for
 from indistinct.frequencies.count import Counted
+from indistinct.frequencies.encode import narrowest
 from indistinct.recoding.published import PublishedColumn, Recoded
 from indistinct.recoding.recode import recode
 from indistinct.recoding.union import ByRow, Recoding
@@ -39,8 +40,8 @@ def apply_recoding(
     arrays: dict[str, pa.Array] = {}
     for name in table.column_names:
         if name in quasi:
-            codes = np.repeat(recoded.values[:, places[name]], recoded.classes.sizes)
-            arrays.update(_published(quasi[name], codes))
+            codes = recoded.values[:, places[name]]
+            arrays.update(_published(quasi[name], codes, recoded.classes.sizes))
         elif name not in schema.identifiers:
             arrays[name] = _gathered(table[name], order)
     names = [output for name in schema.quasi for output, _ in quasi[name].outputs]
@@ -71,34 +72,36 @@ def _random(size: int, seed: int | None, *, stream: int) -> Codes:
     return np.random.default_rng([seed, stream]).integers(0, 1 << 32, size, dtype=np.uint32)
 
 
-def _published(column: PublishedColumn, codes: Codes) -> dict[str, pa.Array]:
-    """Return the columns that a release shows for one quasi-identifier."""
-    return {name: _chosen(values, codes) for name, values in column.outputs}
+def _published(column: PublishedColumn, codes: Codes, sizes: Codes) -> dict[str, pa.Array]:
+    """Return the columns that a release shows for one quasi-identifier: each class's value, as often as it has rows."""
+    return {
+        name: compact(values, codes, sizes)
+        if pa.types.is_string(values.type)
+        else values.take(pa.array(_kernels.repeat_runs(codes, sizes)))
+        for name, values in column.outputs
+    }
 
 
-def _chosen(values: pa.Array, codes: Codes) -> pa.Array:
-    if not pa.types.is_string(values.type):
-        return values.take(pa.array(codes))
-    return compact(values, codes)
+def compact(values: pa.Array, codes: Codes, sizes: Codes | None = None) -> pa.Array:
+    """Return a dictionary array whose dictionary holds exactly the values that occur, ascending.
 
-
-def compact(values: pa.Array, codes: Codes) -> pa.Array:
-    """Return a dictionary array whose dictionary holds exactly the values that occur, in their own order.
-
-    A dictionary from upstream would tell which values were suppressed, and in which order rows first had them.
+    A dictionary from upstream would tell which values were suppressed, and in which order rows first had them. Code
+    `len(values)` is null; with `sizes` each code stands for so many rows.
     """
     used = np.zeros(len(values) + 1, dtype=bool)
     used[codes] = True
     present = np.flatnonzero(used[:-1])
     kept = values.take(pa.array(present))
     distinct = kept.drop_null().unique()
-    ranks = pc.sort_indices(distinct)
-    dictionary = distinct.take(ranks)
+    dictionary = distinct.take(pc.sort_indices(distinct))
     lookup = np.full(len(values) + 1, -1, dtype=np.int32)
     lookup[present] = pc.fill_null(pc.index_in(kept, value_set=dictionary), -1).to_numpy()
     indices = lookup[codes]
-    mask = indices < 0
-    return pa.DictionaryArray.from_arrays(pa.array(indices, mask=mask if mask.any() else None), dictionary)
+    absent = indices < 0 if (lookup[used] < 0).any() else None
+    if sizes is not None:
+        indices = _kernels.repeat_runs(indices, sizes)
+        absent = None if absent is None else _kernels.repeat_runs(absent, sizes)
+    return pa.DictionaryArray.from_arrays(pa.array(indices, mask=absent), dictionary)
 
 
 def _gathered(column: pa.ChunkedArray, order: Codes) -> pa.Array:
@@ -107,9 +110,16 @@ def _gathered(column: pa.ChunkedArray, order: Codes) -> pa.Array:
         return column.combine_chunks().take(pa.array(order))
     column = column.unify_dictionaries()
     values = column.chunk(0).dictionary if column.num_chunks else pa.array([], column.type.value_type)
-    parts = [chunk.indices.fill_null(len(values)).to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    # Narrow codes stay in the cache while rows are gathered from all over the table.
+    narrow = narrowest(len(values) + 1)
+    parts = [_indices(chunk, fill=len(values)).astype(narrow) for chunk in column.chunks]
     indices = np.concatenate(parts)[order]
     if not pa.types.is_string(values.type) and not pa.types.is_large_string(values.type):
         places = pa.array(indices, mask=indices == len(values))
         return values.take(places)
     return compact(values, indices)
+
+
+def _indices(chunk: pa.DictionaryArray, *, fill: int) -> Codes:
+    indices = chunk.indices.fill_null(fill) if chunk.null_count else chunk.indices
+    return indices.to_numpy(zero_copy_only=False)

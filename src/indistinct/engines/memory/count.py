@@ -38,7 +38,8 @@ def count_for(recoding: Recoding, table: pa.Table) -> Counted:
     if not table.num_rows:
         raise InputError("the table has no rows", hint="check that this is the right file")
     columns = [
-        Encoded(column.domain, column.domain.encode(table[column.domain.column])) for column in recoding.columns
+        Encoded.plain(column.domain, column.domain.encode(table[column.domain.column]))
+        for column in recoding.columns
     ]
     return count_cells(columns, {})
 

@@ -1,0 +1,79 @@
+"""One place where errors become messages and exit codes: expected ones with a hint, others without their text.
+
+The text of an unexpected exception may quote a cell, so only its type is shown.
+"""
+
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import typer
+
+from indistinct.cli.screen import errors, print_json
+from indistinct.errors import IndistinctError
+
+INTERRUPTED = 130
+# Typer has its own copy of Click in newer versions; both end in these two classes.
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+ClickError: type[Exception] = UsageError.__bases__[0]
+
+
+def guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
+    """Return the exit code of a run; whatever it raises becomes a message on stderr, and JSON if that is wanted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    as_json, show_values = "--json" in arguments, "--show-values" in arguments
+    try:
+        code = run()
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except IndistinctError as error:
+        _tell(type(error).__name__, error.message, error.hint, as_json=as_json)
+        if show_values and error.values:
+            _tell_values(error.values)
+        return error.exit_code
+    except BrokenPipeError:
+        # Whoever read our output has gone; the interpreter must not complain when it flushes at exit.
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+        return 1
+    except (KeyboardInterrupt, typer.Abort):
+        errors().print("interrupted: nothing was written")
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001
+        return _other(error, arguments, as_json=as_json)
+
+
+def _other(error: Exception, arguments: Sequence[str], *, as_json: bool) -> int:
+    if isinstance(error, ClickError):
+        message: Any = getattr(error, "format_message", error.__str__)
+        command = f" {arguments[0]}" if arguments and not arguments[0].startswith("-") else ""
+        _tell("UsageError", message().rstrip("."), f"see `indistinct{command} --help`", as_json=as_json)
+        return int(getattr(error, "exit_code", 2))
+    if os.environ.get("INDISTINCT_DEBUG"):
+        raise error
+    _tell(
+        "UnexpectedError",
+        f"unexpected error: {type(error).__name__}",
+        "run again with INDISTINCT_DEBUG=1 for the traceback, which may show values of the table",
+        as_json=as_json,
+        prefix="",
+    )
+    return 1
+
+
+def _tell(kind: str, message: str, hint: str | None, *, as_json: bool, prefix: str = "error: ") -> None:
+    screen = errors()
+    screen.print(f"{prefix}{message}", style="red")
+    if hint:
+        screen.print(f"\nhint: {hint}")
+    if as_json:
+        print_json({"error": {"type": kind, "message": message, "hint": hint}})
+
+
+def _tell_values(values: Sequence[Any], *, most: int = 20) -> None:
+    shown = ", ".join(repr(value) for value in values[:most])
+    rest = f" and {len(values) - most} more" if len(values) > most else ""
+    errors().print(f"\nvalues: {shown}{rest}")

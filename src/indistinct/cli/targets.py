@@ -1,0 +1,42 @@
+"""Where a release goes: checked before any algorithm runs, so that nobody waits for a refusal."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from indistinct.errors import OutputError
+
+
+def check_targets(targets: Iterable[Path], *, sources: Iterable[Path], overwrite: bool) -> None:
+    """Raise `OutputError` if a target is a source, is named twice, or cannot be put at its path."""
+    from indistinct.release.staging import check_target
+
+    wanted, read = list(targets), list(sources)
+    for place, target in enumerate(wanted):
+        if any(_same(target, source) for source in read):
+            raise OutputError(
+                f"{target} is also read: the output would replace the input",
+                hint="choose another path; --overwrite does not allow this",
+            )
+        if any(_same(target, other) for other in wanted[:place]):
+            raise OutputError(f"{target} is named for two outputs", hint="choose two paths")
+        check_target(target, overwrite=overwrite)
+
+
+def check_format(target: Path) -> None:
+    """Raise `OutputError` if the suffix names no format that a table can be written in."""
+    from indistinct.release.formats import FORMATS
+
+    if target.suffix.lower() not in FORMATS:
+        raise OutputError(
+            f"{target}: the suffix does not say in which format to write",
+            hint=f"end the name in one of {', '.join(FORMATS)}",
+        )
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Return whether two paths lead to one file, also through links."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return one.resolve() == other.resolve()

@@ -1,0 +1,412 @@
+"""The reference pages, written from what algorithms, models, metrics and commands declare about themselves.
+
+    python -m indistinct.documentation docs/reference            writes the pages
+    python -m indistinct.documentation docs/reference --check    fails if they differ from the code
+
+Nothing is typed in twice: names, parameters, traits and sentences come from the registry and the docstrings.
+"""
+
+import argparse
+import inspect
+import sys
+import textwrap
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import indistinct
+from indistinct.algorithms.base import Algorithm
+from indistinct.datasets import GENERATORS
+from indistinct.errors import IndistinctError
+from indistinct.hierarchy import Hierarchy
+from indistinct.registry import ALGORITHMS, METRICS, MODELS
+from indistinct.release.formats import FORMATS
+from indistinct.spelling import spell
+from indistinct.tables.opening import ARROW, DELIMITED, PARQUET
+
+NOTE = "<!-- Written by `make docs` from the code; change the code, not this page. -->"
+
+
+def pages() -> dict[str, str]:
+    """Return every reference page: file name to text."""
+    return {
+        "README.md": _index_page(),
+        "algorithms.md": _algorithms_page(),
+        "command-line.md": _command_line_page(),
+        "errors.md": _errors_page(),
+        "hierarchies.md": _hierarchies_page(),
+        "metrics.md": _metrics_page(),
+        "models.md": _models_page(),
+        "python.md": _python_page(),
+        "support-matrix.md": _support_page(),
+    }
+
+
+def drift(folder: Path) -> list[str]:
+    """Return the names of pages that differ from the code, are absent, or have no place in the folder."""
+    wanted = pages()
+    present = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md"))}
+    return sorted(name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name))
+
+
+def variants(kind: type[Algorithm]) -> tuple[Algorithm, ...]:
+    """Return an algorithm as it is by default, and once with each of its switches set."""
+    switches = [f.name for f in fields(kind) if f.default is False]  # type: ignore[arg-type]
+    return (kind(), *(kind(**{name: True}) for name in switches))
+
+
+def _index_page() -> str:
+    names = ", ".join
+    entries = [
+        ("[Algorithms](algorithms.md)", names(ALGORITHMS)),
+        ("[Models](models.md)", names(MODELS)),
+        ("[Metrics](metrics.md)", names(METRICS)),
+        ("[Support matrix](support-matrix.md)", "what each of them promises and needs"),
+        ("[Hierarchies](hierarchies.md)", names(_builders())),
+        ("[Command line](command-line.md)", names(name for name, _ in _commands())),
+        ("[Python](python.md)", "every public name"),
+        ("[Errors](errors.md)", "every error with its exit code"),
+    ]
+    return _page(
+        "Reference",
+        f"Version {indistinct.__version__}. These pages are written from the code by `make docs`.",
+        _table(("page", "holds"), entries),
+    )
+
+
+def _algorithms_page() -> str:
+    parts = [
+        "An algorithm is spelled `name:key=value,key=value`, on the command line, in a policy and in Python "
+        "alike; the keys are its parameters."
+    ]
+    for name, kind in ALGORITHMS.items():
+        parts += [*_entry(name, kind), f"Theory: [{name}](../theory/{name}.md)"]
+    return _page("Algorithms", *parts)
+
+
+def _models_page() -> str:
+    parts = ["A model is spelled `name:key=value,key=value`; `&` between two asks for both."]
+    for name, kind in MODELS.items():
+        parts += [*_entry(name, kind), f"Theory: [{name}](../theory/{name}.md)"]
+    return _page("Models", *parts)
+
+
+def _metrics_page() -> str:
+    parts = [
+        "`indistinct.measure(release)` gives every metric that needs no parameter of its own; name others "
+        "in its second argument. Definitions stand in [theory](../theory/metrics.md)."
+    ]
+    for name, kind in METRICS.items():
+        low, high = kind.bounds
+        facts = [
+            f"better: {'larger' if kind.goal == 'max' else 'smaller'}",
+            f"values: {'open' if low is None else f'{low:g}'} to {'open' if high is None else f'{high:g}'}",
+            f"monotone: {_yes(kind.monotone)}",
+        ]
+        parts += [*_entry(name, kind), "; ".join(facts).capitalize() + "."]
+    return _page("Metrics", *parts)
+
+
+def _support_page() -> str:
+    algorithms = []
+    for name, kind in ALGORITHMS.items():
+        for one in variants(kind):
+            declared = [_yes(getattr(one.traits, f.name)) for f in fields(one.traits)]
+            algorithms.append((f"[`{spell(one)}`](../theory/{name}.md)", *declared))
+    traits = [f.name for f in fields(next(iter(ALGORITHMS.values()))().traits)]
+    models = [
+        (
+            f"[`{name}`](../theory/{name}.md)",
+            *(_yes(getattr(kind.traits, f.name)) for f in fields(kind.traits)),
+            ", ".join(f.name for f in fields(kind) if f.name in ("sensitive", "y")) or "none",  # type: ignore[arg-type]
+        )
+        for name, kind in MODELS.items()
+    ]
+    model_traits = [f.name for f in fields(next(iter(MODELS.values())).traits)]
+    metrics = [
+        (
+            f"`{name}`",
+            kind.goal,
+            *("open" if end is None else f"{end:g}" for end in kind.bounds),
+            _yes(kind.monotone),
+        )
+        for name, kind in METRICS.items()
+    ]
+    together = [
+        (f"`{name}`", *("no" if kind.traits.population else "yes" for _ in ALGORITHMS))
+        for name, kind in MODELS.items()
+    ]
+    reads = ", ".join((*DELIMITED, *(f"{suffix}.gz" for suffix in DELIMITED), *PARQUET, *ARROW))
+    return _page(
+        "Support matrix",
+        "What is declared in the code, and checked for everything that is registered.",
+        "## Algorithms",
+        _table(("algorithm", *traits), algorithms),
+        _doc(type(next(iter(ALGORITHMS.values()))().traits)),
+        "## Models",
+        _table(("model", *model_traits, "columns it looks at"), models),
+        _doc(type(next(iter(MODELS.values())).traits)),
+        "## Which algorithm searches for which model",
+        _table(("model", *(f"`{name}`" for name in ALGORITHMS)), together),
+        "## Metrics",
+        _table(("metric", "goal", "from", "to", "monotone"), metrics),
+        "## Files and frames",
+        _table(
+            ("", "formats"),
+            [
+                ("read", reads),
+                ("read, frames", "pandas, polars, Arrow, and whatever speaks Arrow's PyCapsule interface"),
+                ("written", ", ".join(FORMATS)),
+                ("generated tables", ", ".join(GENERATORS)),
+            ],
+        ),
+    )
+
+
+def _hierarchies_page() -> str:
+    parts = [
+        "How to choose one, and how its labels look: [hierarchies](../concepts/hierarchies.md).",
+    ]
+    for name, builder in _builders().items():
+        parts += [f"## `Hierarchy.{name}`", _signature(f"Hierarchy.{name}", builder), _doc(builder)]
+    return _page("Hierarchies", *parts)
+
+
+def _python_page() -> str:
+    parts = [
+        "```python\nimport indistinct as ind\n```",
+        "Everything that `ind` holds, in alphabetical order.",
+    ]
+    for name in indistinct.__all__:
+        value = getattr(indistinct, name)
+        parts += [f"## `{name}`", _signature(name, value), _doc(value)]
+        if inspect.isclass(value):
+            members = [(f"`{member}`", _first_line(part)) for member, part in _members(value)]
+            parts += [_table(("member", "what it is"), members)] if members else []
+    return _page("Python", *parts)
+
+
+def _errors_page() -> str:
+    rows = [
+        (f"`{kind.__name__}`", f"`{kind.__mro__[1].__name__}`", str(kind.exit_code), _first_line(kind))
+        for kind in _descendants(IndistinctError)
+    ]
+    module = sys.modules[IndistinctError.__module__]
+    return _page("Errors", _doc(module), _table(("error", "is a", "exit code", "meaning"), rows))
+
+
+def _command_line_page() -> str:
+    parts = [
+        "Every command has `--help`. Results that another program reads go to standard output with `--json`; "
+        "progress and messages go to standard error.",
+        _table(
+            ("exit code", "meaning"),
+            [
+                ("0", "done; for `verify`: every model holds"),
+                ("1", "error: input, policy or output"),
+                ("2", "usage: an option, a parameter or a name is not possible"),
+                ("3", "infeasible: no release can satisfy the model"),
+                ("4", "verification failed: a table does not satisfy the model"),
+            ],
+        ),
+    ]
+    for name, command in _commands():
+        parts += [f"## `indistinct {name}`", _fenced("text", _usage(name, command)), _help(command.help)]
+        rows = [
+            _option_row(parameter) for parameter in command.params if not getattr(parameter, "hidden", False)
+        ]
+        parts += [_table(("argument or option", "meaning"), rows)] if rows else []
+    return _page("Command line", *parts)
+
+
+def _commands() -> list[tuple[str, Any]]:
+    """Return every command of the command line by name."""
+    from typer.main import get_command
+
+    from indistinct.cli import app
+
+    group: Any = get_command(app)
+    return sorted((name, command) for name, command in group.commands.items() if not command.hidden)
+
+
+def _usage(name: str, command: Any) -> str:
+    arguments = [_argument(p) for p in command.params if p.param_type_name == "argument"]
+    return " ".join([f"indistinct {name}", *arguments, "[OPTIONS]"])
+
+
+def _argument(parameter: Any) -> str:
+    shown = (parameter.metavar or parameter.name or "").upper().strip("[]")
+    return shown if parameter.required else f"[{shown}]"
+
+
+def _option_row(parameter: Any) -> tuple[str, str]:
+    if parameter.param_type_name == "argument":
+        name = _argument(parameter)
+    else:
+        name = ", ".join((*parameter.opts, *parameter.secondary_opts))
+    return f"`{name}`", _help(getattr(parameter, "help", None)).replace("\n", " ")
+
+
+def _help(text: str | None) -> str:
+    return inspect.cleandoc((text or "").replace("\b", "")).split("\f")[0].strip()
+
+
+def _builders() -> dict[str, Any]:
+    """Return the static methods of `Hierarchy` that make one."""
+    made = {name: part for name, part in vars(Hierarchy).items() if isinstance(part, staticmethod)}
+    return {name: getattr(Hierarchy, name) for name in made}
+
+
+def _entry(name: str, kind: type[Any]) -> list[str]:
+    """Return heading, class, sentence and parameters of something registered."""
+    hints = get_type_hints(kind)
+    rows = [
+        (
+            f"`{f.name}`",
+            _type_name(hints[f.name]),
+            "required" if f.default is MISSING else f"`{_shown(f.default)}`",
+        )
+        for f in fields(kind)
+    ]
+    head = [f"## `{name}`", f"In Python: `{kind.__module__.split('.')[0]}.{_public(kind)}`.", _doc(kind)]
+    return [*head, _table(("parameter", "value", "default"), rows)] if rows else head
+
+
+def _public(kind: type[Any]) -> str:
+    """Return where a class is found: in the package itself, or in its family's."""
+    if kind.__name__ in indistinct.__all__:
+        return kind.__name__
+    return f"{kind.__module__.split('.')[1]}.{kind.__name__}"
+
+
+def _members(kind: type[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the public methods and properties that a class defines itself."""
+    for name, part in sorted(vars(kind).items()):
+        plain = part.__func__ if isinstance(part, staticmethod | classmethod) else part
+        if (
+            not name.startswith("_")
+            and (inspect.isfunction(plain) or isinstance(plain, property))
+            and plain.__doc__
+        ):
+            yield name, plain
+
+
+def _descendants(kind: type[IndistinctError]) -> Iterator[type[IndistinctError]]:
+    yield kind
+    for below in kind.__subclasses__():
+        yield from _descendants(below)
+
+
+def _signature(name: str, value: Any) -> str:
+    try:
+        shown = inspect.signature(value)
+    except (TypeError, ValueError):
+        return ""
+    if inspect.isclass(value) and (inspect.isabstract(value) or issubclass(value, IndistinctError)):
+        return ""
+    plain = shown.replace(
+        parameters=[
+            p.replace(annotation=p.empty, default=_default(p.default)) for p in shown.parameters.values()
+        ],
+        return_annotation=shown.empty,
+    )
+    text = f"{name}{plain}"
+    return _fenced("text", text if len(text) <= 110 else textwrap.fill(text, 110, subsequent_indent="    "))
+
+
+class _Shown:
+    """A default value as it is written."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _default(value: Any) -> Any:
+    if value is inspect.Parameter.empty or isinstance(value, str | int | float | tuple | None):
+        return value
+    return _Shown("…")
+
+
+def _doc(value: Any) -> str:
+    """Return a docstring as Markdown: examples and drawings fenced, the rest as it stands."""
+    parts = []
+    for block in inspect.cleandoc(value.__doc__ or "").split("\n\n"):
+        plain = textwrap.dedent(block)
+        if plain.startswith(">>>"):
+            parts.append(_fenced("pycon", plain))
+        elif block.startswith("    "):
+            parts.append(_fenced("text", plain))
+        else:
+            parts.append(plain)
+    return "\n\n".join(parts)
+
+
+def _first_line(value: Any) -> str:
+    return inspect.cleandoc(value.__doc__ or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+
+
+def _type_name(hint: Any) -> str:
+    origin = get_origin(hint)
+    if origin is Literal:
+        return ", ".join(f"`{value}`" for value in get_args(hint))
+    if origin is tuple:
+        return f"{_type_name(get_args(hint)[0])}, several joined by `\\|`"
+    if origin in (Union, types.UnionType):
+        return "number or fraction such as `1/3`"
+    names: Mapping[Any, str] = {bool: "`true`, `false`", int: "whole number", float: "number", str: "text"}
+    return names[hint]
+
+
+def _shown(value: Any) -> str:
+    return "none" if value == () else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _fenced(language: str, text: str) -> str:
+    return f"```{language}\n{text}\n```"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _page(title: str, *parts: str) -> str:
+    return "\n\n".join([f"# {title}", NOTE, *(part for part in parts if part)]) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the pages, or with `--check` say which differ; return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m indistinct.documentation", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; fail if a page differs from the code"
+    )
+    given = parser.parse_args(arguments)
+    different = drift(given.folder)
+    if given.check:
+        if different:
+            sys.stderr.write(f"out of date, run `make docs`: {', '.join(different)}\n")
+        return 1 if different else 0
+    given.folder.mkdir(parents=True, exist_ok=True)
+    wanted = pages()
+    for name in different:
+        if name in wanted:
+            (given.folder / name).write_text(wanted[name], encoding="utf-8")
+        else:
+            (given.folder / name).unlink()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,195 @@
+"""A first look at a table: what each column is like, which role it may have, and how many people stand out.
+
+The suggestions are where to begin, not a judgement: whoever publishes decides the roles before any algorithm
+runs. In doubt the safer role is suggested, and nothing here tells a value unless it is asked for.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.domain import Codes, Domain, Kind, kind_of
+from indistinct.errors import InputError
+from indistinct.frequencies.grouping import group_rows
+from indistinct.hierarchy import Hierarchy, suggest
+from indistinct.schema import Role, Schema
+from indistinct.tables import Table
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+IDENTIFYING = _words("""
+    account address email forename guid iban id identifier ip login mail mobile mrn name passport person phone
+    ssn street surname telephone url user username uuid
+""")
+SENSITIVE = _words("""
+    balance charge condition conviction cost credit crime debt diagnosis disease drug grade hiv icd illness
+    income loan medication offence orientation party pay politics procedure religion result salary score
+    symptom treatment wage
+""")
+KNOWN_TO_OTHERS = _words("""
+    admission admitted age birth birthdate birthday born children citizenship city class country county date
+    discharge district dob education employer ethnicity eye family gender hair height hours household housing
+    job language marital marriage municipality nationality native occupation place postal postcode profession
+    province race region school sex state status town visit weight workclass year zip zipcode
+""")
+# Share of rows with a value of their own from which a column points at people, and the rows to judge it by.
+NEARLY_UNIQUE = 0.9
+ENOUGH_ROWS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProfile:
+    """What a column is like, in numbers, and the role that is suggested for it.
+
+    `unique_share` is the share of all rows whose value nobody else has; `smallest_group` the fewest rows that
+    share a value. `frequent` holds the most frequent values with their counts: show them only to those who may
+    see the table.
+    """
+
+    name: str
+    kind: Kind
+    distinct: int
+    missing: int
+    unique_share: float
+    smallest_group: int
+    role: Role
+    reason: str
+    hierarchy: Hierarchy | None
+    frequent: tuple[tuple[Any, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """The profile of a table, and how people stand out on the suggested quasi-identifiers together."""
+
+    rows: int
+    columns: tuple[ColumnProfile, ...]
+    classes: int
+    smallest_class: int
+    unique_rows: int
+
+    @property
+    def schema(self) -> Schema:
+        """Return the suggested roles."""
+        return Schema.from_roles({column.name: column.role for column in self.columns})
+
+    @property
+    def hierarchies(self) -> Mapping[str, Hierarchy]:
+        """Return the suggested hierarchies by column."""
+        return {column.name: column.hierarchy for column in self.columns if column.hierarchy is not None}
+
+    @property
+    def unique_share(self) -> float:
+        """Return the share of rows that nobody else equals on the suggested quasi-identifiers."""
+        return self.unique_rows / self.rows if self.rows else 0.0
+
+
+def inspect_table(table: Table) -> Inspection:
+    """Return the profile of a table with suggested roles and hierarchies."""
+    if not table.rows:
+        raise InputError("the table has no rows", hint="check that this is the right file")
+    encoded = {name: _encode(table.data[name]) for name in table.columns}
+    columns = tuple(_profile(name, table.data[name], *encoded[name]) for name in table.columns)
+    quasi = [column.name for column in columns if column.role is Role.QUASI]
+    codes = [encoded[name][1] for name in quasi] or [np.zeros(table.rows, dtype=np.int32)]
+    counts = group_rows(codes, [int(column.max()) + 1 for column in codes]).counts
+    return Inspection(
+        rows=table.rows,
+        columns=columns,
+        classes=len(counts),
+        smallest_class=int(counts.min()),
+        unique_rows=int((counts == 1).sum()),
+    )
+
+
+def _encode(column: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
+    """Return the distinct values and each cell's place among them; missing comes last."""
+    if pa.types.is_nested(column.type):
+        raise InputError(
+            f"a column has the type {column.type}, which cannot be grouped",
+            hint="turn it into text, numbers or dates first",
+        )
+    if isinstance(column.type, pa.DictionaryType):
+        column = column.cast(column.type.value_type)
+    whole = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    found = whole.dictionary_encode()
+    values = found.dictionary
+    return values, found.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+
+
+def _profile(name: str, column: pa.ChunkedArray, values: pa.Array, codes: Codes) -> ColumnProfile:
+    counts = np.bincount(codes, minlength=len(values))[: len(values)]
+    rows, alone = len(column), int((counts == 1).sum())
+    kind = kind_of(column.type)
+    whole = pa.types.is_integer(values.type) or kind is Kind.TEXT
+    pointing = rows >= ENOUGH_ROWS and alone >= NEARLY_UNIQUE * rows and whole
+    role, reason = suggest_role(name, distinct=len(values), pointing=pointing)
+    order = np.argsort(-counts, kind="stable")[:3].tolist()
+    return ColumnProfile(
+        name=name,
+        kind=kind,
+        distinct=len(values),
+        missing=int(column.null_count),
+        unique_share=alone / rows,
+        smallest_group=int(counts.min()) if len(counts) else 0,
+        role=role,
+        reason=reason,
+        hierarchy=_hierarchy(name, values) if role is Role.QUASI else None,
+        frequent=tuple((values[place].as_py(), int(counts[place])) for place in order),
+    )
+
+
+def suggest_role(name: str, *, distinct: int, pointing: bool) -> tuple[Role, str]:
+    """Return a role for a column and why; `pointing` says that nearly every row has a value of its own.
+
+    >>> suggest_role("zip_code", distinct=700, pointing=False)
+    (<Role.QUASI: 'quasi'>, 'others often know it')
+    """
+    words = words_of(name)
+    known = _meets(words, KNOWN_TO_OTHERS)
+    if _meets(words, IDENTIFYING) and (pointing or not known):
+        return Role.IDENTIFIER, "the name says that it points at a person"
+    if distinct <= 1:
+        return Role.INSENSITIVE, "it is the same for everybody"
+    if _meets(words, SENSITIVE):
+        return Role.SENSITIVE, "the name says that it must not be learnt about a person"
+    if known:
+        return Role.QUASI, "others often know it"
+    if pointing:
+        return Role.IDENTIFIER, "nearly every row has a value of its own"
+    return Role.QUASI, "in doubt: others may know it"
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """Return the words of a column's name, in lower case.
+
+    >>> words_of("dateOfBirth"), words_of("ZIP-Code_2")
+    (('date', 'of', 'birth'), ('zip', 'code'))
+    """
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return tuple(word.lower() for word in re.findall(r"[^\W\d_]+", parted))
+
+
+def _meets(words: Sequence[str], known: frozenset[str]) -> bool:
+    return any(word in known or word.removesuffix("s") in known for word in words)
+
+
+def _hierarchy(name: str, values: pa.Array) -> Hierarchy | None:
+    """Return a hierarchy unless the only one is suppression: without any, sets of values are published."""
+    kept = values.drop_null()
+    if pa.types.is_floating(kept.type):
+        kept = kept.filter(pc.is_finite(kept))
+    if not len(kept) or pa.types.is_binary(kept.type) or pa.types.is_large_binary(kept.type):
+        return None
+    if kind_of(kept.type) is Kind.TEXT:
+        kept = kept.cast(pa.string())
+    hierarchy = suggest(Domain(name, kept))
+    return None if hierarchy == Hierarchy.suppression() else hierarchy

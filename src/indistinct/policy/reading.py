@@ -1,0 +1,210 @@
+"""Policies from TOML: every key is known, every value has its type, every error names its place."""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from indistinct.algorithms.partition.mondrian import Mondrian
+from indistinct.errors import IndistinctError, ParameterError, PolicyError
+from indistinct.hierarchy import Hierarchy, hierarchy_from_json
+from indistinct.policy.value import Input, Output, Policy
+from indistinct.registry import parse_algorithm, parse_metric, parse_model
+from indistinct.schema import Role, Schema, did_you_mean
+
+# What a key accepts: in words, and as a test.
+Accepts = tuple[str, Callable[[Any], bool]]
+TEXT: Accepts = ("a text", lambda value: isinstance(value, str))
+TEXTS: Accepts = (
+    "a list of texts",
+    lambda value: isinstance(value, list) and all(isinstance(text, str) for text in value),
+)
+NUMBER: Accepts = ("a number", lambda value: isinstance(value, int | float) and not isinstance(value, bool))
+TABLE: Accepts = ("a table of keys", lambda value: isinstance(value, dict))
+
+# Every table of a policy but [columns], whose keys are the columns.
+TABLES: dict[str, dict[str, Accepts]] = {
+    "input": {"path": TEXT, "delimiter": TEXT, "encoding": TEXT, "missing": TEXTS},
+    "privacy": {"models": TEXTS, "suppression": NUMBER},
+    "algorithm": {"use": TEXT},
+    "measure": {"metrics": TEXTS, "label": TEXT},
+    "output": {"path": TEXT, "report": TEXT},
+}
+COLUMN: dict[str, Accepts] = {"role": TEXT, "hierarchy": TABLE}
+POLICY: dict[str, Accepts] = dict.fromkeys(
+    ("input", "columns", "privacy", "algorithm", "measure", "output"), TABLE
+)
+
+
+def read_policy(path: str | Path) -> Policy:
+    """Return the policy in a TOML file; paths in it are relative to the file."""
+    place = Path(path)
+    try:
+        text = place.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise PolicyError(
+            f"cannot read the policy {place}: {error.strerror or 'unreadable'}",
+            hint="check the path; `indistinct inspect data.csv -o policy.toml` writes a first policy",
+        ) from None
+    except UnicodeDecodeError:
+        raise PolicyError(f"the policy {place} is not UTF-8 text", hint="save the file as UTF-8") from None
+    try:
+        return policy_from_toml(text, base=place.parent)
+    except PolicyError as error:
+        raise PolicyError(f"{place}, {error.message}", hint=error.hint, values=error.values) from None
+
+
+def policy_from_toml(text: str, *, base: Path) -> Policy:
+    """Return the policy that a TOML text describes; its paths are relative to `base`."""
+    document = _parse(text)
+    _check(document, POLICY, "the policy", needed=("input", "columns", "privacy"))
+    tables = {name: _table(document, name) for name in TABLES}
+    _check(tables["input"], TABLES["input"], "[input]", needed=("path",))
+    _check(tables["privacy"], TABLES["privacy"], "[privacy]", needed=("models",))
+    columns = {name: _column(name, given) for name, given in document["columns"].items()}
+    with _at("[columns]"):
+        schema = Schema.from_roles({name: column["role"] for name, column in columns.items()})
+    read, privacy, measure = tables["input"], tables["privacy"], tables["measure"]
+    with _at("[privacy] models"):
+        models = tuple(part for model in privacy["models"] for part in parse_model(model).parts())
+        if not models:
+            raise PolicyError(
+                "[privacy] models: name at least one model", hint='models = ["k-anonymity:k=5"]'
+            )
+    with _at("[privacy] suppression"):
+        suppression = _share(privacy.get("suppression", 0.0))
+    with _at("[algorithm] use"):
+        use = tables["algorithm"].get("use")
+        algorithm = Mondrian() if use is None else parse_algorithm(use)
+    with _at("[measure] metrics"):
+        metrics = tuple(parse_metric(metric) for metric in measure.get("metrics", ()))
+    with _at("[measure] label"):
+        label = _label(measure.get("label"), schema)
+    return Policy(
+        input=Input(
+            Path(read["path"]),
+            delimiter=read.get("delimiter"),
+            encoding=read.get("encoding"),
+            missing=tuple(read.get("missing", ("",))),
+        ),
+        schema=schema,
+        models=models,
+        hierarchies=_hierarchies(columns, base),
+        suppression=suppression,
+        algorithm=algorithm,
+        label=label,
+        metrics=metrics,
+        output=Output(
+            *(Path(tables["output"][key]) if key in tables["output"] else None for key in ("path", "report"))
+        ),
+        base=base,
+    )
+
+
+def _parse(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"\(at line (\d+), column \d+\)", str(error))
+        where = f"line {found[1]}" if found else "at the end"
+        # The parser quotes what it met, which may be a value of a hierarchy.
+        reason = re.split(r"['\"(]", str(error))[0].strip().lower() or "not understood"
+        raise PolicyError(
+            f"{where}: broken TOML: {reason}",
+            hint="texts stand in double quotes, a table is one line, and a column is named once",
+        ) from None
+
+
+def _table(document: Mapping[str, Any], name: str) -> dict[str, Any]:
+    table: dict[str, Any] = document.get(name, {})
+    _check(table, TABLES[name], f"[{name}]")
+    return table
+
+
+def _column(name: str, given: Any) -> dict[str, Any]:
+    """Return role and hierarchy of a column; a text alone is its role."""
+    column = {"role": given} if isinstance(given, str) else given
+    place = f"[columns] {name}"
+    if not isinstance(column, dict):
+        raise PolicyError(
+            f"{place}: expected a role or a table with one; got {_kind(given)}",
+            hint=f'{name} = "insensitive" or {name} = {{ role = "quasi" }}',
+        )
+    _check(column, COLUMN, place, needed=("role",))
+    return column
+
+
+def _hierarchies(columns: Mapping[str, Mapping[str, Any]], base: Path) -> dict[str, Hierarchy]:
+    hierarchies = {}
+    for name, column in columns.items():
+        if "hierarchy" in column:
+            with _at(f"[columns] {name}"):
+                if column["role"] not in (Role.QUASI, Role.SENSITIVE):
+                    raise ParameterError(
+                        f"a column with the role {column['role']} is not recoded and has no hierarchy",
+                        hint="leave the hierarchy out, or change the role",
+                    )
+                hierarchies[name] = hierarchy_from_json(column["hierarchy"], base=base)
+    return hierarchies
+
+
+def _label(label: str | None, schema: Schema) -> str | None:
+    if label is not None and label not in schema.published:
+        raise ParameterError(
+            f"{label!r} is not a published column",
+            hint=did_you_mean(label, schema.published) or f"published: {', '.join(schema.published)}",
+        )
+    return label
+
+
+def _share(value: float) -> float:
+    if not 0 <= value <= 1:
+        raise ParameterError(
+            f"expected a share from 0 to 1; got {value!r}", hint="0.02 allows two rows in a hundred"
+        )
+    return value
+
+
+def _check(given: Any, known: Mapping[str, Accepts], place: str, *, needed: tuple[str, ...] = ()) -> None:
+    """Raise unless a table has only known keys, each of its type, and all that are needed."""
+    for key, value in given.items():
+        if key not in known:
+            raise PolicyError(
+                f"{place}: unknown key {key!r}",
+                hint=did_you_mean(key, known) or f"known keys: {', '.join(known)}",
+            )
+        words, accepts = known[key]
+        if not accepts(value):
+            raise PolicyError(
+                f"{place} {key}: expected {words}; got {_kind(value)}",
+                hint="see the policy of the guide, or write "
+                "a first one with `indistinct inspect data.csv -o policy.toml`",
+            )
+    for key in needed:
+        if key not in given:
+            raise PolicyError(f"{place}: the key {key!r} is missing", hint=f"known keys: {', '.join(known)}")
+
+
+def _kind(value: Any) -> str:
+    names = {
+        bool: "true or false",
+        str: "a text",
+        int: "a number",
+        float: "a number",
+        list: "a list",
+        dict: "a table",
+    }
+    return names.get(type(value), "a date or a time")
+
+
+@contextmanager
+def _at(place: str) -> Iterator[None]:
+    """Turn any error inside into a `PolicyError` with its place: a bad policy is bad input, not bad usage."""
+    try:
+        yield
+    except PolicyError:
+        raise
+    except IndistinctError as error:
+        raise PolicyError(f"{place}: {error.message}", hint=error.hint, values=error.values) from None

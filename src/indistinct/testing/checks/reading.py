@@ -1,0 +1,93 @@
+"""Reading published values as their readers do: which original values does a text stand for?
+
+Written from the description of the formats alone, so that it can judge what recodings publish.
+"""
+
+import datetime
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from indistinct.testing.reference import Path
+
+MISSING = "missing"
+
+
+def stands_for(
+    shown: Any, original: Any, *, paths: Mapping[Any, Path] | None = None, order: Sequence[Any] | None = None
+) -> bool:
+    """Return whether a published value is true of an original one.
+
+    `paths` gives ancestors, `order` the declared order of a column's values.
+
+    >>> stands_for("[25-30]", 27), stands_for("{flu, measles}", "flu"), stands_for("[25-30] or missing", None)
+    (True, True, True)
+    >>> stands_for("[25-30]", 31), stands_for("{flu, measles}", "HIV"), stands_for("[25-30]", None)
+    (False, False, False)
+    """
+    if shown == original:
+        return True
+    if not isinstance(shown, str):
+        return False
+    if paths is not None:
+        return shown == spelled(original) or shown in paths.get(original, paths.get(spelled(original), ()))
+    if shown.startswith("{") and shown.endswith("}"):
+        return (MISSING, False) in members(shown) if original is None else _among(spelled(original), shown)
+    text, _, noted = shown.partition(f" or {MISSING}")
+    if original is None:
+        return bool(_ == f" or {MISSING}" and not noted)
+    return _within(text, original, order)
+
+
+def members(shown: str) -> list[tuple[str, bool]]:
+    """Return the members of a published set, each with whether it was quoted."""
+    found = re.findall(r'\s*(?:"((?:[^"]|"")*)"|([^,]*))(?:,|$)', shown[1:-1])
+    return [
+        (quoted.replace('""', '"'), True) if quoted else (plain.strip(), False)
+        for quoted, plain in found
+        if quoted or plain
+    ]
+
+
+def spelled(value: Any) -> str:
+    """Return a raw value as a release spells it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _among(text: str, shown: str) -> bool:
+    return any(member == text and (quoted or member != MISSING) for member, quoted in members(shown))
+
+
+def _within(text: str, original: Any, order: Sequence[Any] | None) -> bool:
+    if text == spelled(original):
+        return True
+    if not (text.startswith("[") and text.endswith("]")):
+        return False
+    inner = text[1:-1]
+    low, _, high = inner.partition(" .. ") if " .. " in inner else inner.partition("-")
+    if order is not None:
+        ranks = [str(value) for value in order]
+        return ranks.index(low) <= ranks.index(str(original)) <= ranks.index(high)
+    return bool(_parsed(low, original) <= original <= _parsed(high, original))
+
+
+def _parsed(text: str, like: Any) -> Any:
+    """Return a bound as a value that can be compared with an original one."""
+    match like:
+        case datetime.datetime():
+            return datetime.datetime.fromisoformat(text).replace(tzinfo=like.tzinfo)
+        case datetime.date():
+            return datetime.date.fromisoformat(text)
+        case Decimal():
+            return Decimal(text)
+        case int():
+            return Decimal(text)
+        case float():
+            return float(text)
+        case _:
+            return text

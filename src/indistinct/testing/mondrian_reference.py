@@ -1,0 +1,168 @@
+"""The slow, obvious Mondrian: the algorithm's definition over rows in plain Python, to judge the recodings it finds.
+
+It follows LeFevre, DeWitt and Ramakrishnan 2006 with the median on either side of a cut, knows no codes, cells or
+kernels, and compares widths as fractions.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+Vector = tuple[Any, ...]
+Part = list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An ordered quasi-identifier: its distinct values in order, and where each lies.
+
+    >>> Line.of([25, 30, 25]).places
+    {25: 25, 30: 30}
+    """
+
+    places: Mapping[Any, Fraction | int]
+
+    @classmethod
+    def of(cls, values: Iterable[Any]) -> "Line":
+        """Lay whole numbers at themselves and texts at their rank; missing comes first and lies on the first."""
+        known = sorted(value for value in set(values) if value is not None)
+        numeric = all(isinstance(value, int) for value in known)
+        places = {value: value if numeric else rank for rank, value in enumerate(known)}
+        first = {None: min(places.values(), default=0)} if None in set(values) else {}
+        return cls({**first, **places})
+
+    def rank(self, value: Any) -> int:
+        """Return the place of a value in the order."""
+        return list(self.places).index(value)
+
+    def width(self, values: Iterable[Any]) -> Fraction:
+        """Return the normalized width of some values."""
+        here = [self.places[value] for value in values]
+        span = max(self.places.values()) - min(self.places.values())
+        return Fraction(max(here) - min(here)) / span if span else Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A quasi-identifier under a hierarchy: each raw value with its ancestors, from level 1 to the top."""
+
+    paths: Mapping[Any, Sequence[Any]]
+
+    def node(self, value: Any, level: int) -> Vector:
+        """Return a value's node on a level; labels may repeat, so a node is everything from there to the top."""
+        return (value, *self.paths[value])[level:]
+
+    def meeting_level(self, values: Iterable[Any]) -> int:
+        """Return the lowest level on which some values have one node."""
+        distinct = set(values)
+        height = len(next(iter(self.paths.values())))
+        return next(level for level in range(height + 1) if len({self.node(v, level) for v in distinct}) == 1)
+
+    def width(self, values: Iterable[Any]) -> Fraction:
+        """Return the share of the hierarchy's values below the node where some values meet."""
+        distinct = set(values)
+        level = self.meeting_level(distinct)
+        top = self.node(next(iter(distinct)), level)
+        leaves = sum(1 for value in self.paths if self.node(value, level) == top)
+        return Fraction(leaves - 1, len(self.paths) - 1) if len(self.paths) > 1 else Fraction(0)
+
+
+Axis = Line | Tree
+
+
+def strict_partition(rows: Sequence[Vector], axes: Sequence[Axis], *, k: int) -> list[Part]:
+    """Return the classes of strict partitioning, each as the numbers of its rows.
+
+    >>> rows = [(0,), (1,), (2,), (3,), (3,), (3,), (3,)]
+    >>> strict_partition(rows, [Line.of(range(4))], k=2)
+    [[0, 1, 2], [3, 4, 5, 6]]
+    """
+    done, waiting = [], [list(range(len(rows)))]
+    while waiting:
+        part = waiting.pop(0)
+        children = first_cut(rows, part, axes, k=k)
+        if children is None:
+            done.append(part)
+        else:
+            waiting.extend(children)
+    return done
+
+
+def first_cut(rows: Sequence[Vector], part: Part, axes: Sequence[Axis], *, k: int) -> list[Part] | None:
+    """Return the children of a part along the widest quasi-identifier that has an allowable cut."""
+    for place in by_width(rows, part, axes):
+        values = {row: rows[row][place] for row in part}
+        axis = axes[place]
+        children = median_cut(values, axis, k=k) if isinstance(axis, Line) else tree_cut(values, axis, k=k)
+        if children is not None:
+            return children
+    return None
+
+
+def median_cut(values: Mapping[int, Any], line: Line, *, k: int) -> list[Part] | None:
+    """Cut after the lower median or before it, whichever is allowable and more even; ties go after it."""
+    present = sorted(set(values.values()), key=line.rank)
+    ranked = sorted(values.values(), key=line.rank)
+    median = present.index(ranked[(len(ranked) + 1) // 2 - 1])
+    found = []
+    for last in (median, median - 1):
+        left = [row for row, value in values.items() if value in present[: last + 1]]
+        right = [row for row, value in values.items() if value in present[last + 1 :]]
+        if last >= 0 and len(left) >= k and len(right) >= k and left and right:
+            found.append([left, right])
+    return min(found, key=lambda sides: abs(len(sides[0]) - len(sides[1])), default=None)
+
+
+def tree_cut(values: Mapping[int, Any], tree: Tree, *, k: int) -> list[Part] | None:
+    """Cut into the children, that occur, of the node where the values meet."""
+    level = tree.meeting_level(values.values())
+    if level == 0:
+        return None
+    children: dict[Vector, Part] = {}
+    for row, value in values.items():
+        children.setdefault(tree.node(value, level - 1), []).append(row)
+    return list(children.values()) if all(len(child) >= k for child in children.values()) else None
+
+
+def relaxed_partition(rows: Sequence[Vector], axes: Sequence[Axis], *, k: int) -> list[Part]:
+    """Return the classes of relaxed partitioning along ordered quasi-identifiers: halves by rows, ties canonical."""
+    canonical = sorted(range(len(rows)), key=lambda row: _ranks(rows[row], axes))
+    done, waiting = [], [canonical]
+    while waiting:
+        part = waiting.pop(0)
+        if len(part) < 2 * k:
+            done.append(part)
+            continue
+        place = by_width(rows, part, axes)[0]
+        arranged = sorted(part, key=lambda row: (_ranks(rows[row], axes)[place], _ranks(rows[row], axes)))
+        half = (len(part) + 1) // 2
+        waiting.extend([arranged[:half], arranged[half:]])
+    return done
+
+
+def by_width(rows: Sequence[Vector], part: Part, axes: Sequence[Axis]) -> list[int]:
+    """Return the quasi-identifiers from the widest in a part to the narrowest, ties in their order."""
+    return sorted(range(len(axes)), key=lambda place: -axes[place].width(rows[row][place] for row in part))
+
+
+def allowable_cuts(rows: Sequence[Vector], part: Part, *, k: int) -> list[tuple[int, Any]]:
+    """Return every cut of a part, at any value of any ordered quasi-identifier, with `k` rows on both sides."""
+    found = []
+    for place in range(len(rows[0])):
+        values = [rows[row][place] for row in part]
+        for last in sorted(set(values), key=lambda value: (value is not None, value))[:-1]:
+            left = sum(1 for value in values if value is None or (last is not None and value <= last))
+            if left >= k and len(part) - left >= k:
+                found.append((place, last))
+    return found
+
+
+def size_bound(rows: Sequence[Vector], *, k: int) -> int:
+    """Return the largest size a strict class can have: 2d(k - 1) + m, with m the largest multiplicity."""
+    return 2 * len(rows[0]) * (k - 1) + max(Counter(rows).values())
+
+
+def _ranks(vector: Vector, axes: Sequence[Axis]) -> list[int]:
+    return [axis.rank(value) for axis, value in zip(axes, vector, strict=True) if isinstance(axis, Line)]
