@@ -22,7 +22,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks
 
 docs: $(READY)
-	$(BIN)/python -m indistinct.cli.reference docs/reference
+	$(BIN)/python -m indistinct.documentation docs/reference
 
 lock:
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

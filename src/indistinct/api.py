@@ -19,6 +19,7 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import Measurements, Metric, measure_all, standard_metrics
 from indistinct.models import KAnonymity, Model
 from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.interpret import interpret_table
 from indistinct.recoding.json import digest
 from indistinct.recoding.union import Recoding
 from indistinct.registry import parse_algorithm, parse_metric, parse_model
@@ -154,6 +155,45 @@ def measure(release: Release, metrics: Sequence[Metric | str] | None = None) -> 
     return measure_all(release.recoded, standard_metrics(k=promise.smallest))
 
 
+def measure_table(
+    published: Any,
+    schema: Schema,
+    *,
+    original: Any,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    k: int = 1,
+    label: str | None = None,
+    metrics: Sequence[Metric | str] | None = None,
+) -> Measurements:
+    """Return the utility of a published table from anywhere, beside the original that it was made from.
+
+    `schema` gives the roles in the original, `hierarchies` those that the published labels come from. Every
+    standard metric is measured, or those that are named, but not `entropy`: it compares rows with their
+    originals, and a published table does not tell which ones these are. `k` is the unit of the average class
+    size; `label` names a column whose classification metric is wanted.
+    """
+    source, whole, declared = open_table(published), open_table(original), dict(hierarchies or {})
+    _check(whole, schema, KAnonymity(k), declared)
+    if metrics is None:
+        chosen = [metric for metric in standard_metrics(k=k, label=label) if metric.name != "entropy"]
+    else:
+        chosen = [parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics]
+    if any(metric.name == "entropy" for metric in chosen):
+        raise ParameterError(
+            "entropy cannot be measured on a published table: it does not tell where each row came from",
+            hint="measure the release when it is made",
+        )
+    counted = Memory().count(whole.data, Request(schema.quasi, (), declared))
+    recoded = interpret_table(
+        source.data,
+        columns_of(counted, declared),
+        frequencies=counted.frequencies,
+        schema=schema,
+        keys=tuple(dict.fromkeys(key for metric in chosen for key in metric.keys)),
+    )
+    return measure_all(recoded, chosen)
+
+
 def budget(suppression: float, rows: int) -> int:
     """Return how many rows a share of the original rows allows to drop."""
     if isinstance(suppression, bool) or not 0 <= suppression <= 1:
@@ -182,7 +222,7 @@ def _check(table: Table, schema: Schema, model: Model, hierarchies: Mapping[str,
         if name not in schema.columns:
             raise SchemaError(
                 f"a hierarchy is given for column {name!r}, which the schema does not name",
-                hint=did_you_mean(name, schema.columns),
+                hint=did_you_mean(name, schema.columns) or f"the schema names: {', '.join(schema.columns)}",
             )
     for name in dict.fromkeys(name for key in model.keys for name in key):
         if name not in schema.columns:

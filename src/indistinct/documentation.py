@@ -245,7 +245,8 @@ def _option_row(parameter: Any) -> tuple[str, str]:
     if parameter.param_type_name == "argument":
         name = _argument(parameter)
     else:
-        name = ", ".join((*parameter.opts, *parameter.secondary_opts))
+        value = "" if parameter.is_flag else f" {parameter.metavar or 'VALUE'}"
+        name = ", ".join(parameter.opts) + value
     return f"`{name}`", _help(getattr(parameter, "help", None)).replace("\n", " ")
 
 
@@ -307,29 +308,11 @@ def _signature(name: str, value: Any) -> str:
     if inspect.isclass(value) and (inspect.isabstract(value) or issubclass(value, IndistinctError)):
         return ""
     plain = shown.replace(
-        parameters=[
-            p.replace(annotation=p.empty, default=_default(p.default)) for p in shown.parameters.values()
-        ],
+        parameters=[p.replace(annotation=p.empty) for p in shown.parameters.values()],
         return_annotation=shown.empty,
     )
     text = f"{name}{plain}"
     return _fenced("text", text if len(text) <= 110 else textwrap.fill(text, 110, subsequent_indent="    "))
-
-
-class _Shown:
-    """A default value as it is written."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-def _default(value: Any) -> Any:
-    if value is inspect.Parameter.empty or isinstance(value, str | int | float | tuple | None):
-        return value
-    return _Shown("…")
 
 
 def _doc(value: Any) -> str:
@@ -347,7 +330,7 @@ def _doc(value: Any) -> str:
 
 
 def _first_line(value: Any) -> str:
-    return inspect.cleandoc(value.__doc__ or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+    return inspect.cleandoc(value.__doc__ or "").split("\n\n")[0].replace("\n", " ")
 
 
 def _type_name(hint: Any) -> str:
@@ -355,7 +338,7 @@ def _type_name(hint: Any) -> str:
     if origin is Literal:
         return ", ".join(f"`{value}`" for value in get_args(hint))
     if origin is tuple:
-        return f"{_type_name(get_args(hint)[0])}, several joined by `\\|`"
+        return f"{_type_name(get_args(hint)[0])}, several joined by `|`"
     if origin in (Union, types.UnionType):
         return "number or fraction such as `1/3`"
     names: Mapping[Any, str] = {bool: "`true`, `false`", int: "whole number", float: "number", str: "text"}
@@ -376,7 +359,8 @@ def _fenced(language: str, text: str) -> str:
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    escaped = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in escaped)
 
 
 def _page(title: str, *parts: str) -> str:
@@ -393,18 +377,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--check", action="store_true", help="write nothing; fail if a page differs from the code"
     )
     given = parser.parse_args(arguments)
-    different = drift(given.folder)
     if given.check:
+        different = drift(given.folder)
         if different:
             sys.stderr.write(f"out of date, run `make docs`: {', '.join(different)}\n")
         return 1 if different else 0
     given.folder.mkdir(parents=True, exist_ok=True)
-    wanted = pages()
-    for name in different:
-        if name in wanted:
-            (given.folder / name).write_text(wanted[name], encoding="utf-8")
-        else:
-            (given.folder / name).unlink()
+    for name, text in pages().items():
+        (given.folder / name).write_text(text, encoding="utf-8")
     return 0
 
 

@@ -85,7 +85,7 @@ class Domain:
             strangers = column.filter(pa.array(unseen)).unique().to_pylist()
             raise UnseenValueError(
                 f"column {self.column!r} holds {len(strangers)} distinct value(s) that the recoding does not know",
-                hint="search a new recoding on the new data, or give a hierarchy that covers these values",
+                hint="search a new recoding on the new data",
                 values=strangers,
                 column=self.column,
             )

@@ -30,9 +30,9 @@ IDENTIFYING = _words("""
     ssn street surname telephone url user username uuid
 """)
 SENSITIVE = _words("""
-    balance charge condition conviction cost credit crime debt diagnosis disease drug grade hiv icd illness
-    income loan medication offence orientation party pay politics procedure religion result salary score
-    symptom treatment wage
+    balance charge condition conviction cost credit crime debt diagnoses diagnosis disease drug grade hiv icd
+    illness income loan medication offence orientation party pay politics procedure religion result salary
+    score symptom treatment wage
 """)
 KNOWN_TO_OTHERS = _words("""
     admission admitted age birth birthdate birthday born children citizenship city class country county date
@@ -50,8 +50,8 @@ class ColumnProfile:
     """What a column is like, in numbers, and the role that is suggested for it.
 
     `unique_share` is the share of all rows whose value nobody else has; `smallest_group` the fewest rows that
-    share a value. `frequent` holds the most frequent values with their counts: show them only to those who may
-    see the table.
+    share a value. `frequent` holds the most frequent values with their counts: show them only to those who
+    may see the table.
     """
 
     name: str
@@ -156,15 +156,15 @@ def suggest_role(name: str, *, distinct: int, pointing: bool) -> tuple[Role, str
     words = words_of(name)
     known = _meets(words, KNOWN_TO_OTHERS)
     if _meets(words, IDENTIFYING) and (pointing or not known):
-        return Role.IDENTIFIER, "the name says that it points at a person"
+        return Role.IDENTIFIER, "it points at a person"
     if distinct <= 1:
-        return Role.INSENSITIVE, "it is the same for everybody"
+        return Role.INSENSITIVE, "the same for everybody"
     if _meets(words, SENSITIVE):
-        return Role.SENSITIVE, "the name says that it must not be learnt about a person"
+        return Role.SENSITIVE, "must not be learnt about a person"
     if known:
         return Role.QUASI, "others often know it"
     if pointing:
-        return Role.IDENTIFIER, "nearly every row has a value of its own"
+        return Role.IDENTIFIER, "nearly every value is unique"
     return Role.QUASI, "in doubt: others may know it"
 
 

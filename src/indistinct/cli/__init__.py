@@ -1,4 +1,4 @@
-"""The command line: a thin skin that gives tables, algorithms and models to the functions of `indistinct.api`.
+"""The command line: a thin skin that gives tables, algorithms and models to the public functions.
 
 Commands import what they need when they run, so that `indistinct --help` answers at once.
 """

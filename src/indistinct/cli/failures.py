@@ -1,17 +1,18 @@
-"""One place where errors become messages and exit codes: expected ones with a hint, others without their text.
+"""One place where errors become messages and exit codes: expected ones with a hint, others by type.
 
-The text of an unexpected exception may quote a cell, so only its type is shown.
+An algorithm or an engine that fails unexpectedly may quote a cell in its message, so that is not shown.
 """
 
 import io
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import typer
 
-from indistinct.cli.screen import errors, print_json
+from indistinct.cli.screen import print_json, say
 from indistinct.errors import IndistinctError
 
 INTERRUPTED = 130
@@ -21,7 +22,7 @@ ClickError: type[Exception] = UsageError.__bases__[0]
 
 
 def guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
-    """Return the exit code of a run; whatever it raises becomes a message on stderr, and JSON if that is wanted."""
+    """Return the exit code of a run; what it raises becomes a message on stderr, and JSON if wanted."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -29,28 +30,32 @@ def guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
     try:
         code = run()
         sys.stdout.flush()
+        if code == INTERRUPTED:
+            say("interrupted")
         return code if isinstance(code, int) else 0
     except IndistinctError as error:
-        _tell(type(error).__name__, error.message, error.hint, as_json=as_json)
+        hint = error.hint or f"see `indistinct {arguments[0]} --help`"
+        _tell(type(error).__name__, error.message, hint, as_json=as_json)
         if show_values and error.values:
             _tell_values(error.values)
         return error.exit_code
     except BrokenPipeError:
         # Whoever read our output has gone; the interpreter must not complain when it flushes at exit.
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (KeyboardInterrupt, typer.Abort):
-        errors().print("interrupted: nothing was written")
+        say("interrupted")
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001
-        return _other(error, arguments, as_json=as_json)
+        return _other(error, as_json=as_json)
 
 
-def _other(error: Exception, arguments: Sequence[str], *, as_json: bool) -> int:
+def _other(error: Exception, *, as_json: bool) -> int:
     if isinstance(error, ClickError):
         message: Any = getattr(error, "format_message", error.__str__)
-        command = f" {arguments[0]}" if arguments and not arguments[0].startswith("-") else ""
-        _tell("UsageError", message().rstrip("."), f"see `indistinct{command} --help`", as_json=as_json)
+        command = getattr(getattr(error, "ctx", None), "command_path", "indistinct")
+        _tell("UsageError", message().rstrip("."), f"see `{command} --help`", as_json=as_json)
         return int(getattr(error, "exit_code", 2))
     if os.environ.get("INDISTINCT_DEBUG"):
         raise error
@@ -64,11 +69,9 @@ def _other(error: Exception, arguments: Sequence[str], *, as_json: bool) -> int:
     return 1
 
 
-def _tell(kind: str, message: str, hint: str | None, *, as_json: bool, prefix: str = "error: ") -> None:
-    screen = errors()
-    screen.print(f"{prefix}{message}", style="red")
-    if hint:
-        screen.print(f"\nhint: {hint}")
+def _tell(kind: str, message: str, hint: str, *, as_json: bool, prefix: str = "error: ") -> None:
+    say(f"{prefix}{message}", style="red")
+    say(f"\nhint: {hint}")
     if as_json:
         print_json({"error": {"type": kind, "message": message, "hint": hint}})
 
@@ -76,4 +79,4 @@ def _tell(kind: str, message: str, hint: str | None, *, as_json: bool, prefix: s
 def _tell_values(values: Sequence[Any], *, most: int = 20) -> None:
     shown = ", ".join(repr(value) for value in values[:most])
     rest = f" and {len(values) - most} more" if len(values) > most else ""
-    errors().print(f"\nvalues: {shown}{rest}")
+    say(f"\nvalues: {shown}{rest}")

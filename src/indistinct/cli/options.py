@@ -40,7 +40,9 @@ Hierarchies = Annotated[
 ]
 Suppression = Annotated[
     float | None,
-    typer.Option("--suppression", metavar="SHARE", help="Share of the rows that may be dropped, such as 0.02."),
+    typer.Option(
+        "--suppression", metavar="SHARE", help="Share of the rows that may be dropped, such as 0.02."
+    ),
 ]
 Label = Annotated[
     str | None,
@@ -49,10 +51,14 @@ Label = Annotated[
 Delimiter = Annotated[
     str | None, typer.Option("--delimiter", help="Delimiter of text files; found if not given.")
 ]
-Encoding = Annotated[str | None, typer.Option("--encoding", help="Encoding of text files; found if not given.")]
+Encoding = Annotated[
+    str | None, typer.Option("--encoding", help="Encoding of text files; found if not given.")
+]
 Missing = Annotated[
     list[str] | None,
-    typer.Option("--missing", metavar="TEXT", help="A text that stands for missing, besides none. Repeatable."),
+    typer.Option(
+        "--missing", metavar="TEXT", help="A text that stands for missing, besides none. Repeatable."
+    ),
 ]
 Output = Annotated[
     Path | None,
@@ -63,13 +69,21 @@ Seed = Annotated[
     int | None,
     typer.Option("--seed", help="Fix the shuffling of rows, for tests only: the certificate warns of it."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")
+]
 ShowValues = Annotated[
-    bool, typer.Option("--show-values", help="Let messages show values of the table, which they never do else.")
+    bool,
+    typer.Option("--show-values", help="Let messages show values of the table, which they never do else."),
 ]
 PolicyFile = Annotated[
-    Path | None, typer.Option("--policy", metavar="FILE", help="Take roles, hierarchies and models from here.")
+    Path | None,
+    typer.Option("--policy", metavar="FILE", help="Take roles, hierarchies and models from here."),
 ]
 Original = Annotated[
     Path | None, typer.Option("--original", metavar="FILE", help="The table before it was published.")
+]
+SaveRecoding = Annotated[
+    Path | None,
+    typer.Option("--save-recoding", metavar="FILE", help="Keep the recoding; it holds original values."),
 ]

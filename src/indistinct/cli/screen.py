@@ -1,6 +1,7 @@
-"""What a command shows: results on stdout, as text or as one JSON document; progress and messages on stderr."""
+"""What a command shows: the release on stdout, as text or as one JSON document; messages on stderr."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,24 +14,35 @@ if TYPE_CHECKING:
     from indistinct.release.certificate import Certificate
 
 
-def results() -> "Console":
-    """Return the screen for results."""
+# Where no terminal says how wide a line is.
+WIDTH = 120
+
+
+def screen(*, stderr: bool = False) -> "Console":
+    """Return the screen for results, or the one for messages."""
     from rich.console import Console
 
-    # Names of columns may look like markup; lines of a file are not cut where no terminal is.
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else WIDTH
+    # Names of columns may look like markup.
+    return Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
 
 
-def errors() -> "Console":
-    """Return the screen for messages."""
-    from rich.console import Console
+def show(*parts: "str | Table") -> None:
+    """Print results: tables fit the screen, lines are never cut."""
+    console = screen()
+    for part in parts:
+        console.print(part, soft_wrap=isinstance(part, str))
 
-    return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+def say(message: str, *, style: str | None = None) -> None:
+    """Print a message that is not the result."""
+    screen(stderr=True).print(message, style=style, soft_wrap=True)
 
 
 def note(message: str) -> None:
-    """Say something that is not the result."""
-    errors().print(f"note: {message}")
+    """Say what the user should know beside the result."""
+    say(f"note: {message}")
 
 
 def print_json(document: Mapping[str, Any]) -> None:
@@ -43,9 +55,9 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
     """Show a bar on stderr while a share from 0 to 1 is reported; none where nobody watches."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    screen = errors()
+    console = screen(stderr=True)
     parts = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-    with Progress(*parts, console=screen, transient=True, disable=not screen.is_terminal) as bar:
+    with Progress(*parts, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda share: bar.update(task, completed=share)
 
@@ -55,9 +67,9 @@ def grid(*headings: str, right: Sequence[str] = ()) -> "Table":
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for heading in headings:
-        table.add_column(heading, justify="right" if heading in right else "left")
+        table.add_column(heading, justify="right" if heading in right else "left", overflow="fold")
     return table
 
 

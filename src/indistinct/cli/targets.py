@@ -1,6 +1,5 @@
 """Where a release goes: checked before any algorithm runs, so that nobody waits for a refusal."""
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -37,6 +36,6 @@ def check_format(target: Path) -> None:
 def _same(one: Path, other: Path) -> bool:
     """Return whether two paths lead to one file, also through links."""
     try:
-        return os.path.samefile(one, other)
+        return one.samefile(other)
     except OSError:
         return one.resolve() == other.resolve()

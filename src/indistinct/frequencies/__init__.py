@@ -1,0 +1,1 @@
+"""Frequency sets: the cells that a search sees instead of rows."""

@@ -96,3 +96,61 @@ def split_words(words, bits, order, starts, cells):
             cells[groups] = word
             groups += 1
     return groups
+
+
+@jit
+def hashed(word):
+    """Return a word with its bits well mixed (the finalizer of a 64-bit mixing function)."""
+    word ^= word >> np.uint64(32)
+    word *= np.uint64(0xD6E8FEB86659FD93)
+    word ^= word >> np.uint64(32)
+    word *= np.uint64(0xD6E8FEB86659FD93)
+    return word ^ (word >> np.uint64(32))
+
+
+@jit
+def replace_field(words, word, shift, mask, table):
+    """Replace a field of every row through a table of shifted fields."""
+    keep = ~(mask << shift)
+    for i in range(len(words)):
+        words[i, word] = (words[i, word] & keep) | table[(words[i, word] >> shift) & mask]
+
+
+@jit
+def same_words(words, i, found, group):
+    """Return whether two rows of words are equal."""
+    for j in range(words.shape[1]):
+        if words[i, j] != found[group, j]:
+            return False
+    return True
+
+
+@jit
+def group_words_by_hash(words, counts, labels):
+    """Group equal rows of words in order of first appearance; write each row's group, return the groups' words and counts."""
+    room = 16
+    while room < 2 * len(words):
+        room *= 2
+    slots = np.full(room, -1, dtype=np.int32)
+    found = np.empty(words.shape, dtype=np.uint64)
+    sizes = np.empty(len(words), dtype=np.int64)
+    mask = np.uint64(room - 1)
+    groups = 0
+    for i in range(len(words)):
+        key = np.uint64(0)
+        for j in range(words.shape[1]):
+            key = hashed(key ^ words[i, j])
+        slot = key & mask
+        while slots[slot] >= 0 and not same_words(words, i, found, slots[slot]):
+            slot = (slot + np.uint64(1)) & mask
+        group = slots[slot]
+        if group < 0:
+            group = groups
+            slots[slot] = group
+            for j in range(words.shape[1]):
+                found[group, j] = words[i, j]
+            sizes[group] = 0
+            groups += 1
+        sizes[group] += counts[i]
+        labels[i] = group
+    return found[:groups].copy(), sizes[:groups].copy()

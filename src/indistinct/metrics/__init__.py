@@ -9,6 +9,7 @@ metric here is monotone then, so only a search that suppresses nothing may prune
 """
 
 from indistinct.metrics.base import Goal, Metric
+from indistinct.metrics.cells import CellMetric
 from indistinct.metrics.classes import AverageClassSize, Discernibility
 from indistinct.metrics.hierarchical import (
     Distortion,
@@ -35,6 +36,7 @@ __all__ = [
     "GCP",
     "NCP",
     "AverageClassSize",
+    "CellMetric",
     "ClassificationMetric",
     "Discernibility",
     "Distortion",

@@ -5,54 +5,67 @@ its cost is one pass over the classes for each column, whatever the number of ro
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
 
 from indistinct.domain import Codes
 from indistinct.errors import ParameterError
+from indistinct.metrics.base import Metric
 from indistinct.recoding.published import PublishedColumn, Recoded
 
-Charge = Callable[[PublishedColumn], Codes]
 
+class CellMetric(Metric):
+    """A metric that charges every cell on its own and combines the columns' totals.
 
-def released_rows(recoded: Recoded) -> Iterator[tuple[PublishedColumn, Codes]]:
-    """Yield each published column with the number of released rows that show each of its values."""
-    sizes = recoded.classes.sizes
-    for place, column in enumerate(recoded.columns):
-        yield column, np.bincount(recoded.values[:, place], weights=sizes, minlength=len(column))
-
-
-def cell_totals(
-    recoded: Recoded, charge: Charge, *, suppressed: Callable[[PublishedColumn], float] = lambda _: 1.0
-) -> Codes:
-    """Return the sum of a charge over all rows, one total a column.
-
-    `charge` gives the cost of each published value of a column, `suppressed` that of a cell that is dropped.
+    Because the charge of a cell depends on its published value alone, a search can know the cost of a whole column at
+    a level before it counts a single class.
     """
-    dropped = recoded.suppressed
-    totals = (
-        float(rows @ charge(column)) + dropped * suppressed(column) for column, rows in released_rows(recoded)
-    )
-    return np.fromiter(totals, dtype=np.float64, count=len(recoded.columns))
+
+    __slots__ = ()
+
+    @abstractmethod
+    def charge(self, column: PublishedColumn) -> Codes:
+        """Return the cost of each published value of a column."""
+
+    def dropped(self, column: PublishedColumn) -> float:
+        """Return the cost of a suppressed cell of a column."""
+        return 1.0
+
+    @abstractmethod
+    def combine(self, totals: Codes, *, rows: int) -> Codes:
+        """Return the metric from totals by column, on the last axis; a larger total never gives a better value."""
+
+    def value(self, recoded: Recoded) -> float:
+        """Return the metric of a recoded table: 0 rows cost nothing."""
+        return float(self.combine(cell_totals(recoded, self), rows=recoded.rows))
 
 
-def mean_per_cell(totals: Codes, recoded: Recoded) -> float:
+def cell_totals(recoded: Recoded, metric: CellMetric) -> Codes:
+    """Return the sum of a metric's charges over all rows, one total a column."""
+    sizes, totals = recoded.classes.sizes, np.empty(len(recoded.columns))
+    for place, column in enumerate(recoded.columns):
+        rows = np.bincount(recoded.values[:, place], weights=sizes, minlength=len(column))
+        totals[place] = float(rows @ metric.charge(column)) + recoded.suppressed * metric.dropped(column)
+    return totals
+
+
+def mean_per_cell(totals: Codes, *, rows: int) -> Codes:
     """Return the mean over all cells of the original table, suppressed ones too; 0 for an empty table."""
-    cells = recoded.rows * len(recoded.columns)
-    return float(totals.sum()) / cells if cells else 0.0
+    return np.asarray(totals.sum(axis=-1) / max(rows * totals.shape[-1], 1))
 
 
-def weighted_sum(totals: Codes, weights: Sequence[float]) -> float:
+def weighted_sum(totals: Codes, weights: Sequence[float]) -> Codes:
     """Return the sum of column totals under weights in their order; without weights each counts once."""
     if not weights:
-        return float(totals.sum())
-    if len(weights) != len(totals):
+        return np.asarray(totals.sum(axis=-1))
+    if len(weights) != totals.shape[-1]:
         raise ParameterError(
-            f"`weights` must hold one number for each of {len(totals)} quasi-identifiers; got {len(weights)}",
+            f"`weights` must hold one number for each of {totals.shape[-1]} quasi-identifiers; got {len(weights)}",
             hint="give the weights in the order of the schema's quasi-identifiers, or none at all",
         )
-    return float(totals @ np.asarray(weights, dtype=np.float64))
+    return np.asarray(totals @ np.asarray(weights, dtype=np.float64))
 
 
 def check_weights(weights: Sequence[float], *, owner: str) -> None:

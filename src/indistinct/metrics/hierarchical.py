@@ -13,16 +13,16 @@ import numpy as np
 from indistinct.domain import Codes
 from indistinct.errors import HierarchyError, ParameterError
 from indistinct.hierarchy.value import Taxonomy
-from indistinct.metrics.base import Goal, Metric
-from indistinct.metrics.cells import cell_totals, check_weights, mean_per_cell, weighted_sum
-from indistinct.recoding.published import PublishedColumn, Recoded
+from indistinct.metrics.base import Goal
+from indistinct.metrics.cells import CellMetric, check_weights, mean_per_cell, weighted_sum
+from indistinct.recoding.published import PublishedColumn
 from indistinct.schema import did_you_mean
 
 Scheme = Literal["uniform", "height"]
 
 
 @dataclass(frozen=True, slots=True)
-class Precision(Metric):
+class Precision(CellMetric):
     """Sweeney's precision (2002): 1 is untouched, 0 is everything at the top of its hierarchy.
 
     1 minus the mean over all cells of level / height; a suppressed cell counts as the top.
@@ -32,13 +32,17 @@ class Precision(Metric):
     goal: ClassVar[Goal] = "max"
     bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
 
-    def value(self, recoded: Recoded) -> float:
+    def charge(self, column: PublishedColumn) -> Codes:
+        """Charge level / height; a suppressed cell counts 1."""
+        return column.levels / column.height if column.height else np.zeros(len(column))
+
+    def combine(self, totals: Codes, *, rows: int) -> Codes:
         """Return 1 minus the mean of level / height."""
-        return 1.0 - mean_per_cell(cell_totals(recoded, _heights), recoded)
+        return 1.0 - mean_per_cell(totals, rows=rows)
 
 
 @dataclass(frozen=True, slots=True)
-class Distortion(Metric):
+class Distortion(CellMetric):
     """Distortion of Li et al. (2006): how far every cell moved up its hierarchy, summed over all rows.
 
     `scheme` weighs the edges of a hierarchy: "uniform", or "height" with exponent `beta`, in which an edge
@@ -54,13 +58,13 @@ class Distortion(Metric):
         check_weights(self.weights, owner="Distortion")
         edge_weights(1, scheme=self.scheme, beta=self.beta)
 
-    def value(self, recoded: Recoded) -> float:
-        """Return the sum over rows and columns; a suppressed cell counts 1."""
+    def charge(self, column: PublishedColumn) -> Codes:
+        """Charge the distance from the raw value to the published one; a suppressed cell counts 1."""
+        return step_costs(column.height, scheme=self.scheme, beta=self.beta)[column.levels]
 
-        def charge(column: PublishedColumn) -> Codes:
-            return step_costs(column.height, scheme=self.scheme, beta=self.beta)[column.levels]
-
-        return weighted_sum(cell_totals(recoded, charge), self.weights)
+    def combine(self, totals: Codes, *, rows: int) -> Codes:
+        """Return the sum over rows and columns."""
+        return weighted_sum(totals, self.weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +172,7 @@ def tuple_distortion(
         )
         for taxonomy, below, above in zip(taxonomies, specific.levels, general.levels, strict=True)
     )
-    return weighted_sum(np.fromiter(climbs, dtype=np.float64, count=len(taxonomies)), weights)
+    return float(weighted_sum(np.fromiter(climbs, dtype=np.float64, count=len(taxonomies)), weights))
 
 
 def tuple_distance(
@@ -211,7 +215,3 @@ def class_distance(
         * tuple_distortion(side, common, taxonomies=taxonomies, scheme=scheme, beta=beta, weights=weights)
         for size, side in zip(sizes, (first, second), strict=True)
     )
-
-
-def _heights(column: PublishedColumn) -> Codes:
-    return column.levels / column.height if column.height else np.zeros(len(column))

@@ -10,32 +10,34 @@ values, or the stretch `high - low` of a line of length `span`:
 | NCP (Xu et al. 2006) | 0 for one leaf, else leaves / size | (high - low) / span | 1 |
 """
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from indistinct.domain import Codes
-from indistinct.metrics.base import Metric
-from indistinct.metrics.cells import cell_totals, check_weights, mean_per_cell, weighted_sum
-from indistinct.recoding.published import PublishedColumn, Recoded
+from indistinct.metrics.cells import CellMetric, check_weights, mean_per_cell, weighted_sum
+from indistinct.recoding.published import PublishedColumn
 
 
 @dataclass(frozen=True, slots=True)
-class Loss(Metric):
+class Loss(CellMetric):
     """LM, Iyengar's loss metric, as the mean over all cells of the table: 0 is untouched, 1 all gone."""
 
     name: ClassVar[str] = "loss"
     bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
 
-    def value(self, recoded: Recoded) -> float:
-        """Return the mean LM of a cell; a suppressed cell counts 1."""
-        return mean_per_cell(cell_totals(recoded, loss_fractions), recoded)
+    def charge(self, column: PublishedColumn) -> Codes:
+        """Charge LM; a suppressed cell counts 1."""
+        return loss_fractions(column)
+
+    def combine(self, totals: Codes, *, rows: int) -> Codes:
+        """Return the mean LM of a cell."""
+        return mean_per_cell(totals, rows=rows)
 
 
 @dataclass(frozen=True, slots=True)
-class GeometricLoss(Metric):
+class GeometricLoss(CellMetric):
     """The geometric mean over columns of 1 + LM, minus 1, where a column's LM is its mean over all rows.
 
     It is never above `Loss`, and equal to it where every column loses the same.
@@ -44,16 +46,17 @@ class GeometricLoss(Metric):
     name: ClassVar[str] = "geometric-loss"
     bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
 
-    def value(self, recoded: Recoded) -> float:
+    def charge(self, column: PublishedColumn) -> Codes:
+        """Charge LM; a suppressed cell counts 1."""
+        return loss_fractions(column)
+
+    def combine(self, totals: Codes, *, rows: int) -> Codes:
         """Return the d-th root of the product of 1 + L, minus 1, over the d columns' mean losses L."""
-        if not recoded.rows or not recoded.columns:
-            return 0.0
-        losses = cell_totals(recoded, loss_fractions) / recoded.rows
-        return math.expm1(float(np.log1p(losses).mean()))
+        return np.asarray(np.expm1(np.log1p(totals / max(rows, 1)).mean(axis=-1)))
 
 
 @dataclass(frozen=True, slots=True)
-class ILoss(Metric):
+class ILoss(CellMetric):
     """ILoss of Xiao and Tao (2006), summed over all rows; `weights` are in quasi-identifier order."""
 
     name: ClassVar[str] = "iloss"
@@ -62,18 +65,21 @@ class ILoss(Metric):
     def __post_init__(self) -> None:
         check_weights(self.weights, owner="ILoss")
 
-    def value(self, recoded: Recoded) -> float:
-        """Return the sum over rows and columns; a suppressed cell counts as much as the whole domain."""
-        totals = cell_totals(
-            recoded,
-            iloss_fractions,
-            suppressed=lambda column: (column.size - 1) / column.size if column.size else 0.0,
-        )
+    def charge(self, column: PublishedColumn) -> Codes:
+        """Charge ILoss."""
+        return iloss_fractions(column)
+
+    def dropped(self, column: PublishedColumn) -> float:
+        """Charge a suppressed cell as much as the whole domain."""
+        return (column.size - 1) / column.size if column.size else 0.0
+
+    def combine(self, totals: Codes, *, rows: int) -> Codes:
+        """Return the sum over rows and columns."""
         return weighted_sum(totals, self.weights)
 
 
 @dataclass(frozen=True, slots=True)
-class NCP(Metric):
+class NCP(CellMetric):
     """Normalized certainty penalty of Xu et al. (2006), summed over all rows; `weights` as in `ILoss`."""
 
     name: ClassVar[str] = "ncp"
@@ -82,21 +88,29 @@ class NCP(Metric):
     def __post_init__(self) -> None:
         check_weights(self.weights, owner="NCP")
 
-    def value(self, recoded: Recoded) -> float:
-        """Return the sum over rows and columns; a suppressed cell counts 1."""
-        return weighted_sum(cell_totals(recoded, ncp_fractions), self.weights)
+    def charge(self, column: PublishedColumn) -> Codes:
+        """Charge NCP; a suppressed cell counts 1."""
+        return ncp_fractions(column)
+
+    def combine(self, totals: Codes, *, rows: int) -> Codes:
+        """Return the sum over rows and columns."""
+        return weighted_sum(totals, self.weights)
 
 
 @dataclass(frozen=True, slots=True)
-class GCP(Metric):
+class GCP(CellMetric):
     """Global certainty penalty: NCP as the mean over all cells of the original table."""
 
     name: ClassVar[str] = "gcp"
     bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
 
-    def value(self, recoded: Recoded) -> float:
+    def charge(self, column: PublishedColumn) -> Codes:
+        """Charge NCP; a suppressed cell counts 1."""
+        return ncp_fractions(column)
+
+    def combine(self, totals: Codes, *, rows: int) -> Codes:
         """Return NCP / (rows * columns)."""
-        return mean_per_cell(cell_totals(recoded, ncp_fractions), recoded)
+        return mean_per_cell(totals, rows=rows)
 
 
 def loss_fractions(column: PublishedColumn) -> Codes:

@@ -26,7 +26,7 @@ class KAnonymity(Model):
     """
 
     name: ClassVar[str] = "k-anonymity"
-    traits: ClassVar[ModelTraits] = ModelTraits(sizes_only=True)
+    traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True, sizes_only=True)
     k: int
 
     def __post_init__(self) -> None:
@@ -161,6 +161,7 @@ class XYAnonymity(Model):
     """
 
     name: ClassVar[str] = "xy-anonymity"
+    traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True)
     y: tuple[str, ...]
     k: int
 

@@ -19,12 +19,15 @@ class ModelTraits:
 
     `monotone`: merging two classes that satisfy it gives a class that does, so generalizing never breaks it.
     `stable`: dropping whole classes never makes a remaining class break it.
+    `absorbing`: a class that satisfies it still does whatever rows join it, so that generalizing never makes more rows
+    break it. Without that, a search that suppresses must not conclude from one node to another.
     `sizes_only`: it looks at class sizes alone.
     `population`: it needs a table of the population.
     """
 
     monotone: bool = True
     stable: bool = True
+    absorbing: bool = False
     sizes_only: bool = False
     population: bool = False
 
@@ -89,6 +92,7 @@ class All(Model):
         return ModelTraits(
             monotone=all(m.traits.monotone for m in self.models),
             stable=all(m.traits.stable for m in self.models),
+            absorbing=all(m.traits.absorbing for m in self.models),
             sizes_only=all(m.traits.sizes_only for m in self.models),
             population=any(m.traits.population for m in self.models),
         )

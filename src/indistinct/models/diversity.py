@@ -16,7 +16,7 @@ from indistinct.errors import InfeasibleError
 from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.models import parameters
 from indistinct.models.arithmetic import cross_multiplied, per_class
-from indistinct.models.base import Model
+from indistinct.models.base import Model, ModelTraits
 
 _L_HINT = "l is the number of sensitive values that a class keeps possible, for example l=3"
 # Rounding in a sum of logarithms must not refuse a uniform class; no real difference is this small.
@@ -32,6 +32,7 @@ class DistinctLDiversity(Model):
     """
 
     name: ClassVar[str] = "distinct-l-diversity"
+    traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True)
     sensitive: str
     l: int  # noqa: E741
 

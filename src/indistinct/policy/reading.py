@@ -10,7 +10,7 @@ from typing import Any
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.errors import IndistinctError, ParameterError, PolicyError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
-from indistinct.policy.value import Input, Output, Policy
+from indistinct.policy.value import Input, Output, Policy, predicted_column
 from indistinct.registry import parse_algorithm, parse_metric, parse_model
 from indistinct.schema import Role, Schema, did_you_mean
 
@@ -81,7 +81,7 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
     with _at("[measure] metrics"):
         metrics = tuple(parse_metric(metric) for metric in measure.get("metrics", ()))
     with _at("[measure] label"):
-        label = _label(measure.get("label"), schema)
+        label = predicted_column(measure.get("label"), metrics, schema=schema)
     return Policy(
         input=Input(
             Path(read["path"]),
@@ -148,15 +148,6 @@ def _hierarchies(columns: Mapping[str, Mapping[str, Any]], base: Path) -> dict[s
                     )
                 hierarchies[name] = hierarchy_from_json(column["hierarchy"], base=base)
     return hierarchies
-
-
-def _label(label: str | None, schema: Schema) -> str | None:
-    if label is not None and label not in schema.published:
-        raise ParameterError(
-            f"{label!r} is not a published column",
-            hint=did_you_mean(label, schema.published) or f"published: {', '.join(schema.published)}",
-        )
-    return label
 
 
 def _share(value: float) -> float:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.partition.mondrian import Mondrian
+from indistinct.errors import SchemaError
 from indistinct.hierarchy import Explicit, Hierarchy
 from indistinct.metrics import Metric
 from indistinct.models import Model
 from indistinct.registry import all_of
-from indistinct.schema import Schema
+from indistinct.schema import Schema, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,12 @@ class Policy:
         """Return one model that asks for all of the policy's."""
         return all_of(self.models)
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Return every file that the policy reads."""
+        named = [h.path for h in self.hierarchies.values() if isinstance(h, Explicit) and h.path is not None]
+        return tuple(map(self.locate, (self.input.path, *map(Path, named))))
+
     def locate(self, path: Path) -> Path:
         """Return where a path of the policy leads."""
         return self.base / path
@@ -90,3 +97,22 @@ def rebased(policy: Policy, base: Path) -> Policy:
 def relative_path(path: Path, base: Path) -> Path:
     """Return a path as it is written in a folder, also where it has to climb up."""
     return Path(os.path.relpath(path.resolve(), base.resolve()))
+
+
+def predicted_column(label: str | None, metrics: tuple[Metric, ...], *, schema: Schema) -> str | None:
+    """Return the column that the classification metric predicts, which a metric may name as well."""
+    named = {name for metric in metrics for key in metric.keys for name in key} | (
+        {label} if label else set()
+    )
+    if len(named) > 1:
+        raise SchemaError(
+            f"one column can be predicted; named: {', '.join(sorted(named))}",
+            hint="name one column in both places",
+        )
+    for name in named:
+        if name not in schema.published:
+            raise SchemaError(
+                f"{name!r} is not a published column, so it cannot be predicted",
+                hint=did_you_mean(name, schema.published) or f"published: {', '.join(schema.published)}",
+            )
+    return next(iter(named), None)

@@ -1,0 +1,1 @@
+"""Recodings: what to publish for each combination of quasi-identifier values."""

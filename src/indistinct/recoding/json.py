@@ -95,6 +95,7 @@ def _document(recoding: Recoding) -> dict[str, Any]:
                 "groups": list(recoding.groups),
                 "suppressed": recoding.suppressed,
                 "levels": levels,
+                "star": recoding.star,
             }
         case ByRegion():
             body = {"kind": "by-region", "cuts": _fields(recoding.cuts), "values": recoding.values}
@@ -155,7 +156,8 @@ def _recoding(data: Mapping[str, Any]) -> Recoding:
     match data["kind"]:
         case "by-column":
             groups = tuple(_ints(group) for group in data["groups"])
-            return ByColumn(columns, groups, _matrix(data["suppressed"], width), data["levels"], **about)
+            star = None if data.get("star") is None else _ints(data["star"])
+            return ByColumn(columns, groups, _matrix(data["suppressed"], width), data["levels"], star, **about)
         case "by-region":
             tree = data["cuts"]
             cuts = Cuts(_ints(tree["axis"], np.int16), *(_ints(tree[key]) for key in ("cut", "left", "right")))

@@ -6,7 +6,8 @@
     {flu, measles}  a set of values
     [25-30] or missing, {missing, flu}    some rows may have no value; a class without any publishes null
 
-`written_ranges` and `written_members` read them back; tables of other tools may also say 25-30, [25, 30] or [25, 31).
+`written_ranges` and `written_members` read them back; tables of other tools may also say 25-30, [25, 30] or
+[25, 31).
 """
 
 import re
@@ -21,9 +22,9 @@ from indistinct.domain import Codes
 
 MISSING = "missing"
 OR_MISSING = f" or {MISSING}"
-SEPARATORS = (" .. ", ", ", "-")
-_MEMBER = r'"(?:[^"]|"")*"|[^,{}"]+'
-_SET = re.compile(rf"\{{(?:{_MEMBER})(?:,(?:{_MEMBER}| (?:{_MEMBER})))*\}}")
+# A bare member starts with no space, so that there is one way to read a label and no backtracking.
+_MEMBER = r'"(?:[^"]|"")*"|[^,{}"\s][^,{}"]*'
+_SET = re.compile(rf"\{{(?:{_MEMBER})(?:, ?(?:{_MEMBER}))*\}}")
 
 
 class WrittenRange(NamedTuple):
@@ -35,7 +36,7 @@ class WrittenRange(NamedTuple):
 
 
 def range_labels(texts: pa.Array, low: Codes, high: Codes, absent: Codes) -> pa.Array:
-    """Return the label of each range `texts[low]` to `texts[high]`; `low > high` means that nothing is known."""
+    """Return the label of each range `texts[low]` to `texts[high]`; if `low > high`, nothing is known."""
     empty = low > high
     first = texts.take(pa.array(np.where(empty, 0, low)))
     last = texts.take(pa.array(np.where(empty, 0, high)))
@@ -57,15 +58,15 @@ def set_labels(texts: Sequence[str | None], indptr: Codes, members: Codes) -> pa
 
 
 def written_ranges(label: str) -> Iterator[WrittenRange]:
-    """Yield every way to read a label as a range; only a column's values tell which hyphen separates its ends.
+    """Yield every way to read a label as a range; only a column's values tell which hyphen parts its ends.
 
     >>> list(written_ranges("[25-30]"))
     [WrittenRange(first='25', last='30', closed=True)]
     """
-    inside, closed = label, True
-    if label[:1] == "[" and label[-1:] in ("]", ")", "["):
-        inside, closed = label[1:-1], label[-1] == "]"
-    for separator in SEPARATORS:
+    bracketed = label[:1] == "[" and label[-1:] in ("]", ")", "[")
+    inside = label[1:-1] if bracketed else label
+    closed = not bracketed or label[-1] == "]"
+    for separator in (" .. ", "-", ", ") if bracketed else ("-",):
         start = inside.find(separator)
         while start >= 0:
             yield WrittenRange(inside[:start], inside[start + len(separator) :], closed)
@@ -80,8 +81,7 @@ def written_members(label: str) -> tuple[str | None, ...] | None:
     """
     if not _SET.fullmatch(label):
         return None
-    spelled = (member.strip() for member in re.findall(_MEMBER, label[1:-1]))
-    return tuple(_unquoted(member) for member in spelled if member)
+    return tuple(_unquoted(member) for member in re.findall(_MEMBER, label[1:-1]))
 
 
 def _unquoted(member: str) -> str | None:

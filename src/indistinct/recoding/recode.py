@@ -38,6 +38,9 @@ def _by_column(frequencies: FrequencySet, recoding: ByColumn) -> Recoded:
     labels[grouping.order] = np.repeat(np.arange(len(grouping), dtype=np.int32), grouping.counts)
     values = np.stack([code[grouping.first] for code in codes], axis=1).astype(np.int32)
     dropped = _among(values, recoding.suppressed, sizes)
+    if recoding.star is not None:
+        values[dropped] = recoding.star
+        return _recoded(frequencies, recoding, values, labels)
     renumbered = np.where(dropped, -1, np.cumsum(~dropped) - 1).astype(np.int32)
     return _recoded(frequencies, recoding, values[~dropped], renumbered[labels])
 

@@ -69,13 +69,14 @@ class Recoding(ABC):
 class ByColumn(Recoding):
     """Each column on its own: `groups[j][code]` is the published code of a value.
 
-    Rows whose published vector is one of `suppressed` are not published. `levels` is there for full-domain
-    recodings: column -> level.
+    Rows whose published vector is one of `suppressed` are not published, or published as the vector `star` if there
+    is one. `levels` is there for full-domain recodings: column -> level.
     """
 
     groups: tuple[Codes, ...]
     suppressed: Codes
     levels: Mapping[str, int] | None = None
+    star: Codes | None = None
 
 
 @dataclass(frozen=True, eq=False)

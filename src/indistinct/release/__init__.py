@@ -1,0 +1,1 @@
+"""Releases: the published table, its certificate, and how both get to disk."""

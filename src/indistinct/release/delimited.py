@@ -49,9 +49,7 @@ def _blocks(table: pa.Table, delimiter: str) -> Iterator[memoryview]:
     """Yield the rows as text, a block at a time; a few blocks are made ahead, so memory stays bounded."""
     width = table.num_columns
     ends = [delimiter] * (width - 1) + ["\n"]
-    shared = [
-        _shared_fields(column, end, width=width) for column, end in zip(table.columns, ends, strict=True)
-    ]
+    shared = [_shared_fields(column, end, width=width) for column, end in zip(table.columns, ends, strict=True)]
 
     def spell(start: int) -> memoryview:
         piece = table.slice(start, BLOCK_ROWS)

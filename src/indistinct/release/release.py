@@ -1,7 +1,7 @@
 """A release: the published table and what was verified on it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from indistinct.recoding.json import recoding_to_json
 from indistinct.recoding.published import Recoded
 from indistinct.recoding.union import Recoding
 from indistinct.release.certificate import Certificate
-from indistinct.release.writing import write_release
+from indistinct.release.writing import write_atomically, write_release
 from indistinct.schema import Schema
 
 
@@ -52,19 +52,12 @@ class Release:
 
     def write_recoding(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the recoding as JSON. It holds original values: keep it as safe as the table."""
-        from indistinct.release.writing import write_atomically
-
         text = recoding_to_json(self.recoding)
         write_atomically(Path(path), lambda target: _write_text(target, text), overwrite=overwrite)
 
 
 def _write_text(target: Path, text: str) -> None:
     target.write_text(text, encoding="utf-8")
-
-
-def with_digests(certificate: Certificate, **digests: str | None) -> Certificate:
-    """Return a certificate with digests filled in."""
-    return replace(certificate, **digests)
 
 
 def _without_dictionaries(table: pa.Table) -> pa.Table:

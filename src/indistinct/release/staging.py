@@ -39,12 +39,13 @@ def staging() -> Iterator[list[Staged]]:
 
 def check_target(target: Path, *, overwrite: bool) -> None:
     """Raise `OutputError` if a file cannot or may not be put at a path."""
-    if target.is_dir():
-        raise OutputError(f"{target} is a directory", hint="name a file inside it")
-    if not target.parent.is_dir():
-        raise OutputError(
-            f"there is no directory {target.parent}", hint="create it first, or choose another path"
-        )
+    try:
+        if target.is_dir():
+            raise OutputError(f"{target} is a directory", hint="name a file inside it")
+        if not target.parent.is_dir():
+            raise OutputError(f"there is no directory {target.parent}", hint="create it first, or choose another path")
+    except OSError as error:
+        raise _failed(target, error) from None
     if not overwrite and os.path.lexists(target):
         raise _in_the_way(target)
 

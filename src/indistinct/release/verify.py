@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 import indistinct
+from indistinct.domain import Codes
 from indistinct.errors import InputError, SchemaError
 from indistinct.frequencies.count import histogram_of, join_columns
 from indistinct.frequencies.encode import Encoded, encode_column
@@ -91,7 +92,7 @@ def _group(table: pa.Table, schema: Schema, *, rows: bool) -> Grouping:
     return Grouping(order, ends[runs.starts])
 
 
-def _expanded(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+def _expanded(starts: Codes, lengths: Codes) -> Codes:
     """Return the rows of runs, one run after the other."""
     before = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     return np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
@@ -116,7 +117,7 @@ def _histogram(
     warnings: list[str],
 ) -> Histogram:
     """Count the values of a key in each class, over the original table's domain where that is known."""
-    columns = []
+    columns: list[tuple[Encoded, Encoded | None]] = []
     for name in key:
         hidden = companions is not None and name in companions.column_names
         if hidden:

@@ -53,9 +53,7 @@ def write_atomically(path: str | Path, produce: Produce, *, overwrite: bool = Fa
     return write_together([(path, produce)], overwrite=overwrite)[0]
 
 
-def write_together(
-    parts: Sequence[tuple[str | Path, Produce]], *, overwrite: bool = False
-) -> tuple[str, ...]:
+def write_together(parts: Sequence[tuple[str | Path, Produce]], *, overwrite: bool = False) -> tuple[str, ...]:
     """Write several files that belong together; return their SHA-256 in order.
 
     Every file is complete on disk before the first one gets its name. If a name cannot be given, the names

@@ -1,7 +1,8 @@
 """Delimited text files as Arrow tables whose types hold for every row, for engines to rely on."""
 
-import mmap
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -31,17 +32,18 @@ def read_delimited(
     Fields follow RFC 4180. Exactly the fields that `missing` lists are missing, quoted or not. A blank line
     is skipped, except in a file of one column, where it is a row.
     """
-    possible = encodings(path, encoding)
-    for candidate in possible:
-        try:
-            return _read_as(path, find_dialect(path, candidate, delimiter), missing, columns)
-        except UnicodeError:
-            continue
-        except (OSError, EOFError):
-            raise InputError(
-                f"{path} cannot be read, or is not a complete gzip file",
-                hint="check the file and its permissions",
-            ) from None
+    try:
+        possible = encodings(path, encoding)
+        for candidate in possible:
+            try:
+                return _read_as(path, find_dialect(path, candidate, delimiter), missing, columns)
+            except UnicodeError:
+                continue
+    except (OSError, EOFError):
+        raise InputError(
+            f"{path} cannot be read, or is not a complete gzip file",
+            hint="check the file and its permissions",
+        ) from None
     raise InputError(
         f"{path} is not text in the encoding {possible[-1]}",
         hint="leave the encoding out to have it found, or try encoding='cp1252'",
@@ -58,13 +60,11 @@ def _read_as(path: Path, dialect: Dialect, missing: Sequence[str], columns: Sequ
     table = _read_text(path, dialect, missing, names, quoted=quoted)
     if table.column_names != names or any(kind != TEXT for kind in table.schema.types):
         raise _unreadable(path)
-    texts = table.columns
-    del table
-    for place in range(len(texts)):
-        # In place, so that the blocks of a column are freed before the next column is settled.
-        texts[place] = settle(texts[place])
-    _check_content(path, dialect, texts, quoted=quoted)
-    found = dict(zip(names, map(typed, texts), strict=True))
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as threads:
+        texts = list(threads.map(settle, table.columns))
+        del table
+        _check_content(path, dialect, texts, quoted=quoted)
+        found = dict(zip(names, threads.map(typed, texts), strict=True))
     return pa.table([found[name] for name in wanted], names=wanted)
 
 
@@ -78,13 +78,15 @@ def _may_quote(path: Path, dialect: Dialect) -> bool:
         "ascii",
     ):
         return True
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return content.find(b'"') >= 0
+    buffer = bytearray(BLOCK_BYTES)
+    with path.open("rb", buffering=0) as file:
+        while size := file.readinto(buffer):
+            if buffer.find(b'"', 0, size) >= 0:
+                return True
+    return False
 
 
-def _read_text(
-    path: Path, dialect: Dialect, missing: Sequence[str], names: list[str], *, quoted: bool
-) -> pa.Table:
+def _read_text(path: Path, dialect: Dialect, missing: Sequence[str], names: list[str], *, quoted: bool) -> pa.Table:
     size = BLOCK_BYTES
     while True:
         try:
@@ -110,6 +112,7 @@ def _read_blocks(
 ) -> pa.Table:
     from pyarrow import csv
 
+    # Read, not mapped: a mapped file counts as memory, and mapping its pages costs more than copying them.
     compression = "gzip" if path.suffix.lower() == ".gz" else None
     with pa.input_stream(str(path), compression=compression) as stream:
         return csv.read_csv(

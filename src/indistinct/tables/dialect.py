@@ -5,6 +5,7 @@ import csv
 import gzip
 import io
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -46,7 +47,7 @@ def encodings(path: Path, encoding: str | None) -> tuple[str, ...]:
     """
     if encoding is not None:
         try:
-            b"".decode(encoding)
+            "a".encode(encoding)
             known = codecs.lookup(encoding).name
         except (LookupError, ValueError):
             raise InputError(
@@ -69,9 +70,7 @@ def find_dialect(path: Path, encoding: str, delimiter: str | None) -> Dialect:
         text, complete = _sample(path, encoding, size)
         if not text.strip("\r\n"):
             if complete:
-                raise InputError(
-                    f"{path} is empty", hint="a table has a header line with the names of its columns"
-                )
+                raise InputError(f"{path} is empty", hint="a table has a header line with the names of its columns")
         else:
             chosen = delimiter or _find_delimiter(text, complete)
             found = _records(text, chosen, complete, limit=2)
@@ -84,9 +83,12 @@ def find_dialect(path: Path, encoding: str, delimiter: str | None) -> Dialect:
 
 def _is_bare(text: str, delimiter: str) -> bool:
     """Return whether a header is all there is; in a file of one column a blank line is a row."""
-    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
-    written = [row for row in rows if row]
-    return len(written) == 1 and (len(written[0]) > 1 or len(rows) == 1)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    header = next(row for row in rows if row)
+    try:
+        return not any(row or len(header) == 1 for row in rows)
+    except csv.Error:
+        return False
 
 
 def _find_delimiter(text: str, complete: bool) -> str:
@@ -94,10 +96,7 @@ def _find_delimiter(text: str, complete: bool) -> str:
 
     If none does, the one that cuts the header most: the file is then ragged, and the reader says where.
     """
-    widths = {
-        mark: [len(row) for row in _records(text, mark, complete, limit=SAMPLE_RECORDS)]
-        for mark in DELIMITERS
-    }
+    widths = {mark: [len(row) for row in _records(text, mark, complete, limit=SAMPLE_RECORDS)] for mark in DELIMITERS}
     even = {mark: found[0] for mark, found in widths.items() if len(set(found)) == 1 and found[0] > 1}
     headers = {mark: found[0] if found else 0 for mark, found in widths.items()}
     ranked = even or headers
@@ -107,16 +106,17 @@ def _find_delimiter(text: str, complete: bool) -> str:
 def _records(text: str, delimiter: str, complete: bool, *, limit: int) -> list[list[str]]:
     """Return the first whole records of a sample, without blank lines."""
     found = []
-    try:
+    # A field that never seems to end stops the reader; the records before it still count.
+    with suppress(csv.Error):
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
             if row:
                 found.append(row)
             if len(found) > limit:
                 break
-    except csv.Error:
-        return []
-    # The sample may end inside its last record.
-    return found[:limit] if complete or len(found) > limit else found[:-1]
+        else:
+            # The sample may end inside its last record.
+            found = found if complete else found[:-1]
+    return found[:limit]
 
 
 def _sample(path: Path, encoding: str, size: int) -> tuple[str, bool]:

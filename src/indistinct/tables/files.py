@@ -69,8 +69,7 @@ def _repeating(metadata: Any, schema: pa.Schema) -> list[str]:
         for field in schema
         if is_text(field.type)
         and field.name in places
-        and sum(group.column(places[field.name]).total_uncompressed_size for group in groups)
-        < 4 * metadata.num_rows
+        and sum(group.column(places[field.name]).total_uncompressed_size for group in groups) < 4 * metadata.num_rows
     ]
 
 

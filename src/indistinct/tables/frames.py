@@ -51,9 +51,7 @@ def flat(table: pa.Table) -> pa.Table:
     index = _index_columns(table)
     table = table.select([name for name in table.column_names if name not in index])
     check_names(table.column_names)
-    return pa.table(
-        [_flat_column(name, table[name]) for name in table.column_names], names=table.column_names
-    )
+    return pa.table([_flat_column(name, table[name]) for name in table.column_names], names=table.column_names)
 
 
 def _from_pandas(frame: Any) -> pa.Table:

@@ -11,15 +11,16 @@ import pyarrow.compute as pc
 
 from indistinct.tables.dictionaries import assemble
 
-INTEGER = r"^(?:0|-?[1-9][0-9]*)$"
-DECIMAL = r"^-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
-DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-TIMESTAMP = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?$"
+# The narrowest kind first. Arrow lets decimals of more than 38 digits overflow silently: the patterns count.
 KINDS = (
-    (INTEGER, (pa.int64(), pa.decimal128(38, 0))),
-    (DECIMAL, (pa.float64(),)),
-    (DATE, (pa.date32(),)),
-    (TIMESTAMP, (pa.timestamp("us"),)),
+    (r"^(?:0|-?[1-9][0-9]{0,18})$", pa.int64()),
+    (r"^(?:0|-?[1-9][0-9]{0,37})$", pa.decimal128(38, 0)),
+    (r"^-?(?:(?:0|[1-9][0-9]{0,37})(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$", pa.float64()),
+    (r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", pa.date32()),
+    (
+        r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?$",
+        pa.timestamp("us"),
+    ),
 )
 FEW = 1 << 16
 
@@ -53,13 +54,12 @@ def _converted(values: pa.ChunkedArray) -> list[pa.Array] | None:
     if not len(values):
         return None
     first = values[0].as_py()
-    for pattern, kinds in KINDS:
+    for pattern, kind in KINDS:
         # The first value says which patterns are worth a scan of all.
         if re.match(pattern, first) and pc.all(pc.match_substring_regex(values, pattern)).as_py():
-            for kind in kinds:
-                converted = _cast(values, kind)
-                if converted is not None:
-                    return converted
+            converted = _cast(values, kind)
+            if converted is not None:
+                return converted
     return None
 
 

@@ -80,9 +80,13 @@ def _read(
 
 
 def _check_file(path: Path) -> None:
-    if path.is_dir():
+    try:
+        folder, present = path.is_dir(), path.exists()
+    except (OSError, ValueError):
+        folder = present = False
+    if folder:
         raise InputError(f"{path} is a directory, not a file", hint="name one file")
-    if not path.exists():
+    if not present:
         raise InputError(
             f"there is no file {path}", hint="check the path; a relative one starts at the working directory"
         )

@@ -46,9 +46,7 @@ class Table:
 def check_names(names: list[str]) -> None:
     """Raise `InputError` unless there is a column, every column has a name, and no two share one."""
     if not names:
-        raise InputError(
-            "a table has at least one column; got none", hint="check that this is the right table"
-        )
+        raise InputError("a table has at least one column; got none", hint="check that this is the right table")
     blank = [place for place, name in enumerate(names, start=1) if not name.strip()]
     if blank:
         raise InputError(

@@ -27,10 +27,11 @@ class Line:
     @classmethod
     def of(cls, values: Iterable[Any]) -> "Line":
         """Lay whole numbers at themselves and texts at their rank; missing comes first and lies on the first."""
-        known = sorted(value for value in set(values) if value is not None)
+        distinct = set(values)
+        known = sorted(value for value in distinct if value is not None)
         numeric = all(isinstance(value, int) for value in known)
         places = {value: value if numeric else rank for rank, value in enumerate(known)}
-        first = {None: min(places.values(), default=0)} if None in set(values) else {}
+        first = {None: min(places.values(), default=0)} if None in distinct else {}
         return cls({**first, **places})
 
     def rank(self, value: Any) -> int:

@@ -1,0 +1,1 @@
+"""Algorithms that cut the space of quasi-identifier values into regions."""

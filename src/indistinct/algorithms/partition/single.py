@@ -18,7 +18,7 @@ from indistinct.frequencies.value import Classes
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.summary import Extent, NumericForm, Style
-from indistinct.recoding.union import ByColumn, Recoding
+from indistinct.recoding.union import ByColumn, RecodedColumn, Recoding
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +176,11 @@ def _recoding(problem: Problem, ranks: Codes, cuts: list[Codes], style: Style) -
 
 def _interval_column(
     column: QuasiColumn, interval: Codes, ranks: Codes, counts: Codes, style: Style
-) -> tuple[object, Codes]:
+) -> tuple[RecodedColumn, Codes]:
     grouping = group_rows([ranks], [len(column.domain)])
     present = ranks[grouping.first]
     rows = np.add.reduceat(counts[grouping.order], grouping.starts[:-1])
-    low, high = np.searchsorted(interval, np.arange(interval[-1] + 1)), None
+    low = np.searchsorted(interval, np.arange(interval[-1] + 1))
     high = np.searchsorted(interval, np.arange(interval[-1] + 1), side="right") - 1
     (recoded,), values = summarize(
         (column,),

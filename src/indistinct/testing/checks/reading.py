@@ -34,19 +34,18 @@ def stands_for(
         return shown == spelled(original) or shown in paths.get(original, paths.get(spelled(original), ()))
     if shown.startswith("{") and shown.endswith("}"):
         return (MISSING, False) in members(shown) if original is None else _among(spelled(original), shown)
-    text, _, noted = shown.partition(f" or {MISSING}")
+    noted = shown.endswith(f" or {MISSING}")
     if original is None:
-        return bool(_ == f" or {MISSING}" and not noted)
-    return _within(text, original, order)
+        return noted
+    return _within(shown.removesuffix(f" or {MISSING}"), original, order)
 
 
 def members(shown: str) -> list[tuple[str, bool]]:
     """Return the members of a published set, each with whether it was quoted."""
-    found = re.findall(r'\s*(?:"((?:[^"]|"")*)"|([^,]*))(?:,|$)', shown[1:-1])
+    found = re.finditer(r'\s*(?:"((?:[^"]|"")*)"|([^,"]+))(?:,|$)', shown[1:-1])
     return [
-        (quoted.replace('""', '"'), True) if quoted else (plain.strip(), False)
-        for quoted, plain in found
-        if quoted or plain
+        (quoted.replace('""', '"'), True) if quoted is not None else (plain.strip(), False)
+        for quoted, plain in (match.groups() for match in found)
     ]
 
 

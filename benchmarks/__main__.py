@@ -1,0 +1,30 @@
+"""Print how long we take against peers: `python -m benchmarks [--rows N] [name …]`."""
+
+import argparse
+from collections.abc import Callable, Iterator
+
+from benchmarks.partition import csv_lines, growth_lines, parquet_lines, search_lines
+from benchmarks.startup import startup_lines
+from benchmarks.timing import Line
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000_000, help="rows of the large table")
+    parser.add_argument("names", nargs="*", help="which measurements; all by default")
+    chosen = parser.parse_args()
+    cases: dict[str, Callable[[], Iterator[Line]]] = {
+        "search": lambda: search_lines(chosen.rows),
+        "parquet": lambda: parquet_lines(chosen.rows),
+        "csv": lambda: csv_lines(chosen.rows),
+        "growth": lambda: growth_lines(chosen.rows),
+        "startup": startup_lines,
+    }
+    for name, lines in cases.items():
+        if not chosen.names or name in chosen.names:
+            for line in lines():
+                print(line.text(), flush=True)
+
+
+if __name__ == "__main__":
+    main()

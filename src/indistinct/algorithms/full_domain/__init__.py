@@ -1,0 +1,1 @@
+"""Algorithms that raise whole columns through their hierarchies."""

@@ -1,0 +1,61 @@
+"""Bottom-up breadth-first search (LeFevre, DeWitt, Ramakrishnan 2005): every satisfying node of the lattice."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.full_domain.breadth_first import (
+    SETS_LIMIT,
+    BreadthFirst,
+    Marking,
+    check_marking,
+    preferred,
+)
+from indistinct.algorithms.full_domain.nodes import FullDomain
+from indistinct.frequencies.lattice import Node
+from indistinct.frequencies.rollup import RolledUp
+from indistinct.recoding.union import Recoding
+
+
+@dataclass(frozen=True, slots=True)
+class BottomUp(Algorithm):
+    """Breadth-first search from the raw node upward.
+
+    Without `rollup` every check counts the base cells again. The recoding is that of the lowest satisfying node;
+    `satisfying` returns them all.
+    """
+
+    name: ClassVar[str] = "bottom-up"
+    rollup: bool = True
+    marking: Marking = "direct"
+
+    def __post_init__(self) -> None:
+        check_marking(self.marking, owner="BottomUp")
+
+    @property
+    def traits(self) -> AlgorithmTraits:
+        """Bottom-up uses the suppression budget."""
+        return AlgorithmTraits(hierarchies=True, suppresses=True)
+
+    def search(self, problem: Problem) -> Recoding:
+        """Return the recoding of the lowest, most precise, lexicographically first satisfying node."""
+        space = FullDomain(problem)
+        nodes = self.satisfying(problem)
+        if not nodes:
+            raise space.infeasible()
+        return space.recoding(preferred(space, nodes))
+
+    def satisfying(self, problem: Problem) -> set[Node]:
+        """Return every node of the lattice that satisfies the model."""
+        problem.model.check(problem.whole())
+        space = FullDomain(problem)
+        space.require_pruning(self.name)
+        space.require_size(limit=SETS_LIMIT)
+
+        def from_base(node: Node) -> RolledUp:
+            problem.counters["scans"] += 1
+            return space.cells.roll_up(space.cells.base, node)
+
+        problem.counters["scans"] = 0
+        search = BreadthFirst(space, self.marking, from_base, rollup=self.rollup)
+        return search.search({tuple(node) for node in space.lattice.nodes().tolist()})

@@ -1,0 +1,125 @@
+"""The breadth-first search that bottom-up and Incognito share (LeFevre, DeWitt, Ramakrishnan 2005).
+
+Candidates are nodes over some or all columns, written as vectors with `OUT` for a column left out. A family is the set
+of candidates over the same columns; inside a family the candidates are upward closed.
+"""
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from indistinct.algorithms.full_domain.nodes import FullDomain, precision_of
+from indistinct.errors import ParameterError
+from indistinct.frequencies.lattice import Node
+from indistinct.frequencies.rollup import OUT, RolledUp
+
+Marking = Literal["direct", "transitive"]
+# Nodes are kept in sets here; with more of them the search would take hours.
+SETS_LIMIT = 2_000_000
+RootSource = Callable[[Node], RolledUp]
+
+
+@dataclass(eq=False)
+class BreadthFirst:
+    """One search: nodes are checked by height, and a failed node's generalizations are rolled up from it.
+
+    With `direct` marking a satisfying node marks its direct generalizations, and a marked node passes nothing on, as the
+    paper prints it; with `transitive` marking all generalizations are marked. Both find the same nodes.
+    """
+
+    space: FullDomain
+    marking: Marking
+    root: RootSource
+    rollup: bool = True
+    kept: dict[Node, RolledUp] = field(default_factory=dict)
+
+    def search(self, candidates: set[Node]) -> set[Node]:
+        """Return the candidates that satisfy the model."""
+        roots = [node for node in candidates if not any(below in candidates for below in self.below(node))]
+        queue = [(self.height(node), self.order(node), node) for node in roots]
+        heapq.heapify(queue)
+        seen, marked, failed = set(roots), set[Node](), set[Node]()
+        while queue:
+            node = heapq.heappop(queue)[2]
+            above = [upper for upper in self.above(node) if upper in candidates]
+            if node in marked:
+                if self.marking == "transitive":
+                    self._push(queue, seen, marked, above)
+                continue
+            rolled = self._frequency_set(node, failed)
+            if self.space.check(rolled):
+                marked.update(above)
+                if self.marking == "transitive":
+                    self._push(queue, seen, marked, above)
+            else:
+                failed.add(node)
+                self.kept[node] = rolled
+                self._push(queue, seen, None, above)
+        self.kept.clear()
+        return candidates - failed
+
+    def _push(
+        self, queue: list[tuple[int, Node, Node]], seen: set[Node], marked: set[Node] | None, nodes: Iterable[Node]
+    ) -> None:
+        for node in nodes:
+            if marked is not None:
+                marked.add(node)
+            if node not in seen:
+                seen.add(node)
+                heapq.heappush(queue, (self.height(node), self.order(node), node))
+
+    def _frequency_set(self, node: Node, failed: set[Node]) -> RolledUp:
+        """Return a node's classes, rolled up from the smallest of its failed direct specializations if it has one."""
+        finer = [self.kept[below] for below in self.below(node) if below in failed and below in self.kept]
+        if not finer or not self.rollup:
+            return self.root(node)
+        self.space.problem.counters["rollups"] += 1
+        return self.space.cells.roll_up(min(finer, key=len), node)
+
+    def above(self, node: Node) -> Iterator[Node]:
+        """Yield the direct generalizations of a candidate."""
+        for place, level in enumerate(node):
+            if level != OUT and level < self.space.lattice.heights[place]:
+                yield (*node[:place], level + 1, *node[place + 1 :])
+
+    def below(self, node: Node) -> Iterator[Node]:
+        """Yield the direct specializations of a candidate."""
+        for place, level in enumerate(node):
+            if level > 0:
+                yield (*node[:place], level - 1, *node[place + 1 :])
+
+    @staticmethod
+    def height(node: Node) -> int:
+        """Return the sum of a candidate's levels."""
+        return sum(level for level in node if level != OUT)
+
+    @staticmethod
+    def order(node: Node) -> Node:
+        """Return what decides among candidates of one height: their columns, then their levels."""
+        columns = tuple(place for place, level in enumerate(node) if level != OUT)
+        return (*columns, *(node[place] for place in columns))
+
+
+def minimal(nodes: set[Node]) -> set[Node]:
+    """Return the nodes of an upward closed set that have no specialization in it."""
+    return {
+        node
+        for node in nodes
+        if not any((*node[:j], level - 1, *node[j + 1 :]) in nodes for j, level in enumerate(node) if level > 0)
+    }
+
+
+def preferred(space: FullDomain, nodes: set[Node]) -> Node:
+    """Return the lowest node; of those the most precise, then the lexicographically first."""
+    heights = space.lattice.heights
+    return min(nodes, key=lambda node: (sum(node), -precision_of(node, heights), node))
+
+
+def check_marking(marking: str, *, owner: str) -> None:
+    """Raise unless the marking rule is one of the two readings."""
+    if marking not in ("direct", "transitive"):
+        raise ParameterError(
+            f"`marking` of {owner} must be direct or transitive; got {marking!r}",
+            hint="direct counts checks as the paper does, transitive needs fewer of them",
+        )

@@ -1,0 +1,110 @@
+"""Datafly (Sweeney 2002): generalize the column with the most distinct values until few rows stand outside."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.full_domain.nodes import FullDomain
+from indistinct.domain import Codes
+from indistinct.errors import InfeasibleError, ParameterError
+from indistinct.frequencies.rollup import RolledUp
+from indistinct.recoding.union import Recoding
+
+SuppressedRows = Literal["drop", "star"]
+
+
+@dataclass(frozen=True, slots=True)
+class Datafly(Algorithm):
+    """Greedy full-domain generalization.
+
+    While more than `outliers` rows (k by default) stand in classes that break the model, the column with the most
+    distinct values goes up one level. The rest is suppressed: dropped, or published as rows of stars, to which whole
+    classes are added, smallest first, until they hide each other.
+
+    Neither minimal nor optimal. Suppresses up to `outliers` rows whatever the suppression budget of the problem, if
+    that is larger; the budget takes the place of `outliers` where it is given.
+    """
+
+    name: ClassVar[str] = "datafly"
+    outliers: int | None = None
+    suppressed_rows: SuppressedRows = "drop"
+
+    def __post_init__(self) -> None:
+        if self.suppressed_rows not in ("drop", "star"):
+            raise ParameterError(
+                f"`suppressed_rows` of Datafly must be drop or star; got {self.suppressed_rows!r}",
+                hint="drop leaves the rows out, star publishes them with * in every quasi-identifier",
+            )
+        if self.outliers is not None and (isinstance(self.outliers, bool) or self.outliers < 0):
+            raise ParameterError(
+                f"`outliers` of Datafly must be at least 0; got {self.outliers}", hint="leave it out to allow k rows"
+            )
+
+    @property
+    def traits(self) -> AlgorithmTraits:
+        """Datafly suppresses what it does not generalize far enough."""
+        return AlgorithmTraits(hierarchies=True, suppresses=True)
+
+    def search(self, problem: Problem) -> Recoding:
+        """Return the recoding of the node where the loop stops."""
+        problem.model.check(problem.whole())
+        space = FullDomain(problem)
+        space.require_roots()
+        allowed = self._allowed(problem)
+        rolled = space.cells.base
+        while space.suppressed_rows(rolled) > allowed:
+            problem.counters["checks"] += 1
+            column = _most_distinct(space, rolled)
+            if column is None:
+                break
+            levels = list(rolled.levels)
+            levels[column] += 1
+            problem.counters["rollups"] += 1
+            rolled = space.cells.roll_up(rolled, levels)
+            problem.progress(sum(levels) / max(sum(space.lattice.heights), 1))
+        return self._suppressed(space, rolled)
+
+    def _allowed(self, problem: Problem) -> int:
+        if self.outliers is not None:
+            return self.outliers
+        return problem.suppression or problem.model.smallest
+
+    def _suppressed(self, space: FullDomain, rolled: RolledUp) -> Recoding:
+        broken = np.flatnonzero(space.outside(rolled))
+        if self.suppressed_rows == "drop":
+            if len(broken) == len(rolled):
+                raise InfeasibleError(
+                    "Datafly would suppress every row of the table", hint="allow fewer outliers, or choose a smaller k"
+                )
+            return space.recoding_without(rolled, broken)
+        return space.recoding_without(rolled, _hidden(space, rolled, broken), starred=True)
+
+
+def _most_distinct(space: FullDomain, rolled: RolledUp) -> int | None:
+    """Return the column with the most distinct values among those below their top; the first of equals."""
+    counts = [
+        len(np.unique(space.cells.field(rolled, j))) if level < height else -1
+        for j, (level, height) in enumerate(zip(rolled.levels, space.lattice.heights, strict=True))
+    ]
+    best = int(np.argmax(counts))
+    return best if counts[best] >= 0 else None
+
+
+def _hidden(space: FullDomain, rolled: RolledUp, broken: Codes) -> Codes:
+    """Return the classes to be starred: those that break the model, and further ones until they satisfy it together."""
+    if not len(broken):
+        return broken
+    hidden = np.zeros(len(rolled), dtype=bool)
+    hidden[broken] = True
+    others = np.flatnonzero(~hidden)
+    for further in (None, *others[np.argsort(rolled.classes.sizes[others], kind="stable")].tolist()):
+        if further is not None:
+            hidden[further] = True
+        together = rolled.classes.regroup(np.where(hidden, 0, -1).astype(np.int32), 1)
+        if not space.problem.model.violations(together).any():
+            return np.flatnonzero(hidden)
+    raise InfeasibleError(
+        "no set of whole classes can hide among rows of stars", hint="use suppressed_rows=drop, or a weaker model"
+    )

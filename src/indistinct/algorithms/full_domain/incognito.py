@@ -1,0 +1,181 @@
+"""Incognito (LeFevre, DeWitt, Ramakrishnan 2005): all satisfying nodes, by subsets of the columns.
+
+A node over some columns can only satisfy the model if its part over fewer columns does. So the search goes over single
+columns, then pairs, and so on; candidates over i + 1 columns are joined from survivors over i columns and pruned.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar, Literal
+
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.full_domain.breadth_first import (
+    SETS_LIMIT,
+    BreadthFirst,
+    Marking,
+    RootSource,
+    check_marking,
+    minimal,
+    preferred,
+)
+from indistinct.algorithms.full_domain.nodes import FullDomain
+from indistinct.errors import ParameterError
+from indistinct.frequencies.lattice import Node
+from indistinct.frequencies.rollup import OUT, RolledUp
+from indistinct.recoding.union import Recoding
+
+Variant = Literal["basic", "super-roots", "cube"]
+Columns = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Incognito(Algorithm):
+    """All satisfying nodes, with pruning by subsets of the columns.
+
+    The variants find the same and make the same checks; they differ in how often the base cells are scanned: `basic`
+    once for each root of each round, `super-roots` once for each set of columns, `cube` once in all.
+    """
+
+    name: ClassVar[str] = "incognito"
+    variant: Variant = "super-roots"
+    marking: Marking = "direct"
+
+    def __post_init__(self) -> None:
+        check_marking(self.marking, owner="Incognito")
+        if self.variant not in ("basic", "super-roots", "cube"):
+            raise ParameterError(
+                f"`variant` of Incognito must be basic, super-roots or cube; got {self.variant!r}",
+                hint="all three find the same nodes",
+            )
+
+    @property
+    def traits(self) -> AlgorithmTraits:
+        """Incognito uses the suppression budget."""
+        return AlgorithmTraits(hierarchies=True, suppresses=True)
+
+    def search(self, problem: Problem) -> Recoding:
+        """Return the recoding of the lowest, most precise, lexicographically first satisfying node."""
+        space = FullDomain(problem)
+        nodes = self.satisfying(problem)
+        if not nodes:
+            raise space.infeasible()
+        return space.recoding(preferred(space, nodes))
+
+    def satisfying(self, problem: Problem) -> set[Node]:
+        """Return every node of the lattice that satisfies the model."""
+        return self.rounds(problem)[-1]
+
+    def minimal(self, problem: Problem) -> set[Node]:
+        """Return the satisfying nodes that have no satisfying specialization."""
+        return minimal(self.satisfying(problem))
+
+    def rounds(self, problem: Problem) -> list[set[Node]]:
+        """Return the survivors of each round, over one column, two columns, and so on."""
+        problem.model.check(problem.whole())
+        space = FullDomain(problem)
+        space.require_pruning(self.name)
+        space.require_size(limit=SETS_LIMIT)
+        problem.counters["scans"] = 0
+        width = len(space.columns)
+        cube = _cube(space) if self.variant == "cube" else {}
+        candidates = {
+            _node(width, {column: level}) for column in range(width) for level in range(space.lattice.shape[column])
+        }
+        found: list[set[Node]] = []
+        for size in range(1, width + 1):
+            before = problem.counters["checks"]
+            search = BreadthFirst(space, self.marking, self._roots(space, candidates, cube))
+            found.append(search.search(candidates))
+            problem.counters[f"checks over {size} columns"] = problem.counters["checks"] - before
+            problem.progress(size / width)
+            if size < width:
+                candidates = _pruned(_joined(found[-1], size), found[-1])
+        return found
+
+    def _roots(self, space: FullDomain, candidates: set[Node], cube: dict[Columns, RolledUp]) -> RootSource:
+        """Return where the frequency set of a node without a failed specialization comes from."""
+        if self.variant == "cube":
+            return lambda node: _from(space, cube[columns_of(node)], node)
+        if self.variant == "basic":
+            return lambda node: _scanned(space, node)
+        supers: dict[Columns, RolledUp] = {}
+        lowest = _lowest(candidates)
+
+        def from_super_root(node: Node) -> RolledUp:
+            columns = columns_of(node)
+            if columns not in supers:
+                supers[columns] = _scanned(space, lowest[columns])
+            return _from(space, supers[columns], node)
+
+        return from_super_root
+
+
+def columns_of(node: Node) -> Columns:
+    """Return the columns that a candidate has."""
+    return tuple(place for place, level in enumerate(node) if level != OUT)
+
+
+def _node(width: int, levels: dict[int, int]) -> Node:
+    return tuple(levels.get(place, OUT) for place in range(width))
+
+
+def _scanned(space: FullDomain, node: Node) -> RolledUp:
+    space.problem.counters["scans"] += 1
+    return space.cells.roll_up(space.cells.base, node)
+
+
+def _from(space: FullDomain, finer: RolledUp, node: Node) -> RolledUp:
+    if finer.levels == node:
+        return finer
+    space.problem.counters["rollups"] += 1
+    return space.cells.roll_up(finer, node)
+
+
+def _lowest(candidates: set[Node]) -> dict[Columns, Node]:
+    """Return the component-wise minimum of the roots of each family, which is that of all its members."""
+    lowest: dict[Columns, Node] = {}
+    for node in candidates:
+        columns = columns_of(node)
+        known = lowest.get(columns, node)
+        lowest[columns] = tuple(map(min, known, node))
+    return lowest
+
+
+def _cube(space: FullDomain) -> dict[Columns, RolledUp]:
+    """Return the raw frequency set of every subset of the columns, each from its smallest superset with one more."""
+    width = len(space.columns)
+    every = tuple(range(width))
+    space.problem.counters["scans"] += 1
+    cube = {every: space.cells.base}
+    for size in range(width - 1, 0, -1):
+        for columns in combinations(every, size):
+            supersets = [tuple(sorted((*columns, other))) for other in every if other not in columns]
+            smallest = min((cube[superset] for superset in supersets), key=len)
+            space.problem.counters["rollups"] += 1
+            cube[columns] = space.cells.roll_up(smallest, _node(width, dict.fromkeys(columns, 0)))
+    return cube
+
+
+def _joined(survivors: set[Node], size: int) -> set[Node]:
+    """Join survivors that agree in all but their last column."""
+    by_prefix: dict[tuple[tuple[int, int], ...], list[tuple[int, int]]] = {}
+    for node in survivors:
+        pairs = [(place, level) for place, level in enumerate(node) if level != OUT]
+        by_prefix.setdefault(tuple(pairs[:-1]), []).append(pairs[-1])
+    width = len(next(iter(survivors))) if survivors else 0
+    return {
+        _node(width, dict((*prefix, one, other)))
+        for prefix, lasts in by_prefix.items()
+        for one in lasts
+        for other in lasts
+        if one[0] < other[0]
+    }
+
+
+def _pruned(joined: set[Node], survivors: set[Node]) -> set[Node]:
+    """Keep the candidates of which every part with one column less survived."""
+    return {
+        node
+        for node in joined
+        if all((*node[:j], OUT, *node[j + 1 :]) in survivors for j, level in enumerate(node) if level != OUT)
+    }

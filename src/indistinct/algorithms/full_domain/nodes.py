@@ -1,0 +1,151 @@
+"""What every full-domain search shares: the lattice of a problem, the check of a node, and the recoding it stands for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from indistinct.algorithms.base import Problem
+from indistinct.domain import Codes
+from indistinct.errors import InfeasibleError, ParameterError
+from indistinct.frequencies.lattice import Lattice, Node
+from indistinct.frequencies.rollup import Cells, RolledUp
+from indistinct.hierarchy import Suppression, check_rooted
+from indistinct.hierarchy.value import Taxonomy
+from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.summary import ColumnSummary, floor_of, node_summary
+from indistinct.recoding.union import ByColumn, RecodedColumn
+
+# Above this many nodes not even one byte a node is kept.
+LATTICE_LIMIT = 50_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class FullDomain:
+    """A problem seen as a lattice. A column without a hierarchy is published as it is or not at all."""
+
+    problem: Problem
+
+    @cached_property
+    def columns(self) -> tuple[QuasiColumn, ...]:
+        """The quasi-identifiers, each with a hierarchy and cut through it."""
+        return tuple(
+            QuasiColumn(c.domain, c.taxonomy or Suppression().bind(c.domain), tree=True) for c in self.problem.columns
+        )
+
+    @cached_property
+    def taxonomies(self) -> tuple[Taxonomy, ...]:
+        """The hierarchies in quasi-identifier order."""
+        return tuple(column.taxonomy for column in self.columns if column.taxonomy is not None)
+
+    @cached_property
+    def lattice(self) -> Lattice:
+        """The nodes of the problem."""
+        return Lattice(tuple(taxonomy.height for taxonomy in self.taxonomies))
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The base cells, where every roll-up starts."""
+        return Cells(self.problem.frequencies, self.taxonomies)
+
+    def outside(self, rolled: RolledUp) -> Codes:
+        """Return which classes of a node break the model."""
+        return self.problem.model.violations(rolled.classes)
+
+    def check(self, rolled: RolledUp) -> bool:
+        """Return whether a node satisfies the model once the rows that the budget allows are suppressed."""
+        self.problem.counters["checks"] += 1
+        return self.suppressed_rows(rolled) <= self.problem.suppression
+
+    def suppressed_rows(self, rolled: RolledUp) -> int:
+        """Return how many rows stand in classes that break the model."""
+        return int(rolled.classes.sizes[self.outside(rolled)].sum())
+
+    def require_pruning(self, algorithm: str) -> None:
+        """Raise unless a satisfying node makes all its generalizations satisfying, which pruning relies on."""
+        traits, spec = self.problem.model.traits, self.problem.model.spec()
+        if not traits.monotone:
+            raise ParameterError(
+                f"{algorithm} prunes by generalization, which {spec} does not allow: it is not monotone",
+                hint="use the algorithm optimal, which then looks at every node that could be better",
+            )
+        if self.problem.suppression and not traits.absorbing:
+            raise ParameterError(
+                f"{algorithm} prunes by generalization, which {spec} does not allow once rows may be suppressed: "
+                "a class that satisfies it may break it when rows join",
+                hint="use suppression=0, or the algorithm optimal",
+            )
+
+    def require_roots(self) -> None:
+        """Raise unless every hierarchy reaches one root."""
+        for taxonomy in self.taxonomies:
+            check_rooted(taxonomy)
+
+    def require_size(self, limit: int = LATTICE_LIMIT) -> None:
+        """Raise at once for a lattice that no search could hold."""
+        if self.lattice.size > limit:
+            raise ParameterError(
+                f"the lattice has {self.lattice.size:,} nodes, more than the {limit:,} that a search can hold",
+                hint="use datafly or mondrian, leave out a quasi-identifier, or give hierarchies fewer levels",
+            )
+
+    def infeasible(self) -> InfeasibleError:
+        """Return the error for a lattice without a satisfying node, with the suppression that would do."""
+        rows = self.problem.frequencies.rows
+        least = self.suppressed_rows(self.cells.roll_up(self.cells.base, self.lattice.top))
+        hint = f"suppression of {least} of {rows} rows would do: suppression={_share_above(least, rows)}"
+        return InfeasibleError(
+            f"no node of the lattice satisfies {self.problem.model.spec()} "
+            f"with at most {self.problem.suppression} suppressed row(s)",
+            hint=hint if least < rows else "choose a weaker model, or leave out a quasi-identifier",
+            least_suppressed_rows=least,
+        )
+
+    def recoding(self, levels: Node) -> ByColumn:
+        """Return the recoding of a node: rows of classes that break the model are suppressed."""
+        rolled = self.cells.roll_up(self.cells.base, levels)
+        broken = np.flatnonzero(self.outside(rolled))
+        return self.recoding_without(rolled, broken)
+
+    def recoding_without(self, rolled: RolledUp, broken: Codes, *, starred: bool = False) -> ByColumn:
+        """Return the recoding of a node with some of its classes suppressed, or published as a row of stars."""
+        columns, groups = [], []
+        for column, level in zip(self.columns, rolled.levels, strict=True):
+            recoded, group = recoded_column(column, level, starred=starred and bool(len(broken)))
+            columns.append(recoded)
+            groups.append(group)
+        codes = [self.cells.field(rolled, j)[broken] for j in range(len(columns))]
+        vectors = np.stack(codes, axis=1).astype(np.int32)
+        levels = {column.name: level for column, level in zip(self.columns, rolled.levels, strict=True)}
+        star = None
+        if starred and len(broken):
+            star = np.array([len(column.summary.published) - 1 for column in columns], dtype=np.int32)
+        return ByColumn(tuple(columns), tuple(groups), vectors, levels, star)
+
+
+def recoded_column(column: QuasiColumn, level: int, *, starred: bool = False) -> tuple[RecodedColumn, Codes]:
+    """Return a column at a level of its hierarchy, and each value's published code; a star comes last."""
+    taxonomy = column.taxonomy
+    if taxonomy is None:
+        raise ValueError(f"column {column.name!r} has no hierarchy")
+    nodes = np.arange(len(np.unique(taxonomy.ancestors[:, level])), dtype=np.int32)
+    levels = np.full(len(nodes), level, dtype=np.int32)
+    if starred:
+        nodes, levels = np.append(nodes, 0).astype(np.int32), np.append(levels, taxonomy.height).astype(np.int32)
+    summary: ColumnSummary = node_summary(column, levels, nodes)
+    return RecodedColumn(column.domain, column.ranks, floor_of(column), summary), taxonomy.ancestors[:, level]
+
+
+def precision_of(levels: Sequence[int], heights: Sequence[int]) -> float:
+    """Return Sweeney's precision of a node without suppression."""
+    return 1 - sum(level / height for level, height in zip(levels, heights, strict=True) if height) / len(levels)
+
+
+def _share_above(rows: int, total: int) -> float:
+    """Return the smallest share with few digits that allows so many rows."""
+    for digits in range(1, 12):
+        share = -(-rows * 10**digits // total) / 10**digits
+        if share * total < rows + max(total / 1000, 1):
+            return share
+    return rows / total

@@ -1,0 +1,64 @@
+"""`indistinct apply`: a recoding that was found before publishes another table."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from indistinct.cli import options
+from indistinct.cli.flags import hierarchies_of, models_of, reading_options
+from indistinct.cli.releasing import Target, publish, report
+from indistinct.cli.screen import progress
+from indistinct.errors import InputError
+
+
+def command(
+    recoding: Annotated[Path, typer.Argument(metavar="RECODING", help="What --save-recoding wrote.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="A table with the same columns.")],
+    output: options.Output = None,
+    model: options.Models = None,
+    hierarchy: options.Hierarchies = None,
+    overwrite: options.Overwrite = False,
+    seed: options.Seed = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    missing: options.Missing = None,
+    as_json: options.Json = False,
+    show_values: options.ShowValues = False,
+) -> None:
+    """Publish another table by a stored recoding, and verify that its promise still holds.
+
+    A value that the recoding does not know is an error; --model asks for something else than the promise.
+    """
+    target = Target.checked(output, recoding=None, overwrite=overwrite, sources=[recoding, data])
+    text = _read_text(recoding)
+    from indistinct import api
+    from indistinct.recoding.json import recoding_from_json
+    from indistinct.registry import all_of
+
+    with progress("applying") as share:
+        found = recoding_from_json(text)
+        share(0.2)
+        table = api.open(data, **reading_options(delimiter, encoding, missing=missing))
+        release = api.apply(
+            found,
+            table,
+            model=all_of(models_of(model)) if model else None,
+            hierarchies=hierarchies_of(hierarchy),
+            seed=seed,
+        )
+        share(1.0)
+    report(release, publish(release, target), target, metrics=api.measure(release), as_json=as_json)
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"cannot read the recoding {path}: {error.strerror or 'unreadable'}", hint="check the path"
+        ) from None
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{path} is not a recoding", hint="it must be a file that --save-recoding wrote"
+        ) from None

@@ -1,0 +1,107 @@
+"""`indistinct inspect`: a first look at a table, and a first policy for it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from indistinct.cli import options
+from indistinct.cli.flags import reading_options
+from indistinct.cli.screen import grid, percent, print_json, show
+from indistinct.cli.targets import check_targets
+
+if TYPE_CHECKING:
+    from indistinct.inspection import ColumnProfile, Inspection
+
+
+def command(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="The table to look at.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="POLICY", help="Write a first policy (.toml) here."),
+    ] = None,
+    overwrite: options.Overwrite = False,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    missing: options.Missing = None,
+    as_json: options.Json = False,
+    show_values: options.ShowValues = False,
+) -> None:
+    """Profile the columns of a table and suggest roles and hierarchies; with -o, write a first policy.
+
+    Shows numbers only; --show-values adds the most frequent values.
+    """
+    if output is not None:
+        check_targets([output], sources=[data], overwrite=overwrite)
+    from indistinct import api
+    from indistinct.inspection import inspect_table
+    from indistinct.policy.starter import write_starter
+
+    reading = reading_options(delimiter, encoding, missing=missing)
+    found = inspect_table(api.open(data, **reading))
+    if output is not None:
+        write_starter(found, data, output, reading=reading, overwrite=overwrite)
+    if as_json:
+        print_json(_document(found, data, output, show_values=show_values))
+    else:
+        _show(found, data, output, show_values=show_values)
+
+
+def _document(found: "Inspection", data: Path, output: Path | None, *, show_values: bool) -> dict[str, Any]:
+    return {
+        "data": str(data),
+        "rows": found.rows,
+        "columns": [_column_document(column, show_values=show_values) for column in found.columns],
+        "quasi_identifiers": list(found.schema.quasi),
+        "classes": found.classes,
+        "smallest_class": found.smallest_class,
+        "unique_rows": found.unique_rows,
+        "unique_share": found.unique_share,
+        "policy": None if output is None else str(output),
+    }
+
+
+def _column_document(column: "ColumnProfile", *, show_values: bool) -> dict[str, Any]:
+    about = {
+        "name": column.name,
+        "type": str(column.kind),
+        "distinct": column.distinct,
+        "missing": column.missing,
+        "unique_share": column.unique_share,
+        "smallest_group": column.smallest_group,
+        "role": str(column.role),
+        "reason": column.reason,
+        "hierarchy": None if column.hierarchy is None else column.hierarchy.to_json(),
+    }
+    values = [{"value": str(value), "rows": rows} for value, rows in column.frequent]
+    return {**about, "frequent": values} if show_values else about
+
+
+def _show(found: "Inspection", data: Path, output: Path | None, *, show_values: bool) -> None:
+    counts = ("distinct", "missing", "unique", "smallest group")
+    shown = grid(
+        "column", "type", *counts, "role", "why", *(("frequent",) if show_values else ()), right=counts
+    )
+    for column in found.columns:
+        values = ", ".join(f"{value} ({rows})" for value, rows in column.frequent)
+        shown.add_row(
+            column.name,
+            str(column.kind),
+            f"{column.distinct:,}",
+            f"{column.missing:,}",
+            percent(column.unique_share),
+            f"{column.smallest_group:,}",
+            str(column.role),
+            column.reason,
+            *((values,) if show_values else ()),
+        )
+    show(f"{data}: {found.rows:,} rows\n", shown, "")
+    if found.schema.quasi:
+        show(
+            f"on {', '.join(found.schema.quasi)} together {found.unique_rows:,} rows "
+            f"({percent(found.unique_share)}) are unique; the smallest class has {found.smallest_class:,}"
+        )
+    if output is not None:
+        show(f"policy  {output}  (a beginning: decide the roles yourself before you run it)")
+    else:
+        show("-o policy.toml writes a first policy")

@@ -1,0 +1,104 @@
+"""The end of `anonymize` and `apply`: a release goes to its path, and the screen says what it achieves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from indistinct.cli.screen import metric_table, note, number, print_json, show, verdict_table
+from indistinct.cli.targets import check_format, check_targets
+from indistinct.errors import ParameterError
+
+if TYPE_CHECKING:
+    from indistinct.metrics import Measurements
+    from indistinct.release.certificate import Certificate
+    from indistinct.release.release import Release
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a release, its certificate and, if it is kept, its recoding go."""
+
+    output: Path
+    certificate: Path
+    recoding: Path | None
+    overwrite: bool
+
+    @classmethod
+    def checked(
+        cls, output: Path | None, *, recoding: Path | None, overwrite: bool, sources: Sequence[Path]
+    ) -> "Target":
+        """Return the target; raise before any work if something cannot be written there."""
+        from indistinct.release.writing import certificate_path
+
+        if output is None:
+            raise ParameterError(
+                "no output is given", hint="say where the release goes, for example -o release.csv"
+            )
+        check_format(output)
+        target = cls(output, certificate_path(output), recoding, overwrite)
+        wanted = [target.output, target.certificate, *([recoding] if recoding else [])]
+        check_targets(wanted, sources=sources, overwrite=overwrite)
+        return target
+
+
+def publish(release: "Release", target: Target) -> "Certificate":
+    """Write a release, its certificate and its recoding; a recoding that cannot be kept stops it."""
+    from indistinct.recoding.json import recoding_to_json
+    from indistinct.release import staging
+
+    if target.recoding is None:
+        return release.write(target.output, overwrite=target.overwrite)
+    text = recoding_to_json(release.recoding)
+    with staging.staging() as staged:
+        staged.append(staging.stage(target.recoding, lambda place: _write_text(place, text)))
+        certificate = release.write(target.output, overwrite=target.overwrite)
+        staging.publish(staged, overwrite=target.overwrite)
+    return certificate
+
+
+def report(
+    release: "Release",
+    certificate: "Certificate",
+    target: Target,
+    *,
+    metrics: "Measurements",
+    as_json: bool,
+) -> None:
+    """Say what was published, what holds and what it cost."""
+    for warning in certificate.warnings:
+        note(warning)
+    if as_json:
+        document = certificate.to_json()
+        print_json(
+            {
+                "output": str(target.output),
+                "certificate_path": str(target.certificate),
+                "recoding_path": None if target.recoding is None else str(target.recoding),
+                "rows": certificate.rows,
+                "suppressed_rows": certificate.suppressed_rows,
+                "classes": certificate.classes,
+                "k": certificate.smallest_class,
+                "models": document["verdicts"],
+                "metrics": metrics.to_json(),
+                "counters": dict(release.counters),
+                "certificate": document,
+            }
+        )
+        return
+    show(
+        f"{certificate.rows:,} rows in {certificate.classes:,} classes, the smallest of "
+        f"{number(certificate.smallest_class)}; {certificate.suppressed_rows or 0:,} rows suppressed\n",
+        verdict_table(certificate),
+        "",
+        metric_table(metrics),
+        "",
+        f"release      {target.output}",
+        f"certificate  {target.certificate}",
+    )
+    if target.recoding is not None:
+        show(f"recoding     {target.recoding}  (holds original values: keep it as safe as the table)")
+
+
+def _write_text(place: Path, text: str) -> None:
+    place.write_text(text, encoding="utf-8")

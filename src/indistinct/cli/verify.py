@@ -1,0 +1,88 @@
+"""`indistinct verify`: a model judges a published file, whoever made it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from indistinct.cli import options
+from indistinct.cli.published import aligned, published_schema, question, remarks
+from indistinct.cli.screen import note, number, print_json, show, verdict_table
+from indistinct.errors import VerificationError
+
+if TYPE_CHECKING:
+    from indistinct.release.certificate import Certificate
+
+
+def command(
+    published: Annotated[Path, typer.Argument(metavar="PUBLISHED", help="The published table.")],
+    policy: options.PolicyFile = None,
+    original: options.Original = None,
+    quasi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    insensitive: options.Insensitive = None,
+    identifier: options.Identifier = None,
+    model: options.Models = None,
+    hierarchy: options.Hierarchies = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    missing: options.Missing = None,
+    as_json: options.Json = False,
+    show_values: options.ShowValues = False,
+) -> None:
+    """Check whether a published table satisfies a model: exit 0 if it does, 4 if it does not.
+
+    Roles and models come from a policy or from flags; --model replaces the policy's models.
+    """
+    roles = {"quasi": quasi, "sensitive": sensitive, "insensitive": insensitive, "identifier": identifier}
+    asked = question(
+        policy,
+        roles,
+        model,
+        hierarchies=hierarchy,
+        label=None,
+        reading={"delimiter": delimiter, "encoding": encoding, "missing": missing},
+        needs_model=True,
+    )
+    from indistinct import api
+    from indistinct.registry import all_of
+
+    table = api.open(published, **asked.reading).data
+    whole = None if original is None else api.open(original, **asked.original_reading).data
+    found = remarks(asked.schema, table.column_names)
+    certificate = api.verify(
+        table if whole is None else aligned(table, whole),
+        published_schema(asked.schema, table.column_names),
+        all_of(asked.models),
+        original=whole,
+        hierarchies=asked.hierarchies,
+    )
+    _show(published, certificate, found, as_json=as_json)
+    if not certificate.holds:
+        raise typer.Exit(VerificationError.exit_code)
+
+
+def _show(published: Path, certificate: "Certificate", found: list[str], *, as_json: bool) -> None:
+    for warning in certificate.warnings:
+        note(warning)
+    if as_json:
+        document = certificate.to_json()
+        print_json(
+            {
+                "published": str(published),
+                "holds": certificate.holds,
+                "rows": certificate.rows,
+                "classes": certificate.classes,
+                "k": certificate.smallest_class,
+                "models": document["verdicts"],
+                "warnings": [*found, *certificate.warnings],
+                "certificate": document,
+            }
+        )
+    else:
+        show(
+            f"{published}: {certificate.rows:,} rows in {certificate.classes:,} classes, the smallest of "
+            f"{number(certificate.smallest_class)}\n",
+            verdict_table(certificate),
+            "\nholds" if certificate.holds else "\ndoes NOT hold",
+        )

@@ -1,0 +1,63 @@
+"""The first policy for a table that was looked at: suggested roles, a model to begin with, and reasons."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from indistinct.domain import Kind
+from indistinct.inspection import ColumnProfile, Inspection
+from indistinct.models import DistinctLDiversity, KAnonymity, Model
+from indistinct.policy.value import Input, Output, Policy, relative_path
+from indistinct.policy.writing import write_policy
+from indistinct.release.formats import FORMATS
+from indistinct.schema import Role
+
+HEADING = """\
+A first policy. Decide yourself before you run it:
+  identifier   points at a person: dropped
+  quasi        others may know it: recoded, best with a hierarchy
+  sensitive    must not be learnt about a person: published as it is, models protect it
+  insensitive  neither: published as it is
+Run it with: indistinct anonymize {name}"""
+
+
+def write_starter(
+    found: Inspection, data: Path, path: Path, *, reading: Mapping[str, Any], overwrite: bool = False
+) -> Policy:
+    """Write and return a first policy for an inspected table; it tells no value of the table."""
+    policy = starter_policy(found, data, path, reading=reading)
+    notes = {column.name: _note(column) for column in found.columns}
+    write_policy(policy, path, overwrite=overwrite, heading=HEADING.format(name=path.name), notes=notes)
+    return policy
+
+
+def starter_policy(found: Inspection, data: Path, path: Path, *, reading: Mapping[str, Any]) -> Policy:
+    """Return the suggested roles and hierarchies with 5-anonymity, and two values of each sensitive text."""
+    suffix = data.suffix.lower() if data.suffix.lower() in FORMATS else ".csv"
+    return Policy(
+        input=Input(relative_path(data, path.parent), **reading),
+        schema=found.schema,
+        models=(KAnonymity(5), *_diversity(found)),
+        hierarchies=found.hierarchies,
+        output=Output(Path(f"{data.name.partition('.')[0]}-release{suffix}")),
+        base=path.parent,
+    )
+
+
+def _diversity(found: Inspection) -> list[Model]:
+    # Marks of the spelling cannot stand in a name that is spelled.
+    return [
+        DistinctLDiversity(column.name, l=2)
+        for column in found.columns
+        if column.role is Role.SENSITIVE
+        and column.kind is Kind.TEXT
+        and column.distinct > 1
+        and not set(column.name) & set(",=&|:")
+        and column.name == column.name.strip()
+    ]
+
+
+def _note(column: ColumnProfile) -> str:
+    missing = f", {column.missing:,} missing" if column.missing else ""
+    unique = f"{100 * column.unique_share:.3g} % of the rows unique"
+    return f"{column.distinct:,} values{missing}; {unique}; {column.reason}"

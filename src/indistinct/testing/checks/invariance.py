@@ -1,0 +1,103 @@
+"""What must not matter to an algorithm: the order of rows and columns, names, and how often every row occurs.
+
+Each check is given a case and how it is published, and raises `AssertionError` where the recoding depends on it.
+"""
+
+import random
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from indistinct.release.release import Release
+from indistinct.schema import Schema
+from indistinct.testing.checks.case import (
+    Case,
+    Publish,
+    expect,
+    projected,
+    publish_case,
+    scaled,
+    with_columns_of,
+)
+from indistinct.testing.checks.shown import published_rows
+
+
+def check_row_order(case: Case, *, publish: Publish = publish_case) -> None:
+    """Rows in another order give the same release."""
+    wanted = _settled(case, publish(case))
+    places = list(range(case.table.num_rows))
+    for turned in (places[::-1], random.Random(1).sample(places, len(places))):  # noqa: S311
+        other = replace(case, table=case.table.take(pa.array(turned)))
+        expect(_settled(other, publish(other)) == wanted, "the release depends on the order of the rows")
+
+
+def check_column_order(case: Case, *, publish: Publish = publish_case) -> None:
+    """Columns in another order give the same release."""
+    other = replace(case, table=case.table.select(case.table.column_names[::-1]))
+    expect(
+        _settled(other, publish(other)) == _settled(case, publish(case)),
+        "the release depends on the order of the columns",
+    )
+
+
+def check_names(case: Case, *, publish: Publish = publish_case) -> None:
+    """Other column names give the same release."""
+    names = {name: f"{place}. größe “{name[::-1]}”" for place, name in enumerate(case.table.column_names)}
+    schema = Schema(
+        **{
+            role: [names[name] for name in getattr(case.schema, role)]
+            for role in ("identifiers", "quasi", "sensitive", "insensitive")
+        }
+    )
+    other = replace(
+        case,
+        table=case.table.rename_columns([names[name] for name in case.table.column_names]),
+        schema=schema,
+        model=with_columns_of(case.model, names),
+        hierarchies={names[name]: hierarchy for name, hierarchy in case.hierarchies.items()},
+        key=names[case.key],
+    )
+    mine, theirs = publish(case), publish(other)
+    places = _places(case, mine)
+    expect(
+        Counter(_at(published_rows(mine), places)) == Counter(_at(published_rows(theirs), places)),
+        "the release depends on the names of the columns",
+    )
+
+
+def check_doubling(case: Case, *, publish: Publish = publish_case) -> None:
+    """Every row twice, and a model that counts rows doubled: the same classes, twice as large."""
+    if case.algorithm.traits.splits:
+        return
+    other = replace(case, table=pa.concat_tables([case.table, case.table]), model=scaled(case.model, 2))
+    once, twice = (_vectors(publish(given)) for given in (case, other))
+    expect(twice == Counter({vector: 2 * size for vector, size in once.items()}), "doubling every row changes the classes")
+
+
+def _vectors(release: Release) -> Counter[tuple[Any, ...]]:
+    return Counter(projected(release.table.to_pylist(), release.schema.quasi))
+
+
+def _settled(case: Case, release: Release) -> Counter[tuple[Any, ...]]:
+    """Return the published rows, as far as the algorithm decides them."""
+    names = sorted(release.table.column_names[place] for place in _places(case, release))
+    return Counter(projected(release.table.to_pylist(), names))
+
+
+def _places(case: Case, release: Release) -> list[int]:
+    """Return the columns that do not depend on chance.
+
+    An algorithm that splits rows with equal vectors lets chance decide which of them goes where, except for the
+    columns that the model looks at.
+    """
+    names = release.table.column_names
+    if not case.algorithm.traits.splits:
+        return list(range(len(names)))
+    decided = {*release.schema.quasi, *(name for key in case.model.keys for name in key)}
+    return [place for place, name in enumerate(names) if name in decided]
+
+
+def _at(rows: list[tuple[Any, ...]], places: list[int]) -> list[tuple[Any, ...]]:
+    return [tuple(row[place] for place in places) for row in rows]

@@ -1,0 +1,115 @@
+"""What a release promises: the model holds, failure is an error, and the budget and declared traits are kept.
+
+Each check is given a case and how it is published, and raises `AssertionError` where an algorithm breaks its word.
+"""
+
+from collections import Counter
+from dataclasses import fields, replace
+from fractions import Fraction
+
+import pyarrow as pa
+
+from indistinct.api import apply
+from indistinct.errors import InfeasibleError, InputError
+from indistinct.hierarchy import Order
+from indistinct.models import KAnonymity, Model
+from indistinct.testing.checks.case import (
+    Case,
+    Publish,
+    combined,
+    expect,
+    paths_of,
+    projected,
+    publish_case,
+)
+from indistinct.testing.reference import violating_classes
+
+
+def check_model(case: Case, *, publish: Publish = publish_case) -> None:
+    """Every class of the published rows satisfies the model, counted by the slow reference."""
+    release = publish(case)
+    expect(release.table.num_rows, "the release is empty")
+    hidden = case.schema.identifiers
+    rows = [
+        {**shown, **{name: original[name] for name in hidden}}
+        for shown, original in zip(release.table.to_pylist(), case.originals(release), strict=True)
+    ]
+    broken = violating_classes(
+        rows,
+        release.schema.quasi,
+        model=case.model,
+        original=case.rows,
+        orders={name: h.values for name, h in case.hierarchies.items() if isinstance(h, Order)},
+        paths=paths_of(case),
+    )
+    expect(not broken, f"{len(broken)} published class(es) break {case.model.spec()}")
+
+
+def check_infeasible(case: Case, *, publish: Publish = publish_case) -> None:
+    """A model that no release can satisfy is an `InfeasibleError` with a hint, never an empty table."""
+    for model in (impossible(case.model, case.table.num_rows), KAnonymity(case.table.num_rows + 1)):
+        try:
+            release = publish(replace(case, model=model))
+        except InfeasibleError as error:
+            expect(error.hint, "the error does not say what would be feasible")
+            continue
+        raise AssertionError(f"{model.spec()} cannot hold, but {release.table.num_rows} row(s) were published")
+
+
+def impossible(model: Model, rows: int) -> Model:
+    """Return a model of the same kind that a table of so many rows cannot satisfy."""
+    parts = []
+    for part in model.parts():
+        counted = [f.name for f in fields(part) if f.name in ("k", "l")]  # type: ignore[arg-type]
+        parts.append(replace(part, **dict.fromkeys(counted, rows + 1)))  # type: ignore[type-var,arg-type]
+    whole = combined(parts)
+    return whole if whole != model else model & KAnonymity(rows + 1)
+
+
+def check_suppression(case: Case, *, publish: Publish = publish_case) -> None:
+    """No more rows are dropped than the share of the original rows that was allowed, and none by half."""
+    for share in (case.suppression, 0.1, 0.5):
+        release = publish(replace(case, suppression=share))
+        dropped = case.table.num_rows - release.table.num_rows
+        allowed = int(Fraction(str(share)) * case.table.num_rows)
+        expect(0 <= dropped <= allowed, f"{dropped} row(s) dropped, {allowed} allowed")
+        keys = Counter(release.table[case.key].to_pylist())
+        expect(not keys or max(keys.values()) == 1, "a row is published twice")
+        if not case.algorithm.traits.suppresses:
+            expect(dropped == 0, "an algorithm that declares not to suppress rows dropped some")
+
+
+def check_traits(case: Case, *, publish: Publish = publish_case) -> None:
+    """What the algorithm declares about itself holds on this case."""
+    traits, release = case.algorithm.traits, publish(case)
+    shown, originals = release.table.to_pylist(), case.originals(release)
+    if not traits.splits:
+        before = projected(originals, case.schema.quasi)
+        after = projected(shown, release.schema.quasi)
+        expect(len(set(zip(before, after, strict=True))) == len(set(before)), "equal vectors are published differently")
+    if not traits.local:
+        outputs = {column.column: [name for name, _ in column.outputs] for column in release.recoded.columns}
+        for name in case.schema.quasi:
+            before, after = projected(originals, [name]), projected(shown, outputs[name])
+            expect(
+                len(set(zip(before, after, strict=True))) == len(set(before)), f"equal values of {name!r} differ"
+            )
+    if traits.reusable:
+        again = apply(release.recoding, case.table, hierarchies=case.hierarchies)
+        mine, theirs = (Counter(_hashable(r.table)) for r in (release, again))
+        expect(mine == theirs, "a stored recoding publishes the same table differently")
+    else:
+        _refuses_other_tables(case, publish)
+
+
+def _refuses_other_tables(case: Case, publish: Publish) -> None:
+    twice = pa.concat_tables([case.table, case.table])
+    try:
+        apply(publish(case).recoding, twice, hierarchies=case.hierarchies)
+    except InputError:
+        return
+    raise AssertionError("a recoding of the rows of one table was applied to another one")
+
+
+def _hashable(table: pa.Table) -> list[tuple[object, ...]]:
+    return [tuple(row.values()) for row in table.to_pylist()]

@@ -1,0 +1,146 @@
+"""What may be seen of a release: its columns, metadata, dictionaries, order and certificate, and nothing besides.
+
+Each check is given a case and how it is published, and raises `AssertionError` where a release leaks.
+"""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+
+from indistinct.models import KAnonymity
+from indistinct.release.release import Release
+from indistinct.testing.checks.case import Case, Publish, expect, projected, publish_case
+
+
+def check_columns(case: Case, *, publish: Publish = publish_case) -> None:
+    """A release has exactly the schema's columns less the identifiers, in the table's order, none invented."""
+    release = publish(case)
+    outputs = {column.column: [name for name, _ in column.outputs] for column in release.recoded.columns}
+    wanted = [
+        shown
+        for name in case.table.column_names
+        if name not in case.schema.identifiers
+        for shown in outputs.get(name, [name])
+    ]
+    expect(release.table.column_names == wanted, f"published {release.table.column_names}, wanted {wanted}")
+    numeric = getattr(case.algorithm, "numeric", "interval")
+    for name, shown in outputs.items():
+        allowed = _allowed_outputs(name, numeric)
+        expect(set(shown) <= allowed, f"{name} is published as {shown}, which {numeric} does not declare")
+    named = (*release.schema.quasi, *release.schema.sensitive, *release.schema.insensitive)
+    expect(sorted(named) == sorted(wanted), "the release's schema does not name its columns")
+
+
+def check_metadata(case: Case, *, publish: Publish = publish_case) -> None:
+    """A release carries no metadata, neither on the table nor on a column."""
+    release = publish(case)
+    expect(not release.table.schema.metadata, "the published table carries metadata")
+    for field in release.table.schema:
+        expect(not field.metadata, f"the published column {field.name!r} carries metadata")
+    for index in range(release.table.num_columns):
+        expect(release.table.column(index).num_chunks <= 1, "chunks of the original table can be seen")
+
+
+def check_dictionaries(case: Case, *, publish: Publish = publish_case) -> None:
+    """A published dictionary holds exactly the values that occur, sorted: not those of rows that are not there."""
+    for column in publish(_with_dictionaries(case)).table.columns:
+        if not isinstance(column.type, pa.DictionaryType):
+            continue
+        for chunk in column.chunks:
+            listed = chunk.dictionary.to_pylist()
+            used = sorted({value for value in chunk.to_pylist() if value is not None})
+            expect(listed == used, "a published dictionary tells more than the values that occur")
+
+
+def check_order(case: Case, *, publish: Publish = publish_case) -> None:
+    """Rows stand class by class and shuffled inside, anew each time: their order tells nothing of the original's."""
+    whole = replace(case, model=KAnonymity(case.table.num_rows))
+    first, second = (publish(whole).table[case.key].to_pylist() for _ in range(2))
+    # Of thirty rows every one of these happens by chance once in 10^32 runs.
+    expect(first != case.table[case.key].to_pylist(), "the rows of a class stand in their original order")
+    expect(first != sorted(first), "the rows of a class stand in a column's order")
+    expect(first != second, "the rows of a class stand in the same order in every release")
+    release = publish(case)
+    vectors = projected(release.table.to_pylist(), release.schema.quasi)
+    runs = [vector for vector, _ in groupby(vectors)]
+    expect(len(runs) == len(set(runs)), "the rows of a class do not stand together")
+    turned = publish(replace(case, table=case.table.take(pa.array(range(case.table.num_rows)[::-1]))))
+    again = [vector for vector, _ in groupby(projected(turned.table.to_pylist(), turned.schema.quasi))]
+    expect(runs == again, "the order of classes depends on the order of the original rows")
+
+
+def check_seed(case: Case, *, publish: Publish = publish_case) -> None:
+    """A fixed seed repeats a release and is confessed in the certificate; without one the certificate is silent."""
+    first, second = publish(case, seed=7), publish(case, seed=7)
+    expect(first.table.equals(second.table), "a fixed seed does not repeat the release")
+    for release in (first, second):
+        expect(release.certificate.seeded, "the certificate hides that a fixed seed was used")
+        expect(
+            any("seed" in warning for warning in release.certificate.warnings),
+            "the certificate does not warn of the fixed seed",
+        )
+    free = publish(case)
+    expect(not free.certificate.seeded, "the certificate speaks of a seed that was not used")
+    expect(not any("seed" in warning for warning in free.certificate.warnings), "a needless warning of a seed")
+
+
+def check_certificate(case: Case, *, publish: Publish = publish_case) -> None:
+    """The certificate agrees with a plain count of the published rows and holds no data value."""
+    release = publish(case)
+    certificate, rows = release.certificate, release.table.to_pylist()
+    sizes = Counter(projected(rows, release.schema.quasi))
+    expect(certificate.holds, "the certificate says that the promise is broken")
+    expect(certificate.rows == len(rows), "the certificate miscounts rows")
+    expect(certificate.classes == len(sizes), "the certificate miscounts classes")
+    expect(certificate.smallest_class == min(sizes.values()), "the certificate misstates the smallest class")
+    expect(certificate.original_rows == case.table.num_rows, "the certificate misstates the original rows")
+    expect(certificate.suppressed_rows == case.table.num_rows - len(rows), "the certificate hides suppressed rows")
+    text = certificate.to_text().replace(case.model.spec(), "")
+    for value in _telling_values(case):
+        expect(value not in text, "the certificate holds a data value")
+
+
+def check_rows_match_recoding(case: Case, *, publish: Publish = publish_case) -> None:
+    """The classes that metrics see are those that can be counted on the published rows."""
+    release = publish(case)
+    shown = Counter(projected(release.table.to_pylist(), release.schema.quasi))
+    sizes = sorted(release.recoded.classes.sizes.tolist())
+    expect(sizes == sorted(shown.values()), "the recoding's classes are not those of the published rows")
+
+
+def _allowed_outputs(name: str, numeric: str) -> set[str]:
+    match numeric:
+        case "bounds":
+            return {name, f"{name}_min", f"{name}_max", f"{name}_missing"}
+        case "interval+mean":
+            return {name, f"{name}_mean"}
+        case "mean":
+            return {name, f"{name}_missing"}
+        case _:
+            return {name}
+
+
+def _with_dictionaries(case: Case) -> Case:
+    """Return the case with every text column as a dictionary that knows more than occurs, in an odd order."""
+    columns: dict[str, Any] = {}
+    for name in case.table.column_names:
+        column = case.table[name].combine_chunks()
+        if pa.types.is_string(column.type):
+            column = pa.concat_arrays([pa.array(["zz never seen", "zz nor this"]), column])
+            column = column.dictionary_encode().slice(2)
+        columns[name] = column
+    return replace(case, table=pa.table(columns))
+
+
+def _telling_values(case: Case) -> set[str]:
+    """Return the original texts that nobody writes by chance."""
+    values = {value for row in case.rows for value in row.values() if isinstance(value, str)}
+    return {value for value in values if len(value) > 3}
+
+
+def published_rows(release: Release) -> list[tuple[Any, ...]]:
+    """Return the published rows as tuples."""
+    return [tuple(row.values()) for row in release.table.to_pylist()]

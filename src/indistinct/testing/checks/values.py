@@ -1,0 +1,153 @@
+"""What a release says of each row must be true: other columns are untouched, published values cover the original.
+
+Each check is given a case and how it is published, and raises `AssertionError` where a release lies.
+"""
+
+import datetime
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from indistinct.api import apply
+from indistinct.errors import UnseenValueError
+from indistinct.hierarchy import Hierarchy, Order
+from indistinct.recoding.published import PublishedColumn
+from indistinct.testing.checks.case import Case, Publish, Row, expect, projected, publish_case
+from indistinct.testing.checks.reading import spelled, stands_for
+
+
+def check_other_columns(case: Case, *, publish: Publish = publish_case) -> None:
+    """Sensitive and insensitive values are published as they are, row by row."""
+    release = publish(case)
+    others = [*case.schema.sensitive, *case.schema.insensitive]
+    known = Counter(projected(case.rows, others))
+    shown = Counter(projected(release.table.to_pylist(), others))
+    expect(not shown - known, "a published row has sensitive or insensitive values that no original row has")
+    expect(shown == known or release.certificate.suppressed_rows, "rows are missing, and nobody says so")
+    for name in others:
+        expect(_plain(release.table[name].type) == _plain(case.table[name].type), f"the type of {name!r} changed")
+
+
+def check_values_cover(case: Case, *, publish: Publish = publish_case) -> None:
+    """Every published quasi-identifier value is true of the original one."""
+    release = publish(case)
+    shown, originals = release.table.to_pylist(), case.originals(release)
+    for column in release.recoded.columns:
+        names = [name for name, _ in column.outputs]
+        if _is_mean(case, column):
+            _check_means(shown, originals, column)
+            continue
+        true_of = _between if names[0] == f"{column.column}_min" else _reader(case, column.column)
+        for after, before in zip(shown, originals, strict=True):
+            values = [after[name] for name in names]
+            expect(true_of(values, before[column.column]), f"a published value of {column.column!r} is not true")
+
+
+def check_unseen_value(case: Case, *, publish: Publish = publish_case) -> None:
+    """Applied to a table with an unknown value, a recoding refuses; neither the value nor its row is published."""
+    if not case.algorithm.traits.reusable:
+        return
+    recoding = publish(case).recoding
+    for name in case.schema.quasi:
+        strange = _stranger(case.table[name])
+        row = case.table.slice(0, 1)
+        place = row.column_names.index(name)
+        row = row.set_column(place, row.schema.field(name), pa.array([strange], row.schema.field(name).type))
+        try:
+            apply(recoding, pa.concat_tables([case.table, row]), hierarchies=case.hierarchies)
+        except UnseenValueError as error:
+            expect(error.hint, "the error does not say what to do")
+            expect(strange is None or spelled(strange) not in error.message, "the message tells the value")
+            continue
+        raise AssertionError(f"an unknown value of {name!r} was published")
+
+
+def _reader(case: Case, name: str) -> Callable[[list[Any], Any], bool]:
+    """Return how the first published column of a quasi-identifier is read."""
+    hierarchy, kind = case.hierarchies.get(name), case.table[name].type
+    order = hierarchy.values if isinstance(hierarchy, Order) else None
+    textual = pa.types.is_string(kind) or pa.types.is_boolean(kind)
+    through_tree = hierarchy is not None and order is None and (hierarchy.categorical or textual)
+    paths = _paths(hierarchy, case.table[name]) if hierarchy is not None and through_tree else None
+    return lambda values, original: stands_for(values[0], original, paths=paths, order=order)
+
+
+def _between(values: list[Any], original: Any) -> bool:
+    """Return whether a value lies between two published bounds, or may be missing where it is."""
+    low, high, *may_be_missing = values
+    if original is None:
+        return bool(may_be_missing and may_be_missing[0])
+    return low is not None and bool(low <= original <= high)
+
+
+def _paths(hierarchy: Hierarchy, column: pa.ChunkedArray) -> dict[Any, tuple[str | None, ...]]:
+    """Return every label that a hierarchy allows for each value of a column."""
+    from indistinct.frequencies.encode import encode_column
+
+    domain = encode_column("column", column).domain
+    taxonomy = hierarchy.bind(domain)
+    values = [None, *domain.values.to_pylist()] if domain.missing else domain.values.to_pylist()
+    return {
+        value: tuple(taxonomy.labels[level][node] for level, node in enumerate(taxonomy.ancestors[code].tolist()))
+        for code, value in enumerate(values)
+    }
+
+
+def _is_mean(case: Case, column: PublishedColumn) -> bool:
+    return getattr(case.algorithm, "numeric", "interval") == "mean" and column.ranged and _numeric(column)
+
+
+def _numeric(column: PublishedColumn) -> bool:
+    kind = column.outputs[0][1].type
+    return pa.types.is_floating(kind) or pa.types.is_date(kind)
+
+
+def _check_means(shown: list[Row], originals: list[Row], column: PublishedColumn) -> None:
+    """A published mean is the mean of the rows that show it."""
+    names = [name for name, _ in column.outputs]
+    groups: dict[tuple[Any, ...], list[float]] = defaultdict(list)
+    means: dict[tuple[Any, ...], Any] = {}
+    for after, before in zip(shown, originals, strict=True):
+        key = tuple(after[name] for name in names)
+        means[key] = after[names[0]]
+        if before[column.column] is not None:
+            groups[key].append(_place(before[column.column]))
+    for key, mean in means.items():
+        expected = sum(groups[key]) / len(groups[key]) if groups[key] else None
+        agrees = mean is None if expected is None else mean is not None and _near(_place(mean), expected, mean)
+        expect(agrees, f"a published mean of {column.column!r} is not that of its rows")
+
+
+def _near(mean: float, expected: float, shown: Any) -> bool:
+    if isinstance(shown, datetime.date):
+        return mean == math.floor(expected)
+    return math.isclose(mean, expected, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def _place(value: Any) -> float:
+    if isinstance(value, datetime.datetime):
+        return value.replace(tzinfo=datetime.UTC).timestamp() / 86_400
+    return float(value.toordinal() - 719_163) if isinstance(value, datetime.date) else float(value)
+
+
+def _stranger(column: pa.ChunkedArray) -> Any:
+    """Return a value of a column's type that it does not hold."""
+    known = [value for value in column.to_pylist() if value is not None]
+    match known[0]:
+        case bool():
+            return None
+        case str():
+            return "never seen before ⚠"
+        case datetime.date():
+            return max(known) + datetime.timedelta(days=400)
+        case int():
+            return max(known) + 1 if max(known) < 2**31 else min(known) - 1
+        case _:
+            return max(known) + type(known[0])(1)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if isinstance(kind, pa.DictionaryType) else kind

@@ -1,0 +1,188 @@
+"""Hypothesis strategies for small tables, hierarchies, models, algorithms and recodings written down by hand.
+
+Hypothesis is not a dependency of the library: install it to test an algorithm or an engine of your own.
+"""
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.algorithms.base import Algorithm
+from indistinct.api import columns_of
+from indistinct.engines.base import Request
+from indistinct.engines.memory import Memory
+from indistinct.frequencies.count import Counted
+from indistinct.hierarchy import Hierarchy
+from indistinct.models import (
+    AlphaK,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    KAnonymity,
+    Model,
+    RecursiveLDiversity,
+    TCloseness,
+    XYAnonymity,
+)
+from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.summary import floor_of, summarize_sets
+from indistinct.recoding.union import ByCell, ByColumn, RecodedColumn, Recoding
+from indistinct.registry import parse_algorithm
+from indistinct.schema import Schema
+from indistinct.testing.checks.examples import ALGORITHM_EXAMPLES
+
+try:
+    from hypothesis import strategies as st
+except ImportError:
+    raise ImportError("indistinct.testing.strategies needs Hypothesis: pip install hypothesis") from None
+
+TEXTS = ("a", "b", "c, d", "", '"q"', "日本", "missing", "[1-2]")
+ORDER = ("none", "low", "high", "top-most")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """A small table with its schema and the hierarchies of its columns."""
+
+    table: pa.Table
+    schema: Schema
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+
+    def count(self, model: Model | None = None, *, joint: bool = False) -> Counted:
+        """Return the sample as cells, with the histograms that a model needs."""
+        keys = model.keys if model is not None else ()
+        return Memory().count(self.table, Request(self.schema.quasi, keys, self.hierarchies, joint=joint))
+
+    def columns(self, counted: Counted) -> tuple[QuasiColumn, ...]:
+        """Return the quasi-identifiers with their hierarchies."""
+        return columns_of(counted, self.hierarchies)
+
+
+def trees(values: Sequence[str]) -> st.SearchStrategy[Hierarchy]:
+    """Return hierarchies of height 2 over some values."""
+    groups = st.lists(st.integers(0, 2), min_size=len(values), max_size=len(values))
+    return groups.map(
+        lambda chosen: Hierarchy.from_rows(
+            [(value, f"group {group}", "*") for value, group in zip(values, chosen, strict=True)]
+        )
+    )
+
+
+@st.composite
+def quasi_columns(draw: st.DrawFn, rows: int) -> tuple[pa.Array, Hierarchy | None]:
+    """Return one quasi-identifier of any kind, and its hierarchy if it has one."""
+    kind = draw(st.sampled_from(["integer", "float", "date", "text", "tree", "masked", "declared", "boolean"]))
+    hierarchy: Hierarchy | None = None
+    values: st.SearchStrategy[Any]
+    match kind:
+        case "integer":
+            values = st.integers(-3, 6)
+        case "float":
+            values = st.sampled_from([-1.5, -0.0, 0.0, 0.25, 1e-7, 3.0])
+        case "date":
+            values = st.integers(0, 400).map(lambda day: datetime.date(2020, 2, 1) + datetime.timedelta(days=day))
+            hierarchy = draw(st.sampled_from([None, Hierarchy.dates()]))
+        case "text":
+            values = st.sampled_from(TEXTS)
+        case "tree":
+            values = st.sampled_from(TEXTS)
+            hierarchy = draw(st.one_of(trees(TEXTS), st.just(Hierarchy.suppression())))
+        case "masked":
+            values = st.sampled_from([4351, 4352, 4361, 512, 7])
+            hierarchy = Hierarchy.masking()
+        case "declared":
+            values = st.sampled_from(ORDER)
+            hierarchy = Hierarchy.order(ORDER)
+        case _:
+            values = st.booleans()
+    cells = st.one_of(st.none(), values) if draw(st.booleans()) else values
+    drawn = draw(st.lists(cells, min_size=rows, max_size=rows))
+    return pa.array([draw(values), *drawn][:rows]), hierarchy
+
+
+@st.composite
+def samples(draw: st.DrawFn, *, most_rows: int = 24, most_columns: int = 3) -> Sample:
+    """Return small tables of quasi-identifiers of every kind, a sensitive column, an identifier and a row key."""
+    rows = draw(st.integers(1, most_rows))
+    width = draw(st.integers(1, most_columns))
+    quasi, hierarchies = {}, {}
+    for place in range(width):
+        array, hierarchy = draw(quasi_columns(rows))
+        quasi[f"q{place}"] = array
+        if hierarchy is not None:
+            hierarchies[f"q{place}"] = hierarchy
+    diseases = draw(st.lists(st.sampled_from(["flu", "HIV", "ulcer", None]), min_size=rows, max_size=rows))
+    people = draw(st.lists(st.integers(0, 5).map("person {}".format), min_size=rows, max_size=rows))
+    table = pa.table(
+        {"name": people, **quasi, "disease": pa.array(["flu", *diseases][:rows]), "key": list(range(rows))}
+    )
+    schema = Schema(identifiers=["name"], quasi=list(quasi), sensitive=["disease"], insensitive=["key"])
+    return Sample(table, schema, hierarchies)
+
+
+def models() -> st.SearchStrategy[Model]:
+    """Return models over the columns of a sample, mild enough to be feasible now and then."""
+    return st.one_of(
+        st.builds(KAnonymity, st.integers(1, 6)),
+        st.builds(AlphaK, st.just("disease"), st.sampled_from(["1/2", "2/3", "3/4", 1]), st.integers(1, 4)),
+        st.builds(XYAnonymity, st.sampled_from([("name",), ("disease",), ("name", "disease")]), st.integers(1, 3)),
+        st.builds(DistinctLDiversity, st.just("disease"), st.integers(1, 3)),
+        st.builds(EntropyLDiversity, st.just("disease"), st.floats(1, 2.5)),
+        st.builds(RecursiveLDiversity, st.just("disease"), st.sampled_from([1, 2, 3.5]), st.integers(1, 2)),
+        st.builds(
+            TCloseness, st.just("disease"), st.sampled_from([0.2, 0.5, 1]), st.sampled_from(["equal", "ordered"])
+        ),
+    )
+
+
+def algorithms(*, columns: int = 2) -> st.SearchStrategy[Algorithm]:
+    """Return every registered algorithm in every form that works on so many quasi-identifiers."""
+    forms = [parse_algorithm(form) for some in ALGORITHM_EXAMPLES.values() for form in some]
+    return st.sampled_from([form for form in forms if columns == 1 or not getattr(form, "exact", False)])
+
+
+@st.composite
+def recodings(draw: st.DrawFn, sample: Sample) -> Recoding:
+    """Return recodings by column and by cell that no algorithm found, with suppression: anything a recoding may say."""
+    counted = sample.count()
+    columns = sample.columns(counted)
+    if draw(st.booleans()):
+        grouped = [_by_group(column, draw(_groups(len(column.domain)))) for column in columns]
+        published = tuple(recoded for recoded, _ in grouped)
+        groups = tuple(codes for _, codes in grouped)
+        shown = np.stack([g[counted.frequencies.vectors[:, j]] for j, g in enumerate(groups)], axis=1)
+        dropped = draw(st.sets(st.integers(0, len(shown) - 1), max_size=2))
+        return ByColumn(published, groups, np.unique(shown[sorted(dropped)], axis=0).astype(np.int32))
+    vectors = np.ascontiguousarray(counted.frequencies.vectors)
+    labels = np.array(draw(st.lists(st.integers(-1, 3), min_size=len(vectors), max_size=len(vectors))), np.int32)
+    present = np.unique(labels[labels >= 0])
+    labels = np.where(labels < 0, -1, np.searchsorted(present, labels)).astype(np.int32)
+    summaries, values = [], np.zeros((len(present), len(columns)), dtype=np.int32)
+    for place, column in enumerate(columns):
+        recoded, values[:, place] = _by_label(column, vectors[:, place], labels, len(present))
+        summaries.append(recoded)
+    return ByCell(tuple(summaries), vectors, labels, values)
+
+
+def _groups(size: int) -> st.SearchStrategy[list[int]]:
+    return st.lists(st.integers(0, 2), min_size=size, max_size=size)
+
+
+def _by_group(column: QuasiColumn, groups: Sequence[int]) -> tuple[RecodedColumn, Any]:
+    present = np.unique(groups)
+    labels = np.searchsorted(present, groups).astype(np.int32)
+    recoded, values = _by_label(column, np.arange(len(labels), dtype=np.int32), labels, len(present))
+    return recoded, values[labels]
+
+
+def _by_label(column: QuasiColumn, codes: Any, labels: Any, count: int) -> tuple[RecodedColumn, Any]:
+    """Publish, for each label, the set of the values that it holds."""
+    members = [np.unique(codes[labels == label]).astype(np.int32) for label in range(count)]
+    indptr = np.concatenate([[0], np.cumsum([len(some) for some in members])]).astype(np.int64)
+    flat = np.concatenate(members) if members else np.zeros(0, dtype=np.int32)
+    plain = QuasiColumn(column.domain)
+    summary, values = summarize_sets(plain, indptr, flat)
+    return RecodedColumn(column.domain, plain.ranks, floor_of(plain), summary), values

@@ -1,0 +1,369 @@
+"""Every bad input: a clear error with a hint, the right exit code, nothing written, no cell value."""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+MARKER = "SECRETVALUE42"
+HEADER = "name,age,city,disease"
+ROWS = [f"{MARKER},{20 + i},{MARKER if i % 2 else 'Oslo'},{MARKER if i % 3 else 'flu'}" for i in range(8)]
+ROLES = ["--identifier", "name", "--quasi", "age,city", "--sensitive", "disease"]
+MODEL = ["--model", "k-anonymity:k=2"]
+
+Build = Callable[[Path], list[str]]
+
+
+def table(folder: Path, *lines: str, header: str = HEADER, name: str = "data.csv") -> str:
+    path = folder / name
+    path.write_text("\n".join([header, *(lines or ROWS)]) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def anonymize(
+    folder: Path, source: str, *flags: str, roles: list[str] = ROLES, model: list[str] = MODEL
+) -> list[str]:
+    return ["anonymize", source, *roles, *model, "-o", str(folder / "out.csv"), *flags]
+
+
+def hierarchy(folder: Path, *rows: str) -> str:
+    path = folder / "city.csv"
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return f"city={path}"
+
+
+def parquet(folder: Path, ages: list[float]) -> str:
+    path = folder / "data.parquet"
+    rows = len(ages)
+    columns = {"name": [MARKER] * rows, "age": ages, "city": [MARKER] * rows, "disease": [MARKER] * rows}
+    pq.write_table(pa.table(columns), path)
+    return str(path)
+
+
+def policy(folder: Path, **changes: str) -> list[str]:
+    table(folder)
+    text = (
+        '[input]\npath = "data.csv"\n\n[columns]\nname = "identifier"\nage = { role = "quasi" }\n'
+        'city = { role = "quasi" }\ndisease = { role = "sensitive" }\n\n'
+        '[privacy]\nmodels = ["k-anonymity:k=2"]\n\n[output]\npath = "out.csv"\n'
+    )
+    for old, new in changes.values():
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / "policy.toml"
+    path.write_text(text, encoding="utf-8")
+    return ["anonymize", str(path)]
+
+
+def existing(folder: Path) -> list[str]:
+    (folder / "out.csv").write_text("precious\n")
+    return anonymize(folder, table(folder))
+
+
+def existing_certificate(folder: Path) -> list[str]:
+    (folder / "out.csv.certificate.json").write_text("precious\n")
+    return anonymize(folder, table(folder))
+
+
+def onto_itself(folder: Path, *flags: str, link: Callable[[str, str], None] | None = None) -> list[str]:
+    source = table(folder)
+    target = source
+    if link is not None:
+        target = str(folder / "link.csv")
+        link(source, target)
+    return ["anonymize", source, *ROLES, *MODEL, "-o", target, *flags]
+
+
+def onto_policy(folder: Path) -> list[str]:
+    command = policy(folder)
+    os.link(command[1], folder / "out2.csv")
+    return [*command, "-o", str(folder / "out2.csv"), "--overwrite"]
+
+
+def recoding_onto_release(folder: Path) -> list[str]:
+    return anonymize(folder, table(folder), "--save-recoding", str(folder / "out.csv"))
+
+
+def not_a_recoding(folder: Path) -> list[str]:
+    path = folder / "recoding.json"
+    path.write_text(json.dumps({"format": MARKER}))
+    return ["apply", str(path), table(folder), "-o", str(folder / "out.csv")]
+
+
+@dataclass(frozen=True)
+class Case:
+    code: int
+    build: Build
+    message: str
+
+
+CASES: dict[str, Case] = {
+    "missing file": Case(1, lambda f: anonymize(f, str(f / "nope.csv")), "there is no file"),
+    "missing policy": Case(1, lambda f: ["anonymize", str(f / "nope.toml")], "cannot read the policy"),
+    "missing recoding": Case(
+        1,
+        lambda f: ["apply", str(f / "no.json"), table(f), "-o", str(f / "out.csv")],
+        "cannot read the recoding",
+    ),
+    "not a recoding": Case(1, not_a_recoding, "not a recoding"),
+    "column without a role": Case(
+        1,
+        lambda f: anonymize(f, table(f), roles=["--quasi", "age,city", "--identifier", "name"]),
+        "'disease'",
+    ),
+    "role for no column": Case(
+        1, lambda f: anonymize(f, table(f), "--insensitive", "diseases"), "no column 'diseases'"
+    ),
+    "role twice": Case(1, lambda f: anonymize(f, table(f), "--sensitive", "age"), "exactly one role"),
+    "no quasi-identifier": Case(
+        1, lambda f: anonymize(f, table(f), roles=["--insensitive", HEADER]), "no quasi-identifier"
+    ),
+    "unknown encoding": Case(
+        1, lambda f: anonymize(f, table(f), "--encoding", "klingon"), "encoding 'klingon'"
+    ),
+    "wrong encoding": Case(
+        1, lambda f: anonymize(f, table(f, *ROWS, "Å,1,Å,Å"), "--encoding", "ascii"), "encoding ascii"
+    ),
+    "long delimiter": Case(2, lambda f: anonymize(f, table(f), "--delimiter", "::"), "delimiter"),
+    "ragged CSV": Case(1, lambda f: anonymize(f, table(f, *ROWS, f"{MARKER},1")), "expected 4 fields, got 2"),
+    "open quote": Case(1, lambda f: anonymize(f, table(f, *ROWS, f'{MARKER},1,"{MARKER},x')), "quote"),
+    "duplicate header": Case(
+        1, lambda f: anonymize(f, table(f, header="name,age,age,disease")), "found more than once"
+    ),
+    "empty file": Case(1, lambda f: anonymize(f, _empty(f)), "is empty"),
+    "header only": Case(1, lambda f: anonymize(f, _header_only(f)), "no rows"),
+    "all-null column": Case(
+        1, lambda f: anonymize(f, table(f, *[f"{MARKER},,Oslo,flu"] * 4)), "every cell is missing"
+    ),
+    "NaN": Case(1, lambda f: anonymize(f, parquet(f, [1.0, float("nan"), 2.0])), "1 NaN and 0 infinite"),
+    "infinity": Case(1, lambda f: anonymize(f, parquet(f, [1.0, float("inf"), 2.0])), "0 NaN and 1 infinite"),
+    "mixed types": Case(
+        1,
+        lambda f: anonymize(
+            f, table(f, *ROWS, f"{MARKER},{MARKER},Oslo,flu"), "--hierarchy", "age=intervals:5,10"
+        ),
+        "is read as text",
+    ),
+    "value outside the hierarchy": Case(
+        1, lambda f: anonymize(f, table(f), "--hierarchy", hierarchy(f, "Oslo;*")), "does not cover"
+    ),
+    "broken nesting": Case(
+        1,
+        lambda f: anonymize(f, table(f), "--hierarchy", hierarchy(f, f"{MARKER};A;X;*", "Oslo;A;Y;*")),
+        "nest",
+    ),
+    "two roots": Case(
+        1, lambda f: anonymize(f, table(f), "--hierarchy", hierarchy(f, f"{MARKER};A", "Oslo;B")), "root"
+    ),
+    "missing hierarchy": Case(
+        1,
+        lambda f: anonymize(f, table(f), "--hierarchy", f"city={f / 'no.csv'}"),
+        "cannot read the hierarchy",
+    ),
+    "hierarchy for no column": Case(
+        1, lambda f: anonymize(f, table(f), "--hierarchy", "town=suppression"), "'town'"
+    ),
+    "unknown kind of hierarchy": Case(
+        2, lambda f: anonymize(f, table(f), "--hierarchy", "city=maks"), "neither a file nor one of"
+    ),
+    "hierarchy without a column": Case(
+        2, lambda f: anonymize(f, table(f), "--hierarchy", "mask"), "COLUMN=SPEC"
+    ),
+    "intervals that are no numbers": Case(
+        2, lambda f: anonymize(f, table(f), "--hierarchy", "age=intervals:five"), "must be numbers"
+    ),
+    "k < 1": Case(2, lambda f: anonymize(f, table(f), model=["--model", "k-anonymity:k=0"]), "at least 1"),
+    "k < 1 in a policy": Case(1, lambda f: policy(f, k=("k=2", "k=0")), "[privacy] models: `k`"),
+    "k > rows": Case(3, lambda f: anonymize(f, table(f), model=["--model", "k-anonymity:k=9"]), "has 8 row"),
+    "l > distinct values": Case(
+        3,
+        lambda f: anonymize(f, table(f), model=["--model", "distinct-l-diversity:sensitive=disease,l=3"]),
+        "only 2 distinct",
+    ),
+    "model of a quasi-identifier": Case(
+        1,
+        lambda f: anonymize(f, table(f), model=["--model", "distinct-l-diversity:sensitive=age,l=2"]),
+        "'age'",
+    ),
+    "no model": Case(2, lambda f: anonymize(f, table(f), model=[]), "no model"),
+    "unknown model": Case(
+        2, lambda f: anonymize(f, table(f), model=["--model", "k-anonimity:k=2"]), "k-anonimity"
+    ),
+    "unknown algorithm": Case(2, lambda f: anonymize(f, table(f), "--algorithm", "mondrain"), "mondrain"),
+    "suppression of 200 %": Case(2, lambda f: anonymize(f, table(f), "--suppression", "2"), "from 0 to 1"),
+    "unknown option": Case(2, lambda f: anonymize(f, table(f), "--frobnicate"), "--frobnicate"),
+    "unknown command": Case(2, lambda f: ["anonymise"], "anonymise"),
+    "label that is not published": Case(1, lambda f: anonymize(f, table(f), "--label", "name"), "'name'"),
+    "label of no column": Case(1, lambda f: anonymize(f, table(f), "--label", "diseases"), "'diseases'"),
+    "label of no column, measured": Case(
+        1,
+        lambda f: ["measure", table(f), *ROLES, "--label", "town", "--original", str(f / "data.csv")],
+        "'town'",
+    ),
+    "no output": Case(2, lambda f: ["anonymize", table(f), *ROLES, *MODEL], "no output"),
+    "unwritable output": Case(
+        1, lambda f: ["anonymize", table(f), *ROLES, *MODEL, "-o", str(f / "no" / "out.csv")], "no directory"
+    ),
+    "output is a directory": Case(
+        1, lambda f: ["anonymize", table(f), *ROLES, *MODEL, "-o", str(_folder(f, "d.csv"))], "is a directory"
+    ),
+    "output in no format": Case(
+        1, lambda f: ["anonymize", table(f), *ROLES, *MODEL, "-o", str(f / "out.doc")], "format"
+    ),
+    "existing output": Case(1, existing, "exists already"),
+    "existing certificate": Case(1, existing_certificate, "exists already"),
+    "output equal to input": Case(1, onto_itself, "would replace the input"),
+    "output equal to input, overwriting": Case(
+        1, lambda f: onto_itself(f, "--overwrite"), "would replace the input"
+    ),
+    "output a symbolic link to the input": Case(
+        1, lambda f: onto_itself(f, "--overwrite", link=os.symlink), "would replace the input"
+    ),
+    "output a hard link to the input": Case(
+        1, lambda f: onto_itself(f, "--overwrite", link=os.link), "would replace the input"
+    ),
+    "output a link to the policy": Case(1, onto_policy, "would replace the input"),
+    "recoding in the place of the release": Case(1, recoding_onto_release, "two outputs"),
+    "policy with an unknown key": Case(
+        1, lambda f: policy(f, key=("models =", "suppresion = 0.1\nmodels =")), "unknown key 'suppresion'"
+    ),
+    "policy with an unknown table": Case(
+        1, lambda f: policy(f, key=("[privacy]", "[privacies]\n[privacy]")), "unknown key 'privacies'"
+    ),
+    "policy with a wrong type": Case(
+        1, lambda f: policy(f, key=('["k-anonymity:k=2"]', '"k-anonymity:k=2"')), "expected a list of texts"
+    ),
+    "policy that is no TOML": Case(
+        1, lambda f: policy(f, key=('"data.csv"', f"{MARKER}")), "line 2: broken TOML"
+    ),
+    "policy with a role twice": Case(
+        1, lambda f: policy(f, key=("[privacy]", 'age = "sensitive"\n[privacy]')), "broken TOML"
+    ),
+    "policy beside flags": Case(2, lambda f: [*policy(f), "--quasi", "age"], "--quasi cannot stand beside"),
+    "verify without roles": Case(2, lambda f: ["verify", table(f)], "no model"),
+    "verify of another table": Case(
+        1, lambda f: ["verify", table(f), "--quasi", "ages", *MODEL], "no column 'ages'"
+    ),
+    "measure without the original": Case(2, lambda f: ["measure", table(f), "--quasi", "age"], "no original"),
+    "unknown generator": Case(2, lambda f: ["generate", "patient", "-o", str(f / "out.csv")], "'patient'"),
+    "negative rows": Case(
+        2, lambda f: ["generate", "patients", "--rows", "-1", "-o", str(f / "out.csv")], "--rows"
+    ),
+    "inspection of a header": Case(1, lambda f: ["inspect", _header_only(f)], "no rows"),
+    "policy onto the data": Case(
+        1,
+        lambda f: ["inspect", table(f), "-o", str(f / "data.csv"), "--overwrite"],
+        "would replace the input",
+    ),
+}
+
+
+def _empty(folder: Path) -> str:
+    (folder / "data.csv").write_bytes(b"")
+    return str(folder / "data.csv")
+
+
+def _header_only(folder: Path) -> str:
+    (folder / "data.csv").write_text(HEADER + "\n")
+    return str(folder / "data.csv")
+
+
+def _folder(folder: Path, name: str) -> Path:
+    (folder / name).mkdir()
+    return folder / name
+
+
+def contents(folder: Path) -> dict[str, bytes | None]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input(name: str, tmp_path: Path, run) -> None:
+    case = CASES[name]
+    command = case.build(tmp_path)
+    before = contents(tmp_path)
+    ran = run(*command)
+    assert ran.code == case.code, ran.err
+    assert case.message in ran.err
+    assert "\nhint: " in ran.err
+    assert ran.out == ""
+    assert "Traceback" not in ran.err
+    assert MARKER not in ran.err
+    assert contents(tmp_path) == before, "something was written"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input_as_json(name: str, tmp_path: Path, run) -> None:
+    case = CASES[name]
+    ran = run(*case.build(tmp_path), "--json")
+    assert ran.code == case.code
+    error = json.loads(ran.out)["error"]
+    assert case.message in error["message"]
+    assert error["type"]
+    assert error["hint"]
+    assert MARKER not in ran.out + ran.err
+
+
+def test_the_nearest_known_key_is_the_hint(tmp_path: Path, run) -> None:
+    ran = run(*CASES["policy with an unknown key"].build(tmp_path))
+    assert "hint: did you mean 'suppression'?" in ran.err
+
+
+def test_values_are_shown_on_request(tmp_path: Path, run) -> None:
+    command = CASES["value outside the hierarchy"].build(tmp_path)
+    assert MARKER in run(*command, "--show-values").err
+
+
+def test_an_unexpected_error_tells_its_type_alone(
+    tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError(MARKER)
+
+    monkeypatch.setattr("indistinct.api.anonymize", broken)
+    monkeypatch.delenv("INDISTINCT_DEBUG", raising=False)
+    ran = run(*anonymize(tmp_path, table(tmp_path)))
+    assert ran.code == 1
+    assert "unexpected error: ZeroDivisionError" in ran.err
+    assert "INDISTINCT_DEBUG=1" in ran.err
+    assert MARKER not in ran.err + ran.out
+    monkeypatch.setenv("INDISTINCT_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        run(*anonymize(tmp_path, table(tmp_path)))
+
+
+def test_an_interrupt_is_130_and_writes_nothing(tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("indistinct.api.anonymize", interrupted)
+    command = anonymize(tmp_path, table(tmp_path))
+    before = contents(tmp_path)
+    ran = run(*command)
+    assert ran.code == 130
+    assert "interrupted" in ran.err
+    assert contents(tmp_path) == before
+
+
+def test_a_failed_write_of_the_recoding_leaves_nothing(
+    tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, text: str) -> None:
+        path.write_text(text[:10])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("indistinct.cli.releasing._write_text", full)
+    command = anonymize(tmp_path, table(tmp_path), "--save-recoding", str(tmp_path / "r.json"))
+    before = contents(tmp_path)
+    ran = run(*command)
+    assert ran.code == 1
+    assert "No space left" in ran.err
+    assert contents(tmp_path) == before

@@ -1,0 +1,329 @@
+"""Every command from end to end: what it writes, what it prints, and its exit code."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import indistinct
+from indistinct.policy import read_policy
+
+CENSUS = ["age", "sex", "race", "marital", "education", "country", "workclass", "occupation"]
+CENSUS_ROLES = ["--quasi", ",".join(CENSUS), "--insensitive", "salary"]
+
+
+def smallest_class(path: Path, columns: list[str]) -> int:
+    """Count again with nothing of ours but the file."""
+    table = pq.read_table(path) if path.suffix == ".parquet" else pa.csv.read_csv(path)
+    return min(table.group_by(columns).aggregate([([], "count_all")])["count_all"].to_pylist())
+
+
+def test_census_from_generate_to_verify(tmp_path: Path, run) -> None:
+    source, target = tmp_path / "census.parquet", tmp_path / "out.parquet"
+    assert run("generate", "census", "--rows", 3000, "--seed", 1, "-o", source).code == 0
+    ran = run(
+        "anonymize",
+        source,
+        *CENSUS_ROLES,
+        "--model",
+        "k-anonymity:k=5",
+        "--algorithm",
+        "mondrian",
+        "-o",
+        target,
+        "--json",
+    )
+    assert ran.code == 0, ran.err
+    document = json.loads(ran.out)
+    assert document["k"] >= 5
+    assert document["k"] == smallest_class(target, CENSUS)
+    assert document["rows"] == 3000
+    assert document["suppressed_rows"] == 0
+    assert document["output"] == str(target)
+    assert Path(document["certificate_path"]).is_file()
+    assert json.loads(Path(document["certificate_path"]).read_text()) == document["certificate"]
+    assert document["metrics"]["discernibility"] >= 3000 * 5
+    assert document["metrics"]["average-class-size"] == pytest.approx(3000 / document["classes"] / 5)
+    assert 0 < document["metrics"]["gcp"] < 1
+    assert document["models"][0]["model"] == "k-anonymity:k=5"
+    assert "seconds" in document["counters"]
+    assert set(pq.read_table(target).column_names) == {*CENSUS, "salary"}
+
+    assert run("verify", target, *CENSUS_ROLES, "--model", "k-anonymity:k=5").code == 0
+    ran = run("verify", target, *CENSUS_ROLES, "--model", "k-anonymity:k=500", "--json")
+    assert ran.code == 4
+    verdict = json.loads(ran.out)
+    assert verdict["holds"] is False
+    assert verdict["k"] == document["k"]
+    assert verdict["models"][0]["violating_classes"] > 0
+
+
+def policy_text(**extra: str) -> str:
+    return f"""
+[input]
+path = "patients.csv"
+
+[columns]
+name     = "identifier"
+age      = {{ role = "quasi", hierarchy = {{ intervals = [5, 10, 20] }} }}
+zipcode  = {{ role = "quasi", hierarchy = {{ mask = "right" }} }}
+sex      = {{ role = "quasi" }}
+admitted = {{ role = "quasi", hierarchy = {{ dates = ["month", "year"] }} }}
+disease  = {{ role = "sensitive" }}
+cost     = "insensitive"
+
+[privacy]
+models = ["k-anonymity:k=4", "distinct-l-diversity:sensitive=disease,l=2"]
+
+[algorithm]
+use = "{extra.get("use", "mondrian")}"
+
+[measure]
+metrics = ["gcp", "discernibility"]
+
+[output]
+path = "release.csv"
+{extra.get("output", "")}
+"""
+
+
+@pytest.fixture
+def policy(patients: Path) -> Path:
+    path = patients.parent / "policy.toml"
+    path.write_text(policy_text())
+    return path
+
+
+def test_a_policy_from_end_to_end(policy: Path, run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    ran = run("anonymize", policy, "--json")
+    assert ran.code == 0, ran.err
+    document = json.loads(ran.out)
+    release = policy.parent / "release.csv"
+    assert release.is_file(), "paths are relative to the policy"
+    assert not list(elsewhere.iterdir())
+    assert list(document["metrics"]) == ["gcp", "discernibility"]
+    assert [verdict["holds"] for verdict in document["models"]] == [True, True]
+    assert smallest_class(release, ["age", "zipcode", "sex", "admitted"]) == document["k"] >= 4
+    assert "name" not in release.read_text().splitlines()[0]
+    assert run("verify", release, "--policy", policy).code == 0
+    assert run("verify", release, "--policy", policy, "--original", policy.parent / "patients.csv").code == 0
+    assert run("verify", release, "--policy", policy, "--model", "k-anonymity:k=300").code == 4
+
+
+def test_the_summary_names_the_paths_and_the_models(policy: Path, run) -> None:
+    ran = run("anonymize", policy)
+    assert ran.code == 0
+    for text in (
+        "k-anonymity:k=4",
+        "gcp",
+        "release.csv",
+        "release.csv.certificate.json",
+        "0 rows suppressed",
+    ):
+        assert text in ran.out
+
+
+def test_a_report_is_not_written_yet_and_said_so(policy: Path, run) -> None:
+    policy.write_text(policy_text(output='report = "release.html"'))
+    ran = run("anonymize", policy, "--json")
+    assert ran.code == 0
+    assert "no report yet" in ran.err
+    json.loads(ran.out)
+    assert not (policy.parent / "release.html").exists()
+
+
+@pytest.mark.parametrize("numeric", ["interval", "bounds", "mean", "interval+mean"])
+def test_every_numeric_form_is_verified_from_its_file(policy: Path, run, numeric: str) -> None:
+    policy.write_text(policy_text(use=f"mondrian:numeric={numeric}"))
+    made = json.loads(run("anonymize", policy, "--json").out)
+    ran = run("verify", policy.parent / "release.csv", "--policy", policy, "--json")
+    assert ran.code == 0, ran.err
+    document = json.loads(ran.out)
+    assert document["classes"] == made["classes"]
+    assert document["warnings"] == []
+    if numeric == "bounds":
+        assert {"age_min", "age_max"} <= set(document["certificate"]["quasi_identifiers"])
+
+
+def test_overwriting_is_asked_for(policy: Path, run) -> None:
+    assert run("anonymize", policy).code == 0
+    first = (policy.parent / "release.csv").read_bytes()
+    assert run("anonymize", policy).code == 1
+    assert (policy.parent / "release.csv").read_bytes() == first
+    assert run("anonymize", policy, "--overwrite").code == 0
+    assert (policy.parent / "release.csv").read_bytes() != first, "rows are shuffled anew"
+
+
+def test_a_seed_repeats_the_release_and_is_warned_of(
+    patients: Path, roles: list[str], run, tmp_path: Path
+) -> None:
+    made = []
+    for name in ("one.csv", "two.csv"):
+        ran = run(
+            "anonymize",
+            patients,
+            *roles,
+            "--model",
+            "k-anonymity:k=3",
+            "-o",
+            tmp_path / name,
+            "--seed",
+            7,
+            "--json",
+        )
+        assert ran.code == 0
+        assert json.loads(ran.out)["certificate"]["seeded"] is True
+        assert "fixed seed" in ran.err
+        made.append((tmp_path / name).read_bytes())
+    assert made[0] == made[1]
+
+
+def test_hierarchies_as_flags(patients: Path, roles: list[str], run, tmp_path: Path) -> None:
+    tree = tmp_path / "sex.csv"
+    tree.write_text("female;*\nmale;*\n;*\n")
+    ran = run(
+        "anonymize",
+        patients,
+        *roles,
+        *("--model", "k-anonymity:k=10", "-o", tmp_path / "out.csv"),
+        *("--hierarchy", "zipcode=mask:right", "--hierarchy", "age=intervals:5,10,20"),
+        *("--hierarchy", "admitted=dates:month,year", "--hierarchy", f"sex={tree}"),
+    )
+    assert ran.code == 0, ran.err
+    zipcodes = pa.csv.read_csv(tmp_path / "out.csv")["zipcode"].unique().to_pylist()
+    assert all(code.endswith("*") or code.isdigit() or code == "" for code in map(str, zipcodes))
+
+
+def test_a_recoding_is_kept_and_applied(patients: Path, roles: list[str], run, tmp_path: Path) -> None:
+    recoding, again = tmp_path / "recoding.json", tmp_path / "again.csv"
+    flags = ["--model", "k-anonymity:k=5", "-o", tmp_path / "out.csv", "--save-recoding", recoding, "--json"]
+    made = json.loads(run("anonymize", patients, *roles, *flags).out)
+    assert made["recoding_path"] == str(recoding)
+    ran = run("apply", recoding, patients, "-o", again, "--json")
+    assert ran.code == 0, ran.err
+    document = json.loads(ran.out)
+    assert (document["classes"], document["k"]) == (made["classes"], made["k"])
+    assert document["certificate"]["recoding_digest"] == made["certificate"]["recoding_digest"]
+    assert sorted(again.read_text().splitlines()) == sorted((tmp_path / "out.csv").read_text().splitlines())
+    too_much = run("apply", recoding, patients, "-o", tmp_path / "b.csv", "--model", "k-anonymity:k=200")
+    assert too_much.code == 4
+    assert not (tmp_path / "b.csv").exists()
+
+
+def test_a_value_that_the_recoding_does_not_know(
+    patients: Path, roles: list[str], run, tmp_path: Path
+) -> None:
+    recoding = tmp_path / "recoding.json"
+    flags = ["--model", "k-anonymity:k=5", "-o", tmp_path / "out.csv", "--save-recoding", recoding]
+    assert run("anonymize", patients, *roles, *flags).code == 0
+    text = patients.read_text().replace(",female,", ",SECRETVALUE42,")
+    (tmp_path / "next.csv").write_text(text)
+    ran = run("apply", recoding, tmp_path / "next.csv", "-o", tmp_path / "next-out.csv")
+    assert ran.code == 1
+    assert "does not know" in ran.err
+    assert "SECRETVALUE42" not in ran.err
+    assert not (tmp_path / "next-out.csv").exists()
+
+
+def test_columns_without_a_role_and_leaks_are_remarked(patients: Path, run) -> None:
+    ran = run(
+        "verify", patients, "--quasi", "sex", "--identifier", "name", "--model", "k-anonymity:k=1", "--json"
+    )
+    assert ran.code == 0
+    leak, ignored = json.loads(ran.out)["warnings"]
+    assert "'name'" in leak
+    assert "'cost'" in ignored
+    assert leak in ran.err
+
+
+def test_verify_reads_texts_that_look_like_numbers(tmp_path: Path, run) -> None:
+    (tmp_path / "original.csv").write_text("age,code\n" + "1,7\n1,8\n" * 3 + "2,x\n")
+    (tmp_path / "published.csv").write_text("age,code\n" + "1,7\n1,8\n" * 3)
+    model = ["--model", "t-closeness:sensitive=code,t=0.5"]
+    roles = ["--quasi", "age", "--sensitive", "code", "--original", tmp_path / "original.csv"]
+    ran = run("verify", tmp_path / "published.csv", *roles, *model, "--json")
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["certificate"]["suppressed_rows"] == 1
+
+
+def test_measure_by_policy_agrees_with_the_release(policy: Path, run) -> None:
+    made = json.loads(run("anonymize", policy, "--json").out)
+    ran = run("measure", policy.parent / "release.csv", "--policy", policy, "--json")
+    assert ran.code == 0, ran.err
+    document = json.loads(ran.out)
+    assert document["metrics"]["discernibility"] == made["metrics"]["discernibility"]
+    assert document["metrics"]["gcp"] == pytest.approx(made["metrics"]["gcp"])
+    assert document["rows"] == document["original_rows"] == 300
+    assert "gcp" in run("measure", policy.parent / "release.csv", "--policy", policy).out
+
+
+def test_generate_is_seeded_or_says_its_seed(tmp_path: Path, run) -> None:
+    for name in ("a.csv", "b.csv"):
+        assert run("generate", "patients", "--rows", 20, "--seed", 3, "-o", tmp_path / name).code == 0
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    document = json.loads(run("generate", "patients", "--rows", 20, "-o", tmp_path / "c.csv", "--json").out)
+    again = ["--rows", 20, "--seed", document["seed"], "-o", tmp_path / "d.csv"]
+    assert f"seed {document['seed']}" in run("generate", "patients", *again).out
+    assert (tmp_path / "c.csv").read_bytes() == (tmp_path / "d.csv").read_bytes()
+    assert document["rows"] == 20
+    assert run("generate", "patients", "-o", tmp_path / "a.csv").code == 1
+
+
+def test_inspect_writes_a_policy_that_runs(patients: Path, run, tmp_path: Path) -> None:
+    folder = tmp_path / "policies"
+    folder.mkdir()
+    ran = run("inspect", patients, "-o", folder / "first.toml", "--json")
+    assert ran.code == 0, ran.err
+    document = json.loads(ran.out)
+    assert document["policy"] == str(folder / "first.toml")
+    assert document["quasi_identifiers"] == ["age", "sex", "zipcode", "admitted"]
+    policy = read_policy(folder / "first.toml")
+    assert policy.locate(policy.input.path).samefile(patients)
+    assert policy.schema.identifiers == ("name",)
+    assert policy.schema.sensitive == ("disease", "cost")
+    assert run("anonymize", folder / "first.toml").code == 0
+    assert (folder / "patients-release.csv").is_file()
+
+
+def test_inspect_shows_values_only_on_request(tmp_path: Path, run) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("age,city\n" + "31337,SECRETVALUE42\n" * 3 + "40,Oslo\n")
+    policy = tmp_path / "policy.toml"
+    for flags in ([], ["--json"], ["-o", policy]):
+        ran = run("inspect", data, *flags)
+        assert ran.code == 0
+        assert "SECRETVALUE42" not in ran.out + ran.err
+        assert "31337" not in ran.out + ran.err
+    assert "SECRETVALUE42" not in policy.read_text()
+    assert "SECRETVALUE42 (3)" in run("inspect", data, "--show-values").out
+    shown = json.loads(run("inspect", data, "--show-values", "--json").out)
+    assert shown["columns"][1]["frequent"][0] == {"value": "SECRETVALUE42", "rows": 3}
+
+
+def test_list_names_everything_that_is_registered(run) -> None:
+    from indistinct.datasets import GENERATORS
+    from indistinct.registry import ALGORITHMS, METRICS, MODELS
+
+    listed = json.loads(run("list", "--json").out)
+    for what, known in (("models", MODELS), ("algorithms", ALGORITHMS), ("metrics", METRICS)):
+        assert [entry["name"] for entry in listed[what]] == list(known)
+    assert listed["generators"] == list(GENERATORS)
+    assert {"name": "k-anonymity", "parameters": {"k": None}} in listed["models"]
+    shown = run("list").out
+    assert all(name in shown for name in (*MODELS, *ALGORITHMS, *METRICS, *GENERATORS))
+
+
+def test_version_and_help(run) -> None:
+    assert run("--version").out == f"indistinct {indistinct.__version__}\n"
+    assert "anonymize" in run("--help").out
+    assert run().out == run("--help").out
+    for command in ("inspect", "anonymize", "apply", "verify", "measure", "generate", "list"):
+        ran = run(command, "--help")
+        assert ran.code == 0
+        assert "--json" in ran.out

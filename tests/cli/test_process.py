@@ -1,0 +1,82 @@
+"""The command line as a process of its own: streams, exit codes, and what it does not import."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = [sys.executable, "-m", "indistinct.cli"]
+
+
+def call(*argv: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*SCRIPT, *map(str, argv)], capture_output=True, text=True, check=False)
+
+
+def test_one_json_document_on_stdout_and_messages_on_stderr(patients: Path, roles: list[str]) -> None:
+    target = patients.parent / "out.csv"
+    command = [
+        "anonymize",
+        patients,
+        *roles,
+        "--model",
+        "k-anonymity:k=3",
+        "-o",
+        target,
+        "--seed",
+        1,
+        "--json",
+    ]
+    done = call(*command)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["k"] >= 3
+    assert "fixed seed" in done.stderr
+    refused = call(*command)
+    assert refused.returncode == 1
+    assert json.loads(refused.stdout)["error"]["type"] == "OutputError"
+    assert "exists already" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_exit_codes_reach_the_shell(patients: Path) -> None:
+    assert call("verify", patients, "--quasi", "age", "--model", "k-anonymity:k=200").returncode == 4
+    assert call("verify", patients, "--quasi", "age", "--model", "k-anonymity:k=x").returncode == 2
+    assert call("nonsense").returncode == 2
+    assert call("--version").returncode == 0
+
+
+def test_a_reader_that_has_gone_is_no_error_to_talk_about() -> None:
+    program = "import sys; from indistinct.cli import main; sys.stdin.read(); sys.exit(main(['list']))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    process.stdin.close()
+    said = process.stderr.read()
+    process.stderr.close()
+    assert process.wait() == 1
+    assert said == b""
+
+
+def test_help_imports_neither_arrow_nor_numba() -> None:
+    program = (
+        "import sys; from indistinct.cli import main; main(['anonymize', '--help']); "
+        "print(sorted({'numba', 'pyarrow', 'numpy', 'pandas', 'polars'} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+def test_importing_the_package_loads_nothing_heavy_until_a_name_is_asked_for() -> None:
+    program = (
+        "import sys, indistinct as ind; "
+        "before = {'numba', 'pyarrow', 'numpy'} & set(sys.modules); "
+        "assert set(ind.__all__) <= set(dir(ind)); "
+        "found = [getattr(ind, name) for name in ind.__all__]; "
+        "from indistinct import *; "
+        "print(sorted(before), KAnonymity(k=2), hasattr(ind, 'nonsense'), len(found) == len(ind.__all__))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[] KAnonymity(k=2) False True"

@@ -1,0 +1,102 @@
+"""Laws of the engine: whatever the table looks like inside Arrow, the published rows are the same."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from indistinct.engines.memory import Memory
+from indistinct.engines.memory import _kernels
+from indistinct.engines.memory.apply import compact
+from indistinct.testing.strategies import recodings, samples
+
+quick = settings(deadline=None, max_examples=100)
+
+
+def rows_of(table):
+    return Counter(tuple(row.values()) for row in table.to_pylist())
+
+
+@quick
+@given(st.data())
+def test_chunks_and_dictionaries_do_not_matter(data):
+    sample = data.draw(samples())
+    recoding = data.draw(recodings(sample))
+    cut = data.draw(st.integers(0, sample.table.num_rows))
+    pieces = pa.concat_tables([sample.table.slice(0, cut), sample.table.slice(cut)])
+    coded = pa.table(
+        {
+            name: pieces[name].dictionary_encode() if pa.types.is_string(pieces[name].type) else pieces[name]
+            for name in pieces.column_names
+        }
+    )
+    published = [Memory().apply(recoding, t, schema=sample.schema).table for t in (sample.table, pieces, coded)]
+    assert rows_of(published[0]) == rows_of(published[1]) == rows_of(published[2])
+
+
+@quick
+@given(st.data())
+def test_the_order_leads_back_to_the_original_rows(data):
+    sample = data.draw(samples())
+    recoding = data.draw(recodings(sample))
+    published = Memory().apply(recoding, sample.table, schema=sample.schema)
+    keys = sample.table["key"].take(pa.array(published.order)).to_pylist()
+    assert keys == published.table["key"].to_pylist()
+    assert len(set(keys)) == len(keys)
+
+
+@quick
+@given(st.data())
+def test_suppressed_rows_leave_no_trace(data):
+    sample = data.draw(samples())
+    recoding = data.draw(recodings(sample))
+    coded = replace(sample, table=sample.table.set_column(
+        sample.table.column_names.index("disease"), "disease", sample.table["disease"].dictionary_encode()
+    )).table
+    published = Memory().apply(recoding, coded, schema=sample.schema)
+    assert not published.table.schema.metadata
+    for column in published.table.columns:
+        if isinstance(column.type, pa.DictionaryType):
+            for chunk in column.chunks:
+                used = sorted(set(chunk.to_pylist()) - {None})
+                assert chunk.dictionary.to_pylist() == used
+
+
+@quick
+@given(st.lists(st.integers(0, 5), max_size=12), st.randoms(use_true_random=False))
+def test_shuffling_runs_moves_rows_only_inside_them(sizes, dice):
+    starts = np.cumsum([0, *sizes]).astype(np.int64)
+    rows = np.arange(int(starts[-1]))
+    random = np.array([dice.getrandbits(32) for _ in rows], dtype=np.uint32)
+    shuffled = rows.copy()
+    _kernels.shuffle_runs(shuffled, starts, random)
+    for start, stop in zip(starts[:-1], starts[1:], strict=True):
+        assert sorted(shuffled[start:stop].tolist()) == rows[start:stop].tolist()
+
+
+def test_shuffling_gives_every_order_its_turn():
+    seen = Counter()
+    dice = np.random.default_rng(5)
+    for _ in range(6000):
+        rows = np.arange(3)
+        _kernels.shuffle_runs(rows, np.array([0, 3]), dice.integers(0, 1 << 32, 3, dtype=np.uint32))
+        seen[tuple(rows.tolist())] += 1
+    assert len(seen) == 6
+    assert max(seen.values()) - min(seen.values()) < 300  # of 1000 each; ten times the spread of chance
+
+
+@quick
+@given(st.lists(st.one_of(st.none(), st.sampled_from(["b", "a", "", "c"])), min_size=1, max_size=8), st.data())
+def test_compact_keeps_values_and_forgets_the_rest(values, data):
+    codes = data.draw(st.lists(st.integers(0, len(values)), max_size=10))
+    known = [*values, None]
+    found = compact(pa.array(values, pa.string()), np.array(codes, dtype=np.int32))
+    assert found.to_pylist() == [known[code] for code in codes]
+    assert found.dictionary.to_pylist() == sorted({known[code] for code in codes} - {None})
+    assume(codes)
+    sizes = data.draw(st.lists(st.integers(1, 3), min_size=len(codes), max_size=len(codes)))
+    repeated = compact(pa.array(values, pa.string()), np.array(codes, dtype=np.int32), np.array(sizes))
+    assert repeated.to_pylist() == [known[c] for c, n in zip(codes, sizes, strict=True) for _ in range(n)]

@@ -1,0 +1,179 @@
+"""Laws of partitioning: the kernels find the same trees and halves as their plain twins, and trees say what they do."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from indistinct.algorithms.partition import layout as layout_module
+from indistinct.algorithms.partition import strict as strict_module
+from indistinct.algorithms.partition.layout import layout_of, ranks_of
+from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_size
+from indistinct.algorithms.partition.rounds import partition_by_rounds
+from indistinct.algorithms.partition.strict import partition_by_size
+from indistinct.models import KAnonymity
+from indistinct.testing.strategies import Sample, samples
+
+quick = settings(deadline=None, max_examples=120)
+
+
+def prepared(sample: Sample):
+    counted = sample.count()
+    columns = sample.columns(counted)
+    return counted.frequencies, layout_of(columns), ranks_of(columns, counted.frequencies.vectors)
+
+
+def shape(cuts, node=0):
+    """Return a tree of cuts as nested tuples, leaves as None."""
+    if cuts.axis[node] < 0:
+        return None
+    return (
+        int(cuts.axis[node]),
+        int(cuts.cut[node]),
+        shape(cuts, int(cuts.left[node])),
+        shape(cuts, int(cuts.right[node])),
+    )
+
+
+def boxes(cuts, sizes):
+    """Return the box of every class, found by walking the tree."""
+    found = {}
+
+    def walk(node, low, high):
+        axis = int(cuts.axis[node])
+        if axis < 0:
+            found[int(cuts.left[node])] = (low, high)
+            return
+        cut = int(cuts.cut[node])
+        walk(int(cuts.left[node]), low, (*high[:axis], cut, *high[axis + 1 :]))
+        walk(int(cuts.right[node]), (*low[:axis], cut + 1, *low[axis + 1 :]), high)
+
+    walk(0, (0,) * len(sizes), tuple(size - 1 for size in sizes))
+    return [found[label] for label in sorted(found)]
+
+
+@st.composite
+def large_domains(draw):
+    """Return cells over domains so sparse that medians are found by selection, not by counting."""
+    width, cells = draw(st.integers(1, 3)), draw(st.integers(1, 40))
+    wide = st.one_of(st.integers(0, 9), st.integers(0, 4_000))
+    rows = draw(st.sets(st.tuples(*[wide] * width), min_size=1, max_size=cells))
+    counts = draw(st.lists(st.integers(1, 5), min_size=len(rows), max_size=len(rows)))
+    return np.array(sorted(rows), dtype=np.uint32), np.array(counts, dtype=np.int64)
+
+
+def line_layout(ranks):
+    """Return the layout of columns whose values are their own ranks."""
+    from indistinct.domain import Domain
+    from indistinct.recoding.columns import QuasiColumn
+
+    import pyarrow as pa
+
+    return layout_of(
+        [QuasiColumn(Domain(f"q{j}", pa.array(np.arange(int(ranks[:, j].max()) + 1)))) for j in range(ranks.shape[1])]
+    )
+
+
+@quick
+@given(samples(most_rows=40), st.integers(1, 7))
+def test_the_kernel_finds_the_tree_of_the_rounds(sample, k):
+    frequencies, layout, ranks = prepared(sample)
+    if frequencies.rows < k:
+        return
+    fast = partition_by_size(ranks, frequencies.counts, layout=layout, k=k).numbered()
+    slow = partition_by_rounds(
+        ranks, frequencies.classes, layout=layout, model=KAnonymity(k), counters=Counter()
+    ).numbered()
+    assert shape(fast) == shape(slow)
+    assert fast.locate(ranks).tolist() == slow.locate(ranks).tolist()
+
+
+@quick
+@given(large_domains(), st.integers(1, 6), st.sampled_from([1, 8, 1 << 16]))
+def test_counting_and_selecting_find_the_same_medians(drawn, k, limit):
+    from indistinct.frequencies.value import Classes
+
+    ranks, counts = drawn
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layout_module, "COUNTING_LIMIT", limit)
+        layout = line_layout(ranks)
+        fast = partition_by_size(ranks, counts, layout=layout, k=k).numbered()
+    slow = partition_by_rounds(ranks, Classes(counts), layout=layout, model=KAnonymity(k), counters=Counter())
+    assert shape(fast) == shape(slow.numbered())
+
+
+@quick
+@given(samples(most_rows=40), st.integers(1, 4))
+def test_two_threads_find_the_tree_of_one(sample, k):
+    frequencies, layout, ranks = prepared(sample)
+    if frequencies.rows < k:
+        return
+    alone = partition_by_size(ranks, frequencies.counts, layout=layout, k=k).numbered()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strict_module, "PARALLEL_FROM", 0)
+        patch.setattr(strict_module.os, "cpu_count", lambda: 2)
+        together = partition_by_size(ranks, frequencies.counts, layout=layout, k=k).numbered()
+    assert shape(alone) == shape(together)
+    assert alone.locate(ranks).tolist() == together.locate(ranks).tolist()
+
+
+@quick
+@given(samples(most_rows=40), st.integers(1, 7))
+def test_the_kernel_halves_as_the_rounds_do(sample, k):
+    frequencies, layout, ranks = prepared(sample)
+    if frequencies.rows < k:
+        return
+    fast = halve_by_size(ranks, frequencies.counts, layout=layout, k=k)
+    slow = halve_by_rounds(ranks, frequencies, layout=layout, model=KAnonymity(k), counters=Counter())
+    assert fast.classes == slow.classes
+    assert classes_of(fast) == classes_of(slow)
+    assert np.bincount(fast.cells, weights=fast.counts).tolist() == frequencies.counts.tolist()
+
+
+def classes_of(pieces):
+    """Return the classes of relaxed partitioning without their numbers."""
+    classes = {}
+    for cell, label, count in zip(
+        pieces.cells.tolist(), pieces.labels.tolist(), pieces.counts.tolist(), strict=True
+    ):
+        classes.setdefault(label, Counter())[cell] += count
+    return Counter(frozenset(counter.items()) for counter in classes.values())
+
+
+@quick
+@given(samples(most_rows=40), st.integers(1, 5))
+def test_regions_are_disjoint_boxes_that_cover_everything(sample, k):
+    frequencies, layout, ranks = prepared(sample)
+    if frequencies.rows < k:
+        return
+    cuts = partition_by_size(ranks, frequencies.counts, layout=layout, k=k).numbered()
+    low, high = cuts.bounds(layout.sizes)
+    found = list(zip(map(tuple, low.tolist()), map(tuple, high.tolist()), strict=True))
+    assert found == boxes(cuts, layout.sizes)
+    volume = sum(np.prod([b - a + 1 for a, b in zip(*box, strict=True)]) for box in found)
+    assert volume == np.prod(layout.sizes)
+    labels = cuts.locate(ranks)
+    assert (ranks >= low[labels]).all()
+    assert (ranks <= high[labels]).all()
+    for one in range(len(found)):
+        for other in range(one):
+            assert ((low[one] > high[other]) | (low[other] > high[one])).any()
+
+
+@quick
+@given(samples(most_rows=40), st.integers(1, 5))
+def test_leaves_are_numbered_from_left_to_right(sample, k):
+    frequencies, layout, ranks = prepared(sample)
+    if frequencies.rows < k:
+        return
+    cuts = partition_by_size(ranks, frequencies.counts, layout=layout, k=k).numbered()
+    order, stack = [], [0]
+    while stack:
+        node = stack.pop()
+        if cuts.axis[node] < 0:
+            order.append(int(cuts.left[node]))
+        else:
+            stack += [int(cuts.right[node]), int(cuts.left[node])]
+    assert order == list(range(cuts.classes))

@@ -1,0 +1,151 @@
+"""Laws of recodings: counting what was applied is regrouping what was counted, and JSON changes nothing."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from indistinct.algorithms.base import Problem
+from indistinct.engines.memory import Memory
+from indistinct.errors import InfeasibleError, InputError
+from indistinct.recoding.json import digest, recoding_from_json, recoding_to_json
+from indistinct.recoding.recode import recode
+from indistinct.recoding.union import ByRow
+from indistinct.testing.strategies import algorithms, models, recodings, samples
+
+quick = settings(deadline=None, max_examples=120)
+
+
+@st.composite
+def found_recodings(draw):
+    """Return a sample, its count, and a recoding that an algorithm found for it."""
+    sample = draw(samples())
+    algorithm, model = draw(algorithms(columns=len(sample.schema.quasi))), draw(models())
+    counted = sample.count(model, joint=algorithm.traits.splits)
+    try:
+        recoding = algorithm.search(Problem(counted.frequencies, sample.columns(counted), model))
+    except InfeasibleError:
+        assume(False)
+    return sample, counted, recoding
+
+
+@st.composite
+def written_recodings(draw):
+    """Return a sample, its count, and a recoding that nobody would look for."""
+    sample = draw(samples())
+    return sample, sample.count(), draw(recodings(sample))
+
+
+any_recoding = st.one_of(found_recodings(), written_recodings())
+
+
+def shown_classes(published):
+    """Count the published rows by their visible quasi-identifier values."""
+    rows = published.table.select(list(published.schema.quasi)).to_pylist()
+    return Counter(tuple(row.values()) for row in rows)
+
+
+def told_classes(recoded):
+    """Return the same count as the recoding tells it."""
+    columns = [values.to_pylist() for column in recoded.columns for _, values in column.outputs]
+    owners = [place for place, column in enumerate(recoded.columns) for _ in column.outputs]
+    told = Counter()
+    for vector, size in zip(recoded.values.tolist(), recoded.classes.sizes.tolist(), strict=True):
+        told[tuple(values[vector[owner]] for values, owner in zip(columns, owners, strict=True))] += size
+    return told
+
+
+@quick
+@given(any_recoding)
+def test_counting_the_applied_table_is_regrouping_the_count(drawn):
+    sample, counted, recoding = drawn
+    published = Memory().apply(recoding, sample.table, schema=sample.schema, counted=counted)
+    recoded = recode(counted.frequencies, recoding)
+    shown = shown_classes(published)
+    assert shown == told_classes(recoded)
+    assert len(shown) == len(recoded.classes)
+    assert published.table.num_rows == sample.table.num_rows - recoded.suppressed
+
+
+@quick
+@given(any_recoding)
+def test_histograms_of_classes_are_those_of_their_rows(drawn):
+    sample, counted, recoding = drawn
+    published = Memory().apply(recoding, sample.table, schema=sample.schema, counted=counted)
+    diseases = published.table["disease"].to_pylist()
+    histogram = published.recoded.classes.histograms.get(("disease",))
+    assume(histogram is not None)
+    start = 0
+    for label, size in enumerate(published.recoded.classes.sizes.tolist()):
+        entries = slice(histogram.indptr[label], histogram.indptr[label + 1])
+        told = {
+            histogram.texts[code]: count
+            for code, count in zip(histogram.codes[entries].tolist(), histogram.counts[entries].tolist(), strict=True)
+        }
+        assert told == Counter(diseases[start : start + size])
+        start += size
+
+
+@quick
+@given(any_recoding)
+def test_json_round_trip(drawn):
+    sample, counted, recoding = drawn
+    recoding = replace(recoding, schema=sample.schema, promise="k-anonymity:k=2")
+    again = recoding_from_json(recoding_to_json(recoding))
+    assert again == recoding
+    assert digest(again) == digest(recoding)
+    assert recoding_to_json(again) == recoding_to_json(recoding)
+    published = [Memory().apply(r, sample.table, schema=sample.schema, counted=counted) for r in (recoding, again)]
+    assert shown_classes(published[0]) == shown_classes(published[1])
+
+
+@quick
+@given(any_recoding, st.randoms(use_true_random=False))
+def test_rows_in_another_order_are_published_alike(drawn, dice):
+    sample, _, recoding = drawn
+    assume(not isinstance(recoding, ByRow))
+    places = list(range(sample.table.num_rows))
+    dice.shuffle(places)
+    turned = sample.table.take(pa.array(places))
+    rows = [
+        Counter(tuple(row.values()) for row in published.table.to_pylist())
+        for published in (Memory().apply(recoding, t, schema=sample.schema) for t in (sample.table, turned))
+    ]
+    assert rows[0] == rows[1]
+
+
+@quick
+@given(any_recoding)
+def test_every_row_twice_is_published_twice(drawn):
+    sample, counted, recoding = drawn
+    twice = pa.concat_tables([sample.table, sample.table])
+    if isinstance(recoding, ByRow):
+        with pytest.raises(InputError):
+            Memory().apply(recoding, twice, schema=sample.schema)
+        return
+    once = shown_classes(Memory().apply(recoding, sample.table, schema=sample.schema, counted=counted))
+    assert shown_classes(Memory().apply(recoding, twice, schema=sample.schema)) == Counter(
+        {vector: 2 * size for vector, size in once.items()}
+    )
+
+
+@quick
+@given(any_recoding)
+def test_the_nonce_is_in_the_digest_and_not_in_the_comparison(drawn):
+    _, _, recoding = drawn
+    other = replace(recoding, nonce="0" * 32)
+    assert other == recoding
+    assert digest(other) != digest(recoding)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", "null", '{"format": "indistinct-recoding", "version": 99}', '{"format": "other", "version": 1}'],
+)
+def test_other_files_are_refused(text):
+    with pytest.raises(InputError) as caught:
+        recoding_from_json(text)
+    assert caught.value.hint

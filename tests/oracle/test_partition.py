@@ -1,0 +1,172 @@
+"""Partitioning against its definition over rows in plain Python, and against brute force."""
+
+from collections import Counter
+from itertools import combinations
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import indistinct as ind
+from indistinct.testing.mondrian_reference import (
+    Line,
+    Tree,
+    allowable_cuts,
+    relaxed_partition,
+    size_bound,
+    strict_partition,
+)
+
+quick = settings(deadline=None, max_examples=100)
+
+number = st.integers(0, 7)
+LEAVES = ("a", "b", "c", "d", "e")
+PATHS = {"a": ("ab", "*"), "b": ("ab", "*"), "c": ("cde", "*"), "d": ("cde", "*"), "e": ("cde", "*")}
+TREE = ind.Hierarchy.from_rows([(leaf, *path) for leaf, path in PATHS.items()])
+
+
+def rows_of(width, *, most=40):
+    return st.lists(st.tuples(*[number] * width), min_size=1, max_size=most)
+
+
+vectors = st.integers(1, 4).flatmap(rows_of)
+
+
+def released(rows, algorithm, k, *, hierarchies=None):
+    """Return the release, and its classes as the original vectors of their rows."""
+    names = [f"q{place}" for place in range(len(rows[0]))]
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    table = pa.table({**columns, "key": list(range(len(rows)))})
+    schema = ind.Schema(quasi=names, insensitive=["key"])
+    release = ind.anonymize(
+        table, schema, model=ind.KAnonymity(k), algorithm=algorithm, hierarchies=hierarchies or {}
+    )
+    classes = {}
+    for shown in release.table.to_pylist():
+        classes.setdefault(tuple(shown[name] for name in names), []).append(shown["key"])
+    return release, list(classes.values())
+
+
+def strict_classes(rows, k, *, hierarchies=None):
+    """Return the rows of every class; region bounds are different for every class, so none look alike."""
+    return released(rows, ind.Mondrian(extent="region"), k, hierarchies=hierarchies)[1]
+
+
+@quick
+@given(vectors, st.integers(1, 6))
+def test_strict_partitioning_is_its_definition(rows, k):
+    k = min(k, len(rows))
+    axes = [Line.of(column) for column in zip(*rows, strict=True)]
+    expected = strict_partition(rows, axes, k=k)
+    assert {frozenset(c) for c in strict_classes(rows, k)} == {frozenset(c) for c in expected}
+
+
+@quick
+@given(
+    st.lists(st.tuples(st.sampled_from([*LEAVES, None]), number, st.sampled_from([None, 1, 2, 5])), min_size=1, max_size=30),
+    st.integers(1, 4),
+)
+def test_strict_partitioning_with_a_tree_and_missing_values_is_its_definition(rows, k):
+    k = min(k, len(rows))
+    if {row[0] for row in rows} == {None} or {row[2] for row in rows} == {None}:
+        return
+    paths = {**PATHS, None: (None, "*")} if any(row[0] is None for row in rows) else PATHS
+    axes = [Tree(paths), Line.of(row[1] for row in rows), Line.of(row[2] for row in rows)]
+    expected = strict_partition(rows, axes, k=k)
+    _, found = released(rows, ind.Mondrian(), k, hierarchies={"q0": TREE})
+    assert {frozenset(c) for c in found} == {frozenset(c) for c in expected}
+
+
+@quick
+@given(vectors, st.integers(1, 6))
+def test_relaxed_partitioning_is_its_definition(rows, k):
+    k = min(k, len(rows))
+    axes = [Line.of(column) for column in zip(*rows, strict=True)]
+    expected = [Counter(rows[row] for row in part) for part in relaxed_partition(rows, axes, k=k)]
+    release, _ = released(rows, ind.Mondrian(relaxed=True), k)
+    cells = list(map(tuple, release.recoded.frequencies.vectors.tolist()))
+    domains = [column.domain.values.to_pylist() for column in release.recoding.columns]
+    found = {}
+    pieces = release.recoding
+    for cell, label, count in zip(pieces.cells.tolist(), pieces.labels.tolist(), pieces.counts.tolist(), strict=True):
+        vector = tuple(domain[code] for domain, code in zip(domains, cells[cell], strict=True))
+        found.setdefault(label, Counter())[vector] += count
+    assert sorted(map(sorted, (c.items() for c in found.values()))) == sorted(
+        map(sorted, (c.items() for c in expected))
+    )
+
+
+@quick
+@given(vectors, st.integers(1, 6))
+def test_strict_classes_keep_the_size_bound_and_cannot_be_cut(rows, k):
+    k = min(k, len(rows))
+    for part in strict_classes(rows, k):
+        assert k <= len(part) <= size_bound(rows, k=k)
+        assert not allowable_cuts(rows, part, k=k)
+
+
+@quick
+@given(vectors, st.integers(1, 6))
+def test_relaxed_classes_have_k_to_2k_less_one_rows(rows, k):
+    k = min(k, len(rows))
+    release, _ = released(rows, ind.Mondrian(relaxed=True), k)
+    sizes = Counter()
+    for label, count in zip(release.recoding.labels.tolist(), release.recoding.counts.tolist(), strict=True):
+        sizes[label] += count
+    assert min(sizes.values()) >= k
+    assert max(sizes.values()) <= max(2 * k - 1, 1)
+
+
+@quick
+@given(vectors, st.integers(1, 6))
+def test_relaxed_and_strict_keep_the_bounds_of_the_metrics(rows, k):
+    k = min(k, len(rows))
+    strict, _ = released(rows, ind.Mondrian(extent="region"), k)
+    told = ind.measure(strict, ["discernibility", f"average-class-size:k={k}"])
+    assert told["discernibility"] <= size_bound(rows, k=k) * len(rows)
+    assert told["average-class-size"] <= size_bound(rows, k=k) / k
+
+
+@quick
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=16), st.integers(1, 5))
+def test_exact_single_dimensional_cuts_are_the_best_of_all(values, k):
+    k = min(k, len(values))
+    present = sorted(set(values))
+    best = min(
+        sum(size * size for size in sizes)
+        for count in range(len(present))
+        for chosen in combinations(range(1, len(present)), count)
+        if min(sizes := segment_sizes(values, present, chosen)) >= k
+    )
+    _, classes = released([(value,) for value in values], ind.SingleDimensional(exact=True), k)
+    assert sum(len(part) ** 2 for part in classes) == best
+
+
+def segment_sizes(values, present, chosen):
+    bounds = [0, *chosen, len(present)]
+    return [sum(v in present[a:b] for v in values) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+
+
+@quick
+@given(vectors, st.integers(1, 5))
+def test_a_single_dimensional_result_is_a_grid_that_cannot_be_refined(rows, k):
+    k = min(k, len(rows))
+    release, classes = released(rows, ind.SingleDimensional(), k)
+    assert min(map(len, classes)) >= k
+    cuts = [intervals_of(release, place, rows) for place in range(len(rows[0]))]
+    grid = Counter(tuple(cut[value] for cut, value in zip(cuts, row, strict=True)) for row in rows)
+    assert sorted(grid.values()) == sorted(map(len, classes))
+    for place, cut in enumerate(cuts):
+        for last in sorted(set(cut))[:-1]:
+            if cut[last] != cut[min(v for v in cut if v > last)]:
+                continue  # there is a cut already
+            finer = [(*(c[v] for c, v in zip(cuts, row, strict=True)), row[place] > last) for row in rows]
+            # A cut that crosses no class changes none, and is not looked for.
+            assert len(set(finer)) == len(grid) or min(Counter(finer).values()) < k
+
+
+def intervals_of(release, place, rows):
+    """Return the published value of every value of a column; neighbours that share it are not cut apart."""
+    originals = [row[place] for row in rows]
+    shown = {row["key"]: row[f"q{place}"] for row in release.table.to_pylist()}
+    return {value: shown[key] for key, value in enumerate(originals)}

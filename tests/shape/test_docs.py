@@ -1,0 +1,257 @@
+"""Documentation is tested: all has its entry, examples run, generated pages do not drift, links lead on."""
+
+import doctest
+import importlib
+import importlib.util
+import io
+import pkgutil
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from rich.console import Console
+
+import indistinct as ind
+from indistinct import cli, documentation
+from indistinct.algorithms.base import AlgorithmTraits
+from indistinct.datasets import generate_patients
+from indistinct.errors import IndistinctError
+from indistinct.hierarchy import Hierarchy, hierarchy_from_json
+from indistinct.models import ModelTraits
+from indistinct.policy import read_policy
+from indistinct.registry import ALGORITHMS, METRICS, MODELS
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "examples").glob("*.md")])
+HAND_WRITTEN = [page for page in PAGES if page.parent.name != "reference"]
+
+
+def _name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def _blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+
+
+def _with(language: str) -> list[Path]:
+    return [page for page in HAND_WRITTEN if _blocks(page, language)]
+
+
+def _prose(page: Path) -> str:
+    """Return a page without its code."""
+    return re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
+# Everything has its entry.
+
+
+@pytest.mark.parametrize("name", [*ALGORITHMS, *MODELS])
+def test_every_algorithm_and_model_has_a_page_of_theory(name: str) -> None:
+    text = (DOCS / "theory" / f"{name}.md").read_text(encoding="utf-8")
+    assert f"`{name}" in text, "the page must say how it is spelled"
+    for part in ("## What always holds", "## References"):
+        assert part in text
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_has_a_section_of_theory(name: str) -> None:
+    assert f"\n### {name}\n" in (DOCS / "theory" / "metrics.md").read_text(encoding="utf-8")
+
+
+def test_every_trait_is_explained() -> None:
+    text = (DOCS / "concepts" / "models-and-traits.md").read_text(encoding="utf-8")
+    for traits in (ModelTraits, AlgorithmTraits):
+        assert [field.name for field in fields(traits) if f"`{field.name}`" not in text] == []
+
+
+def test_no_page_of_theory_is_about_something_unknown() -> None:
+    pages = {page.stem for page in (DOCS / "theory").glob("*.md")}
+    assert pages == {*ALGORITHMS, *MODELS, "metrics", "README"}
+
+
+@pytest.mark.parametrize("name", [*ALGORITHMS, *MODELS, *METRICS])
+def test_the_readme_lists_everything_that_is_registered(name: str) -> None:
+    assert f"`{name}`" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def _commands() -> list[str]:
+    from typer.main import get_command
+
+    return sorted(get_command(cli.app).commands)
+
+
+@pytest.mark.parametrize("name", _commands())
+def test_every_command_is_in_the_reference_and_the_change_log(name: str) -> None:
+    reference = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
+    assert f"## `indistinct {name}`" in reference
+    assert f"`{name}`" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_every_error_is_in_the_reference() -> None:
+    text = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
+    errors = [name for name in ind.__all__ if name.endswith("Error")]
+    assert errors
+    for name in errors:
+        assert issubclass(getattr(ind, name), IndistinctError)
+        assert f"| `{name}` |" in text
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    text = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
+    assert [name for name in ind.__all__ if f"\n## `{name}`\n" not in text] == []
+
+
+def test_the_reference_is_what_the_code_says() -> None:
+    assert documentation.drift(DOCS / "reference") == [], "run `make docs`"
+
+
+def test_drift_is_noticed(tmp_path: Path) -> None:
+    assert documentation.main([str(tmp_path)]) == 0
+    assert documentation.main([str(tmp_path), "--check"]) == 0
+    page = tmp_path / "models.md"
+    page.write_text(page.read_text(encoding="utf-8").replace("k-anonymity", "m-anonymity"), encoding="utf-8")
+    (tmp_path / "stray.md").write_text("# About nothing\n", encoding="utf-8")
+    (tmp_path / "errors.md").unlink()
+    assert documentation.drift(tmp_path) == ["errors.md", "models.md", "stray.md"]
+    assert documentation.main([str(tmp_path), "--check"]) == 1
+
+
+def test_every_hierarchy_builder_stands_with_its_policy_spelling() -> None:
+    text = (DOCS / "concepts" / "hierarchies.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(Hierarchy\.\w+\(.*?\))` \| `(\{.*?\})` \|", text, re.M)
+    assert {re.match(r"Hierarchy\.(\w+)", python)[1] for python, _ in rows} == set(documentation._builders())
+    for python, policy in rows:
+        if "…" not in python and "read_csv" not in python:
+            declared = eval(python, {"Hierarchy": Hierarchy})  # noqa: S307
+            spelled = tomllib.loads(f"it = {policy}")["it"]
+            assert hierarchy_from_json(spelled, base=Path()) == declared, python
+
+
+def test_verification_loads_no_algorithm_no_recoding_and_no_engine_as_the_concepts_say() -> None:
+    code = "import sys, indistinct.release.verify; print(*(n for n in sys.modules if 'indistinct' in n))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[1] for name in ran.stdout.split() if "." in name}
+    assert "models" in loaded
+    assert not loaded & {"algorithms", "engines", "recoding", "api", "registry"}
+
+
+# Links lead somewhere, and nothing tells where it was written.
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_links_resolve(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", _prose(page)):
+        if not target.startswith(("https://", "mailto:")):
+            path, _, anchor = target.partition("#")
+            assert (page.parent / path).exists(), target
+            assert not anchor, "link to pages, not into them"
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    seen, ahead = set(), [ROOT / "README.md"]
+    while ahead:
+        page = ahead.pop()
+        if page not in seen and page.suffix == ".md":
+            seen.add(page)
+            links = re.findall(r"\]\(([^)\s#]+)\)", _prose(page))
+            ahead += [(page.parent / link).resolve() for link in links if "://" not in link]
+    assert [_name(page) for page in HAND_WRITTEN if page.resolve() not in seen] == []
+
+
+@pytest.mark.parametrize("page", [*PAGES, *sorted((ROOT / "examples").glob("*.*"))], ids=_name)
+def test_no_page_names_a_place_on_a_machine(page: Path) -> None:
+    if page.is_file():
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"(?<![\w.])/(?:work|root|home|tmp|Users|opt|usr)/", text)
+        assert not re.search(r"\b(?:localhost|127\.0\.0\.1)\b", text)
+
+
+# Examples run.
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _prepare(page: Path, folder: Path) -> None:
+    """Put the files in place that a page takes for granted, unless it makes them itself."""
+    shell = "".join(_blocks(page, "shell"))
+    if "-o patients.csv" not in shell:
+        pa.csv.write_csv(generate_patients(2_000, seed=1), folder / "patients.csv")
+    for text in _blocks(page, "toml"):
+        if "[input]" in text:
+            (folder / "policy.toml").write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", _with("python"), ids=_name)
+def test_python_examples_run(page: Path, folder: Path) -> None:
+    pa.csv.write_csv(generate_patients(2_000, seed=1), folder / "patients.csv")
+    _prepare(page, folder)
+    names: dict[str, object] = {}
+    for block in _blocks(page, "python"):
+        exec(compile(block, _name(page), "exec"), names)  # noqa: S102
+
+
+@pytest.mark.parametrize("page", _with("shell"), ids=_name)
+def test_shell_examples_run(page: Path, folder: Path) -> None:
+    _prepare(page, folder)
+    if page.parent.name == "examples":
+        shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+        _demo().main(folder / "demo-output", Console(file=io.StringIO()))
+    text = "".join(_blocks(page, "shell")).replace("\\\n", " ")
+    for line in text.splitlines():
+        words = shlex.split(line, comments=True)
+        if words and words[0] != "make":
+            assert words[0] == "indistinct", f"a shell example calls make or indistinct: {line}"
+            assert cli.main(words[1:]) == 0, line
+
+
+def _modules() -> list[str]:
+    found = pkgutil.walk_packages(ind.__path__, "indistinct.")
+    return [module.name for module in found if not module.name.endswith("__main__")]
+
+
+@pytest.mark.parametrize("name", _modules())
+def test_examples_in_docstrings_run(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+# The demo is what the README and the policy say.
+
+
+def _demo():
+    spec = importlib.util.spec_from_file_location("demo", ROOT / "examples" / "demo.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_demo_runs_again_and_prints_what_the_readme_shows(folder: Path) -> None:
+    demo = _demo()
+    for _ in range(2):
+        screen = io.StringIO()
+        release = demo.main(Path("demo-output"), Console(file=screen, width=96, highlight=False))
+        shown = [line.strip() for line in screen.getvalue().splitlines()]
+        assert release.certificate.holds
+    (block,) = [text for text in _blocks(ROOT / "README.md", "text") if "5-anonymous release" in text]
+    wanted = [line.strip() for line in block.splitlines() if "[0-" not in line]
+    assert [line for line in wanted if line not in shown] == []
+    assert ind.verify("demo-output/release.csv", release.schema, demo.MODEL).holds
+    assert Path("demo-output/release.csv.certificate.json").is_file()
+
+
+def test_the_policy_of_the_patients_is_the_demo() -> None:
+    demo, policy = _demo(), read_policy(ROOT / "examples" / "patients.toml")
+    assert (policy.schema, policy.model, policy.hierarchies) == (demo.SCHEMA, demo.MODEL, demo.HIERARCHIES)

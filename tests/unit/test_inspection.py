@@ -1,0 +1,144 @@
+"""A first look at a table: the numbers are right, and in doubt the safer role is suggested."""
+
+import datetime as dt
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from indistinct.datasets import generate_census, generate_patients, generate_visits
+from indistinct.errors import InputError
+from indistinct.hierarchy import Hierarchy
+from indistinct.inspection import inspect_table, suggest_role, words_of
+from indistinct.policy import read_policy
+from indistinct.policy.starter import write_starter
+from indistinct.schema import Role
+from indistinct.tables import Table
+
+
+def inspected(**columns: object) -> dict[str, object]:
+    found = inspect_table(Table(pa.table(columns)))
+    return {column.name: column for column in found.columns}
+
+
+def test_numbers_of_a_column() -> None:
+    columns = inspected(
+        city=pa.array(["Oslo", "Oslo", "Bergen", None, "Bergen", "Tromsø"]).dictionary_encode(),
+        age=[30, 30, 30, 30, 41, 41],
+        day=[dt.date(2024, 1, 1)] * 5 + [None],
+    )
+    city, age, day = columns["city"], columns["age"], columns["day"]
+    assert (city.distinct, city.missing, city.smallest_group) == (3, 1, 1)
+    assert city.unique_share == pytest.approx(1 / 6)
+    assert (age.distinct, age.missing, age.smallest_group, age.unique_share) == (2, 0, 2, 0.0)
+    assert (day.distinct, day.missing, day.smallest_group) == (1, 1, 5)
+    assert [str(column.kind) for column in (city, age, day)] == ["text", "number", "date"]
+    assert age.frequent == ((30, 4), (41, 2))
+
+
+def test_how_many_stand_out_together() -> None:
+    found = inspect_table(Table(pa.table({"sex": ["f", "f", "m", None], "age": [1, 1, 1, 1]})))
+    assert found.schema.quasi == ("sex",)
+    assert (found.classes, found.smallest_class, found.unique_rows, found.unique_share) == (3, 1, 2, 0.5)
+
+
+def test_roles_of_the_generated_tables() -> None:
+    patients = inspect_table(Table(generate_patients(500, seed=1))).schema
+    assert patients.identifiers == ("name",)
+    assert patients.quasi == ("age", "sex", "zipcode", "admitted")
+    assert patients.sensitive == ("disease", "cost")
+    census = inspect_table(Table(generate_census(500, seed=1))).schema
+    assert census.sensitive == ("salary",)
+    assert len(census.quasi) == 8
+    visits = inspect_table(Table(generate_visits(500, seed=1))).schema
+    assert visits.identifiers == ("person",)
+    assert visits.sensitive == ("diagnosis",)
+
+
+@pytest.mark.parametrize(
+    ("name", "distinct", "pointing", "role"),
+    [
+        ("Patient ID", 10, False, Role.IDENTIFIER),
+        ("e-mail", 10, False, Role.IDENTIFIER),
+        ("first_name", 900, True, Role.IDENTIFIER),
+        ("country_name", 30, False, Role.QUASI),
+        ("dateOfBirth", 900, True, Role.QUASI),
+        ("ZIP5", 900, True, Role.QUASI),
+        ("Diagnoses", 10, False, Role.SENSITIVE),
+        ("Diagnosis_code", 10, False, Role.SENSITIVE),
+        ("annual-income", 900, True, Role.SENSITIVE),
+        ("remark", 900, True, Role.IDENTIFIER),
+        ("x7", 5, False, Role.QUASI),
+        ("source", 1, False, Role.INSENSITIVE),
+        ("source", 0, False, Role.INSENSITIVE),
+        ("valid", 2, False, Role.QUASI),
+    ],
+)
+def test_suggested_roles(name: str, distinct: int, pointing: bool, role: Role) -> None:
+    assert suggest_role(name, distinct=distinct, pointing=pointing)[0] is role
+
+
+def test_words_of_names() -> None:
+    assert words_of("dateOfBirth") == ("date", "of", "birth")
+    assert words_of("ZIP-Code_2") == ("zip", "code")
+    assert words_of("straße 7") == ("straße",)
+    assert words_of("1234") == ()
+
+
+def test_numbers_that_point_at_people() -> None:
+    rows = 40
+    columns = inspected(
+        serial=list(range(rows)), measured=[i / 7 for i in range(rows)], text=[f"t{i}" for i in range(rows)]
+    )
+    assert columns["serial"].role is Role.IDENTIFIER
+    assert columns["measured"].role is Role.QUASI, "fractions are measured, not given to people"
+    assert columns["text"].role is Role.IDENTIFIER
+
+
+def test_hierarchies_are_suggested_for_quasi_identifiers_alone() -> None:
+    columns = inspected(age=[17, 90], city=["Oslo", "Bergen"], income=[1, 2], zip=["01234", "99999"])
+    assert columns["age"].hierarchy == Hierarchy.intervals([5, 10, 20])
+    assert columns["zip"].hierarchy == Hierarchy.masking()
+    assert columns["city"].hierarchy is None, "sets of values say more than suppression"
+    assert columns["income"].hierarchy is None
+
+
+def test_strange_columns_are_described_not_refused() -> None:
+    columns = inspected(
+        empty=pa.array([None, None, None]),
+        nothing=pa.array([None, None, None], pa.string()),
+        age=[1.5, float("nan"), float("inf")],
+        flag=[True, False, None],
+    )
+    assert columns["empty"].role is Role.INSENSITIVE
+    assert (columns["nothing"].distinct, columns["nothing"].missing) == (0, 3)
+    assert columns["age"].distinct == 3
+    assert columns["flag"].distinct == 2
+
+
+def test_a_table_without_rows_or_with_lists_is_refused() -> None:
+    with pytest.raises(InputError, match="no rows"):
+        inspect_table(Table(pa.table({"age": pa.array([], pa.int64())})))
+    with pytest.raises(InputError, match="cannot be grouped"):
+        inspect_table(Table(pa.table({"age": [[1], [2]]})))
+
+
+def test_the_starter_policy_is_read_again_and_tells_no_value(tmp_path: Path) -> None:
+    table = pa.table(
+        {"age": [1, 2], "city": ["SECRETVALUE42", "Oslo"], "a,b disease": ["x", "y"], "disease": ["x", "y"]}
+    )
+    found = inspect_table(Table(table))
+    path = tmp_path / "policy.toml"
+    written = write_starter(
+        found, tmp_path / "data.parquet", path, reading={"delimiter": ";", "missing": ("", "?")}
+    )
+    assert read_policy(path) == written
+    assert [model.spec() for model in written.models] == [
+        "k-anonymity:k=5",
+        "distinct-l-diversity:sensitive=disease,l=2",
+    ]
+    assert written.output.path == Path("data-release.parquet")
+    text = path.read_text()
+    assert "SECRETVALUE42" not in text
+    assert text.startswith("# A first policy.")
+    assert "# 2 values; 100 % of the rows unique; others often know it\nage" in text
