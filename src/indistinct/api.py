@@ -63,7 +63,7 @@ def anonymize(
     declared = dict(hierarchies or {})
     _check(source, schema, model, declared)
     engine, began = Memory(), time.perf_counter()
-    keys = tuple(dict.fromkeys([*model.keys, *([(label,)] if label else [])]))
+    keys = tuple(dict.fromkeys([*model.keys, *algorithm.keys, *([(label,)] if label else [])]))
     request = Request(schema.quasi, keys, declared, joint=algorithm.traits.splits)
     counted = engine.count(source.data, request)
     report(0.2)

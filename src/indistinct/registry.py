@@ -4,13 +4,15 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 from types import MappingProxyType
 
-from indistinct import metrics, models
+from indistinct import models
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.partition.single import SingleDimensional
-from indistinct.metrics import Metric
+from indistinct.metrics import METRICS, parse_metric
 from indistinct.models import Model
 from indistinct.spelling import parse
+
+__all__ = ["ALGORITHMS", "METRICS", "MODELS", "all_of", "parse_algorithm", "parse_metric", "parse_model"]
 
 MODELS: Mapping[str, type[Model]] = MappingProxyType(
     {
@@ -31,26 +33,6 @@ ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
     {kind.name: kind for kind in (Mondrian, SingleDimensional)}
 )
 
-METRICS: Mapping[str, type[Metric]] = MappingProxyType(
-    {
-        kind.name: kind
-        for kind in (
-            metrics.Discernibility,
-            metrics.AverageClassSize,
-            metrics.Loss,
-            metrics.ILoss,
-            metrics.NCP,
-            metrics.GCP,
-            metrics.Precision,
-            metrics.Distortion,
-            metrics.NonUniformEntropy,
-            metrics.GeometricLoss,
-            metrics.ClassificationMetric,
-        )
-    }
-)
-
-
 def parse_model(text: str) -> Model:
     """Return the model that a text spells; `&` joins several.
 
@@ -68,8 +50,3 @@ def all_of(parts: Iterable[Model]) -> Model:
 def parse_algorithm(text: str) -> Algorithm:
     """Return the algorithm that a text spells."""
     return parse(text, ALGORITHMS, what="algorithm")
-
-
-def parse_metric(text: str) -> Metric:
-    """Return the metric that a text spells."""
-    return parse(text, METRICS, what="metric")

@@ -103,6 +103,11 @@ def test_numbers_keep_their_meaning_in_another_type_and_spelling() -> None:
         assert not found.levels.any()
 
 
+def test_ends_and_members_in_another_spelling_are_the_same_values() -> None:
+    found = read([20, 21, 25, 1000], ["[20.0-25.00]", "{20.0, 1e3}"])
+    assert covered(found) == {"[20.0-25.00]": (20, 25, 3, 1), "{20.0, 1e3}": (20, 1000, 2, 1)}
+
+
 def test_text_that_came_back_as_numbers_is_read_by_size() -> None:
     found = read(["53711", "1.50", "x"], pa.array([53711.0, 1.5]))
     assert found.leaves.tolist() == [1, 1]
@@ -222,6 +227,14 @@ def test_labels_of_a_tree_are_read_at_their_lowest_level() -> None:
         "*": (4, 2),
         "{nurse, none}": (2, 2),
     }
+
+
+def test_a_label_on_several_levels_is_the_lowest() -> None:
+    ages = Hierarchy.intervals(cuts=[[18, 40], [40]])
+    found = read([3, 18, 39, 40, 77], ["<40", ">=40"], hierarchy=ages)
+    assert {text: level for text, (*_, level) in covered(found).items()} == {"<40": 2, ">=40": 1}
+    same = Hierarchy.from_rows([["other", "other", "*"], ["odd", "other", "*"], ["usual", "usual", "*"]])
+    assert covered(read(["other", "odd", "usual"], ["other"], hierarchy=same))["other"][2:] == (1, 0)
 
 
 @pytest.mark.parametrize(

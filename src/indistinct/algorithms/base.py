@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.frequencies.value import Classes, FrequencySet
+from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.union import Recoding
@@ -67,6 +67,11 @@ class Algorithm(ABC):
     def traits(self) -> AlgorithmTraits:
         """What the algorithm promises and needs, given its parameters."""
         return AlgorithmTraits()
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The histograms that the search needs beyond those of the model."""
+        return ()
 
     @abstractmethod
     def search(self, problem: Problem) -> Recoding:

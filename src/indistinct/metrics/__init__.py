@@ -8,6 +8,9 @@ better value. It says nothing of a search in which a coarser node suppresses few
 metric here is monotone then, so only a search that suppresses nothing may prune by it.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from indistinct.metrics.base import Goal, Metric
 from indistinct.metrics.cells import CellMetric
 from indistinct.metrics.classes import AverageClassSize, Discernibility
@@ -31,9 +34,11 @@ from indistinct.metrics.information import (
 )
 from indistinct.metrics.loss import GCP, NCP, GeometricLoss, ILoss, Loss
 from indistinct.metrics.measurements import Measurements, measure_all
+from indistinct.spelling import parse
 
 __all__ = [
     "GCP",
+    "METRICS",
     "NCP",
     "AverageClassSize",
     "CellMetric",
@@ -55,12 +60,38 @@ __all__ = [
     "information_gain",
     "information_gain_per_loss",
     "measure_all",
+    "parse_metric",
     "privacy_loss",
     "standard_metrics",
     "tuple_distance",
     "tuple_distortion",
     "weighted_hierarchical_distance",
 ]
+
+
+METRICS: Mapping[str, type[Metric]] = MappingProxyType(
+    {
+        kind.name: kind
+        for kind in (
+            Discernibility,
+            AverageClassSize,
+            Loss,
+            ILoss,
+            NCP,
+            GCP,
+            Precision,
+            Distortion,
+            NonUniformEntropy,
+            GeometricLoss,
+            ClassificationMetric,
+        )
+    }
+)
+
+
+def parse_metric(text: str) -> Metric:
+    """Return the metric that a text spells."""
+    return parse(text, METRICS, what="metric")
 
 
 def standard_metrics(*, k: int, label: str | None = None) -> tuple[Metric, ...]:

@@ -23,10 +23,9 @@ class NonUniformEntropy(Metric):
     published value g, and suppressed rows all show the same. Where a recoding sends each value to one
     published value, n(v, g) = n(v), the form of Gionis and Tassa (2009).
 
-    With suppressed rows, definitions differ. A lattice search may charge the node's generalization on *all*
-    rows and then the suppressed rows' generalized values once more. Here released and suppressed rows are
-    counted apart, so the value needs no node and fits local recodings; it is never above the lattice form,
-    and equal to it where nothing is suppressed.
+    Suppressed rows lose everything. Where a recoding says how they would have been generalized, they are charged
+    with that and then with the entropy of their generalized values, as in a search of the lattice; other recodings
+    charge the entropy of their original values, which is never more.
 
     Not monotone: where two classes show the same value and one of them is merged with a third, both values
     that they show afterwards may be easier to guess. It is monotone among recodings that generalize whole
@@ -117,10 +116,16 @@ def _missing_bits(recoded: Recoded, place: int) -> float:
     # Label -1 finds the last entry: 0, which is no published value's number.
     shown = np.append(recoded.values[:, place].astype(np.int64) + 1, 0)
     published = shown[np.maximum(recoded.labels, -1)]
+    again = 0.0
+    if recoded.hidden is not None and len(recoded.hidden):
+        # What suppressed rows lose: first their generalization, then the generalized value itself.
+        published[recoded.labels < 0] = recoded.hidden[:, place].astype(np.int64) + 1
+        dropped = recoded.counts[recoded.labels < 0]
+        again = _total_bits(np.bincount(recoded.hidden[:, place], weights=dropped))
     width = int(original.max()) + 1
     keys, joint = _sums_by_key(published * width + original, recoded.counts)
     whole = np.bincount(published, weights=recoded.counts)[keys // width]
-    return float(joint @ np.log2(whole / joint))
+    return float(joint @ np.log2(whole / joint)) + again
 
 
 def _sums_by_key(keys: Codes, counts: Codes) -> tuple[Codes, Codes]:

@@ -217,9 +217,7 @@ def _meaning(vocabulary: Vocabulary, text: str | None, *more: str | None) -> Mea
     return next((_fitted(column, span._replace(absent=absent)) for span in spans), None)
 
 
-def _between(
-    vocabulary: Vocabulary, first: str | None, last: str | None, missing: str | None = None
-) -> Meaning | None:
+def _between(vocabulary: Vocabulary, first: str | None, last: str | None, missing: str | None = None) -> Meaning | None:
     """Return what published bounds cover: the lowest value, the highest one, and whether some are missing."""
     column, absent = vocabulary.column, _TRUTH.get(missing)
     if absent is None:

@@ -43,7 +43,8 @@ class Recoded:
 
     Piece `i` sends `counts[i]` rows of cell `cells[i]` to class `labels[i]`; a negative label is suppression. Rows
     that a release cannot tell apart are one class: the rows of `values` (c × d codes into `columns`) are distinct
-    and ascend lexicographically.
+    and ascend lexicographically. `hidden` has the published codes that suppressed pieces would have had, where the
+    recoding knows them.
     """
 
     frequencies: FrequencySet
@@ -53,6 +54,7 @@ class Recoded:
     labels: Codes
     counts: Codes
     classes: Classes
+    hidden: Codes | None = None
 
     @property
     def rows(self) -> int:

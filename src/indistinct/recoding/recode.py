@@ -1,5 +1,6 @@
 """Recoding a frequency set: from cells to classes, the same for every engine."""
 
+from dataclasses import replace
 from typing import assert_never
 
 import numpy as np
@@ -42,7 +43,8 @@ def _by_column(frequencies: FrequencySet, recoding: ByColumn) -> Recoded:
         values[dropped] = recoding.star
         return _recoded(frequencies, recoding, values, labels)
     renumbered = np.where(dropped, -1, np.cumsum(~dropped) - 1).astype(np.int32)
-    return _recoded(frequencies, recoding, values[~dropped], renumbered[labels])
+    recoded = _recoded(frequencies, recoding, values[~dropped], renumbered[labels])
+    return replace(recoded, hidden=values[labels[recoded.labels < 0]])
 
 
 def _by_region(frequencies: FrequencySet, recoding: ByRegion) -> Recoded:

@@ -69,7 +69,8 @@ def _greedy_cuts(ranks: Codes, problem: Problem) -> list[Codes]:
         ]
         best = _first_allowable(ranks, labels, gains, open_, problem)
         if best is None:
-            return cuts
+            # What is still open crosses no class: such cuts change none, and narrow what is published.
+            return [cut | free for cut, free in zip(cuts, open_, strict=True)]
         column, cut = best
         cuts[column][cut], open_[column][cut] = True, False
         pairs = 2 * labels + (ranks[:, column] > cut)

@@ -1,0 +1,215 @@
+"""A metric as the objective of a lattice search: the score of a counted node, and what is known before counting.
+
+Scores are smaller for better nodes. `floors` is a bound from below for every node, known from the columns alone;
+`floor_above` is one that counting a node gives for the node and all its generalizations.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from indistinct.algorithms.full_domain.nodes import FullDomain, recoded_column
+from indistinct.domain import Codes
+from indistinct.frequencies.lattice import Node
+from indistinct.frequencies.rollup import RolledUp
+from indistinct.metrics import (
+    AverageClassSize,
+    CellMetric,
+    ClassificationMetric,
+    Discernibility,
+    Metric,
+    NonUniformEntropy,
+)
+from indistinct.recoding.recode import recode
+
+
+@dataclass(frozen=True, eq=False)
+class Objective(ABC):
+    """What a search minimizes."""
+
+    space: FullDomain
+    metric: Metric
+
+    @property
+    def sign(self) -> float:
+        """Return what makes a smaller score the better one."""
+        return -1.0 if self.metric.goal == "max" else 1.0
+
+    def floors(self, nodes: Codes, least: Codes) -> Codes:
+        """Return a bound from below for nodes of which at least `least` rows must be suppressed."""
+        return np.full(len(nodes), -np.inf)
+
+    @abstractmethod
+    def score(self, rolled: RolledUp, broken: Codes) -> float:
+        """Return the score of a node whose broken classes are suppressed."""
+
+    def floor_above(self, rolled: RolledUp) -> float:
+        """Return a bound from below for a node and all its generalizations."""
+        return -np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class CellObjective(Objective):
+    """A metric that charges cells: a node without suppression is known before anything is counted."""
+
+    metric: CellMetric
+
+    @cached_property
+    def charges(self) -> list[list[Codes]]:
+        """The charge of each node of each level, by column."""
+        return [
+            [
+                np.asarray(self.metric.charge(recoded_column(column, level)[0].summary.published))
+                for level in range(column.height + 1)
+            ]
+            for column in self.space.columns
+        ]
+
+    @cached_property
+    def dropped(self) -> Codes:
+        """The charge of a suppressed cell, by column."""
+        published = [recoded_column(column, 0)[0].summary.published for column in self.space.columns]
+        return np.array([self.metric.dropped(column) for column in published])
+
+    @cached_property
+    def totals(self) -> list[Codes]:
+        """The sum of charges over all rows of each level, by column."""
+        counts = self.space.problem.frequencies.counts
+        found = []
+        for j, (taxonomy, charges) in enumerate(zip(self.space.taxonomies, self.charges, strict=True)):
+            rows = np.bincount(self.space.problem.frequencies.vectors[:, j], counts, len(taxonomy.ancestors))
+            found.append(np.array([rows @ c[taxonomy.ancestors[:, level]] for level, c in enumerate(charges)]))
+        return found
+
+    @cached_property
+    def slack(self) -> list[Codes]:
+        """How much a suppressed cell costs at least beyond its charge at each level, by column."""
+        return [
+            np.array([dropped - c.max() for c in charges])
+            for dropped, charges in zip(self.dropped, self.charges, strict=True)
+        ]
+
+    def floors(self, nodes: Codes, least: Codes) -> Codes:
+        """Every row costs its generalization; each row that must go costs the rest up to a suppressed cell as well."""
+        totals = np.stack([total[nodes[:, j]] for j, total in enumerate(self.totals)], axis=1)
+        extra = np.stack([slack[nodes[:, j]] for j, slack in enumerate(self.slack)], axis=1)
+        rows = self.space.problem.frequencies.rows
+        return self.sign * self.metric.combine(totals + least[:, None] * np.maximum(extra, 0), rows=rows)
+
+    def score(self, rolled: RolledUp, broken: Codes) -> float:
+        """Charge the rows that stay by their values and the others as suppressed."""
+        sizes = np.where(broken, 0, rolled.classes.sizes)
+        rows = self.space.problem.frequencies.rows
+        gone = rows - int(sizes.sum())
+        totals = np.empty(len(self.charges))
+        for j, charges in enumerate(self.charges):
+            charge = charges[rolled.levels[j]]
+            kept = np.bincount(self.space.cells.field(rolled, j), sizes, len(charge))
+            totals[j] = kept @ charge + gone * self.dropped[j]
+        return float(self.sign * self.metric.combine(totals, rows=rows))
+
+
+@dataclass(frozen=True, eq=False)
+class SizeObjective(Objective):
+    """Discernibility or average class size: class sizes are all it takes."""
+
+    def score(self, rolled: RolledUp, broken: Codes) -> float:
+        """Return the metric of the classes that stay."""
+        kept, rows = rolled.classes.sizes[~broken], self.space.problem.frequencies.rows
+        if isinstance(self.metric, AverageClassSize):
+            return float(kept.sum() / len(kept) / self.metric.k) if len(kept) else np.inf
+        return float(int(kept @ kept) + rows * (rows - int(kept.sum())))
+
+    def floor_above(self, rolled: RolledUp) -> float:
+        """Merging only makes fewer and larger classes; a suppressed row costs no less than one in a class."""
+        sizes = rolled.classes.sizes
+        if isinstance(self.metric, AverageClassSize):
+            return -np.inf
+        return float(int(sizes @ sizes))
+
+
+@dataclass(frozen=True, eq=False)
+class EntropyObjective(Objective):
+    """Non-uniform entropy: the bits that a node takes from each column, and from the rows that go, the rest."""
+
+    @cached_property
+    def bits(self) -> list[Codes]:
+        """The bits that each level takes from all rows, by column."""
+        found = []
+        for j, taxonomy in enumerate(self.space.taxonomies):
+            vectors, counts = self.space.problem.frequencies.vectors, self.space.problem.frequencies.counts
+            rows = np.bincount(vectors[:, j], counts, len(taxonomy.ancestors))
+            whole = [np.bincount(taxonomy.ancestors[:, level], rows) for level in range(taxonomy.height + 1)]
+            found.append(np.array([_bits(total) - _bits(rows) for total in whole]) + 0.0)
+        return found
+
+    def floors(self, nodes: Codes, least: Codes) -> Codes:
+        """Suppression only adds bits."""
+        return np.sum([bits[nodes[:, j]] for j, bits in enumerate(self.bits)], axis=0)
+
+    def score(self, rolled: RolledUp, broken: Codes) -> float:
+        """Return the bits that the node takes, and those of the generalized values of the rows that go."""
+        total = sum(float(bits[level]) for bits, level in zip(self.bits, rolled.levels, strict=True))
+        sizes = rolled.classes.sizes[broken]
+        if not len(sizes):
+            return total
+        everything = _bits(np.array([sizes.sum()]))
+        for j in range(len(self.bits)):
+            total += everything - _bits(np.bincount(self.space.cells.field(rolled, j)[broken], sizes))
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class ClassificationObjective(Objective):
+    """Iyengar's classification metric: rows that go, or are not of their class's majority."""
+
+    metric: ClassificationMetric
+
+    def score(self, rolled: RolledUp, broken: Codes) -> float:
+        """Return the share of penalized rows."""
+        rows = self.space.problem.frequencies.rows
+        return (rows - int(self._majorities(rolled)[~broken].sum())) / rows
+
+    def floor_above(self, rolled: RolledUp) -> float:
+        """The majority of a merged class is never more than the majorities of its parts together."""
+        rows = self.space.problem.frequencies.rows
+        return (rows - int(self._majorities(rolled).sum())) / rows
+
+    def _majorities(self, rolled: RolledUp) -> Codes:
+        histogram = rolled.classes.histograms[(self.metric.label,)]
+        return np.maximum.reduceat(histogram.counts, histogram.indptr[:-1])
+
+
+@dataclass(frozen=True, eq=False)
+class AnyObjective(Objective):
+    """A metric of which nothing is known: every node is recoded and measured."""
+
+    def score(self, rolled: RolledUp, broken: Codes) -> float:
+        """Return the metric of the node's recoding."""
+        recoding = self.space.recoding_without(rolled, np.flatnonzero(broken))
+        return self.sign * self.metric.value(recode(self.space.problem.frequencies, recoding))
+
+
+def objective_of(space: FullDomain, metric: Metric) -> Objective:
+    """Return the objective that a metric makes."""
+    match metric:
+        case CellMetric():
+            return CellObjective(space, metric)
+        case Discernibility() | AverageClassSize():
+            return SizeObjective(space, metric)
+        case NonUniformEntropy():
+            return EntropyObjective(space, metric)
+        case ClassificationMetric():
+            return ClassificationObjective(space, metric)
+        case _:
+            return AnyObjective(space, metric)
+
+
+def _bits(counts: Codes) -> float:
+    """Return Σ n·log2(n)."""
+    positive = counts[counts > 0].astype(np.float64)
+    return float(positive @ np.log2(positive))
+
+

@@ -1,0 +1,196 @@
+"""The best node of the lattice under any metric, proven (in the manner of OLA, El Emam et al. 2009, and Flash, Kohlmayer
+et al. 2012).
+
+A node is looked at only while its bound from below is better than the best score so far. Where the model allows it, a
+node that cannot satisfy the model within the budget rules out all its specializations; chains from the most promising
+node to the top are searched by bisection, so that few counts rule out many nodes.
+"""
+
+import math
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.full_domain.nodes import FullDomain
+from indistinct.algorithms.full_domain.objective import Objective, objective_of
+from indistinct.domain import Codes
+from indistinct.errors import InfeasibleError, ParameterError
+from indistinct.frequencies.lattice import Node, down_set, up_set
+from indistinct.frequencies.rollup import RolledUp
+from indistinct.frequencies.value import Key
+from indistinct.metrics import parse_metric
+from indistinct.recoding.union import Recoding
+
+# Bounds of this many promising nodes are sharpened at a time.
+BATCH = 128
+# Counted nodes that are kept to roll others up from.
+KEPT = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Optimal(Algorithm):
+    """The best node of the lattice under a metric.
+
+    `seconds` and `checks` limit the search; it then returns the best node found and counts `proven` as 0 and the bound
+    that is left as `bound`. Ties go to the lower sum of levels.
+    """
+
+    name: ClassVar[str] = "optimal"
+    metric: str = "loss"
+    seconds: float | None = None
+    checks: int | None = None
+
+    def __post_init__(self) -> None:
+        parse_metric(self.metric)
+        for field in ("seconds", "checks"):
+            limit = getattr(self, field)
+            if limit is not None and not limit > 0:
+                raise ParameterError(f"`{field}` of Optimal must be above 0; got {limit}", hint="leave it out for none")
+
+    @property
+    def traits(self) -> AlgorithmTraits:
+        """Optimal unless a limit stops it."""
+        return AlgorithmTraits(
+            optimal=self.seconds is None and self.checks is None, hierarchies=True, suppresses=True
+        )
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The histograms of the metric."""
+        return parse_metric(self.metric).keys
+
+    def search(self, problem: Problem) -> Recoding:
+        """Return the recoding of the best node."""
+        problem.model.check(problem.whole())
+        space = FullDomain(problem)
+        space.require_size()
+        search = LatticeSearch(space, objective_of(space, parse_metric(self.metric)))
+        deadline = math.inf if self.seconds is None else time.monotonic() + self.seconds
+        search.run(deadline=deadline, checks=math.inf if self.checks is None else self.checks)
+        problem.counters.update(nodes=space.lattice.size, proven=int(search.proven))
+        if search.best is None:
+            raise space.infeasible() if search.proven else InfeasibleError(
+                "no satisfying node was found within the limit", hint="allow more seconds or checks"
+            )
+        if not search.proven:
+            problem.counters["bound"] = search.bound()  # type: ignore[assignment]
+        return space.recoding(search.best)
+
+
+class LatticeSearch:
+    """The state of a search: which nodes are open, their bounds, and the best node so far."""
+
+    def __init__(self, space: FullDomain, objective: Objective) -> None:
+        self.space, self.objective = space, objective
+        traits, shape = space.problem.model.traits, space.lattice.shape
+        self.prunes = traits.monotone and (not space.problem.suppression or traits.absorbing)
+        self.heights = space.lattice.node_heights()
+        self.open = np.ones(shape, dtype=bool)
+        self.least = np.zeros(shape, dtype=np.int64)  # rows that must be suppressed at least
+        self.floors = self._floors(np.arange(space.lattice.size)).reshape(shape)
+        self.best: Node | None = None
+        self.score, self.proven = np.inf, False
+        self.kept: dict[Node, RolledUp] = {space.cells.base.levels: space.cells.base}
+
+    def run(self, *, deadline: float = math.inf, checks: float = math.inf) -> None:
+        """Search until every node is settled or a limit is reached."""
+        counters, size = self.space.problem.counters, self.space.lattice.size
+        while (start := self._most_promising()) is not None:
+            for node in self._chain(start) if self.prunes else [start]:
+                if time.monotonic() > deadline or counters["checks"] >= checks:
+                    return
+                self._count(node)
+            self.space.problem.progress(1 - np.count_nonzero(self.open) / size)
+        self.proven = True
+
+    def bound(self) -> float:
+        """Return the smallest score that an open node could have."""
+        return float(self.objective.sign * min(self.floors[self.open].min(initial=np.inf), self.score))
+
+    def _candidates(self) -> Codes:
+        """Return the open nodes that could still be better than the best, or as good and lower."""
+        if self.best is None:
+            return np.flatnonzero(self.open)
+        better = self.floors < self.score
+        better |= (self.floors == self.score) & (self.heights < sum(self.best))
+        return np.flatnonzero(self.open & better)
+
+    def _most_promising(self) -> Node | None:
+        """Return the candidate with the smallest bound, once its bound is as sharp as it gets."""
+        while len(places := self._candidates()):
+            floors = self.floors.reshape(-1)
+            if len(places) > BATCH:
+                places = places[np.argpartition(floors[places], BATCH)[:BATCH]]
+            floors[places] = np.maximum(floors[places], self._floors(places))
+            first = places[np.lexsort((places, self.heights.reshape(-1)[places], floors[places]))[0]]
+            node = tuple(int(level) for level in np.unravel_index(first, self.space.lattice.shape))
+            if self.best is None or floors[first] < self.score or (
+                floors[first] == self.score and sum(node) < sum(self.best)
+            ):
+                return node
+        return None
+
+    def _floors(self, places: Codes) -> Codes:
+        """Return bounds from below of nodes, given what is known of their suppression."""
+        found = np.empty(len(places))
+        for start in range(0, len(places), 1 << 17):
+            part = places[start : start + (1 << 17)]
+            nodes = np.stack(np.unravel_index(part, self.space.lattice.shape), axis=1)
+            found[start : start + len(part)] = self.objective.floors(nodes, self.least.reshape(-1)[part])
+        return found
+
+    def _chain(self, start: Node):  # type: ignore[no-untyped-def]
+        """Yield nodes of a chain from `start` to the top by bisection, up from failures and down from successes."""
+        chain, node = [start], start
+        while True:
+            above = [upper for upper in self.space.lattice.above(node) if self.open[upper]]
+            if not above:
+                break
+            node = min(above, key=lambda upper: (self.floors[upper], upper))
+            chain.append(node)
+        low, high = 0, len(chain) - 1
+        while low <= high:
+            middle = (low + high) // 2
+            yield chain[middle]
+            if self.last_satisfied:
+                high = middle - 1
+            else:
+                low = middle + 1
+
+    def _count(self, node: Node) -> None:
+        """Count a node: settle it, and whatever follows from it."""
+        rolled = self._rolled(node)
+        broken = self.space.outside(rolled)
+        suppressed = int(rolled.classes.sizes[broken].sum())
+        self.space.problem.counters["checks"] += 1
+        self.open[node] = False
+        self.last_satisfied = suppressed <= self.space.problem.suppression
+        if self.prunes:
+            below = down_set(node)
+            if self.last_satisfied:
+                np.maximum(self.least[below], suppressed, out=self.least[below])
+            else:
+                self.open[below] = False
+        if self.last_satisfied and suppressed < self.space.problem.frequencies.rows:
+            score = self.objective.score(rolled, broken)
+            if self.best is None or (score, sum(node), node) < (self.score, sum(self.best), self.best):
+                self.best, self.score = node, score
+        floor = self.objective.floor_above(rolled)
+        if np.isfinite(floor):
+            above = up_set(node)
+            np.maximum(self.floors[above], floor, out=self.floors[above])
+
+    def _rolled(self, node: Node) -> RolledUp:
+        """Return a node's classes, rolled up from the smallest kept finer node."""
+        finer = [r for levels, r in self.kept.items() if all(a <= b for a, b in zip(levels, node, strict=True))]
+        source = min(finer, key=len)
+        self.space.problem.counters["rollups"] += 1
+        rolled = self.space.cells.roll_up(source, node)
+        if 2 * len(rolled) < len(source):
+            if len(self.kept) >= KEPT:  # forget the oldest, never the base
+                del self.kept[next(levels for levels in self.kept if any(levels))]
+            self.kept[node] = rolled
+        return rolled
