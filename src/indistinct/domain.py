@@ -56,7 +56,7 @@ class Domain:
 
     def positions(self) -> Codes:
         """Return each code's place on a line, for widths: numbers, days, or ranks; missing lies on the first."""
-        match self.kind:
+        match Kind.TEXT if self.declared else self.kind:
             case Kind.NUMBER:
                 line = self.values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
             case Kind.DATE:

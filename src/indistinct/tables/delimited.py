@@ -131,6 +131,8 @@ def _read_blocks(
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=True,
             ),
+            # Many small buffers that live briefly: huge pages, as other pools ask for, cost more than they give.
+            memory_pool=pa.system_memory_pool(),
         )
 
 

@@ -27,8 +27,9 @@ def assemble(column: pa.ChunkedArray) -> pa.DictionaryArray:
     values = pc.drop_null(spelled.unique())
     # -1 stands for a missing value that hides in a dictionary instead of behind the codes.
     places = pc.fill_null(pc.index_in(spelled, value_set=values), -1).to_numpy()
-    # Arrow's allocator: NumPy asks for huge pages, and a busy system spends longer on those than on the codes.
-    codes = np.frombuffer(pa.allocate_buffer(4 * len(column)), dtype=np.int32)
+    # NumPy and Arrow's own allocators ask for huge pages, which can take longer to get than the codes to compute.
+    room = pa.allocate_buffer(4 * len(column), memory_pool=pa.system_memory_pool())
+    codes = np.frombuffer(room, dtype=np.int32)
     begin = first = 0
     for chunk in chunks:
         indices = pc.fill_null(chunk.indices, 0) if chunk.indices.null_count else chunk.indices

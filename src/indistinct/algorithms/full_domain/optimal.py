@@ -15,7 +15,8 @@ import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
-from indistinct.algorithms.full_domain.objective import Objective, objective_of
+from indistinct.algorithms.full_domain.objective import CellObjective, Objective, objective_of
+from indistinct.algorithms.full_domain.sweep import can_sweep, survey_lattice
 from indistinct.domain import Codes
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.lattice import Node, down_set, up_set
@@ -28,6 +29,8 @@ from indistinct.recoding.union import Recoding
 BATCH = 128
 # Counted nodes that are kept to roll others up from.
 KEPT = 48
+# Once this share of the lattice was counted node by node, all of it is surveyed in one walk instead.
+SWEEP_FROM = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,8 @@ class Optimal(Algorithm):
         problem.model.check(problem.whole())
         space = FullDomain(problem)
         space.require_size()
-        search = LatticeSearch(space, objective_of(space, parse_metric(self.metric)))
+        objective = objective_of(space, parse_metric(self.metric))
+        search = LatticeSearch(space, objective)
         deadline = math.inf if self.seconds is None else time.monotonic() + self.seconds
         search.run(deadline=deadline, checks=math.inf if self.checks is None else self.checks)
         problem.counters.update(nodes=space.lattice.size, proven=int(search.proven))
@@ -96,15 +100,32 @@ class LatticeSearch:
         self.kept: dict[Node, RolledUp] = {space.cells.base.levels: space.cells.base}
 
     def run(self, *, deadline: float = math.inf, checks: float = math.inf) -> None:
-        """Search until every node is settled or a limit is reached."""
+        """Search until every node is settled or a limit is reached; where bounds rule out little, look at all nodes."""
         counters, size = self.space.problem.counters, self.space.lattice.size
+        sweeps = can_sweep(self.space, self.objective) and deadline == checks == math.inf
+        # With suppression, bounds that come from the columns alone are sharp only for metrics that charge cells.
+        sharp = isinstance(self.objective, CellObjective) or not self.space.problem.suppression
+        patience = SWEEP_FROM * size + 16 if sharp else 0
         while (start := self._most_promising()) is not None:
+            if sweeps and counters["checks"] > patience:
+                return self._sweep()
             for node in self._chain(start) if self.prunes else [start]:
                 if time.monotonic() > deadline or counters["checks"] >= checks:
                     return
                 self._count(node)
             self.space.problem.progress(1 - np.count_nonzero(self.open) / size)
         self.proven = True
+
+    def _sweep(self) -> None:
+        """Take the best of all nodes, surveyed in one walk."""
+        survey = survey_lattice(self.space, self.objective)
+        fits = survey.suppressed <= min(self.space.problem.suppression, self.space.problem.frequencies.rows - 1)
+        self.open[...] = False
+        self.proven = True
+        if fits.any():
+            order = np.lexsort((self.heights.reshape(-1), np.where(fits, survey.scores, np.inf)))
+            best = np.unravel_index(order[0], self.space.lattice.shape)
+            self.best, self.score = tuple(int(level) for level in best), float(survey.scores[order[0]])
 
     def bound(self) -> float:
         """Return the smallest score that an open node could have."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.domain import Codes, Kind
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.summary import (
     Bounds,
@@ -86,4 +86,6 @@ def _means(column: QuasiColumn, ranks: Codes, labels: Codes, counts: Codes, *, c
     weights = np.bincount(labels[known], weights=counts[known], minlength=classes)
     places = column.positions[ranks[known]]
     totals = np.bincount(labels[known], weights=places * counts[known], minlength=classes)
-    return np.divide(totals, weights, out=np.full(classes, np.nan), where=weights > 0)
+    means = np.divide(totals, weights, out=np.full(classes, np.nan), where=weights > 0)
+    # Dates are published by the day: classes that differ in less look the same.
+    return np.floor(means) if column.domain.kind is Kind.DATE else means

@@ -1,0 +1,122 @@
+"""Numba kernels that visit every node of a lattice, for models that look at class sizes alone.
+
+A spanning tree of the lattice is walked depth first: each node is rolled up from the neighbour one step finer, and one
+set of classes is kept for each depth.
+"""
+
+import numba as nb
+import numpy as np
+
+from indistinct.frequencies._kernels import hashed
+
+jit = nb.njit(cache=True, nogil=True)
+
+
+@jit
+def roll_step(words, counts, length, shift, mask, table, out_words, out_counts, stamps, slots, stamp):
+    """Take one field a level up and group; return the number of classes. `stamps` mark the slots in use."""
+    keep = ~(mask << shift)
+    last = np.uint64(len(slots) - 1)
+    groups = 0
+    for i in range(length):
+        word = (words[i] & keep) | table[(words[i] >> shift) & mask]
+        slot = hashed(word) & last
+        while stamps[slot] == stamp and out_words[slots[slot]] != word:
+            slot = (slot + np.uint64(1)) & last
+        if stamps[slot] == stamp:
+            out_counts[slots[slot]] += counts[i]
+        else:
+            stamps[slot], slots[slot] = stamp, groups
+            out_words[groups], out_counts[groups] = word, counts[i]
+            groups += 1
+    return groups
+
+
+@jit
+def survey(words, counts, length, k, shifts, masks, charges, starts, levels, scratch, found):
+    """Write what a node's classes say: rows outside, classes inside, squares, charges inside, bits of rows outside."""
+    outside, inside = np.int64(0), np.int64(0)
+    squares = 0.0
+    columns = len(shifts)
+    totals = found[3:]
+    totals[:] = 0.0
+    for i in range(length):
+        count = counts[i]
+        if count < k:
+            outside += count
+            continue
+        inside += 1
+        squares += float(count) * float(count)
+        if len(charges):
+            for j in range(columns):
+                node = (words[i] >> shifts[j]) & masks[j]
+                totals[j] += count * charges[starts[j, levels[j]] + node]
+    if not len(charges) and outside:  # entropy asks for the bits of the generalized values of rows outside
+        for j in range(columns):
+            width = np.int64(masks[j]) + 1
+            scratch[:width] = 0
+            for i in range(length):
+                if counts[i] < k:
+                    scratch[(words[i] >> shifts[j]) & masks[j]] += counts[i]
+            bits = float(outside) * np.log2(float(outside))
+            for node in range(width):
+                if scratch[node]:
+                    bits -= float(scratch[node]) * np.log2(float(scratch[node]))
+            totals[j] = bits
+    found[0], found[1], found[2] = outside, inside, squares
+
+
+@jit
+def sweep(words, counts, first, heights, strides, k, shifts, masks, tables, table_at, charges, starts, found):
+    """Survey every node whose columns before `first` are as given and whose others take every level."""
+    columns, length = len(heights), len(words)
+    depth_limit = 1
+    for j in range(first, columns):
+        depth_limit += heights[j]
+    room = 16
+    while room < 2 * length:
+        room *= 2
+    stamps, slots = np.zeros(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    held_words = np.empty((depth_limit, length), dtype=np.uint64)
+    held_counts = np.empty((depth_limit, length), dtype=np.int64)
+    lengths = np.empty(depth_limit, dtype=np.int64)
+    raised = np.empty(depth_limit, dtype=np.int64)  # the column that each depth took up
+    widest = np.int64(1)
+    for j in range(columns):
+        widest = max(widest, np.int64(masks[j]) + 1)
+    scratch = np.empty(widest, dtype=np.int64)
+    levels = np.zeros(columns, dtype=np.int64)
+    for j in range(first):
+        levels[j] = strides[j, 1]
+    place = np.int64(0)
+    for j in range(columns):
+        place += levels[j] * strides[j, 0]
+    held_words[0, :], held_counts[0, :], lengths[0], raised[0] = words, counts, length, first
+    survey(words, counts, length, k, shifts, masks, charges, starts, levels, scratch, found[place])
+    depth, column, stamp = 0, first, np.int64(0)
+    while True:
+        if column < columns and levels[column] < heights[column]:
+            stamp += 1
+            table = tables[table_at[column, levels[column]] : table_at[column, levels[column] + 1]]
+            lengths[depth + 1] = roll_step(
+                held_words[depth], held_counts[depth], lengths[depth], shifts[column], masks[column], table,
+                held_words[depth + 1], held_counts[depth + 1], stamps, slots, stamp,
+            )
+            depth += 1
+            levels[column] += 1
+            place += strides[column, 0]
+            raised[depth] = column
+            survey(
+                held_words[depth], held_counts[depth], lengths[depth], k, shifts, masks, charges, starts, levels,
+                scratch, found[place],
+            )
+        elif column < columns:
+            column += 1
+        elif depth == 0:
+            return
+        else:  # back to the finer node, to go on with its next column
+            column = raised[depth]
+            levels[column] -= 1
+            place -= strides[column, 0]
+            depth -= 1
+            column += 1
