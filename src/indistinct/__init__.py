@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from indistinct.algorithms.full_domain.bottom_up import BottomUp
+    from indistinct.algorithms.full_domain.datafly import Datafly
+    from indistinct.algorithms.full_domain.incognito import Incognito
+    from indistinct.algorithms.full_domain.optimal import Optimal
+    from indistinct.algorithms.full_domain.samarati import Samarati
     from indistinct.algorithms.partition.mondrian import Mondrian
     from indistinct.algorithms.partition.single import SingleDimensional
-    from indistinct.api import anonymize, apply, measure, open, verify  # noqa: A004
+    from indistinct.api import anonymize, apply, measure, measure_table, open, verify  # noqa: A004
     from indistinct.errors import (
         HierarchyError,
         IndistinctError,
@@ -45,11 +50,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AlphaK",
+    "BottomUp",
     "Certificate",
+    "Datafly",
     "DistinctLDiversity",
     "EntropyLDiversity",
     "Hierarchy",
     "HierarchyError",
+    "Incognito",
     "IndistinctError",
     "InfeasibleError",
     "InputError",
@@ -57,12 +65,14 @@ __all__ = [
     "Measurements",
     "MissingExtraError",
     "Mondrian",
+    "Optimal",
     "OutputError",
     "ParameterError",
     "PolicyError",
     "Recoding",
     "RecursiveLDiversity",
     "Release",
+    "Samarati",
     "Schema",
     "SchemaError",
     "SingleDimensional",
@@ -74,15 +84,21 @@ __all__ = [
     "anonymize",
     "apply",
     "measure",
+    "measure_table",
     "open",
     "verify",
 ]
 
 # A name is loaded when it is first asked for: the command line answers --help without Arrow and Numba.
 _NAMES_BY_HOME: dict[str, tuple[str, ...]] = {
+    "indistinct.algorithms.full_domain.bottom_up": ("BottomUp",),
+    "indistinct.algorithms.full_domain.datafly": ("Datafly",),
+    "indistinct.algorithms.full_domain.incognito": ("Incognito",),
+    "indistinct.algorithms.full_domain.optimal": ("Optimal",),
+    "indistinct.algorithms.full_domain.samarati": ("Samarati",),
     "indistinct.algorithms.partition.mondrian": ("Mondrian",),
     "indistinct.algorithms.partition.single": ("SingleDimensional",),
-    "indistinct.api": ("anonymize", "apply", "measure", "open", "verify"),
+    "indistinct.api": ("anonymize", "apply", "measure", "measure_table", "open", "verify"),
     "indistinct.errors": (
         "HierarchyError",
         "IndistinctError",

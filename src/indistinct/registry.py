@@ -6,6 +6,11 @@ from types import MappingProxyType
 
 from indistinct import models
 from indistinct.algorithms.base import Algorithm
+from indistinct.algorithms.full_domain.bottom_up import BottomUp
+from indistinct.algorithms.full_domain.datafly import Datafly
+from indistinct.algorithms.full_domain.incognito import Incognito
+from indistinct.algorithms.full_domain.optimal import Optimal
+from indistinct.algorithms.full_domain.samarati import Samarati
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.partition.single import SingleDimensional
 from indistinct.metrics import METRICS, parse_metric
@@ -30,7 +35,10 @@ MODELS: Mapping[str, type[Model]] = MappingProxyType(
 )
 
 ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
-    {kind.name: kind for kind in (Mondrian, SingleDimensional)}
+    {
+        kind.name: kind
+        for kind in (Mondrian, SingleDimensional, Datafly, Samarati, BottomUp, Incognito, Optimal)
+    }
 )
 
 def parse_model(text: str) -> Model:

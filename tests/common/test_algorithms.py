@@ -17,11 +17,7 @@ SPELLING_ONLY = ("numeric=", "extent=")
 # (check, form, model, table) -> why it fails. Strict: what passes again must leave this dictionary.
 KNOWN_FAILURES: dict[tuple[str, str, str, str], str] = {}
 
-PAIRS = [
-    (form, spec)
-    for form in FORMS
-    for spec in (FEW if any(mark in form for mark in SPELLING_ONLY) else SPECS)
-]
+PAIRS = [(form, spec) for form in FORMS for spec in (FEW if any(mark in form for mark in SPELLING_ONLY) else SPECS)]
 
 
 def test_every_registered_model_and_algorithm_is_tried():

@@ -159,12 +159,16 @@ def test_a_declared_order_of_numbers_is_the_order_of_cuts():
 
 def test_children_of_a_tree_are_cut_together():
     jobs = ind.Hierarchy.tree({"*": {"artist": ["dancer", "writer"], "professional": ["engineer", "lawyer"]}})
-    rows = [(job,) for job, count in (("dancer", 2), ("writer", 1), ("engineer", 3), ("lawyer", 2)) for _ in range(count)]
+    rows = [
+        (job,) for job, count in (("dancer", 2), ("writer", 1), ("engineer", 3), ("lawyer", 2)) for _ in range(count)
+    ]
     table = pa.table({"job": [job for (job,) in rows]})
-    for k, expected in ((2, {"artist": 3, "engineer": 3, "lawyer": 2}), (3, {"artist": 3, "professional": 5}), (4, {"*": 8})):
-        release = ind.anonymize(
-            table, ind.Schema(quasi=["job"]), model=ind.KAnonymity(k), hierarchies={"job": jobs}
-        )
+    for k, expected in (
+        (2, {"artist": 3, "engineer": 3, "lawyer": 2}),
+        (3, {"artist": 3, "professional": 5}),
+        (4, {"*": 8}),
+    ):
+        release = ind.anonymize(table, ind.Schema(quasi=["job"]), model=ind.KAnonymity(k), hierarchies={"job": jobs})
         assert Counter(release.table["job"].to_pylist()) == expected
 
 
@@ -183,9 +187,7 @@ def test_bounds_and_regions():
     bounds = ind.anonymize(table, schema, model=model, algorithm="mondrian:numeric=bounds").table
     assert Counter(tuple(row.values()) for row in bounds.to_pylist()) == {(1, 2): 2, (8, 9): 2}
     gap = pa.table({"age": [1, 2, 8, 9, 5, 5], "sex": ["f", "f", "f", "f", "m", "m"]})
-    region = ind.anonymize(
-        gap, ind.Schema(quasi=["sex", "age"]), model=model, algorithm="mondrian:extent=region"
-    ).table
+    region = ind.anonymize(gap, ind.Schema(quasi=["sex", "age"]), model=model, algorithm="mondrian:extent=region").table
     assert Counter((row["sex"], row["age"]) for row in region.to_pylist()) == {
         ("f", "[1-2]"): 2,
         ("f", "[5-9]"): 2,

@@ -8,8 +8,7 @@ import pyarrow as pa
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from indistinct.engines.memory import Memory
-from indistinct.engines.memory import _kernels
+from indistinct.engines.memory import Memory, _kernels
 from indistinct.engines.memory.apply import compact
 from indistinct.testing.strategies import recodings, samples
 
@@ -53,9 +52,12 @@ def test_the_order_leads_back_to_the_original_rows(data):
 def test_suppressed_rows_leave_no_trace(data):
     sample = data.draw(samples())
     recoding = data.draw(recodings(sample))
-    coded = replace(sample, table=sample.table.set_column(
-        sample.table.column_names.index("disease"), "disease", sample.table["disease"].dictionary_encode()
-    )).table
+    coded = replace(
+        sample,
+        table=sample.table.set_column(
+            sample.table.column_names.index("disease"), "disease", sample.table["disease"].dictionary_encode()
+        ),
+    ).table
     published = Memory().apply(recoding, coded, schema=sample.schema)
     assert not published.table.schema.metadata
     for column in published.table.columns:

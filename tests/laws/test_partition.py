@@ -66,10 +66,10 @@ def large_domains(draw):
 
 def line_layout(ranks):
     """Return the layout of columns whose values are their own ranks."""
+    import pyarrow as pa
+
     from indistinct.domain import Domain
     from indistinct.recoding.columns import QuasiColumn
-
-    import pyarrow as pa
 
     return layout_of(
         [QuasiColumn(Domain(f"q{j}", pa.array(np.arange(int(ranks[:, j].max()) + 1)))) for j in range(ranks.shape[1])]
@@ -135,9 +135,7 @@ def test_the_kernel_halves_as_the_rounds_do(sample, k):
 def classes_of(pieces):
     """Return the classes of relaxed partitioning without their numbers."""
     classes = {}
-    for cell, label, count in zip(
-        pieces.cells.tolist(), pieces.labels.tolist(), pieces.counts.tolist(), strict=True
-    ):
+    for cell, label, count in zip(pieces.cells.tolist(), pieces.labels.tolist(), pieces.counts.tolist(), strict=True):
         classes.setdefault(label, Counter())[cell] += count
     return Counter(frozenset(counter.items()) for counter in classes.values())
 

@@ -38,9 +38,7 @@ def released(rows, algorithm, k, *, hierarchies=None):
     columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
     table = pa.table({**columns, "key": list(range(len(rows)))})
     schema = ind.Schema(quasi=names, insensitive=["key"])
-    release = ind.anonymize(
-        table, schema, model=ind.KAnonymity(k), algorithm=algorithm, hierarchies=hierarchies or {}
-    )
+    release = ind.anonymize(table, schema, model=ind.KAnonymity(k), algorithm=algorithm, hierarchies=hierarchies or {})
     classes = {}
     for shown in release.table.to_pylist():
         classes.setdefault(tuple(shown[name] for name in names), []).append(shown["key"])
@@ -63,7 +61,9 @@ def test_strict_partitioning_is_its_definition(rows, k):
 
 @quick
 @given(
-    st.lists(st.tuples(st.sampled_from([*LEAVES, None]), number, st.sampled_from([None, 1, 2, 5])), min_size=1, max_size=30),
+    st.lists(
+        st.tuples(st.sampled_from([*LEAVES, None]), number, st.sampled_from([None, 1, 2, 5])), min_size=1, max_size=30
+    ),
     st.integers(1, 4),
 )
 def test_strict_partitioning_with_a_tree_and_missing_values_is_its_definition(rows, k):

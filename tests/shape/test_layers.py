@@ -32,13 +32,13 @@ LAYERS = {
     "attacks": 9,
     "report": 10,
     "registry": 11,
-    "policy": 12,
-    "api": 13,
-    "inspection": 13,
-    "testing": 14,
-    "documentation": 15,
-    "web": 15,
+    "inspection": 12,
+    "policy": 13,
+    "api": 14,
+    "testing": 15,
     "cli": 16,
+    "web": 16,
+    "documentation": 17,
 }
 # What the package says of itself, its version and its public names, may be read by everyone.
 ITSELF = {"__init__", "__main__"}
@@ -93,7 +93,9 @@ def test_imports_go_one_way(path):
 def test_algorithms_and_engines_never_import_each_other():
     for one, other in (("algorithms", "engines"), ("engines", "algorithms")):
         for path in (ROOT / one).rglob("*.py"):
-            assert not any(name.startswith(f"indistinct.{other}") for name, _ in imports_of(ast.parse(path.read_text())))
+            assert not any(
+                name.startswith(f"indistinct.{other}") for name, _ in imports_of(ast.parse(path.read_text()))
+            )
 
 
 def test_verification_knows_no_algorithm_no_engine_and_no_recoding():
@@ -120,13 +122,17 @@ def test_importing_the_package_is_light():
     assert not loaded_by("import indistinct") & {"numba", "pandas", "polars", "duckdb", "typer", "rich", "hypothesis"}
 
 
-def test_anonymizing_needs_no_frame_library():
+def test_anonymizing_needs_no_optional_package():
+    """Arrow itself looks for pandas, so what counts is that nothing breaks without it."""
     statement = """
+import sys
+sys.modules.update(dict.fromkeys(("pandas", "polars", "duckdb", "pyspark", "typer", "rich", "hypothesis")))
 import indistinct as ind, pyarrow as pa
 table = pa.table({"age": [1, 2, 3, 4]})
-ind.measure(ind.anonymize(table, ind.Schema(quasi=["age"]), model=ind.KAnonymity(2)))
+release = ind.anonymize(table, ind.Schema(quasi=["age"]), model=ind.KAnonymity(2))
+assert ind.measure(release)["discernibility"] == 8
 """
-    assert not loaded_by(statement) & {"pandas", "polars", "duckdb", "pyspark", "typer", "hypothesis"}
+    assert "indistinct" in loaded_by(statement)
 
 
 def test_helping_is_light():

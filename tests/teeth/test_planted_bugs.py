@@ -37,9 +37,7 @@ def row_index_left(case, *, seed=None):
 def class_number_left(case, *, seed=None):
     release = publish_case(case, seed=seed)
     sizes = release.recoded.classes.sizes
-    return with_table(
-        release, release.table.append_column("class", pa.array(np.repeat(np.arange(len(sizes)), sizes)))
-    )
+    return with_table(release, release.table.append_column("class", pa.array(np.repeat(np.arange(len(sizes)), sizes))))
 
 
 def identifier_left(case, *, seed=None):

@@ -209,6 +209,24 @@ def test_a_quote_that_swallows_lines_is_refused(opened, content):
     refused(opened, content, "quote")
     refused(opened, content, "quote", columns=["a"])
 
+    refused(opened, content, "quote", columns=["b", "a"])
+
+
+def test_quotes_that_first_occur_after_the_sample(opened):
+    plain = "x,y,1\n" * 60_000
+    for tail, cells in [
+        ('"p,q",r,2\n', ("p,q", "r", 2)),
+        ('p,"q\nr",2\n', ("p", "q\nr", 2)),
+        ('"p",q,"2"\n', ("p", "q", 2)),
+        ('a,"x,y\n1,2",3\n', ("a", "x,y\n1,2", 3)),
+    ]:
+        data = opened(f"a,b,c\n{plain}{tail}")
+        assert tuple(column[-1].as_py() for column in data.columns) == cells
+        assert data.num_rows == 60_001
+        assert opened(f"a,b,c\n{plain}{tail}", columns=["a"])["a"][-1].as_py() == cells[0]
+    for tail in ('p,"secret\nx,y,1\n', 'p,q,"secret\nx,y,1\n'):
+        refused(opened, f"a,b,c\n{plain}{tail}", "line 6000")
+
 
 def test_a_quote_that_swallows_a_large_file_is_refused(opened, monkeypatch):
     monkeypatch.setattr(delimited, "BLOCK_BYTES", 4096)

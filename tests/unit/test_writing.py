@@ -259,7 +259,7 @@ def twin(table, delimiter=","):
         if value is None:
             return '""' if lone else ""
         special = value == "" or any(mark in value for mark in '",;|\t\r\n')
-        if not special and value == value.strip(" \t\n\r\f\v"):
+        if not special and value == value.strip(" \t\n\r\f"):
             return value
         buffer = io.StringIO(newline="")
         csv.writer(buffer, quoting=csv.QUOTE_ALL, lineterminator="").writerow([value])

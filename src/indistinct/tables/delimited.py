@@ -1,8 +1,9 @@
 """Delimited text files as Arrow tables whose types hold for every row, for engines to rely on."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -54,51 +55,46 @@ def _read_as(path: Path, dialect: Dialect, missing: Sequence[str], columns: Sequ
     wanted = choose(dialect.names, columns)
     if dialect.bare:
         return pa.table([pa.array([], TEXT) for _ in wanted], names=wanted)
+    if columns is not None or any('"' in text for text in missing):
+        # A quote in a column that is not read, or in a missing value, would not be seen.
+        dialect = replace(dialect, quoted=True)
     # The last column is read in any case, because a quote that never ends shows there.
     names = list(dict.fromkeys([*wanted, dialect.names[-1]]))
-    quoted = _may_quote(path, dialect)
-    table = _read_text(path, dialect, missing, names, quoted=quoted)
-    if table.column_names != names or any(kind != TEXT for kind in table.schema.types):
-        raise _unreadable(path)
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as threads:
-        texts = list(threads.map(settle, table.columns))
-        del table
-        _check_content(path, dialect, texts, quoted=quoted)
-        found = dict(zip(names, threads.map(typed, texts), strict=True))
-    return pa.table([found[name] for name in wanted], names=wanted)
+        dialect, columns_read = _read_text(path, dialect, missing, names)
+        texts = list(threads.map(settle, columns_read))
+        if not dialect.quoted and any(_holds(column, '"') for column in texts):
+            dialect, columns_read = _read_text(path, replace(dialect, quoted=True), missing, names)
+            texts = list(threads.map(settle, columns_read))
+        del columns_read
+        found = dict(zip(names, texts, strict=True))
+        _check_content(path, dialect, found)
+        return pa.table(list(threads.map(typed, (found[name] for name in wanted))), names=wanted)
 
 
-def _may_quote(path: Path, dialect: Dialect) -> bool:
-    """Return whether a file can hold quotes; without any, records end at line ends and are found faster."""
-    if path.suffix.lower() == ".gz" or dialect.encoding not in (
-        "utf-8",
-        "cp1252",
-        "latin-1",
-        "iso8859-1",
-        "ascii",
-    ):
-        return True
-    buffer = bytearray(BLOCK_BYTES)
-    with path.open("rb", buffering=0) as file:
-        while size := file.readinto(buffer):
-            if buffer.find(b'"', 0, size) >= 0:
-                return True
-    return False
-
-
-def _read_text(path: Path, dialect: Dialect, missing: Sequence[str], names: list[str], *, quoted: bool) -> pa.Table:
+def _read_text(
+    path: Path, dialect: Dialect, missing: Sequence[str], names: list[str]
+) -> tuple[Dialect, list[pa.ChunkedArray]]:
+    """Return the columns as dictionary-encoded text, and the dialect that read them."""
     size = BLOCK_BYTES
     while True:
         try:
-            return _read_blocks(path, dialect, missing, names, quoted=quoted, block_size=size)
+            table = _read_blocks(path, dialect, missing, names, block_size=size)
         except pa.ArrowInvalid as error:
             text = str(error)
             if text.startswith("In CSV column") and "invalid UTF8" in text:
                 raise UnicodeError from None
+            if not dialect.quoted:
+                dialect = replace(dialect, quoted=True)
+                continue
             wrong = diagnose(path, dialect)
             size *= 16
             if wrong or not text.startswith("straddling") or size > LARGEST_BLOCK_BYTES:
                 raise wrong or _unreadable(path) from None
+        else:
+            if table.column_names != names or any(kind != TEXT for kind in table.schema.types):
+                raise _unreadable(path)
+            return dialect, list(table.columns)
 
 
 def _read_blocks(
@@ -107,7 +103,6 @@ def _read_blocks(
     missing: Sequence[str],
     names: list[str],
     *,
-    quoted: bool,
     block_size: int,
 ) -> pa.Table:
     from pyarrow import csv
@@ -120,8 +115,8 @@ def _read_blocks(
             read_options=csv.ReadOptions(encoding=dialect.encoding, block_size=block_size),
             parse_options=csv.ParseOptions(
                 delimiter=dialect.delimiter,
-                quote_char='"' if quoted else False,
-                newlines_in_values=quoted,
+                quote_char='"' if dialect.quoted else False,
+                newlines_in_values=dialect.quoted,
                 ignore_empty_lines=len(dialect.names) > 1,
             ),
             convert_options=csv.ConvertOptions(
@@ -136,26 +131,33 @@ def _read_blocks(
         )
 
 
-def _check_content(path: Path, dialect: Dialect, texts: list[pa.ChunkedArray], *, quoted: bool) -> None:
+def _check_content(path: Path, dialect: Dialect, texts: Mapping[str, pa.ChunkedArray]) -> None:
     """Raise `InputError` for NUL bytes and for quotes that swallowed the lines after them.
 
-    The fast reader takes a quote that never ends, or ends in the middle of a field, as it comes. Its traces
-    are a line break in the very last field, or a value with both a line break and a quote; only then is the
-    slow, strict reader asked.
+    The fast reader takes a quote that never ends, or ends in the middle of a field, as it comes. Its traces are a line
+    break in the very last field, or a value with both a line break and a quote; only then is the slow, strict reader
+    asked.
     """
-    suspicious = False
-    for column in texts:
-        values = spellings(column)
-        if pc.any(pc.match_substring(values, "\0")).as_py():
-            raise nul_error()
-        if quoted:
-            broken = values.filter(pc.match_substring_regex(values, "[\r\n]"))
-            suspicious |= bool(pc.any(pc.match_substring(broken, '"')).as_py())
-    last = texts[-1][-1].as_py() if quoted and len(texts[-1]) else None
-    if suspicious or (last is not None and ("\n" in last or "\r" in last)):
+    if any(_holds(column, "\0") for column in texts.values()):
+        raise nul_error()
+    if not dialect.quoted:
+        return
+    ends = texts[dialect.names[-1]]
+    last = (ends[-1].as_py() if len(ends) else None) or ""
+    if "\n" in last or "\r" in last or any(_mixes(column) for column in texts.values()):
         wrong = diagnose(path, dialect)
         if wrong:
             raise wrong
+
+
+def _holds(column: pa.ChunkedArray, character: str) -> bool:
+    return bool(pc.any(pc.match_substring(spellings(column), character)).as_py())
+
+
+def _mixes(column: pa.ChunkedArray) -> bool:
+    values = spellings(column)
+    broken = values.filter(pc.match_substring_regex(values, "[\r\n]"))
+    return bool(pc.any(pc.match_substring(broken, '"')).as_py())
 
 
 def _unreadable(path: Path) -> InputError:

@@ -127,9 +127,7 @@ def _case(
 ) -> Case:
     rows = len(next(iter(columns.values())))
     table = pa.table({**columns, "key": list(range(rows))})
-    return Case(
-        table, Schema(quasi=list(columns), insensitive=["key"]), KAnonymity(k), algorithm, hierarchies or {}
-    )
+    return Case(table, Schema(quasi=list(columns), insensitive=["key"]), KAnonymity(k), algorithm, hierarchies or {})
 
 
 def _sizes(case: Case, publish: Publish) -> list[int]:

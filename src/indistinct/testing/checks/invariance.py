@@ -73,7 +73,9 @@ def check_doubling(case: Case, *, publish: Publish = publish_case) -> None:
         return
     other = replace(case, table=pa.concat_tables([case.table, case.table]), model=scaled(case.model, 2))
     once, twice = (_vectors(publish(given)) for given in (case, other))
-    expect(twice == Counter({vector: 2 * size for vector, size in once.items()}), "doubling every row changes the classes")
+    expect(
+        twice == Counter({vector: 2 * size for vector, size in once.items()}), "doubling every row changes the classes"
+    )
 
 
 def _vectors(release: Release) -> Counter[tuple[Any, ...]]:

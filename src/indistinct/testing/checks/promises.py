@@ -91,9 +91,7 @@ def check_traits(case: Case, *, publish: Publish = publish_case) -> None:
         outputs = {column.column: [name for name, _ in column.outputs] for column in release.recoded.columns}
         for name in case.schema.quasi:
             before, after = projected(originals, [name]), projected(shown, outputs[name])
-            expect(
-                len(set(zip(before, after, strict=True))) == len(set(before)), f"equal values of {name!r} differ"
-            )
+            expect(len(set(zip(before, after, strict=True))) == len(set(before)), f"equal values of {name!r} differ")
     if traits.reusable:
         again = apply(release.recoding, case.table, hierarchies=case.hierarchies)
         mine, theirs = (Counter(_hashable(r.table)) for r in (release, again))

@@ -1,0 +1,55 @@
+"""Grouping rows into cells."""
+
+import numpy as np
+
+from indistinct.frequencies.grouping import WORD, group_rows, pack, run_starts, sort_words
+
+
+def test_groups_ascend_and_keep_their_rows():
+    grouping = group_rows([np.array([1, 0, 1, 0]), np.array([0, 2, 0, 1])], [2, 3])
+    assert grouping.counts.tolist() == [1, 1, 2]
+    assert grouping.order[:2].tolist() == [3, 1]
+    assert sorted(grouping.order[2:].tolist()) == [0, 2]
+    assert grouping.first[:2].tolist() == [3, 1]
+
+
+def test_no_rows_are_no_groups():
+    grouping = group_rows([np.zeros(0, dtype=np.uint8)], [4])
+    assert len(grouping) == 0
+    assert grouping.counts.tolist() == []
+
+
+def test_one_value_needs_no_bits():
+    words, bits = pack([np.zeros(3, dtype=np.uint8)], [1])
+    assert bits == 0
+    assert words.tolist() == [0, 0, 0]
+
+
+def test_fields_beyond_one_word_are_made_room_for():
+    columns = [np.array([5, 5, 0, 5]), np.array([7, 0, 7, 7]), np.array([1, 1, 1, 0])]
+    sizes = [2**30, 2**30, 2**30]
+    words, bits = pack(columns, sizes)
+    assert bits <= WORD
+    assert np.argsort(words).tolist() == [2, 1, 3, 0]
+    assert group_rows(columns, sizes).counts.tolist() == [1, 1, 1, 1]
+
+
+def test_row_numbers_that_do_not_fit_behind_the_fields():
+    columns = [np.array([1, 0, 1]), np.array([3, 3, 3])]
+    grouping = group_rows(columns, [2**32, 2**32])
+    assert grouping.counts.tolist() == [1, 2]
+    assert grouping.order[0] == 1
+
+
+def test_runs():
+    assert run_starts(np.array([4, 4, 5, 9, 9, 9])).tolist() == [0, 2, 3, 6]
+    assert run_starts(np.zeros(0)).tolist() == [0]
+
+
+def test_sorting_in_two_halves(monkeypatch):
+    from indistinct.frequencies import grouping
+
+    words = np.random.default_rng(3).integers(0, 50, 1001).astype(np.uint64)
+    monkeypatch.setattr(grouping, "PARALLEL_FROM", 10)
+    monkeypatch.setattr(grouping.os, "cpu_count", lambda: 2)
+    assert sort_words(words.copy()).tolist() == sorted(words.tolist())
