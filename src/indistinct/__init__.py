@@ -11,10 +11,14 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from indistinct.algorithms.full_domain.bottom_up import BottomUp
+    from indistinct.algorithms.full_domain.cell_suppression import CellSuppression
+    from indistinct.algorithms.full_domain.chosen import ChosenNode
     from indistinct.algorithms.full_domain.datafly import Datafly
     from indistinct.algorithms.full_domain.incognito import Incognito
     from indistinct.algorithms.full_domain.optimal import Optimal
     from indistinct.algorithms.full_domain.samarati import Samarati
+    from indistinct.algorithms.full_domain.specialization import TopDownSpecialization
+    from indistinct.algorithms.full_domain.value_suppression import ValueSuppression
     from indistinct.algorithms.partition.mondrian import Mondrian
     from indistinct.algorithms.partition.single import SingleDimensional
     from indistinct.api import anonymize, apply, measure, measure_table, open, verify  # noqa: A004
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
         UnseenValueError,
         VerificationError,
     )
+    from indistinct.exploration import Exploration, explore
     from indistinct.hierarchy import Hierarchy
     from indistinct.metrics import Measurements
     from indistinct.models import (
@@ -51,10 +56,13 @@ if TYPE_CHECKING:
 __all__ = [
     "AlphaK",
     "BottomUp",
+    "CellSuppression",
     "Certificate",
+    "ChosenNode",
     "Datafly",
     "DistinctLDiversity",
     "EntropyLDiversity",
+    "Exploration",
     "Hierarchy",
     "HierarchyError",
     "Incognito",
@@ -78,11 +86,14 @@ __all__ = [
     "SingleDimensional",
     "TCloseness",
     "Table",
+    "TopDownSpecialization",
     "UnseenValueError",
+    "ValueSuppression",
     "VerificationError",
     "XYAnonymity",
     "anonymize",
     "apply",
+    "explore",
     "measure",
     "measure_table",
     "open",
@@ -92,10 +103,14 @@ __all__ = [
 # A name is loaded when it is first asked for: the command line answers --help without Arrow and Numba.
 _NAMES_BY_HOME: dict[str, tuple[str, ...]] = {
     "indistinct.algorithms.full_domain.bottom_up": ("BottomUp",),
+    "indistinct.algorithms.full_domain.cell_suppression": ("CellSuppression",),
+    "indistinct.algorithms.full_domain.chosen": ("ChosenNode",),
     "indistinct.algorithms.full_domain.datafly": ("Datafly",),
     "indistinct.algorithms.full_domain.incognito": ("Incognito",),
     "indistinct.algorithms.full_domain.optimal": ("Optimal",),
     "indistinct.algorithms.full_domain.samarati": ("Samarati",),
+    "indistinct.algorithms.full_domain.specialization": ("TopDownSpecialization",),
+    "indistinct.algorithms.full_domain.value_suppression": ("ValueSuppression",),
     "indistinct.algorithms.partition.mondrian": ("Mondrian",),
     "indistinct.algorithms.partition.single": ("SingleDimensional",),
     "indistinct.api": ("anonymize", "apply", "measure", "measure_table", "open", "verify"),
@@ -112,6 +127,7 @@ _NAMES_BY_HOME: dict[str, tuple[str, ...]] = {
         "UnseenValueError",
         "VerificationError",
     ),
+    "indistinct.exploration": ("Exploration", "explore"),
     "indistinct.hierarchy": ("Hierarchy",),
     "indistinct.metrics": ("Measurements",),
     "indistinct.models": (

@@ -61,7 +61,7 @@ def anonymize(
     model = parse_model(model) if isinstance(model, str) else model
     algorithm = parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm or Mondrian()
     declared = dict(hierarchies or {})
-    _check(source, schema, model, declared)
+    check_job(source, schema, model, declared)
     engine, began = Memory(), time.perf_counter()
     keys = tuple(dict.fromkeys([*model.keys, *algorithm.keys, *([(label,)] if label else [])]))
     request = Request(schema.quasi, keys, declared, joint=algorithm.traits.splits)
@@ -113,7 +113,7 @@ def apply(
         raise ParameterError("the recoding does not say what it promised", hint="pass model=…")
     wanted = parse_model(promised) if isinstance(promised, str) else promised
     declared = dict(hierarchies or {})
-    _check(source, schema, wanted, declared)
+    check_job(source, schema, wanted, declared)
     began = time.perf_counter()
     published = Memory().apply(recoding, source.data, schema=schema, seed=seed)
     certificate = _certify(published, source, schema, model=wanted, hierarchies=declared)
@@ -173,7 +173,7 @@ def measure_table(
     size; `label` names a column whose classification metric is wanted.
     """
     source, whole, declared = open_table(published), open_table(original), dict(hierarchies or {})
-    _check(whole, schema, KAnonymity(k), declared)
+    check_job(whole, schema, KAnonymity(k), declared)
     if metrics is None:
         chosen = [metric for metric in standard_metrics(k=k, label=label) if metric.name != "entropy"]
     else:
@@ -214,7 +214,8 @@ def columns_of(counted: Counted, hierarchies: Mapping[str, Hierarchy]) -> tuple[
     return tuple(columns)
 
 
-def _check(table: Table, schema: Schema, model: Model, hierarchies: Mapping[str, Hierarchy]) -> None:
+def check_job(table: Table, schema: Schema, model: Model, hierarchies: Mapping[str, Hierarchy]) -> None:
+    """Raise unless table, schema, model and hierarchies speak of the same columns."""
     schema.check(table.columns)
     if not table.rows:
         raise InputError("the table has no rows", hint="check that this is the right file")

@@ -7,10 +7,14 @@ from types import MappingProxyType
 from indistinct import models
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.full_domain.bottom_up import BottomUp
+from indistinct.algorithms.full_domain.cell_suppression import CellSuppression
+from indistinct.algorithms.full_domain.chosen import ChosenNode
 from indistinct.algorithms.full_domain.datafly import Datafly
 from indistinct.algorithms.full_domain.incognito import Incognito
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.full_domain.samarati import Samarati
+from indistinct.algorithms.full_domain.specialization import TopDownSpecialization
+from indistinct.algorithms.full_domain.value_suppression import ValueSuppression
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.partition.single import SingleDimensional
 from indistinct.metrics import METRICS, parse_metric
@@ -37,7 +41,7 @@ MODELS: Mapping[str, type[Model]] = MappingProxyType(
 ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
     {
         kind.name: kind
-        for kind in (Mondrian, SingleDimensional, Datafly, Samarati, BottomUp, Incognito, Optimal)
+        for kind in (Mondrian, SingleDimensional, Datafly, Samarati, BottomUp, Incognito, Optimal, ChosenNode, TopDownSpecialization, ValueSuppression, CellSuppression)
     }
 )
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -75,7 +76,7 @@ def test_shuffling_runs_moves_rows_only_inside_them(sizes, dice):
     random = np.array([dice.getrandbits(32) for _ in rows], dtype=np.uint32)
     shuffled = rows.copy()
     _kernels.shuffle_runs(shuffled, starts, random)
-    for start, stop in zip(starts[:-1], starts[1:], strict=True):
+    for start, stop in pairwise(starts):
         assert sorted(shuffled[start:stop].tolist()) == rows[start:stop].tolist()
 
 

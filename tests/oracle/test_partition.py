@@ -1,7 +1,7 @@
 """Partitioning against its definition over rows in plain Python, and against brute force."""
 
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pyarrow as pa
 from hypothesis import given, settings
@@ -144,7 +144,7 @@ def test_exact_single_dimensional_cuts_are_the_best_of_all(values, k):
 
 def segment_sizes(values, present, chosen):
     bounds = [0, *chosen, len(present)]
-    return [sum(v in present[a:b] for v in values) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [sum(v in present[a:b] for v in values) for a, b in pairwise(bounds)]
 
 
 @quick

@@ -35,6 +35,8 @@ LAYERS = {
     "inspection": 12,
     "policy": 13,
     "api": 14,
+    "exploration": 15,
+    "reproduce": 15,
     "testing": 15,
     "cli": 16,
     "web": 16,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import indistinct
-from indistinct.cli import anonymize, apply, generate, inspect, listing, measure, verify
+from indistinct.cli import anonymize, apply, explore, generate, inspect, listing, measure, reproduce, verify
 from indistinct.cli.failures import guarded
 
 __all__ = ["app", "main"]
@@ -42,11 +42,13 @@ def _root(
 
 
 app.command("inspect")(inspect.command)
+app.command("explore")(explore.command)
 app.command("anonymize")(anonymize.command)
 app.command("apply")(apply.command)
 app.command("verify")(verify.command)
 app.command("measure")(measure.command)
 app.command("generate")(generate.command)
+app.command("reproduce")(reproduce.command)
 app.command("list")(listing.command)
 
 
@@ -54,6 +56,4 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; no traceback reaches the user."""
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     command = typer.main.get_command(app)
-    return guarded(
-        lambda: command.main(args=arguments, prog_name="indistinct", standalone_mode=False), arguments
-    )
+    return guarded(lambda: command.main(args=arguments, prog_name="indistinct", standalone_mode=False), arguments)

@@ -46,10 +46,22 @@ def models_of(texts: Sequence[str] | None) -> tuple["Model", ...]:
     from indistinct.registry import parse_model
 
     if not texts:
-        raise ParameterError(
-            "no model is given", hint="say what must hold, for example --model k-anonymity:k=5"
-        )
+        raise ParameterError("no model is given", hint="say what must hold, for example --model k-anonymity:k=5")
     return tuple(part for text in texts for part in parse_model(text).parts())
+
+
+def node_of(text: str) -> tuple[int, ...]:
+    """Return the levels that a flag gives.
+
+    >>> node_of("1,0,2")
+    (1, 0, 2)
+    """
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise ParameterError(
+            "--node must be whole numbers separated by commas", hint="one level a quasi-identifier, such as 1,0,2"
+        ) from None
 
 
 def hierarchies_of(texts: Sequence[str] | None) -> dict[str, "Hierarchy"]:
@@ -115,9 +127,7 @@ def refuse_beside_policy(given: Mapping[str, Any]) -> None:
         )
 
 
-def reading_options(
-    delimiter: str | None, encoding: str | None, *, missing: Sequence[str] | None
-) -> dict[str, Any]:
+def reading_options(delimiter: str | None, encoding: str | None, *, missing: Sequence[str] | None) -> dict[str, Any]:
     """Return how text files are read; no text at all is always missing."""
     texts = tuple(dict.fromkeys(("", *(missing or ()))))
     return {"delimiter": delimiter, "encoding": encoding, "missing": texts}

@@ -29,6 +29,12 @@ AlgorithmSpec = Annotated[
     str | None,
     typer.Option("--algorithm", metavar="SPEC", help="How to search, such as mondrian:relaxed=true."),
 ]
+ChosenLevels = Annotated[
+    str | None,
+    typer.Option(
+        "--node", metavar="LEVELS", help="A node of the lattice, chosen by hand: a level a quasi-identifier, 1,0,2."
+    ),
+]
 Hierarchies = Annotated[
     list[str] | None,
     typer.Option(
@@ -40,25 +46,17 @@ Hierarchies = Annotated[
 ]
 Suppression = Annotated[
     float | None,
-    typer.Option(
-        "--suppression", metavar="SHARE", help="Share of the rows that may be dropped, such as 0.02."
-    ),
+    typer.Option("--suppression", metavar="SHARE", help="Share of the rows that may be dropped, such as 0.02."),
 ]
 Label = Annotated[
     str | None,
     typer.Option("--label", metavar="COLUMN", help="Column that the classification metric predicts."),
 ]
-Delimiter = Annotated[
-    str | None, typer.Option("--delimiter", help="Delimiter of text files; found if not given.")
-]
-Encoding = Annotated[
-    str | None, typer.Option("--encoding", help="Encoding of text files; found if not given.")
-]
+Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Delimiter of text files; found if not given.")]
+Encoding = Annotated[str | None, typer.Option("--encoding", help="Encoding of text files; found if not given.")]
 Missing = Annotated[
     list[str] | None,
-    typer.Option(
-        "--missing", metavar="TEXT", help="A text that stands for missing, besides none. Repeatable."
-    ),
+    typer.Option("--missing", metavar="TEXT", help="A text that stands for missing, besides none. Repeatable."),
 ]
 Output = Annotated[
     Path | None,
@@ -69,9 +67,7 @@ Seed = Annotated[
     int | None,
     typer.Option("--seed", help="Fix the shuffling of rows, for tests only: the certificate warns of it."),
 ]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")
-]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
 ShowValues = Annotated[
     bool,
     typer.Option("--show-values", help="Let messages show values of the table, which they never do else."),
@@ -80,9 +76,7 @@ PolicyFile = Annotated[
     Path | None,
     typer.Option("--policy", metavar="FILE", help="Take roles, hierarchies and models from here."),
 ]
-Original = Annotated[
-    Path | None, typer.Option("--original", metavar="FILE", help="The table before it was published.")
-]
+Original = Annotated[Path | None, typer.Option("--original", metavar="FILE", help="The table before it was published.")]
 SaveRecoding = Annotated[
     Path | None,
     typer.Option("--save-recoding", metavar="FILE", help="Keep the recoding; it holds original values."),

@@ -51,7 +51,7 @@ def publish(release: "Release", target: Target) -> "Certificate":
         return release.write(target.output, overwrite=target.overwrite)
     text = recoding_to_json(release.recoding)
     with staging.staging() as staged:
-        staged.append(staging.stage(target.recoding, lambda place: _write_text(place, text)))
+        staged.append(staging.stage(target.recoding, lambda place: _write_text(place, text), private=True))
         certificate = release.write(target.output, overwrite=target.overwrite)
         staging.publish(staged, overwrite=target.overwrite)
     return certificate

@@ -96,6 +96,9 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     elif pa.types.is_boolean(kind) or pa.types.is_null(kind):
         return column.cast(pa.string())
     elif pa.types.is_timestamp(kind):
+        if kind.tz is not None:  # the day and hour that the clock on the wall showed
+            plain = column.cast(kind) if isinstance(column.type, pa.DictionaryType) else column
+            column = pc.local_timestamp(plain)
         kind = pa.timestamp("us")
     elif pa.types.is_date(kind):
         kind = pa.date32()

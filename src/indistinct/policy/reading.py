@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from indistinct.algorithms.base import Algorithm
+from indistinct.algorithms.full_domain.chosen import ChosenNode
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.errors import IndistinctError, ParameterError, PolicyError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
@@ -22,20 +24,22 @@ TEXTS: Accepts = (
     lambda value: isinstance(value, list) and all(isinstance(text, str) for text in value),
 )
 NUMBER: Accepts = ("a number", lambda value: isinstance(value, int | float) and not isinstance(value, bool))
+LEVELS: Accepts = (
+    "a list of whole numbers",
+    lambda value: isinstance(value, list) and all(isinstance(level, int) for level in value) and bool(value),
+)
 TABLE: Accepts = ("a table of keys", lambda value: isinstance(value, dict))
 
 # Every table of a policy but [columns], whose keys are the columns.
 TABLES: dict[str, dict[str, Accepts]] = {
     "input": {"path": TEXT, "delimiter": TEXT, "encoding": TEXT, "missing": TEXTS},
     "privacy": {"models": TEXTS, "suppression": NUMBER},
-    "algorithm": {"use": TEXT},
+    "algorithm": {"use": TEXT, "node": LEVELS},
     "measure": {"metrics": TEXTS, "label": TEXT},
     "output": {"path": TEXT, "report": TEXT},
 }
 COLUMN: dict[str, Accepts] = {"role": TEXT, "hierarchy": TABLE}
-POLICY: dict[str, Accepts] = dict.fromkeys(
-    ("input", "columns", "privacy", "algorithm", "measure", "output"), TABLE
-)
+POLICY: dict[str, Accepts] = dict.fromkeys(("input", "columns", "privacy", "algorithm", "measure", "output"), TABLE)
 
 
 def read_policy(path: str | Path) -> Policy:
@@ -70,14 +74,10 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
     with _at("[privacy] models"):
         models = tuple(part for model in privacy["models"] for part in parse_model(model).parts())
         if not models:
-            raise PolicyError(
-                "[privacy] models: name at least one model", hint='models = ["k-anonymity:k=5"]'
-            )
+            raise PolicyError("[privacy] models: name at least one model", hint='models = ["k-anonymity:k=5"]')
     with _at("[privacy] suppression"):
         suppression = _share(privacy.get("suppression", 0.0))
-    with _at("[algorithm] use"):
-        use = tables["algorithm"].get("use")
-        algorithm = Mondrian() if use is None else parse_algorithm(use)
+    algorithm = _algorithm(tables["algorithm"])
     with _at("[measure] metrics"):
         metrics = tuple(parse_metric(metric) for metric in measure.get("metrics", ()))
     with _at("[measure] label"):
@@ -136,6 +136,19 @@ def _column(name: str, given: Any) -> dict[str, Any]:
     return column
 
 
+def _algorithm(given: Mapping[str, Any]) -> Algorithm:
+    """Return the algorithm that is spelled, or the node that is chosen in place of one."""
+    if "use" in given and "node" in given:
+        raise PolicyError(
+            "[algorithm]: `use` and `node` cannot stand together", hint="a chosen node takes the place of a search"
+        )
+    if "node" in given:
+        with _at("[algorithm] node"):
+            return ChosenNode(tuple(given["node"]))
+    with _at("[algorithm] use"):
+        return parse_algorithm(given["use"]) if "use" in given else Mondrian()
+
+
 def _hierarchies(columns: Mapping[str, Mapping[str, Any]], base: Path) -> dict[str, Hierarchy]:
     hierarchies = {}
     for name, column in columns.items():
@@ -152,9 +165,7 @@ def _hierarchies(columns: Mapping[str, Mapping[str, Any]], base: Path) -> dict[s
 
 def _share(value: float) -> float:
     if not 0 <= value <= 1:
-        raise ParameterError(
-            f"expected a share from 0 to 1; got {value!r}", hint="0.02 allows two rows in a hundred"
-        )
+        raise ParameterError(f"expected a share from 0 to 1; got {value!r}", hint="0.02 allows two rows in a hundred")
     return value
 
 

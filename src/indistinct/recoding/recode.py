@@ -70,12 +70,15 @@ def _by_cell(frequencies: FrequencySet, recoding: ByCell) -> Recoded:
 
 def _by_row(frequencies: FrequencySet, recoding: ByRow) -> Recoded:
     expected = np.bincount(recoding.cells, weights=recoding.counts, minlength=len(recoding.vectors))
-    if not (
-        np.array_equal(frequencies.vectors, recoding.vectors) and np.array_equal(expected, frequencies.counts)
-    ):
+    if not (np.array_equal(frequencies.vectors, recoding.vectors) and np.array_equal(expected, frequencies.counts)):
         raise InputError(
             "this recoding assigns the rows of one table to classes; the table at hand is another one",
             hint="search a new recoding on the new data; strict partitioning gives one that can be applied again",
+        )
+    if recoding.joint is not None and frequencies.joint is None:
+        raise InputError(
+            "this recoding also says which sensitive values go to which class; the table at hand was counted without",
+            hint="search a new recoding; strict partitioning gives one that can be applied again",
         )
     values, merged = _distinct(recoding.values, recoding)
     labels = np.where(recoding.labels < 0, -1, merged[recoding.labels])
@@ -86,9 +89,7 @@ def _by_row(frequencies: FrequencySet, recoding: ByRow) -> Recoded:
     return Recoded(frequencies, columns, values, recoding.cells, labels, recoding.counts, classes)
 
 
-def _split_histograms(
-    frequencies: FrequencySet, recoding: ByRow, labels: Codes, size: int
-) -> dict[Key, Histogram]:
+def _split_histograms(frequencies: FrequencySet, recoding: ByRow, labels: Codes, size: int) -> dict[Key, Histogram]:
     """Return the histograms of classes from the joint codes that the pieces carry."""
     if frequencies.joint is None or recoding.joint is None:
         return {}
@@ -96,9 +97,7 @@ def _split_histograms(
     found = {}
     for key, codes in frequencies.joint.codes.items():
         whole = frequencies.classes.histograms[key]
-        single = Histogram(
-            pieces, codes[recoding.joint], recoding.counts, whole.reference, whole.taxonomy, whole.texts
-        )
+        single = Histogram(pieces, codes[recoding.joint], recoding.counts, whole.reference, whole.taxonomy, whole.texts)
         found[key] = single.regroup(labels, size)
     return found
 

@@ -8,7 +8,6 @@ import numpy as np
 from indistinct.domain import Codes
 from indistinct.recoding import _kernels
 
-
 # Below this many cells starting threads costs more than it saves.
 PARALLEL_FROM = 50_000
 

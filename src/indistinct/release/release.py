@@ -51,9 +51,9 @@ class Release:
         return write_release(self.table, self.certificate, path, overwrite=overwrite)
 
     def write_recoding(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the recoding as JSON. It holds original values: keep it as safe as the table."""
+        """Write the recoding as JSON, readable by its owner alone: it holds original values."""
         text = recoding_to_json(self.recoding)
-        write_atomically(Path(path), lambda target: _write_text(target, text), overwrite=overwrite)
+        write_atomically(Path(path), lambda target: _write_text(target, text), overwrite=overwrite, private=True)
 
 
 def _write_text(target: Path, text: str) -> None:

@@ -50,13 +50,16 @@ def check_target(target: Path, *, overwrite: bool) -> None:
         raise _in_the_way(target)
 
 
-def stage(target: Path, produce: Produce) -> Staged:
-    """Let `produce` fill a temporary file beside `target`, private to its owner, and sync it to disk."""
+def stage(target: Path, produce: Produce, *, private: bool = False) -> Staged:
+    """Let `produce` fill a temporary file beside `target` and sync it to disk.
+
+    The file is its owner's alone until it is complete, and stays so if it is `private`.
+    """
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         produce(temporary)
-        return Staged(temporary, target, _seal(temporary))
+        return Staged(temporary, target, _seal(temporary, private=private))
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise _failed(target, error) from None
@@ -119,12 +122,14 @@ def _keep(target: Path) -> Path | None:
     return kept
 
 
-def _seal(path: Path) -> str:
-    """Sync a file to disk, give it the mode of any new file, and return its SHA-256."""
+def _seal(path: Path, *, private: bool) -> str:
+    """Sync a file to disk, give it the mode of any new file unless it is private, and return its SHA-256."""
     with path.open("rb") as file, ThreadPoolExecutor(1) as thread:
         synced = thread.submit(os.fsync, file.fileno())
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         synced.result()
+    if private:
+        return digest
     # The mask can only be read by setting it; the strictest one is the safest in between.
     mask = os.umask(0o077)
     os.umask(mask)

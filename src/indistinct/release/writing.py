@@ -44,16 +44,18 @@ def certificate_path(path: str | Path) -> Path:
     return Path(path).with_name(f"{Path(path).name}.certificate.json")
 
 
-def write_atomically(path: str | Path, produce: Produce, *, overwrite: bool = False) -> str:
+def write_atomically(path: str | Path, produce: Produce, *, overwrite: bool = False, private: bool = False) -> str:
     """Let `produce` fill a temporary file, then put it at `path`; return the SHA-256 of the file.
 
-    Raises `OutputError` if something is there already and `overwrite` is not set, or if the directory does
+    A `private` file can be read by its owner alone. Raises `OutputError` if something is there already and `overwrite` is not set, or if the directory does
     not take the file.
     """
-    return write_together([(path, produce)], overwrite=overwrite)[0]
+    return write_together([(path, produce)], overwrite=overwrite, private=private)[0]
 
 
-def write_together(parts: Sequence[tuple[str | Path, Produce]], *, overwrite: bool = False) -> tuple[str, ...]:
+def write_together(
+    parts: Sequence[tuple[str | Path, Produce]], *, overwrite: bool = False, private: bool = False
+) -> tuple[str, ...]:
     """Write several files that belong together; return their SHA-256 in order.
 
     Every file is complete on disk before the first one gets its name. If a name cannot be given, the names
@@ -64,7 +66,7 @@ def write_together(parts: Sequence[tuple[str | Path, Produce]], *, overwrite: bo
         check_target(Path(path), overwrite=overwrite)
     with staging() as staged:
         for path, produce in parts:
-            staged.append(stage(Path(path), produce))
+            staged.append(stage(Path(path), produce, private=private))
         publish(staged, overwrite=overwrite)
         return tuple(each.digest for each in staged)
 

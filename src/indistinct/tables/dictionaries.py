@@ -23,6 +23,8 @@ def is_text(kind: pa.DataType) -> bool:
 def assemble(column: pa.ChunkedArray) -> pa.DictionaryArray:
     """Return a dictionary-encoded text column as one array with one dictionary of distinct values."""
     chunks = column.cast(TEXT).chunks
+    if len(chunks) == 1 and _is_sound(chunks[0].dictionary):
+        return chunks[0]
     spelled = pa.chunked_array([chunk.dictionary for chunk in chunks], pa.string())
     values = pc.drop_null(spelled.unique())
     # -1 stands for a missing value that hides in a dictionary instead of behind the codes.
@@ -66,6 +68,10 @@ def compact(column: pa.ChunkedArray, *, ascending: bool = False) -> pa.Dictionar
     places[kept] = np.arange(len(kept), dtype=np.int32)
     absent = codes == len(values) if array.null_count else None
     return pa.DictionaryArray.from_arrays(pa.array(places[codes], mask=absent), values.take(pa.array(kept)), safe=False)
+
+
+def _is_sound(values: pa.Array) -> bool:
+    return values.null_count == 0 and len(values.unique()) == len(values)
 
 
 def _codes(array: pa.DictionaryArray) -> Codes:

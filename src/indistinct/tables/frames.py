@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.errors import InputError
-from indistinct.tables.dictionaries import compact, is_text
+from indistinct.tables.dictionaries import TEXT, is_text
 from indistinct.tables.value import check_names
 
 
@@ -75,7 +75,7 @@ def _flat_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = column.type
     if is_text(kind):
         if isinstance(kind, pa.DictionaryType):
-            return pa.chunked_array([compact(column)])
+            return column if kind == TEXT else column.cast(TEXT)
         return column if pa.types.is_string(kind) else column.cast(pa.string())
     if isinstance(kind, pa.DictionaryType):
         return _flat_column(name, column.cast(kind.value_type))

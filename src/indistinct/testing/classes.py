@@ -50,9 +50,7 @@ def taxonomy_of(domain: Sequence[Any], paths: Mapping[Any, Sequence[str]], *, co
         number = {name: node for node, name in enumerate(dict.fromkeys(names))}
         ancestors[:, level] = [number[name] for name in names]
         labels.append(tuple(None if name is None else str(name) for name in number))
-    leaves = tuple(
-        np.bincount(ancestors[:, level], minlength=len(labels[level])) for level in range(height + 1)
-    )
+    leaves = tuple(np.bincount(ancestors[:, level], minlength=len(labels[level])) for level in range(height + 1))
     return Taxonomy(column, ancestors, tuple(labels), leaves)
 
 

@@ -63,9 +63,7 @@ def recoded_by_hand(
     shown = [None if values is None else tuple(values) for members, values in groups for _ in members]
     cells = sorted(set(rows), key=_sortable)
     vocabularies = [_vocabulary(column, place, shown) for place, column in enumerate(columns)]
-    vectors = [
-        None if s is None else tuple(v[x] for v, x in zip(vocabularies, s, strict=True)) for s in shown
-    ]
+    vectors = [None if s is None else tuple(v[x] for v, x in zip(vocabularies, s, strict=True)) for s in shown]
     classes = sorted({vector for vector in vectors if vector is not None})
 
     cell_of_row = _places(rows, cells)
@@ -88,12 +86,8 @@ def recoded_by_hand(
     )
 
 
-def _vocabulary(
-    column: HandColumn, place: int, shown: Sequence[tuple[HandValue, ...] | None]
-) -> dict[HandValue, int]:
-    distinct = sorted(
-        {values[place] for values in shown if values is not None}, key=lambda v: (v.low, v.high, v.text)
-    )
+def _vocabulary(column: HandColumn, place: int, shown: Sequence[tuple[HandValue, ...] | None]) -> dict[HandValue, int]:
+    distinct = sorted({values[place] for values in shown if values is not None}, key=lambda v: (v.low, v.high, v.text))
     if len({value.text for value in distinct}) < len(distinct):
         raise ParameterError(
             f"values of column {column.column!r} that look alike must cover the same",
@@ -124,9 +118,7 @@ def _encode(cells: Sequence[Row], width: int) -> list[tuple[int, ...]]:
 
 def _classes(owners: Sequence[int], size: int, sensitive: Mapping[str, Sequence[Any]]) -> Classes:
     released = [owner for owner in owners if owner >= 0]
-    histograms: dict[Key, Histogram] = {
-        (name,): _histogram(owners, size, values) for name, values in sensitive.items()
-    }
+    histograms: dict[Key, Histogram] = {(name,): _histogram(owners, size, values) for name, values in sensitive.items()}
     return Classes(np.bincount(np.array(released, dtype=np.int64), minlength=size), histograms)
 
 

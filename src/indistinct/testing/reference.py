@@ -56,10 +56,7 @@ def violating_classes(
     return [
         key
         for key, members in classes.items()
-        if any(
-            _breaks(part, members, original=table, orders=orders or {}, paths=paths or {})
-            for part in model.parts()
-        )
+        if any(_breaks(part, members, original=table, orders=orders or {}, paths=paths or {}) for part in model.parts())
     ]
 
 
@@ -73,9 +70,7 @@ def earth_movers_distance(
 ) -> Fraction:
     """Return the exact earth mover's distance between two lists of values."""
     here, there = Counter(members), Counter(table)
-    extra = {
-        value: Fraction(here[value], len(members)) - Fraction(there[value], len(table)) for value in order
-    }
+    extra = {value: Fraction(here[value], len(members)) - Fraction(there[value], len(table)) for value in order}
     match distance:
         case "equal":
             return sum((abs(amount) for amount in extra.values()), Fraction(0)) / 2

@@ -39,9 +39,12 @@ class BreadthFirst:
         roots = [node for node in candidates if not any(below in candidates for below in self.below(node))]
         queue = [(self.height(node), self.order(node), node) for node in roots]
         heapq.heapify(queue)
-        seen, marked, failed = set(roots), set[Node](), set[Node]()
+        seen, marked, failed, at = set(roots), set[Node](), set[Node](), 0
         while queue:
-            node = heapq.heappop(queue)[2]
+            height, _, node = heapq.heappop(queue)
+            if height > at:  # no node from here on is rolled up from one more than a step below
+                self.kept = {one: rolled for one, rolled in self.kept.items() if self.height(one) == height - 1}
+                at = height
             above = [upper for upper in self.above(node) if upper in candidates]
             if node in marked:
                 if self.marking == "transitive":
@@ -112,8 +115,8 @@ def minimal(nodes: set[Node]) -> set[Node]:
 
 def preferred(space: FullDomain, nodes: set[Node]) -> Node:
     """Return the lowest node; of those the most precise, then the lexicographically first."""
-    heights = space.lattice.heights
-    return min(nodes, key=lambda node: (sum(node), -precision_of(node, heights), node))
+    heights, lowest = space.lattice.heights, min(map(sum, nodes))
+    return min((n for n in nodes if sum(n) == lowest), key=lambda node: (-precision_of(node, heights), node))
 
 
 def check_marking(marking: str, *, owner: str) -> None:

@@ -23,8 +23,8 @@ class Datafly(Algorithm):
     distinct values goes up one level. The rest is suppressed: dropped, or published as rows of stars, to which whole
     classes are added, smallest first, until they hide each other.
 
-    Neither minimal nor optimal. Suppresses up to `outliers` rows whatever the suppression budget of the problem, if
-    that is larger; the budget takes the place of `outliers` where it is given.
+    Neither minimal nor optimal. Where `outliers` is not given, a suppression budget above 0 takes its place. Dropped
+    rows are never all rows: the loop then goes on.
     """
 
     name: ClassVar[str] = "datafly"
@@ -67,17 +67,14 @@ class Datafly(Algorithm):
         return self._suppressed(space, rolled)
 
     def _allowed(self, problem: Problem) -> int:
-        if self.outliers is not None:
-            return self.outliers
-        return problem.suppression or problem.model.smallest
+        chosen = self.outliers
+        if chosen is None:
+            chosen = problem.suppression or problem.model.smallest
+        return chosen if self.suppressed_rows == "star" else min(chosen, problem.frequencies.rows - 1)
 
     def _suppressed(self, space: FullDomain, rolled: RolledUp) -> Recoding:
         broken = np.flatnonzero(space.outside(rolled))
         if self.suppressed_rows == "drop":
-            if len(broken) == len(rolled):
-                raise InfeasibleError(
-                    "Datafly would suppress every row of the table", hint="allow fewer outliers, or choose a smaller k"
-                )
             return space.recoding_without(rolled, broken)
         return space.recoding_without(rolled, _hidden(space, rolled, broken), starred=True)
 

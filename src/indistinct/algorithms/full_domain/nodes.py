@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +20,8 @@ from indistinct.recoding.union import ByColumn, RecodedColumn
 
 # Above this many nodes not even one byte a node is kept.
 LATTICE_LIMIT = 50_000_000
+# Up to this many nodes are all looked at to tell the smallest suppression that would do.
+ADVICE_LIMIT = 5_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +52,11 @@ class FullDomain:
         """The base cells, where every roll-up starts."""
         return Cells(self.problem.frequencies, self.taxonomies)
 
+    @property
+    def allowed(self) -> int:
+        """Return how many rows may be suppressed: those of the budget, but never all, for nothing would be published."""
+        return min(self.problem.suppression, self.problem.frequencies.rows - 1)
+
     def outside(self, rolled: RolledUp) -> Codes:
         """Return which classes of a node break the model."""
         return self.problem.model.violations(rolled.classes)
@@ -56,7 +64,7 @@ class FullDomain:
     def check(self, rolled: RolledUp) -> bool:
         """Return whether a node satisfies the model once the rows that the budget allows are suppressed."""
         self.problem.counters["checks"] += 1
-        return self.suppressed_rows(rolled) <= self.problem.suppression
+        return self.suppressed_rows(rolled) <= self.allowed
 
     def suppressed_rows(self, rolled: RolledUp) -> int:
         """Return how many rows stand in classes that break the model."""
@@ -92,9 +100,13 @@ class FullDomain:
 
     def infeasible(self) -> InfeasibleError:
         """Return the error for a lattice without a satisfying node, with the suppression that would do."""
-        rows = self.problem.frequencies.rows
-        least = self.suppressed_rows(self.cells.roll_up(self.cells.base, self.lattice.top))
-        hint = f"suppression of {least} of {rows} rows would do: suppression={_share_above(least, rows)}"
+        rows, absorbing = self.problem.frequencies.rows, self.problem.model.traits.absorbing
+        # Without that trait a finer node may keep rows apart that break the model, and so lose fewer of them.
+        every = not absorbing and self.lattice.size <= ADVICE_LIMIT
+        nodes = self.lattice.nodes().tolist() if every else [self.lattice.top]
+        least = min(self.suppressed_rows(self.cells.roll_up(self.cells.base, node)) for node in nodes)
+        using = "" if absorbing else ", with the algorithm optimal"
+        hint = f"suppression of {least} of {rows} rows would do{using}: suppression={_share_above(least, rows)}"
         return InfeasibleError(
             f"no node of the lattice satisfies {self.problem.model.spec()} "
             f"with at most {self.problem.suppression} suppressed row(s)",
@@ -137,9 +149,10 @@ def recoded_column(column: QuasiColumn, level: int, *, starred: bool = False) ->
     return RecodedColumn(column.domain, column.ranks, floor_of(column), summary), taxonomy.ancestors[:, level]
 
 
-def precision_of(levels: Sequence[int], heights: Sequence[int]) -> float:
-    """Return Sweeney's precision of a node without suppression."""
-    return 1 - sum(level / height for level, height in zip(levels, heights, strict=True) if height) / len(levels)
+def precision_of(levels: Sequence[int], heights: Sequence[int]) -> Fraction:
+    """Return Sweeney's precision of a node without suppression, exactly: it decides among equals."""
+    steps = [Fraction(level, height) for level, height in zip(levels, heights, strict=True) if height]
+    return 1 - sum(steps, Fraction(0)) / len(levels)
 
 
 def _share_above(rows: int, total: int) -> float:

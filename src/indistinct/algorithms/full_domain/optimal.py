@@ -67,7 +67,8 @@ class Optimal(Algorithm):
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the best node."""
-        problem.model.check(problem.whole())
+        if not problem.suppression or problem.model.traits.absorbing:
+            problem.model.check(problem.whole())  # other models may hold for some rows where they fail for all
         space = FullDomain(problem)
         space.require_size()
         objective = objective_of(space, parse_metric(self.metric))
@@ -119,7 +120,7 @@ class LatticeSearch:
     def _sweep(self) -> None:
         """Take the best of all nodes, surveyed in one walk."""
         survey = survey_lattice(self.space, self.objective)
-        fits = survey.suppressed <= min(self.space.problem.suppression, self.space.problem.frequencies.rows - 1)
+        fits = survey.suppressed <= self.space.allowed
         self.open[...] = False
         self.proven = True
         if fits.any():
@@ -188,14 +189,14 @@ class LatticeSearch:
         suppressed = int(rolled.classes.sizes[broken].sum())
         self.space.problem.counters["checks"] += 1
         self.open[node] = False
-        self.last_satisfied = suppressed <= self.space.problem.suppression
+        self.last_satisfied = suppressed <= self.space.allowed
         if self.prunes:
             below = down_set(node)
             if self.last_satisfied:
                 np.maximum(self.least[below], suppressed, out=self.least[below])
             else:
                 self.open[below] = False
-        if self.last_satisfied and suppressed < self.space.problem.frequencies.rows:
+        if self.last_satisfied:
             score = self.objective.score(rolled, broken)
             if self.best is None or (score, sum(node), node) < (self.score, sum(self.best), self.best):
                 self.best, self.score = node, score

@@ -1,6 +1,7 @@
 """Samarati's binary search (2001): a node of the smallest height that satisfies the model."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -54,7 +55,7 @@ class Samarati(Algorithm):
 
     def _choose(self, space: FullDomain, nodes: list[Node]) -> Node | None:
         """Return the preferred satisfying node of a layer."""
-        found: list[tuple[int, float, Node]] = []
+        found: list[tuple[int, Fraction, Node]] = []
         for node in nodes:
             space.problem.counters["rollups"] += 1
             rolled = space.cells.roll_up(space.cells.base, node)

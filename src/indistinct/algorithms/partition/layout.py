@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from indistinct.domain import Codes
+from indistinct.errors import HierarchyError
 from indistinct.recoding.columns import QuasiColumn
 
 # Up to this many values the median is found by counting, which needs one entry a value.
@@ -68,7 +69,17 @@ def layout_of(columns: Sequence[QuasiColumn]) -> Layout:
 
 
 def ranks_of(columns: Sequence[QuasiColumn], vectors: Codes) -> Codes:
-    """Return the cells as a row-major matrix of ranks."""
+    """Return the cells as a row-major matrix of ranks.
+
+    Raises `HierarchyError` for a tree without one root: a class whose values do not meet could not be published.
+    """
+    for column in columns:
+        if column.tree and column.taxonomy is not None and not column.taxonomy.rooted:
+            raise HierarchyError(
+                f"the hierarchy of column {column.name!r} has several values on top; partitioning needs one",
+                hint="add a last level with the same value everywhere, such as *",
+                column=column.name,
+            )
     ranks = np.empty(vectors.shape, dtype=np.uint32, order="C")
     for place, column in enumerate(columns):
         ranks[:, place] = column.ranks[vectors[:, place]]

@@ -59,6 +59,15 @@ def publish_case(case: Case, *, seed: int | None = None) -> Release:
     )
 
 
+def completed(
+    hierarchies: Mapping[str, Hierarchy], quasi: Iterable[str], *, algorithm: Algorithm
+) -> Mapping[str, Hierarchy]:
+    """Return hierarchies for every quasi-identifier where the algorithm needs them: suppression alone if none is given."""
+    if not algorithm.traits.hierarchies:
+        return hierarchies
+    return {**{name: Hierarchy.suppression() for name in quasi}, **hierarchies}
+
+
 def expect(condition: object, message: str) -> None:
     """Fail a check with a message."""
     if not condition:
@@ -92,8 +101,8 @@ def paths_of(case: Case) -> dict[str, dict[Any, Path]]:
 def tree_paths(hierarchy: Explicit) -> dict[Any, Path]:
     """Return the ancestors of each value of an explicit hierarchy, level 1 to the top."""
     paths: dict[Any, Path] = {row[0]: row[1:] for row in hierarchy.rows}
-    top = next(iter(paths.values()))
-    return {**paths, None: (*[None] * (len(top) - 1), top[-1])}  # type: ignore[dict-item]
+    *inner, top = next(iter(paths.values()))
+    return {**paths, None: ("", *[""] * len(inner), top)[-len(inner) - 1 :]}
 
 
 def projected(rows: Sequence[Row], columns: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -7,6 +7,7 @@ import datetime
 import random
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 import pyarrow as pa
 
@@ -14,7 +15,7 @@ from indistinct.algorithms.base import Algorithm
 from indistinct.hierarchy import Hierarchy
 from indistinct.registry import ALGORITHMS, parse_algorithm, parse_model
 from indistinct.schema import Schema
-from indistinct.testing.checks.case import Case
+from indistinct.testing.checks.case import Case, completed
 
 ROWS = 30
 DISEASES = Hierarchy.tree(
@@ -62,16 +63,20 @@ ALGORITHM_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "single-dimensional:numeric=mean",
             "single-dimensional:exact=true",
         ),
+        "node": (),
     }
 )
-"""Every registered algorithm in the forms that its parameters give it."""
+"""Algorithms in the forms that their parameters give them; those not named are tried as they are.
+
+A node has no form that fits every table: its levels are chosen for one.
+"""
 
 
 def examples(algorithm: str, model: str) -> dict[str, Case]:
     """Return a case for each small table that an algorithm can work on."""
     chosen = parse_algorithm(algorithm)
     return {
-        name: Case(table, schema, parse_model(model), chosen, hierarchies)
+        name: Case(table, schema, parse_model(model), chosen, completed(hierarchies, schema.quasi, algorithm=chosen))
         for name, (table, schema, hierarchies) in tables().items()
         if _takes(chosen, schema)
     }
@@ -111,7 +116,7 @@ def tables() -> dict[str, tuple[pa.Table, Schema, dict[str, Hierarchy]]]:
 
 
 def _table(
-    quasi: Mapping[str, list[object]], hierarchies: Mapping[str, Hierarchy]
+    quasi: Mapping[str, Any], hierarchies: Mapping[str, Hierarchy]
 ) -> tuple[pa.Table, Schema, dict[str, Hierarchy]]:
     dice = random.Random(21)  # noqa: S311
     diseases = ["influenza", "HIV/AIDS", "gastritis", "ulcer, peptic", "Köpfchenweh", None]

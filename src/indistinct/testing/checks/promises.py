@@ -61,7 +61,7 @@ def impossible(model: Model, rows: int) -> Model:
     parts = []
     for part in model.parts():
         counted = [f.name for f in fields(part) if f.name in ("k", "l")]  # type: ignore[arg-type]
-        parts.append(replace(part, **dict.fromkeys(counted, rows + 1)))  # type: ignore[type-var,arg-type]
+        parts.append(replace(part, **dict.fromkeys(counted, rows + 1)))  # type: ignore[type-var]
     whole = combined(parts)
     return whole if whole != model else model & KAnonymity(rows + 1)
 

@@ -70,7 +70,9 @@ def _reader(case: Case, name: str) -> Callable[[list[Any], Any], bool]:
     hierarchy, kind = case.hierarchies.get(name), case.table[name].type
     order = hierarchy.values if isinstance(hierarchy, Order) else None
     textual = pa.types.is_string(kind) or pa.types.is_boolean(kind)
-    through_tree = hierarchy is not None and order is None and (hierarchy.categorical or textual)
+    through_tree = hierarchy is not None and (
+        case.algorithm.traits.hierarchies or (order is None and (hierarchy.categorical or textual))
+    )
     paths = _paths(hierarchy, case.table[name]) if hierarchy is not None and through_tree else None
     return lambda values, original: stands_for(values[0], original, paths=paths, order=order)
 
@@ -83,15 +85,16 @@ def _between(values: list[Any], original: Any) -> bool:
     return low is not None and bool(low <= original <= high)
 
 
-def _paths(hierarchy: Hierarchy, column: pa.ChunkedArray) -> dict[Any, tuple[str | None, ...]]:
+def _paths(hierarchy: Hierarchy, column: pa.ChunkedArray) -> dict[Any, tuple[str, ...]]:
     """Return every label that a hierarchy allows for each value of a column."""
     from indistinct.frequencies.encode import encode_column
 
-    domain = encode_column("column", column).domain
+    order = hierarchy.values if isinstance(hierarchy, Order) else None
+    domain = encode_column("column", column, order=order).domain
     taxonomy = hierarchy.bind(domain)
     values = [None, *domain.values.to_pylist()] if domain.missing else domain.values.to_pylist()
     return {
-        value: tuple(taxonomy.labels[level][node] for level, node in enumerate(taxonomy.ancestors[code].tolist()))
+        value: tuple(taxonomy.labels[level][node] or "" for level, node in enumerate(taxonomy.ancestors[code].tolist()))
         for code, value in enumerate(values)
     }
 

@@ -1,0 +1,130 @@
+"""What is left when a roll-up ends: cells that satisfy the model nowhere join the classes nearest to them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from indistinct.algorithms.cluster.space import ClusterSpace
+from indistinct.domain import Codes
+from indistinct.frequencies.value import Classes
+
+# So many of the nearest classes are asked at once whether they still satisfy the model with a cell in them.
+ASKED = 32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Settled:
+    """The classes so far: cells, their labels (-1 for those left over), and each class's tuple and rows."""
+
+    labels: Codes
+    tuples: Codes
+    classes: Classes
+
+
+def attach(
+    space: ClusterSpace, labels: Codes, *, stub: bool, together: bool
+) -> tuple[Codes, Codes] | tuple[Codes, Codes, Codes]:
+    """Return cells and labels, with counts where cells may be divided, after every cell found a class.
+
+    Cells that are left join one by one the nearest class that then satisfies the model; `together`, or where none
+    does, they join as one cluster, until the model holds.
+    """
+    everyone = np.arange(len(labels))
+    if stub and space.problem.model.traits.sizes_only and (labels < 0).any():
+        return _attach_stub(space, _settled(space, labels))
+    if not together:
+        for cell in np.flatnonzero(labels < 0).tolist():
+            labels = _attach_one(space, _settled(space, labels), cell)
+    while (labels < 0).any():
+        labels = _attach_all(space, _settled(space, labels))
+    return (everyone, labels, space.problem.frequencies.counts) if stub else (everyone, labels)
+
+
+def _settled(space: ClusterSpace, labels: Codes) -> Settled:
+    """Return dense labels and the classes that they make."""
+    distinct, dense = np.unique(labels, return_inverse=True)
+    missing = int(distinct[0] < 0)
+    dense = dense.astype(np.int64) - missing
+    kept, count = np.flatnonzero(dense >= 0), len(distinct) - missing
+    tuples = space.tuples_of(kept, labels=dense[kept].astype(np.int32), classes=count)
+    return Settled(dense, tuples, space.problem.frequencies.classes.regroup(dense.astype(np.int32), count))
+
+
+def _distances(space: ClusterSpace, found: Settled, cells: Codes) -> Codes:
+    """Return what uniting a cluster with each class costs the rows of both."""
+    own, counts = space.tuple_of(cells), space.problem.frequencies.counts[cells]
+    common = space.meet(found.tuples, own[None, :])
+    climbed = space.climbed(common)
+    joining = climbed - space.climbed(own)
+    return np.asarray(int(counts.sum()) * joining + found.classes.sizes * (climbed - space.climbed(found.tuples)))
+
+
+def _attach_one(space: ClusterSpace, found: Settled, cell: int) -> Codes:
+    """Let a cell join the nearest class that satisfies the model with it; leave it where none does."""
+    nearest = np.argsort(_distances(space, found, np.array([cell])), kind="stable")
+    cells, model = space.problem.frequencies.classes, space.problem.model
+    for start in range(0, len(nearest), ASKED):
+        asked = nearest[start : start + ASKED]
+        joined = _united(found.classes.take(asked), cells.take(np.full(len(asked), cell)))
+        space.problem.counters["checks"] += len(asked)
+        good = np.flatnonzero(~model.violations(joined))
+        if len(good):
+            labels = found.labels.copy()
+            labels[cell] = asked[good[0]]
+            return labels
+    return found.labels
+
+
+def _united(first: Classes, second: Classes) -> Classes:
+    """Return the classes of pairs: the rows of `first[i]` and `second[i]` together."""
+    from indistinct.frequencies.value import Histogram
+
+    count = len(first)
+    pairs = np.tile(np.arange(count, dtype=np.int32), 2)
+    histograms = {}
+    for key, one in first.histograms.items():
+        other = second.histograms[key]
+        both = Histogram(
+            np.concatenate([one.indptr, one.indptr[-1] + other.indptr[1:]]),
+            np.concatenate([one.codes, other.codes]),
+            np.concatenate([one.counts, other.counts]),
+            one.reference,
+            one.taxonomy,
+            one.texts,
+        )
+        histograms[key] = both.regroup(pairs, count)
+    return Classes(first.sizes + second.sizes, histograms)
+
+
+def _attach_all(space: ClusterSpace, found: Settled) -> Codes:
+    """Unite all that is left with the nearest class; it is left again if the model does not hold yet."""
+    cells = np.flatnonzero(found.labels < 0)
+    nearest = int(np.argmin(_distances(space, found, cells)))
+    joined = np.concatenate([cells, np.flatnonzero(found.labels == nearest)])
+    one = space.problem.frequencies.classes.take(joined).regroup(np.zeros(len(joined), dtype=np.int32), 1)
+    space.problem.counters["checks"] += 1
+    labels = found.labels.copy()
+    labels[joined] = -1 if space.problem.model.violations(one)[0] else nearest
+    return labels
+
+
+def _attach_stub(space: ClusterSpace, found: Settled) -> tuple[Codes, Codes, Codes]:
+    """Let what is left take the rows it needs from the nearest class that can spare them, or all of one that cannot."""
+    cells, counts = np.flatnonzero(found.labels < 0), space.problem.frequencies.counts
+    own, smallest = int(counts[cells].sum()), space.problem.model.smallest
+    lacking = np.where(own + found.classes.sizes >= 2 * smallest, smallest - own, found.classes.sizes)
+    common = space.meet(found.tuples, space.tuple_of(cells)[None, :])
+    climbed = space.climbed(common)
+    spent = own * (climbed - space.climbed(space.tuple_of(cells))) + lacking * (climbed - space.climbed(found.tuples))
+    nearest = int(np.argmin(spent))
+    donors = np.flatnonzero(found.labels == nearest)
+    before = np.cumsum(counts[donors]) - counts[donors]
+    taken = np.clip(int(lacking[nearest]) - before, 0, counts[donors])
+    fresh = int(found.labels.max()) + 1
+    staying = counts.copy()
+    staying[donors] -= taken
+    labels = np.where(found.labels < 0, fresh, found.labels)
+    pieces = np.concatenate([np.arange(len(labels)), donors])
+    owners = np.concatenate([labels, np.full(len(donors), fresh)])
+    rows = np.concatenate([staying, taken])
+    return pieces[rows > 0], owners[rows > 0], rows[rows > 0]

@@ -1,0 +1,89 @@
+"""Recodings in which every value of a column has a level of its own: subtrees, siblings, single suppressed values.
+
+A *cut* through the hierarchies says on which level each value is published; the recoding publishes the ancestor there.
+Full-domain nodes are the cuts that treat all values of a column alike.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from indistinct.algorithms.full_domain.nodes import FullDomain
+from indistinct.domain import Codes
+from indistinct.frequencies import _kernels
+from indistinct.frequencies.grouping import pack
+from indistinct.frequencies.value import Classes
+from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.summary import floor_of, node_summary
+from indistinct.recoding.union import ByColumn, RecodedColumn
+
+
+@dataclass(frozen=True, eq=False)
+class SubtreeCut:
+    """A cut: `levels[j][code]` is the level on which a value of column j is published."""
+
+    space: FullDomain
+    levels: tuple[Codes, ...]
+
+    @cached_property
+    def groups(self) -> tuple[Codes, ...]:
+        """Each value's published code, by column; codes ascend by level and node."""
+        return tuple(
+            np.unique(_nodes(column, levels), return_inverse=True)[1].astype(np.int32)
+            for column, levels in zip(self.space.columns, self.levels, strict=True)
+        )
+
+    @cached_property
+    def labels(self) -> Codes:
+        """The class of every cell, numbered by first appearance."""
+        vectors = self.space.problem.frequencies.vectors
+        codes = [group[vectors[:, j]] for j, group in enumerate(self.groups)]
+        words, _ = pack(codes, [int(group.max(initial=0)) + 1 for group in self.groups])
+        return grouped(words, self.space.problem.frequencies.counts)[0]
+
+    @cached_property
+    def classes(self) -> Classes:
+        """The classes that the cut makes."""
+        return self.space.problem.frequencies.classes.regroup(self.labels, int(self.labels.max(initial=-1)) + 1)
+
+    @cached_property
+    def broken(self) -> Codes:
+        """Which classes break the model."""
+        return self.space.problem.model.violations(self.classes)
+
+    @property
+    def suppressed_rows(self) -> int:
+        """Return how many rows stand in classes that break the model."""
+        return int(self.classes.sizes[self.broken].sum())
+
+    def recoding(self) -> ByColumn:
+        """Return the recoding of the cut: rows of classes that break the model are suppressed."""
+        outside = np.flatnonzero(self.broken[self.labels])
+        vectors = self.space.problem.frequencies.vectors[outside]
+        shown = np.stack([group[vectors[:, j]] for j, group in enumerate(self.groups)], axis=1).astype(np.int32)
+        columns = tuple(
+            _recoded_column(column, levels) for column, levels in zip(self.space.columns, self.levels, strict=True)
+        )
+        return ByColumn(columns, self.groups, np.unique(shown, axis=0))
+
+
+def grouped(words: Codes, counts: Codes) -> tuple[Codes, Codes, Codes]:
+    """Group equal words; return the group of each, and the word and the rows of each group."""
+    labels = np.empty(len(words), dtype=np.int32)
+    found, sizes = _kernels.group_words_by_hash(words.astype(np.uint64).reshape(-1, 1), counts, labels)
+    return labels, found[:, 0].astype(np.int64), sizes
+
+
+def _nodes(column: QuasiColumn, levels: Codes) -> Codes:
+    """Return the published node of each value as one number that ascends by level and node."""
+    taxonomy = column.taxonomy
+    if taxonomy is None:
+        raise ValueError(f"column {column.name!r} has no hierarchy")
+    return levels.astype(np.int64) << 32 | taxonomy.ancestors[np.arange(len(levels)), levels]
+
+
+def _recoded_column(column: QuasiColumn, levels: Codes) -> RecodedColumn:
+    nodes = np.unique(_nodes(column, levels))
+    summary = node_summary(column, (nodes >> 32).astype(np.int32), (nodes & 0xFFFFFFFF).astype(np.int32))
+    return RecodedColumn(column.domain, column.ranks, floor_of(column), summary)

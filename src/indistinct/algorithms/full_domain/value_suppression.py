@@ -1,0 +1,84 @@
+"""Value suppression (Fung et al. 2010): a value is published as it is everywhere, or as the root everywhere."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.full_domain.nodes import FullDomain
+from indistinct.algorithms.full_domain.subtrees import SubtreeCut
+from indistinct.domain import Codes
+from indistinct.recoding.union import Recoding
+
+Value = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSuppression(Algorithm):
+    """Suppress single values of columns, greedily, until the model holds within the suppression budget.
+
+    The next value is the one with the largest share of rows in classes that break the model; equals go by fewer rows,
+    then by column and value. At the end every value that is not needed any more is restored, most rows first.
+
+    Looking one step ahead would not do as a greedy score: the first suppressed value of a column merges no classes.
+    """
+
+    name: ClassVar[str] = "value-suppression"
+
+    @property
+    def traits(self) -> AlgorithmTraits:
+        """Every value is published in one way; rows that still stand out are suppressed within the budget."""
+        return AlgorithmTraits(hierarchies=True, suppresses=True)
+
+    def search(self, problem: Problem) -> Recoding:
+        """Return the recoding by column in which single values are published as the root."""
+        problem.model.check(problem.whole())
+        space = FullDomain(problem)
+        space.require_roots()
+        cut = SubtreeCut(space, tuple(np.zeros(len(c.domain), dtype=np.int32) for c in space.columns))
+        rows = [
+            np.bincount(problem.frequencies.vectors[:, j], problem.frequencies.counts, len(c.domain))
+            for j, c in enumerate(space.columns)
+        ]
+        suppressed: list[Value] = []
+        while not _satisfies(cut):
+            value = _next_value(cut, rows)
+            suppressed.append(value)
+            cut = _with_level(cut, value, level=space.lattice.heights[value[0]])
+            problem.progress(len(suppressed) / sum(len(c.domain) for c in space.columns))
+        for value in sorted(suppressed, key=lambda value: (-rows[value[0]][value[1]], value)):
+            restored = _with_level(cut, value, level=0)
+            if _satisfies(restored):
+                cut = restored
+        return cut.recoding()
+
+
+def _satisfies(cut: SubtreeCut) -> bool:
+    """Return whether the model holds once the rows that the budget allows are suppressed, and some row is left."""
+    problem = cut.space.problem
+    problem.counters["checks"] += 1
+    return cut.suppressed_rows <= min(problem.suppression, problem.frequencies.rows - 1)
+
+
+def _next_value(cut: SubtreeCut, rows: list[Codes]) -> Value:
+    """Return the value with the largest share of rows in classes that break the model."""
+    frequencies = cut.space.problem.frequencies
+    outside = np.where(cut.broken[cut.labels], frequencies.counts, 0)
+    best: tuple[float, float, Value] | None = None
+    for j, height in enumerate(cut.space.lattice.heights):
+        there = np.bincount(frequencies.vectors[:, j], outside, len(rows[j]))
+        share = np.where(cut.levels[j] < height, there / np.maximum(rows[j], 1), -1.0)
+        code = int(np.lexsort((rows[j], -share))[0])
+        found = (-float(share[code]), float(rows[j][code]), (j, code))
+        best = found if best is None else min(best, found)
+    if best is None or best[0] > 0:
+        raise AssertionError("the whole table as one class satisfies the model, so a value is left")
+    return best[2]
+
+
+def _with_level(cut: SubtreeCut, value: Value, *, level: int) -> SubtreeCut:
+    column, code = value
+    levels = cut.levels[column].copy()
+    levels[code] = level
+    return SubtreeCut(cut.space, (*cut.levels[:column], levels, *cut.levels[column + 1 :]))

@@ -1,0 +1,168 @@
+"""`indistinct explore`: every full-domain recoding of a table, what the model says of it, and a picture."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from indistinct.cli import options
+from indistinct.cli.flags import node_of
+from indistinct.cli.jobs import job_of, opened, policy_of
+from indistinct.cli.screen import grid, number, print_json, progress, show
+from indistinct.cli.targets import check_targets
+from indistinct.errors import ParameterError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from indistinct.exploration import Exploration
+    from indistinct.policy import Policy
+
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option("--metric", metavar="SPEC", help="What a node costs, such as loss; the first one ranks. Repeatable."),
+]
+Svg = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw the lattice here, if it fits a page.")]
+Shown = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many nodes to show.")]
+Every = Annotated[bool, typer.Option("--all", help="Show all nodes, also those that do not satisfy the model.")]
+Most = Annotated[int, typer.Option("--most", metavar="N", min=1, help="Refuse a lattice of more nodes than this.")]
+
+
+def command(
+    source: Annotated[Path, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), or a table.")],
+    quasi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    insensitive: options.Insensitive = None,
+    identifier: options.Identifier = None,
+    model: options.Models = None,
+    hierarchy: options.Hierarchies = None,
+    suppression: options.Suppression = None,
+    metric: Metrics = None,
+    node: options.ChosenLevels = None,
+    svg: Svg = None,
+    overwrite: options.Overwrite = False,
+    limit: Shown = 20,
+    every: Every = False,
+    most: Most = 100_000,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    missing: options.Missing = None,
+    as_json: options.Json = False,
+    show_values: options.ShowValues = False,
+) -> None:
+    """List the nodes of the lattice: which satisfy the model, what they suppress and cost, and the best trade-offs.
+
+    Beside a policy only --metric, --node, --svg, --overwrite, --limit, --all, --most, --json and --show-values can
+    stand; its algorithm is not used. Publish a node with `indistinct anonymize … --node LEVELS`.
+    """
+    job = job_of(
+        (quasi, sensitive, insensitive, identifier),
+        (delimiter, encoding, missing),
+        model=model,
+        hierarchy=hierarchy,
+        suppression=suppression,
+    )
+    policy = policy_of(source, job)
+    if svg is not None:
+        _check_picture(svg, [*policy.files, source], overwrite=overwrite)
+    found = _explored(policy, metric, most=most)
+    chosen = _chosen(found, policy, node)
+    if svg is not None:
+        _draw(found, svg, chosen=chosen, overwrite=overwrite)
+    if as_json:
+        marked = None if chosen is None else list(chosen)
+        print_json({**found.to_json(), "chosen": marked, "svg": None if svg is None else str(svg)})
+    else:
+        _show(found, chosen, limit=None if every else limit)
+        if svg is not None:
+            show(f"picture  {svg}")
+
+
+def _check_picture(svg: Path, sources: list[Path], *, overwrite: bool) -> None:
+    if svg.suffix.lower() != ".svg":
+        raise ParameterError(f"the picture {svg} must end in .svg", hint="for example --svg lattice.svg")
+    check_targets([svg], sources=sources, overwrite=overwrite)
+
+
+def _explored(policy: "Policy", metrics: list[str] | None, *, most: int) -> "Exploration":
+    from indistinct.exploration import explore
+
+    with progress("exploring") as share:
+        return explore(
+            opened(policy),
+            policy.schema,
+            model=policy.model,
+            hierarchies=policy.hierarchies,
+            suppression=policy.suppression,
+            metrics=metrics or policy.metrics or ("loss", "discernibility"),
+            limit=most,
+            progress=share,
+        )
+
+
+def _chosen(found: "Exploration", policy: "Policy", node: str | None) -> tuple[int, ...] | None:
+    """Return the node that is named, the one of the policy, or the best one, if there is any."""
+    from indistinct.algorithms.full_domain.chosen import ChosenNode
+
+    if node is not None:
+        levels: tuple[int, ...] = found.node(node_of(node))["node"]
+        return levels
+    if isinstance(policy.algorithm, ChosenNode):
+        return policy.algorithm.levels or found.heights
+    return found.best()["node"] if found.satisfied.any() else None
+
+
+def _draw(found: "Exploration", svg: Path, *, chosen: tuple[int, ...] | None, overwrite: bool) -> None:
+    from indistinct.release.writing import write_atomically
+
+    picture = found.to_svg(chosen=chosen)
+
+    def fill(place: Path) -> None:
+        place.write_text(picture, encoding="utf-8", newline="\n")
+
+    write_atomically(svg, fill, overwrite=overwrite)
+
+
+def _show(found: "Exploration", chosen: tuple[int, ...] | None, *, limit: int | None) -> None:
+    satisfied = int(found.satisfied.sum())
+    metric = next(iter(found.metrics))
+    show(
+        f"{len(found):,} nodes over {', '.join(found.columns)}; {satisfied:,} satisfy {found.model} with at most "
+        f"{found.suppression:,} of {found.rows:,} rows suppressed, {int(found.minimal.sum()):,} of them minimal\n",
+        _level_grid(found),
+        "",
+    )
+    rows = found.ranked()
+    wanted = rows if limit is None else (rows[: min(satisfied, limit)] or rows[:limit])
+    show(f"{'nodes' if limit is None else 'satisfying nodes' if satisfied else 'nodes'}, the best {metric} first\n")
+    show(_node_grid(found, wanted, chosen), "")
+    if len(wanted) < len(rows):
+        show(f"{len(wanted):,} of {len(rows):,} nodes shown; --all shows the others\n")
+    if satisfied:
+        show(f"Pareto front of {metric} against risk (one over the rows of the smallest class)\n")
+        show(_node_grid(found, found.pareto(), chosen), "")
+    else:
+        least = int(found.suppressed_rows.min())
+        show(f"no node satisfies the model; the one that needs least suppresses {least:,} of {found.rows:,} rows\n")
+
+
+def _level_grid(found: "Exploration") -> "Table":
+    table = grid("level", *found.columns)
+    for level in range(max(found.heights) + 1):
+        table.add_row(str(level), *(words[level] if level < len(words) else "" for words in found.meanings))
+    return table
+
+
+def _node_grid(found: "Exploration", rows: list[dict[str, Any]], chosen: tuple[int, ...] | None) -> "Table":
+    counts = ("suppressed rows", "classes", "smallest", "risk", *found.metrics)
+    table = grid("node", "satisfied", *counts, right=counts)
+    for row in rows:
+        verdict = "minimal" if row["minimal"] else "yes" if row["satisfied"] else "no"
+        table.add_row(
+            ",".join(map(str, row["node"])) + (" *" if row["node"] == chosen else ""),
+            verdict,
+            *(f"{row[key]:,}" for key in ("suppressed_rows", "classes", "smallest_class")),
+            f"{row['risk']:.3g}",
+            *(number(row[name]) for name in found.metrics),
+        )
+    return table

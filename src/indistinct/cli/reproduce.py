@@ -1,0 +1,94 @@
+"""`indistinct reproduce`: a published figure, made again with our algorithms beside the published numbers."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from indistinct.cli import options
+from indistinct.cli.screen import grid, number, print_json, progress, show
+from indistinct.cli.targets import check_targets
+from indistinct.errors import ParameterError
+from indistinct.schema import did_you_mean
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from indistinct.reproduce import Reproduction
+
+
+def command(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Which figure: incognito-nodes or mondrian-quality.")],
+    sizes: Annotated[
+        str | None,
+        typer.Option("--sizes", metavar="LIST", help="Only some rows of the figure, such as 3-6 or 2,5,10."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it as JSON (.json) as well.")
+    ] = None,
+    overwrite: options.Overwrite = False,
+    as_json: options.Json = False,
+) -> None:
+    """Print a published figure beside what the algorithms give now.
+
+    incognito-nodes: the nodes that bottom-up and Incognito search on Adult, which INDISTINCT_DATA must lead to.
+    mondrian-quality: strict, relaxed and single-dimensional partitioning of Adult, or of a generated table.
+    """
+    from indistinct.reproduce import REPRODUCTIONS
+
+    if name not in REPRODUCTIONS:
+        known = f"known: {', '.join(REPRODUCTIONS)}"
+        raise ParameterError(f"there is no figure {name!r}", hint=did_you_mean(name, REPRODUCTIONS) or known)
+    figure = REPRODUCTIONS[name]
+    wanted = figure.sizes if sizes is None else sizes_of(sizes, figure.sizes, meaning=figure.meaning)
+    if output is not None:
+        check_targets([output], sources=[], overwrite=overwrite)
+    with progress(f"reproducing {name}") as share:
+        made = figure.run(wanted, share)
+    if output is not None:
+        _write(made, output, overwrite=overwrite)
+    if as_json:
+        print_json(made.to_json())
+    else:
+        show(f"{made.title}\n{made.data}\n{made.source}\n", _grid(made), "", *made.findings)
+
+
+def sizes_of(text: str, known: tuple[int, ...], *, meaning: str) -> tuple[int, ...]:
+    """Return the sizes that a flag names, of those that a figure has.
+
+    >>> sizes_of("3-5,7", (3, 4, 5, 6, 7), meaning="quasi-identifiers")
+    (3, 4, 5, 7)
+    """
+    wanted = set[int]()
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        try:
+            low, high = int(first), int(last if dash else first)
+        except ValueError:
+            low, high = 0, -1
+        found = {size for size in known if low <= size <= high}
+        if not found or not {low, high} <= found:
+            raise ParameterError(
+                f"--sizes must name {meaning} of the figure", hint=f"it has {', '.join(map(str, known))}"
+            )
+        wanted |= found
+    return tuple(sorted(wanted))
+
+
+def _write(made: "Reproduction", output: Path, *, overwrite: bool) -> None:
+    from indistinct.release.writing import write_atomically
+
+    text = json.dumps(made.to_json(), indent=2, allow_nan=False) + "\n"
+
+    def fill(place: Path) -> None:
+        place.write_text(text, encoding="utf-8", newline="\n")
+
+    write_atomically(output, fill, overwrite=overwrite)
+
+
+def _grid(made: "Reproduction") -> "Table":
+    table = grid(*made.headings, right=[name for name in made.headings if name != "algorithm"])
+    for row in made.rows:
+        table.add_row(*(number(cell) if isinstance(cell, int | float) else str(cell or "") for cell in row))
+    return table
