@@ -22,7 +22,7 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import Metric
 from indistinct.models import Model
 from indistinct.registry import parse_metric, parse_model
-from indistinct.report.lattice import Axis, Box, draw_lattice
+from indistinct.report.lattice import Axis, Box, State, draw_lattice
 from indistinct.report.levels import level_meanings
 from indistinct.schema import Schema, did_you_mean
 from indistinct.tables import open_table
@@ -119,19 +119,25 @@ class Exploration:
         }
 
     def to_svg(self, *, chosen: Sequence[int] | None = None, metric: str | None = None) -> str:
-        """Return the lattice as an SVG picture, with the metric of each node and one node marked as chosen.
+        """Return the lattice as an SVG picture with the metric of each node; the chosen node, or the best, is marked.
 
         Raises `ParameterError` for a lattice that no page could show.
         """
         name = self._named(metric)
+        if chosen is None:
+            chosen = self.best(name)["node"] if self.satisfied.any() else None
+            mark = f"best {name}"
+        else:
+            mark = "chosen"
         marked = None if chosen is None else self._place(chosen)
         axes = [Axis(column, meanings) for column, meanings in zip(self.columns, self.meanings, strict=True)]
         boxes = [self._box(row, name, chosen=place == marked) for place, row in enumerate(self.nodes())]
         budgeted = f"at most {self.suppression:,} of {self.rows:,} rows suppressed"
-        return draw_lattice(axes, boxes, heading=f"{self.model}, {budgeted}", figures=(name, "suppressed rows"))
+        heading, figures = f"{self.model}, {budgeted}", (name, "suppressed rows")
+        return draw_lattice(axes, boxes, heading=heading, figures=figures, mark=mark)
 
     def _box(self, row: Row, metric: str, *, chosen: bool) -> Box:
-        state = "minimal" if row["minimal"] else "satisfying" if row["satisfied"] else "outside"
+        state: State = "minimal" if row["minimal"] else "satisfying" if row["satisfied"] else "outside"
         told = [f"{column}: {self.meanings[j][row['node'][j]]}" for j, column in enumerate(self.columns)]
         told += [
             "satisfies the model" + (", and nothing below does" if row["minimal"] else "")
@@ -223,7 +229,7 @@ def explore(
     found = _Found.all_of(space, [objective_of(space, metric) for metric in chosen], progress or (lambda _share: None))
     satisfied = found.suppressed <= space.allowed
     return Exploration(
-        columns=schema.quasi,
+        columns=tuple(schema.quasi),
         heights=space.lattice.heights,
         meanings=tuple(level_meanings(t, declared.get(t.column)) for t in space.taxonomies),
         model=model.spec(),

@@ -101,7 +101,7 @@ def _explored(policy: "Policy", metrics: list[str] | None, *, most: int) -> "Exp
 
 
 def _chosen(found: "Exploration", policy: "Policy", node: str | None) -> tuple[int, ...] | None:
-    """Return the node that is named, the one of the policy, or the best one, if there is any."""
+    """Return the node that is named, or the one of the policy."""
     from indistinct.algorithms.full_domain.chosen import ChosenNode
 
     if node is not None:
@@ -109,7 +109,7 @@ def _chosen(found: "Exploration", policy: "Policy", node: str | None) -> tuple[i
         return levels
     if isinstance(policy.algorithm, ChosenNode):
         return policy.algorithm.levels or found.heights
-    return found.best()["node"] if found.satisfied.any() else None
+    return None
 
 
 def _draw(found: "Exploration", svg: Path, *, chosen: tuple[int, ...] | None, overwrite: bool) -> None:
@@ -124,8 +124,8 @@ def _draw(found: "Exploration", svg: Path, *, chosen: tuple[int, ...] | None, ov
 
 
 def _show(found: "Exploration", chosen: tuple[int, ...] | None, *, limit: int | None) -> None:
-    satisfied = int(found.satisfied.sum())
-    metric = next(iter(found.metrics))
+    satisfied, metric = int(found.satisfied.sum()), next(iter(found.metrics))
+    marked = "" if chosen is None else "; * is the chosen node"
     show(
         f"{len(found):,} nodes over {', '.join(found.columns)}; {satisfied:,} satisfy {found.model} with at most "
         f"{found.suppression:,} of {found.rows:,} rows suppressed, {int(found.minimal.sum()):,} of them minimal\n",
@@ -134,7 +134,7 @@ def _show(found: "Exploration", chosen: tuple[int, ...] | None, *, limit: int | 
     )
     rows = found.ranked()
     wanted = rows if limit is None else (rows[: min(satisfied, limit)] or rows[:limit])
-    show(f"{'nodes' if limit is None else 'satisfying nodes' if satisfied else 'nodes'}, the best {metric} first\n")
+    show(f"{'satisfying nodes' if limit and satisfied else 'nodes'}, the best {metric} first{marked}\n")
     show(_node_grid(found, wanted, chosen), "")
     if len(wanted) < len(rows):
         show(f"{len(wanted):,} of {len(rows):,} nodes shown; --all shows the others\n")

@@ -34,20 +34,21 @@ def extents_by_label(values, labels, floor, low, high, below):
 @jit
 def region_bounds(axis, cut, left, right, low, high):
     """Write the box of every leaf; `low[0]` and `high[0]` hold the whole domain and are overwritten."""
-    columns = low.shape[1]
-    root_low, root_high = low[0].copy(), high[0].copy()
-    nodes = len(axis)
+    columns, nodes = low.shape[1], len(axis)
     box_low = np.empty((nodes, columns), dtype=low.dtype)
     box_high = np.empty((nodes, columns), dtype=high.dtype)
-    box_low[0], box_high[0] = root_low, root_high
+    for j in range(columns):
+        box_low[0, j], box_high[0, j] = low[0, j], high[0, j]
     stack = [0]
     while len(stack):
         node = stack.pop()
         if axis[node] < 0:
-            low[left[node]], high[left[node]] = box_low[node], box_high[node]
+            for j in range(columns):
+                low[left[node], j], high[left[node], j] = box_low[node, j], box_high[node, j]
             continue
         for child in (left[node], right[node]):
-            box_low[child], box_high[child] = box_low[node], box_high[node]
+            for j in range(columns):
+                box_low[child, j], box_high[child, j] = box_low[node, j], box_high[node, j]
             stack.append(child)
         box_high[left[node], axis[node]] = cut[node]
         box_low[right[node], axis[node]] = cut[node] + 1

@@ -4,6 +4,7 @@ Colours are told apart by people who see colours otherwise, and by shade, frame 
 no script inside and nothing is fetched.
 """
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,11 +17,13 @@ from indistinct.frequencies.lattice import Lattice, Node
 State = Literal["outside", "satisfying", "minimal"]
 
 # More nodes than these do not fit a page.
-PICTURE_LIMIT = 150
+PICTURE_LIMIT = 400
+# A lattice of more nodes than these is drawn small: without figures, and with edges of satisfying nodes alone.
+FULL_LIMIT = 150
 # A layer with more nodes than these is laid in two rows, like bricks.
 ROW_LIMIT = 14
 MARGIN, BAND, AXIS = 24.0, 30.0, 70.0
-BOX_HEIGHT = 47.0
+FULL_HEIGHT, SMALL_HEIGHT = 47.0, 24.0
 FIGURE_WIDTH, TEXT_WIDTH, NODE_WIDTH = 6.1, 6.7, 8.0  # a character's, on the safe side
 WORDS: dict[State, str] = {
     "outside": "does not satisfy the model",
@@ -28,6 +31,7 @@ WORDS: dict[State, str] = {
     "minimal": "satisfies it, and nothing below does",
 }
 INTRODUCTION = "A node gives the level of each column, in this order; in brackets, how many values it then has."
+SMALL_WORDS = "lines join nodes that satisfy it; the figures of a node show where a pointer rests"
 STYLE = """
 text { font: 12px Helvetica, Arial, 'DejaVu Sans', sans-serif; fill: #222 }
 .heading { font-size: 15px; font-weight: bold }
@@ -67,8 +71,10 @@ class Box:
     chosen: bool = False
 
 
-def draw_lattice(axes: Sequence[Axis], boxes: Sequence[Box], *, heading: str, figures: tuple[str, str]) -> str:
-    """Return the picture of a lattice; `figures` says what the two figures in each box are.
+def draw_lattice(
+    axes: Sequence[Axis], boxes: Sequence[Box], *, heading: str, figures: tuple[str, str], mark: str = "chosen"
+) -> str:
+    """Return the picture of a lattice; `figures` says what the two figures in each box are, `mark` what a star means.
 
     Raises `ParameterError` for more nodes than a page can show.
     """
@@ -77,9 +83,12 @@ def draw_lattice(axes: Sequence[Axis], boxes: Sequence[Box], *, heading: str, fi
             f"the lattice has {len(boxes):,} nodes; a picture of more than {PICTURE_LIMIT} cannot be read",
             hint="list the nodes instead, or give hierarchies fewer levels",
         )
-    page = _Page(axes, boxes)
+    small = len(boxes) > FULL_LIMIT
+    page = _Page(axes, boxes, small=small)
     table, table_width, table_height = _level_table(axes)
-    legend, legend_width = _legend(figures, page.box_width, chosen=any(box.chosen for box in boxes))
+    legend, legend_width = _legend(
+        None if small else figures, page.box_width, mark=mark if any(box.chosen for box in boxes) else ""
+    )
     width = 2 * MARGIN + max(page.width, table_width, legend_width, TEXT_WIDTH * 1.3 * len(heading))
     top = MARGIN + 3 * BAND + 24
     foot = top + page.height + BAND
@@ -101,44 +110,57 @@ def draw_lattice(axes: Sequence[Axis], boxes: Sequence[Box], *, heading: str, fi
 class _Page:
     """Where every node stands: layers by height, the most general node at the top."""
 
-    def __init__(self, axes: Sequence[Axis], boxes: Sequence[Box]) -> None:
+    def __init__(self, axes: Sequence[Axis], boxes: Sequence[Box], *, small: bool) -> None:
+        self.small, self.box_height = small, SMALL_HEIGHT if small else FULL_HEIGHT
         self.lattice = Lattice(tuple(len(axis.meanings) - 1 for axis in axes))
         self.boxes = {box.levels: box for box in boxes}
-        longest = max(len(figure) for box in boxes for figure in box.figures)
-        self.box_width = max(NODE_WIDTH * (2 * len(axes) - 1), FIGURE_WIDTH * longest) + 16
+        longest = 0 if small else max(len(figure) for box in boxes for figure in box.figures)
+        self.box_width = max(NODE_WIDTH * (2 * len(axes) - 1), FIGURE_WIDTH * longest) + (8 if small else 16)
         layers: list[list[Node]] = [[] for _ in range(sum(self.lattice.heights) + 1)]
         for levels in sorted(self.boxes, reverse=True):
             layers[sum(levels)].append(levels)
-        widest = max(map(_per_row, layers))
-        pitch = self.box_width + 14
-        self.width = AXIS + widest * pitch
-        gap = 34 + 3.0 * widest
+        # Layers without a line can be packed like text; others stand in one row, or in two like bricks.
+        linked = [not small or any(self.boxes[levels].state != "outside" for levels in layer) for layer in layers]
+        widest = max(
+            _per_row(layer) if line else min(len(layer), ROW_LIMIT) for layer, line in zip(layers, linked, strict=True)
+        )
+        self.pitch, self.widest = self.box_width + (10 if small else 14), max(widest, 1)
+        self.width = AXIS + self.widest * self.pitch
         self.middle: dict[Node, float] = {}  # the centre of a box, across
         self.top: dict[Node, float] = {}
         self.span: list[tuple[float, float]] = [(0.0, 0.0)] * len(layers)  # top and bottom of a layer
         down = 0.0
         for height in range(len(layers) - 1, -1, -1):
-            rows = 1 if len(layers[height]) <= ROW_LIMIT else 2
-            for place, levels in enumerate(layers[height]):
-                offset = (place - (len(layers[height]) - 1) / 2) * pitch / rows
-                self.middle[levels] = AXIS + (self.width - AXIS) / 2 + offset
-                self.top[levels] = down + (place % rows) * (BOX_HEIGHT + 10)
-            bottom = down + rows * BOX_HEIGHT + (rows - 1) * 10
+            bottom = self._place(layers[height], down, linked=linked[height])
             self.span[height] = (down, bottom)
-            down = bottom + gap
-        self.height = down - gap
+            down = bottom + (34 + 3.0 * widest if height and linked[height - 1] else 20)
+        self.height = bottom
+
+    def _place(self, layer: list[Node], down: float, *, linked: bool) -> float:
+        """Lay a layer from a line on downward; return where it ends."""
+        rows = math.ceil(len(layer) / (ROW_LIMIT if linked else self.widest))
+        rows = min(rows, 2) if linked else rows
+        for place, levels in enumerate(layer):
+            # Neighbours are in different rows, half a box apart.
+            row, across = (place % rows, place / rows) if linked else (place % rows, place // rows)
+            last = (len(layer) - 1) / rows if linked else (len(layer) - 1 - row) // rows
+            self.middle[levels] = AXIS + (self.width - AXIS) / 2 + (across - last / 2) * self.pitch
+            self.top[levels] = down + row * (self.box_height + 10)
+        return down + rows * self.box_height + (rows - 1) * 10
 
     def edges(self) -> Iterator[str]:
         """Yield the lines from each node to its direct generalizations; they leave a layer between its boxes."""
         for levels in self.boxes:
             for above in self.lattice.above(levels):
                 inside = "outside" not in (self.boxes[levels].state, self.boxes[above].state)
+                if self.small and not inside:
+                    continue
                 start, end = self.middle[levels], self.middle[above]
                 points = [
                     (start, self.top[levels]),
                     (start, self.span[sum(levels)][0]),
                     (end, self.span[sum(above)][1]),
-                    (end, self.top[above] + BOX_HEIGHT),
+                    (end, self.top[above] + self.box_height),
                 ]
                 path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
                 yield f'<polyline class="edge{" inside" if inside else ""}" points="{path}"/>'
@@ -147,10 +169,11 @@ class _Page:
         """Yield the heights along the side, and the boxes."""
         for height, (top, bottom) in enumerate(self.span):
             yield _text(0, (top + bottom) / 2 + 4, f"height {height}", kind="axis")
-        yield _text(0, self.span[0][1] + 4, "raw", kind="axis")
-        yield _text(0, self.span[-1][0] + 6, "most general", kind="axis")
+        yield _text(0, self.span[0][1] + 12, "raw", kind="axis")
+        yield _text(0, self.span[-1][0] - 6, "most general", kind="axis")
         for levels, box in self.boxes.items():
-            yield _box(box, self.middle[levels] - self.box_width / 2, self.top[levels], width=self.box_width)
+            left = self.middle[levels] - self.box_width / 2
+            yield _box(box, left, self.top[levels], width=self.box_width, small=self.small)
 
 
 def _per_row(layer: list[Node]) -> float:
@@ -158,17 +181,18 @@ def _per_row(layer: list[Node]) -> float:
     return len(layer) if len(layer) <= ROW_LIMIT else (len(layer) + 1) / 2
 
 
-def _box(box: Box, left: float, top: float, *, width: float) -> str:
-    middle = width / 2
+def _box(box: Box, left: float, top: float, *, width: float, small: bool, words: str = "") -> str:
+    middle, height = width / 2, SMALL_HEIGHT if small else FULL_HEIGHT
     inner = [
         f"<title>{_clean(box.title)}</title>",
-        f'<rect width="{width:.1f}" height="{BOX_HEIGHT:.0f}" rx="6"/>',
-        _text(middle, 17, ",".join(map(str, box.levels)), kind="node"),
-        _text(middle, 30, box.figures[0], kind="figure"),
-        _text(middle, 42, box.figures[1], kind="figure"),
+        f'<rect width="{width:.1f}" height="{height:.0f}" rx="6"/>',
+        _text(middle, 17, words or ",".join(map(str, box.levels)), kind="node"),
     ]
+    if not small:
+        inner += [_text(middle, 30 + 12 * line, figure, kind="figure") for line, figure in enumerate(box.figures)]
     if box.chosen:
-        inner.append(f'<path class="star" transform="translate({width:.1f} 0)" d="{STAR}"/>')
+        place = f"translate({width + 3:.1f} -4) scale(0.7)" if small else f"translate({width:.1f} 0)"
+        inner.append(f'<path class="star" transform="{place}" d="{STAR}"/>')
     kind = f"{box.state} chosen" if box.chosen else box.state
     return _group(left, top, inner, kind=kind)
 
@@ -176,20 +200,25 @@ def _box(box: Box, left: float, top: float, *, width: float) -> str:
 STAR = "M0,-11 L2.8,-3.6 L10.5,-3.4 L4.4,1.3 L6.5,8.9 L0,4.5 L-6.5,8.9 L-4.4,1.3 L-10.5,-3.4 L-2.8,-3.6 Z"
 
 
-def _legend(figures: tuple[str, str], box_width: float, *, chosen: bool) -> tuple[list[str], float]:
+def _legend(figures: tuple[str, str] | None, box_width: float, *, mark: str) -> tuple[list[str], float]:
     """Return the key to boxes and colours, and how wide it is."""
-    width = max(box_width, FIGURE_WIDTH * max(map(len, figures)) + 16, NODE_WIDTH * len("levels") + 16)
-    parts = [_box(Box((), "satisfying", figures, ""), 0, 2, width=width).replace("></text>", ">levels</text>")]
+    small, named = figures is None, figures or ("", "")
+    width = max(box_width, FIGURE_WIDTH * max(map(len, named)) + 16, NODE_WIDTH * len("levels") + 16)
+    sample = Box((), "satisfying", named, "what is in a box")
+    parts = [_box(sample, 0, 14 if small else 2, width=width, small=small, words="levels")]
     left = width + 24
     for state, words in WORDS.items():
         parts.append(_swatch(left, state))
         parts.append(_text(left + 36, 30, words))
         left += 36 + TEXT_WIDTH * len(words) + 18
-    if chosen:
+    if mark:
         star = f'<path class="star" transform="translate(28 0)" d="{STAR}"/>'
         parts.append(_swatch(left, "satisfying chosen", star))
-        parts.append(_text(left + 48, 30, "chosen"))
-        left += 48 + TEXT_WIDTH * len("chosen")
+        parts.append(_text(left + 48, 30, mark))
+        left += 48 + TEXT_WIDTH * len(mark) + 18
+    if small:
+        parts.append(_text(left, 30, SMALL_WORDS))
+        left += TEXT_WIDTH * len(SMALL_WORDS) + 18
     return parts, left
 
 

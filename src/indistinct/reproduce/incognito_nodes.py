@@ -34,19 +34,20 @@ PUBLISHED: Mapping[int, tuple[int, int]] = MappingProxyType(
         9: (12_818, 4_307),
     }
 )
+# The size is the number of quasi-identifiers, the height that of the lowest satisfying node.
 HEADINGS = (
-    "quasi-identifiers",
+    "size",
     "cells",
     "nodes",
     "published bottom-up",
     "bottom-up",
     "published incognito",
     "incognito",
-    "bottom-up, transitive",
-    "incognito, transitive",
+    "bottom-up transitive",
+    "incognito transitive",
     "satisfying",
     "minimal",
-    "lowest height",
+    "height",
 )
 
 

@@ -163,7 +163,7 @@ def random_table(seed: int, *, rooted: bool = True, most_columns: int = 4, most_
     ladders = {f"q{place}": _ladder(dice, most_height, rooted=rooted) for place in range(dice.randint(1, most_columns))}
     common = {name: dice.sample(sorted(ladder), dice.randint(1, len(ladder))) for name, ladder in ladders.items()}
     diseases = ["flu", "HIV", "ulcer", "cold"][: dice.randint(2, 4)]
-    rows = []
+    rows: list[dict[str, str]] = []
     for _ in range(dice.randint(2, 24)):
         row = {name: dice.choice(values) for name, values in common.items()}
         # Half of the rows repeat an earlier vector, so that classes of several sizes occur at every level.

@@ -14,6 +14,7 @@ import numpy as np
 from indistinct.algorithms.base import Problem
 from indistinct.domain import Codes
 from indistinct.errors import ParameterError
+from indistinct.frequencies.value import Classes, Histogram
 from indistinct.hierarchy import Suppression, check_rooted
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.metrics.hierarchical import Scheme, edge_weights, step_costs
@@ -204,12 +205,14 @@ class ClusterSpace:
             )
 
 
-def recoding_of(space: ClusterSpace, cells: Codes, labels: Codes, counts: Codes | None = None) -> ByCell | ByRow:
+def recoding_of(
+    space: ClusterSpace, cells: Codes, labels: Codes, counts: Codes | None = None, *, joint: Codes | None = None
+) -> ByCell | ByRow:
     """Return the recoding of classes, each published as the closest common generalization of its members.
 
     Without `counts` cell `cells[i]` belongs to class `labels[i]` as a whole, and every cell is there once. With them
-    piece `i` sends that many rows of the cell to the class; where the model looks at sensitive values, rows of a
-    divided cell are handed out in the order of these values, as the pieces come.
+    piece `i` sends that many rows of the cell to the class: those with the sensitive values `joint[i]`, or, where that
+    is not given but a model or metric looks at these values, whichever come next in their order.
     """
     frequencies = space.problem.frequencies
     distinct, labels = np.unique(labels, return_inverse=True)
@@ -220,7 +223,10 @@ def recoding_of(space: ClusterSpace, cells: Codes, labels: Codes, counts: Codes 
         by_cell = np.empty(len(vectors), dtype=np.int32)
         by_cell[cells] = labels
         return ByCell(columns, vectors, by_cell, values)
-    cells, joint, labels, counts = divided(space, cells, labels, counts)
+    if joint is None:
+        cells, joint, labels, counts = divided(space, cells, labels, counts)
+    else:
+        cells, joint, labels, counts = in_order(cells, joint, labels, counts)
     return ByRow(columns, vectors, cells, joint, labels, counts, values)
 
 
@@ -241,22 +247,41 @@ def published(
 def divided(
     space: ClusterSpace, cells: Codes, labels: Codes, counts: Codes
 ) -> tuple[Codes, Codes | None, Codes, Codes]:
-    """Return pieces as a recoding by row holds them: ascending by cell, with joint codes where the model needs them."""
+    """Return pieces as a recoding by row holds them: ascending by cell, with joint codes where these are counted."""
     joint = space.problem.frequencies.joint
     order = np.lexsort((labels, cells))
-    cells, labels, counts = cells[order].astype(np.int32), labels[order], counts[order].astype(np.int64)
+    cells, labels, counts = cells[order].astype(np.int32), labels[order].astype(np.int32), counts[order]
     if joint is None:
-        return cells, None, labels, counts
-    # Lay the pieces of each cell and the entries of its histogram along the same line of rows and cut at both.
+        return cells, None, labels, counts.astype(np.int64)
+    # Lay the pieces and the histograms of the cells along the same line of rows, and cut it at the ends of both.
     starts = np.concatenate([[0], np.cumsum(joint.histogram.counts)])
     ends = np.cumsum(counts)
     cuts = np.unique(np.concatenate([starts, ends]))
     entries = np.searchsorted(starts, cuts[:-1], side="right") - 1
     pieces = np.searchsorted(ends, cuts[:-1], side="right")
-    return divided_order(cells[pieces], joint.histogram.codes[entries], labels[pieces], np.diff(cuts))
+    return in_order(cells[pieces], joint.histogram.codes[entries], labels[pieces], np.diff(cuts))
 
 
-def divided_order(cells: Codes, joint: Codes, labels: Codes, counts: Codes) -> tuple[Codes, Codes, Codes, Codes]:
+def in_order(cells: Codes, joint: Codes, labels: Codes, counts: Codes) -> tuple[Codes, Codes, Codes, Codes]:
     """Return pieces ascending by cell, joint code and class."""
     order = np.lexsort((labels, joint, cells))
-    return cells[order], joint[order].astype(np.int32), labels[order].astype(np.int32), counts[order].astype(np.int64)
+    return (
+        cells[order].astype(np.int32),
+        joint[order].astype(np.int32),
+        labels[order].astype(np.int32),
+        counts[order].astype(np.int64),
+    )
+
+
+def classes_of(space: ClusterSpace, joint: Codes | None, labels: Codes, counts: Codes, *, size: int) -> Classes:
+    """Return the classes that pieces make under labels, with the histograms that the joint codes tell."""
+    frequencies = space.problem.frequencies
+    sizes = np.bincount(labels, weights=counts, minlength=size).astype(np.int64)
+    if joint is None or frequencies.joint is None:
+        return Classes(sizes)
+    single, histograms = np.arange(len(labels) + 1, dtype=np.int64), {}
+    for key, codes in frequencies.joint.codes.items():
+        whole = frequencies.classes.histograms[key]
+        pieces = Histogram(single, codes[joint], counts, whole.reference, whole.taxonomy, whole.texts)
+        histograms[key] = pieces.regroup(labels.astype(np.int32), size)
+    return Classes(sizes, histograms)

@@ -128,9 +128,7 @@ def roll_up(space: ClusterSpace, lifts: Codes) -> Codes:
         words, offsets = _words(space)
         widths = np.array([len(tree) for tree in space.trees], dtype=np.int64)
         leaves, sizes = np.ascontiguousarray(space.cells), problem.frequencies.counts.astype(np.int64)
-        tried = _kernels.roll_up_by_size(
-            leaves, sizes, words, offsets, widths, lifts, problem.model.smallest, labels
-        )
+        tried = _kernels.roll_up_by_size(leaves, sizes, words, offsets, widths, lifts, problem.model.smallest, labels)
     problem.counters["rollups"] += int(tried)
     return labels
 

@@ -91,7 +91,9 @@ def sweep(words, counts, first, heights, strides, k, shifts, masks, tables, tabl
     place = np.int64(0)
     for j in range(columns):
         place += levels[j] * strides[j, 0]
-    held_words[0, :], held_counts[0, :], lengths[0], raised[0] = words, counts, length, first
+    for i in range(length):
+        held_words[0, i], held_counts[0, i] = words[i], counts[i]
+    lengths[0], raised[0] = length, first
     survey(words, counts, length, k, shifts, masks, charges, starts, levels, scratch, found[place])
     depth, column, stamp = 0, first, np.int64(0)
     while True:

@@ -24,8 +24,8 @@ RootSource = Callable[[Node], RolledUp]
 class BreadthFirst:
     """One search: nodes are checked by height, and a failed node's generalizations are rolled up from it.
 
-    With `direct` marking a satisfying node marks its direct generalizations, and a marked node passes nothing on, as the
-    paper prints it; with `transitive` marking all generalizations are marked. Both find the same nodes.
+    With `direct` marking a satisfying node marks its direct generalizations, and a marked node passes nothing on, as
+    the paper prints it; with `transitive` marking all generalizations are marked. Both find the same nodes.
     """
 
     space: FullDomain

@@ -1,4 +1,4 @@
-"""What every full-domain search shares: the lattice of a problem, the check of a node, and the recoding it stands for."""
+"""What every full-domain search shares: the lattice of a problem, the check of a node, and its recoding."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class FullDomain:
 
     @property
     def allowed(self) -> int:
-        """Return how many rows may be suppressed: those of the budget, but never all, for nothing would be published."""
+        """Return how many rows may be suppressed: the budget, but never all rows, for nothing would be published."""
         return min(self.problem.suppression, self.problem.frequencies.rows - 1)
 
     def outside(self, rolled: RolledUp) -> Codes:

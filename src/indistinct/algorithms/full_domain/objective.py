@@ -12,7 +12,6 @@ import numpy as np
 
 from indistinct.algorithms.full_domain.nodes import FullDomain, recoded_column
 from indistinct.domain import Codes
-from indistinct.frequencies.lattice import Node
 from indistinct.frequencies.rollup import RolledUp
 from indistinct.metrics import (
     AverageClassSize,
@@ -211,5 +210,3 @@ def _bits(counts: Codes) -> float:
     """Return Σ n·log2(n)."""
     positive = counts[counts > 0].astype(np.float64)
     return float(positive @ np.log2(positive))
-
-

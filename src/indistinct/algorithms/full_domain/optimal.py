@@ -1,9 +1,9 @@
-"""The best node of the lattice under any metric, proven (in the manner of OLA, El Emam et al. 2009, and Flash, Kohlmayer
-et al. 2012).
+"""The best node of the lattice under any metric, proven.
 
-A node is looked at only while its bound from below is better than the best score so far. Where the model allows it, a
-node that cannot satisfy the model within the budget rules out all its specializations; chains from the most promising
-node to the top are searched by bisection, so that few counts rule out many nodes.
+In the manner of OLA (El Emam et al. 2009) and Flash (Kohlmayer et al. 2012): a node is looked at only while its bound
+from below is better than the best score so far. Where the model allows it, a node that cannot satisfy the model within
+the budget rules out all its specializations; chains from the most promising node to the top are searched by bisection,
+so that few counts rule out many nodes.
 """
 
 import math
@@ -31,6 +31,8 @@ BATCH = 128
 KEPT = 48
 # Once this share of the lattice was counted node by node, all of it is surveyed in one walk instead.
 SWEEP_FROM = 0.15
+# Scores that differ by less, relative to the best, differ by rounding: they are equal.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,7 @@ class Optimal(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:
         """Optimal unless a limit stops it."""
-        return AlgorithmTraits(
-            optimal=self.seconds is None and self.checks is None, hierarchies=True, suppresses=True
-        )
+        return AlgorithmTraits(optimal=self.seconds is None and self.checks is None, hierarchies=True, suppresses=True)
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -77,9 +77,10 @@ class Optimal(Algorithm):
         search.run(deadline=deadline, checks=math.inf if self.checks is None else self.checks)
         problem.counters.update(nodes=space.lattice.size, proven=int(search.proven))
         if search.best is None:
-            raise space.infeasible() if search.proven else InfeasibleError(
+            limited = InfeasibleError(
                 "no satisfying node was found within the limit", hint="allow more seconds or checks"
             )
+            raise space.infeasible() if search.proven else limited
         if not search.proven:
             problem.counters["bound"] = search.bound()  # type: ignore[assignment]
         return space.recoding(search.best)
@@ -109,7 +110,8 @@ class LatticeSearch:
         patience = SWEEP_FROM * size + 16 if sharp else 0
         while (start := self._most_promising()) is not None:
             if sweeps and counters["checks"] > patience:
-                return self._sweep()
+                self._sweep()
+                return
             for node in self._chain(start) if self.prunes else [start]:
                 if time.monotonic() > deadline or counters["checks"] >= checks:
                     return
@@ -124,9 +126,10 @@ class LatticeSearch:
         self.open[...] = False
         self.proven = True
         if fits.any():
-            order = np.lexsort((self.heights.reshape(-1), np.where(fits, survey.scores, np.inf)))
-            best = np.unravel_index(order[0], self.space.lattice.shape)
-            self.best, self.score = tuple(int(level) for level in best), float(survey.scores[order[0]])
+            self.score = float(survey.scores[fits].min())
+            equal = np.flatnonzero(fits & (survey.scores <= self.score + self._margin()))
+            first = equal[np.argmin(self.heights.reshape(-1)[equal])]
+            self.best = tuple(int(level) for level in np.unravel_index(first, self.space.lattice.shape))
 
     def bound(self) -> float:
         """Return the smallest score that an open node could have."""
@@ -134,11 +137,7 @@ class LatticeSearch:
 
     def _candidates(self) -> Codes:
         """Return the open nodes that could still be better than the best, or as good and lower."""
-        if self.best is None:
-            return np.flatnonzero(self.open)
-        better = self.floors < self.score
-        better |= (self.floors == self.score) & (self.heights < sum(self.best))
-        return np.flatnonzero(self.open & better)
+        return np.flatnonzero(self.open & self._beats(self.floors, self.heights))
 
     def _most_promising(self) -> Node | None:
         """Return the candidate with the smallest bound, once its bound is as sharp as it gets."""
@@ -149,11 +148,20 @@ class LatticeSearch:
             floors[places] = np.maximum(floors[places], self._floors(places))
             first = places[np.lexsort((places, self.heights.reshape(-1)[places], floors[places]))[0]]
             node = tuple(int(level) for level in np.unravel_index(first, self.space.lattice.shape))
-            if self.best is None or floors[first] < self.score or (
-                floors[first] == self.score and sum(node) < sum(self.best)
-            ):
+            if self._beats(floors[first : first + 1], np.array([sum(node)])):
                 return node
         return None
+
+    def _beats(self, scores: Codes, heights: Codes) -> Codes:
+        """Return which scores are better than the best, or as good but for rounding at a lower height."""
+        if self.best is None:
+            return np.ones_like(scores, dtype=bool)
+        margin = self._margin()
+        lower = (scores <= self.score + margin) & (heights < sum(self.best))
+        return np.asarray((scores < self.score - margin) | lower)
+
+    def _margin(self) -> float:
+        return ROUNDING * max(abs(self.score), 1.0) if np.isfinite(self.score) else 0.0
 
     def _floors(self, places: Codes) -> Codes:
         """Return bounds from below of nodes, given what is known of their suppression."""
@@ -198,8 +206,11 @@ class LatticeSearch:
                 self.open[below] = False
         if self.last_satisfied:
             score = self.objective.score(rolled, broken)
-            if self.best is None or (score, sum(node), node) < (self.score, sum(self.best), self.best):
-                self.best, self.score = node, score
+            beats = bool(self._beats(np.array([score]), np.array([sum(node)])))
+            if beats or (
+                score <= self.score + self._margin() and (sum(node), node) < (sum(self.best or ()), self.best)
+            ):
+                self.best, self.score = node, min(score, self.score)
         floor = self.objective.floor_above(rolled)
         if np.isfinite(floor):
             above = up_set(node)

@@ -92,7 +92,8 @@ class _Walk:
         elif isinstance(objective, EntropyObjective):
             scores = objective.floors(self.space.lattice.nodes(), np.zeros(0)) + totals.sum(axis=1)
         elif isinstance(objective.metric, AverageClassSize):
-            scores = np.divide(rows - outside, inside * objective.metric.k, where=inside > 0, out=np.full(len(inside), np.inf))
+            none = np.full(len(inside), np.inf)
+            scores = np.divide(rows - outside, inside * objective.metric.k, where=inside > 0, out=none)
         else:
             scores = squares + outside * rows
         return Survey(outside.astype(np.int64), scores)

@@ -1,7 +1,7 @@
 """Numba kernels of strict and relaxed partitioning, for models that look at class sizes alone.
 
 Cells lie in one row-major matrix of ranks and are moved in place: a part is a contiguous run of rows, so the passes
-over it stream through memory. `by_rounds.py` computes the same partition for any model in plain NumPy and is the
+over it stream through memory. `rounds.py` computes the same partition for any model in plain NumPy and is the
 twin that these kernels are checked against.
 """
 
@@ -196,7 +196,9 @@ def first_child_end(trees, offset, stride, low, high):
 def grown(stack):
     """Return a copy of a stack with twice the room."""
     larger = np.empty((2 * len(stack), stack.shape[1]), dtype=stack.dtype)
-    larger[: len(stack)] = stack
+    for i in range(len(stack)):  # assigning a slice would compile NumPy's whole error message for shapes
+        for j in range(stack.shape[1]):
+            larger[i, j] = stack[i, j]
     return larger
 
 

@@ -62,7 +62,7 @@ def publish_case(case: Case, *, seed: int | None = None) -> Release:
 def completed(
     hierarchies: Mapping[str, Hierarchy], quasi: Iterable[str], *, algorithm: Algorithm
 ) -> Mapping[str, Hierarchy]:
-    """Return hierarchies for every quasi-identifier where the algorithm needs them: suppression alone if none is given."""
+    """Return a hierarchy for every quasi-identifier where the algorithm needs them: suppression if none is given."""
     if not algorithm.traits.hierarchies:
         return hierarchies
     return {**{name: Hierarchy.suppression() for name in quasi}, **hierarchies}

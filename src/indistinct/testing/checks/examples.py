@@ -63,6 +63,7 @@ ALGORITHM_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "single-dimensional:numeric=mean",
             "single-dimensional:exact=true",
         ),
+        "datafly": ("datafly", "datafly:outliers=0"),
         "node": (),
     }
 )

@@ -25,7 +25,8 @@ difference of two places in `table`. SET: `table` by the number of distinct valu
 """
 
 State = namedtuple(
-    "State", ["label", "head", "after", "before", "size", "members", "low", "high", "distinct", "charge", "total", "free"]
+    "State",
+    ["label", "head", "after", "before", "size", "members", "low", "high", "distinct", "charge", "total", "free"],
 )
 """The classes. `free` is a stack of unused class numbers; its first entry is its height."""
 
@@ -61,7 +62,7 @@ def holds_value(units, state, c, j, rank, but):
 
 @jit
 def charge_with(units, charges, state, c, u, limit):
-    """Return what a class would cost a row if a unit joined; at least `limit` as soon as that is certain."""
+    """Return what a class would cost a row if a unit joined; infinity as soon as that is not below `limit`."""
     total = 0.0
     for j in range(len(charges.kind)):
         rank = units.ranks[u, j]
@@ -73,7 +74,7 @@ def charge_with(units, charges, state, c, u, limit):
         else:
             total += charge_of(charges, j, min(state.low[c, j], rank), max(state.high[c, j], rank), 0)
         if total >= limit:
-            return total
+            return np.inf
     return total
 
 
@@ -114,7 +115,10 @@ def charge_between(charges, low, high, distinct):
 
 @jit
 def charge_swapped(units, charges, state, c, low, high, distinct, out, new, limit):
-    """Return what a class costs a row with one unit for another; `low`, `high`, `distinct` are without the first."""
+    """Return what a class costs a row with one unit for another; the bounds are without the first.
+
+    It is infinity as soon as that is not below `limit`.
+    """
     total = 0.0
     for j in range(len(charges.kind)):
         rank = units.ranks[new, j]
@@ -126,7 +130,7 @@ def charge_swapped(units, charges, state, c, low, high, distinct, out, new, limi
         else:
             total += charge_of(charges, j, min(low[j], rank), max(high[j], rank), 0)
         if total >= limit:
-            return total
+            return np.inf
     return total
 
 

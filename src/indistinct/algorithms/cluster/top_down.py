@@ -1,0 +1,78 @@
+"""TopDown: specialize the whole table step by step as long as the model allows it (Wong, Li, Fu, Wang 2006).
+
+A part is split into the children of its node in one column. Children that break the model fall back into the
+remainder, and if the remainder breaks it, other children give rows or are dissolved until it does not.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.cluster import _kernels
+from indistinct.algorithms.cluster.leaving import Leaving
+from indistinct.algorithms.cluster.parts import Children, Parts, from_the_front, specialize
+from indistinct.algorithms.cluster.space import ClusterSpace, recoding_of
+from indistinct.domain import Codes
+from indistinct.recoding.union import Recoding
+
+
+@dataclass(frozen=True, slots=True)
+class TopDown(Algorithm):
+    """Specialize parts by the column that keeps most rows in its children, then by the one with fewest children.
+
+    Rows that cannot be specialized stay behind as a class of their own; with `respecialize_remainder` other columns
+    are tried on them. For (α,k)-anonymity rows move to the remainder by the rarest protected value.
+
+    Guarantees: every class satisfies the model and no row is suppressed.
+    """
+
+    name: ClassVar[str] = "top-down"
+    respecialize_remainder: bool = False
+
+    @property
+    def traits(self) -> AlgorithmTraits:
+        """Rows move one by one, so recodings fit one table only."""
+        return AlgorithmTraits(local=True, splits=True, reusable=False)
+
+    def search(self, problem: Problem) -> Recoding:
+        """Return the recoding of the most specialized parts."""
+        space = ClusterSpace(problem)
+        space.require_merging(self.name)
+        if problem.model.traits.sizes_only:
+            found = specialize_by_size(space, k=problem.model.smallest, again=self.respecialize_remainder)
+        else:
+            found = specialize_by_model(space, again=self.respecialize_remainder)
+        problem.progress(0.7)
+        return recoding_of(space, found.cells, found.labels, found.counts, joint=found.joint)
+
+
+def specialize_by_size(space: ClusterSpace, *, k: int, again: bool = False) -> Parts:
+    """Return the most specialized parts of at least `k` rows, as arithmetic on counts."""
+
+    def leave(parts: Parts, children: Children) -> Codes:
+        rows = np.zeros(len(children.values), dtype=np.int64)
+        _kernels.unspecialize(children.bounds, children.values, children.sizes, k, rows)
+        return from_the_front(parts.counts, children.groups, rows)
+
+    frequencies = space.problem.frequencies
+    whole = _whole(space, np.arange(len(frequencies)), frequencies.counts)
+    return specialize(space, whole, leave, again=again)
+
+
+def specialize_by_model(space: ClusterSpace, *, again: bool = False) -> Parts:
+    """Return the most specialized parts that satisfy the problem's model, rows moving by their sensitive values."""
+    frequencies, leave = space.problem.frequencies, Leaving(space, space.problem.model)
+    if frequencies.joint is None:
+        whole = _whole(space, np.arange(len(frequencies)), frequencies.counts)
+    else:
+        histogram = frequencies.joint.histogram
+        whole = _whole(space, histogram.owners(), histogram.counts, joint=histogram.codes)
+    return specialize(space, whole, leave, again=again)
+
+
+def _whole(space: ClusterSpace, cells: Codes, counts: Codes, *, joint: Codes | None = None) -> Parts:
+    """Return the whole table as one part."""
+    starts = np.array([0, len(cells)], dtype=np.int64)
+    return Parts(cells, joint, counts, starts, np.zeros((1, len(space.columns)), dtype=bool))

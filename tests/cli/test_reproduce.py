@@ -1,0 +1,91 @@
+"""`indistinct reproduce`: published figures beside ours."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from indistinct.errors import ParameterError
+from indistinct.reproduce import REPRODUCTIONS
+from indistinct.reproduce.mondrian_quality import below_everywhere
+
+DATA = Path(os.environ.get("INDISTINCT_DATA") or Path(__file__).parents[3] / "shared" / "data")
+needs_adult = pytest.mark.skipif(
+    not (DATA / "adult.csv").is_file(), reason="the Adult table is not there; set INDISTINCT_DATA to its folder"
+)
+
+
+@needs_adult
+def test_the_published_nodes_stand_beside_ours(monkeypatch, tmp_path: Path, run) -> None:
+    monkeypatch.setenv("INDISTINCT_DATA", str(DATA))
+    target = tmp_path / "nodes.json"
+    ran = run("reproduce", "incognito-nodes", "--sizes", "3-4", "--json", "-o", target)
+    assert ran.code == 0, ran.err
+    document = json.loads(ran.out)
+    assert json.loads(target.read_text(encoding="utf-8")) == document
+    assert document["equal"] == [3, 4]
+    for row in document["rows"]:
+        assert (row["bottom-up"], row["incognito"]) == (row["published bottom-up"], row["published incognito"])
+    assert "LeFevre" in document["source"]
+    assert run("reproduce", "incognito-nodes", "--sizes", "3", "-o", target).code == 1
+    shown = run("reproduce", "incognito-nodes", "--sizes", "3")
+    assert "published" in shown.out
+    assert "3 quasi-identifiers: both counts equal the published ones" in shown.out
+
+
+def test_adult_is_asked_for_where_nothing_can_stand_in(monkeypatch, tmp_path: Path, run) -> None:
+    monkeypatch.setenv("INDISTINCT_DATA", str(tmp_path))
+    ran = run("reproduce", "incognito-nodes", "--json")
+    assert ran.code == 1
+    assert "INDISTINCT_DATA" in json.loads(ran.out)["error"]["hint"]
+
+
+def test_a_generated_table_stands_in_and_is_named(monkeypatch, tmp_path: Path, run) -> None:
+    monkeypatch.setenv("INDISTINCT_DATA", str(tmp_path))
+    ran = run("reproduce", "mondrian-quality", "--sizes", "25,50", "--json")
+    assert ran.code == 0, ran.err
+    document = json.loads(ran.out)
+    assert "generated census" in document["data"]
+    assert [row["k"] for row in document["rows"]] == [25] * 3 + [50] * 3
+    assert all(document["multidimensional_below_single_dimensional"].values())
+
+
+@needs_adult
+def test_multidimensional_is_below_single_dimensional_on_adult(monkeypatch, run) -> None:
+    monkeypatch.setenv("INDISTINCT_DATA", str(DATA))
+    document = json.loads(run("reproduce", "mondrian-quality", "--json").out)
+    assert "30,162 training rows" in document["data"]
+    assert [row["k"] for row in document["rows"]][::3] == [2, 5, 10, 25, 50, 100]
+    assert document["multidimensional_below_single_dimensional"] == {
+        "discernibility": True,
+        "average-class-size": True,
+        "gcp": True,
+    }
+
+
+def test_what_is_not_below_is_named() -> None:
+    rows = [
+        (5, "mondrian", 10, 100.0, 1.0, 0.1),
+        (5, "mondrian:relaxed=true", 10, 300.0, 1.0, 0.2),
+        (5, "single-dimensional", 5, 300.0, 2.0, 0.15),
+    ]
+    assert below_everywhere(rows) == {
+        "discernibility": ["mondrian:relaxed=true at k = 5"],
+        "average-class-size": [],
+        "gcp": ["mondrian:relaxed=true at k = 5"],
+    }
+
+
+@pytest.mark.parametrize("sizes", ["2-4", "x", "", "5-3", "3,10", "4-"])
+def test_sizes_are_those_of_the_figure(run, sizes: str) -> None:
+    ran = run("reproduce", "incognito-nodes", "--sizes", sizes)
+    assert ran.code == ParameterError.exit_code
+    assert "it has 3, 4, 5, 6, 7, 8, 9" in ran.err
+
+
+def test_an_unknown_figure_has_a_nearest_one(run) -> None:
+    ran = run("reproduce", "mondrian-qualty")
+    assert ran.code == 2
+    assert "mondrian-quality" in ran.err
+    assert set(REPRODUCTIONS) == {"incognito-nodes", "mondrian-quality"}

@@ -1,0 +1,356 @@
+"""Worked examples of full-domain recoding: Patients (LeFevre et al. 2005) and Datafly (Sweeney 2002), exactly."""
+
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+
+import indistinct as ind
+from indistinct.algorithms.base import Problem
+from indistinct.algorithms.full_domain.bottom_up import BottomUp
+from indistinct.algorithms.full_domain.incognito import Incognito, _joined, _pruned
+from indistinct.algorithms.full_domain.samarati import Samarati
+from indistinct.api import columns_of
+from indistinct.engines.base import Request
+from indistinct.engines.memory import Memory
+
+PATIENTS = [
+    ("1/21/76", "Male", "53715", "Flu"),
+    ("4/13/86", "Female", "53715", "Hepatitis"),
+    ("2/28/76", "Male", "53703", "Bronchitis"),
+    ("1/21/76", "Male", "53703", "Broken arm"),
+    ("4/13/86", "Female", "53706", "Sprained ankle"),
+    ("2/28/76", "Female", "53706", "Hang nail"),
+]
+BIRTHDATES = ind.Hierarchy.from_rows([(date, "*") for date in ("1/21/76", "2/28/76", "4/13/86")])
+SEXES = ind.Hierarchy.from_rows([(sex, "Person") for sex in ("Male", "Female")])
+ZIPCODES = ind.Hierarchy.from_rows(
+    [("53715", "5371*", "537**"), ("53703", "5370*", "537**"), ("53706", "5370*", "537**")]
+)
+LADDERS = {"Birthdate": BIRTHDATES, "Sex": SEXES, "Zipcode": ZIPCODES}
+
+
+def table(rows, names):
+    return pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+
+
+def patients(*quasi, k=2, suppression=0):
+    names = quasi or tuple(LADDERS)
+    data = table(PATIENTS, (*LADDERS, "Disease"))
+    hierarchies = {name: LADDERS[name] for name in names}
+    counted = Memory().count(data, Request(names, (), hierarchies))
+    return Problem(counted.frequencies, columns_of(counted, hierarchies), ind.KAnonymity(k), suppression)
+
+
+def nodes(text):
+    """Return nodes spelled as in the paper, B1S0Z2, as vectors of levels; -1 is a column left out."""
+    spelled = (dict(zip(word[::2], map(int, word[1::2]), strict=True)) for word in text.split())
+    return {tuple(word.get(letter, -1) for letter in "BSZ") for word in spelled}
+
+
+ROUNDS = [
+    nodes("B0 B1 S0 S1 Z0 Z1 Z2"),
+    nodes("B0S1 B1S0 B1S1 B0Z2 B1Z0 B1Z1 B1Z2 S0Z2 S1Z0 S1Z1 S1Z2"),
+    nodes("B1S1Z0 B1S0Z2 B0S1Z2 B1S1Z1 B1S1Z2"),
+]
+
+
+@pytest.mark.parametrize("variant", ["basic", "super-roots", "cube"])
+def test_incognito_round_by_round(variant):
+    problem = patients()
+    rounds = Incognito(variant).rounds(problem)
+    assert rounds == ROUNDS
+    assert [problem.counters[f"checks over {size} columns"] for size in (1, 2, 3)] == [3, 11, 3]
+    assert problem.counters["checks"] == 17
+    assert len(_pruned(_joined(rounds[0], 1), rounds[0])) == 16
+    assert _pruned(_joined(rounds[1], 2), rounds[1]) == nodes("B1S1Z0 B1S0Z2 B0S1Z2 B1S1Z1 B1S1Z2")
+
+
+def test_the_scans_of_the_variants():
+    scans = {}
+    for variant in ("basic", "super-roots", "cube"):
+        problem = patients()
+        Incognito(variant).satisfying(problem)
+        scans[variant] = problem.counters["scans"]
+    # Basic scans for each root: 3 single columns, 3 pairs, and 3 roots of the last round, which share one super-root.
+    assert scans == {"basic": 9, "super-roots": 7, "cube": 1}
+
+
+def test_the_minimal_nodes():
+    assert Incognito().minimal(patients()) == nodes("B1S1Z0 B1S0Z2 B0S1Z2")
+    assert Incognito().search(patients()).levels == {"Birthdate": 1, "Sex": 1, "Zipcode": 0}
+
+
+@pytest.mark.parametrize("rollup", [True, False])
+def test_bottom_up_needs_fewer_checks_on_so_small_a_lattice(rollup):
+    problem = patients()
+    assert BottomUp(rollup=rollup).satisfying(problem) == ROUNDS[-1]
+    assert problem.counters["checks"] == 10
+    assert problem.counters["scans"] == (1 if rollup else 10)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_samarati_finds_the_only_node_of_height_two(first):
+    problem = patients()
+    assert Samarati(first=first).search(problem).levels == {"Birthdate": 1, "Sex": 1, "Zipcode": 0}
+    # Of heights 0 to 4 the bisection looks at 2 (four nodes, the last of which satisfies) and at 1 (three nodes).
+    assert problem.counters["checks"] == 7
+
+
+def test_the_pair_of_birthdate_and_zipcode():
+    problem = patients("Birthdate", "Zipcode")
+    assert Incognito().minimal(problem) == {(1, 0), (0, 2)}
+    assert Samarati().search(patients("Birthdate", "Zipcode")).levels == {"Birthdate": 1, "Zipcode": 0}
+    assert BottomUp().search(patients("Birthdate", "Zipcode")).levels == {"Birthdate": 1, "Zipcode": 0}
+
+
+def test_the_published_rows_of_the_node():
+    release = ind.anonymize(
+        table(PATIENTS, (*LADDERS, "Disease")),
+        ind.Schema(quasi=list(LADDERS), sensitive=["Disease"]),
+        model=ind.KAnonymity(2),
+        algorithm="incognito",
+        hierarchies=LADDERS,
+    )
+    assert Counter((row["Birthdate"], row["Sex"], row["Zipcode"]) for row in release.table.to_pylist()) == {
+        ("*", "Person", "53715"): 2,
+        ("*", "Person", "53703"): 2,
+        ("*", "Person", "53706"): 2,
+    }
+    assert release.recoding.levels == {"Birthdate": 1, "Sex": 1, "Zipcode": 0}
+
+
+# Datafly. The dates are of our own making: the example depends on their years alone.
+
+NAMES = ("Race", "BirthDate", "Gender", "ZIP", "Problem")
+CLINIC = [
+    ("black", "1965-09-20", "male", "02141", "short of breath"),
+    ("black", "1965-02-14", "male", "02141", "chest pain"),
+    ("black", "1965-10-23", "female", "02138", "painful eye"),
+    ("black", "1965-08-24", "female", "02138", "wheezing"),
+    ("black", "1964-11-07", "female", "02138", "obesity"),
+    ("black", "1964-12-01", "female", "02138", "chest pain"),
+    ("white", "1964-10-23", "male", "02138", "short of breath"),
+    ("white", "1965-03-15", "female", "02139", "hypertension"),
+    ("white", "1964-08-13", "male", "02139", "obesity"),
+    ("white", "1964-05-05", "male", "02139", "fever"),
+    ("white", "1967-02-13", "male", "02138", "vomiting"),
+    ("white", "1967-03-21", "male", "02138", "back pain"),
+]
+CLINIC_LADDERS = {
+    "Race": ind.Hierarchy.suppression(),
+    "BirthDate": ind.Hierarchy.from_rows([(row[1], row[1][:4], "*") for row in CLINIC]),
+    "Gender": ind.Hierarchy.suppression(),
+    "ZIP": ind.Hierarchy.masking(),
+}
+RELEASED = {
+    ("black", "1965", "male", "02141"): {"short of breath", "chest pain"},
+    ("black", "1965", "female", "02138"): {"painful eye", "wheezing"},
+    ("black", "1964", "female", "02138"): {"obesity", "chest pain"},
+    ("white", "1964", "male", "02139"): {"obesity", "fever"},
+    ("white", "1967", "male", "02138"): {"vomiting", "back pain"},
+}
+
+
+def clinic(algorithm="datafly", *, k=2, rows=CLINIC, hierarchies=CLINIC_LADDERS, suppression=0.0):
+    schema = ind.Schema(quasi=list(NAMES[:-1]), sensitive=["Problem"])
+    return ind.anonymize(
+        table(rows, NAMES),
+        schema,
+        model=ind.KAnonymity(k),
+        algorithm=algorithm,
+        hierarchies=hierarchies,
+        suppression=suppression,
+    )
+
+
+def shown(release):
+    found = {}
+    for row in release.table.to_pylist():
+        found.setdefault(tuple(row[name] for name in NAMES[:-1]), set()).add(row["Problem"])
+    return found
+
+
+def test_datafly_publishes_ten_rows():
+    release = clinic()
+    assert shown(release) == RELEASED
+    assert release.recoding.levels == {"Race": 0, "BirthDate": 1, "Gender": 0, "ZIP": 0}
+    assert len(release.table) == 10
+    assert release.certificate.suppressed_rows == 2
+    assert release.counters["rollups"] == 1
+
+
+def test_the_precision_of_datafly_over_all_rows_and_over_those_released():
+    release = clinic()
+    told = ind.measure(release, ["precision"])["precision"]
+    assert told == pytest.approx(1 - 13 / 48)
+    assert round(told, 4) == 0.7292
+    kept = [
+        row
+        for row in CLINIC
+        if row[-1] in {row["Problem"] for row in release.table.to_pylist()}
+        and row[1:] not in (CLINIC[6][1:], CLINIC[7][1:])
+    ]
+    assert len(kept) == 10
+    assert ind.measure(clinic(rows=kept, algorithm="datafly:outliers=0"), ["precision"])["precision"] == 0.875
+
+
+def test_the_threshold_counts_rows_and_compares_with_k():
+    """Two rows in small entries are not more than k = 2; with one outlier allowed the loop goes on."""
+    strict = clinic("datafly:outliers=1")
+    assert strict.recoding.levels != clinic().recoding.levels
+    assert strict.certificate.suppressed_rows <= 1
+    none = clinic("datafly:outliers=0")
+    assert none.certificate.suppressed_rows == 0
+    # A suppression budget takes the place of the default; what is said outright comes first.
+    assert clinic(suppression=0.1).recoding == strict.recoding
+    assert clinic("datafly:outliers=2", suppression=0.1).recoding == clinic().recoding
+
+
+def test_starred_rows_hide_each_other():
+    release = clinic("datafly:suppressed_rows=star")
+    assert shown(release) == {**RELEASED, ("*", "*", "*", "*"): {"short of breath", "hypertension"}}
+    assert release.certificate.suppressed_rows == 0
+
+
+def test_too_few_starred_rows_take_the_smallest_class_along():
+    """One small row with k = 2: a row of stars alone would stand out, so the smallest class joins it."""
+    rows = [*CLINIC[:7], CLINIC[8], CLINIC[9], ("white", "1964-01-30", "male", "02139", "cough")]
+    ladders = {**CLINIC_LADDERS, "BirthDate": ind.Hierarchy.from_rows([(row[1], row[1][:4], "*") for row in rows])}
+    release = clinic("datafly:suppressed_rows=star", rows=rows, hierarchies=ladders)
+    found = shown(release)
+    stars = found.pop(("*", "*", "*", "*"))
+    assert stars > {"short of breath"}
+    assert len(release.table) == 10
+    counts = Counter(tuple(row[name] for name in NAMES[:-1]) for row in release.table.to_pylist())
+    assert counts["*", "*", "*", "*"] == 3
+    assert min(counts.values()) >= 2
+    assert counts["white", "1964", "male", "02139"] == 3, "the larger class stays as it is"
+    # Dropped instead, the one row goes alone.
+    assert clinic(rows=rows, hierarchies=ladders).certificate.suppressed_rows == 1
+
+
+def test_a_column_at_its_top_is_skipped():
+    """All names differ and have the most values at every level but the top; then it is another column's turn."""
+    rows = [(str(place), "ab"[place % 2], "x") for place in range(8)] + [("8", "c", "x")]
+    data = table(rows, ("id", "letter", "note"))
+    ladders = {
+        "id": ind.Hierarchy.from_rows([(row[0], f"half {int(row[0]) // 5}", "*") for row in rows]),
+        "letter": ind.Hierarchy.from_rows([(letter, "*") for letter in "abc"]),
+    }
+    release = ind.anonymize(
+        data,
+        ind.Schema(quasi=["id", "letter"], insensitive=["note"]),
+        model=ind.KAnonymity(9),
+        algorithm="datafly:outliers=0",
+        hierarchies=ladders,
+    )
+    assert release.recoding.levels == {"id": 2, "letter": 1}
+    assert release.counters["rollups"] == 3
+
+
+def test_datafly_counts_distinct_values_of_small_entries_too():
+    """`b` has three values, all but one in entries that will go; `a` has two. So `b` is raised first."""
+    rows = [("x", "1", "n")] * 4 + [("y", "1", "n")] * 4 + [("x", "2", "n"), ("y", "3", "n"), ("y", "2", "n")]
+    ladders = {name: ind.Hierarchy.suppression() for name in "ab"}
+    release = ind.anonymize(
+        table(rows, ("a", "b", "note")),
+        ind.Schema(quasi=["a", "b"], insensitive=["note"]),
+        model=ind.KAnonymity(2),
+        algorithm="datafly",
+        hierarchies=ladders,
+    )
+    assert release.recoding.levels == {"a": 0, "b": 1}
+
+
+def test_dropped_rows_are_never_all_rows():
+    """Two unlike rows and k = 2: the two small rows are not more than k, but nothing would be left."""
+    rows = [("x", "n"), ("y", "n")]
+    schema = ind.Schema(quasi=["a"], insensitive=["note"])
+    release = ind.anonymize(table(rows, ("a", "note")), schema, model=ind.KAnonymity(2), algorithm="datafly")
+    assert release.table["a"].to_pylist() == ["*", "*"]
+    assert release.certificate.suppressed_rows == 0
+
+
+# Bad input.
+
+EVERY = ["datafly", "samarati", "bottom-up", "incognito", "optimal"]
+
+
+@pytest.mark.parametrize("algorithm", EVERY)
+def test_fewer_rows_than_k(algorithm):
+    with pytest.raises(ind.InfeasibleError, match="k = 13 but the table has 12 row"):
+        clinic(algorithm, k=13)
+
+
+@pytest.mark.parametrize("algorithm", EVERY)
+def test_as_many_rows_as_k(algorithm):
+    assert clinic(algorithm, k=12).certificate.classes == 1
+
+
+TWO_ROOTS = {**CLINIC_LADDERS, "Race": ind.Hierarchy.from_rows([("black", "B"), ("white", "W")], rooted=False)}
+
+
+@pytest.mark.parametrize("algorithm", ["datafly", "samarati"])
+def test_a_hierarchy_with_two_roots(algorithm):
+    with pytest.raises(ind.HierarchyError, match="'Race' has 2 roots; expected one") as caught:
+        clinic(algorithm, hierarchies=TWO_ROOTS)
+    assert "black" not in str(caught.value)
+    assert "white" not in str(caught.value)
+
+
+@pytest.mark.parametrize("algorithm", ["bottom-up", "incognito", "optimal"])
+def test_two_roots_may_leave_no_node(algorithm):
+    assert clinic(algorithm, hierarchies=TWO_ROOTS, k=6).certificate.classes == 2
+    with pytest.raises(ind.InfeasibleError) as caught:
+        clinic(
+            algorithm,
+            hierarchies={
+                **TWO_ROOTS,
+                "Gender": ind.Hierarchy.from_rows([("male", "m"), ("female", "f")], rooted=False),
+            },
+            k=3,
+        )
+    assert caught.value.details["least_suppressed_rows"] == 3
+    assert "suppression=0.3" in caught.value.hint
+
+
+@pytest.mark.parametrize("suppression", [0.0, 0.5])
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        "samarati",
+        "bottom-up",
+        "bottom-up:rollup=false",
+        "incognito",
+        "incognito:variant=cube",
+        "optimal",
+        "optimal:metric=discernibility,seconds=1",
+    ],
+)
+def test_a_lattice_of_a_million_million_nodes_is_refused_at_once(algorithm, suppression):
+    names = [f"q{place}" for place in range(12)]
+    rows = [(f"{place:09d}",) * 12 for place in range(20)]
+    with pytest.raises(ind.ParameterError, match="1,000,000,000,000 nodes"):
+        ind.anonymize(
+            table(rows, names),
+            ind.Schema(quasi=names),
+            model=ind.KAnonymity(2),
+            algorithm=algorithm,
+            hierarchies={name: ind.Hierarchy.masking(levels=8) for name in names},
+            suppression=suppression,
+        )
+
+
+def test_datafly_walks_one_path_through_it():
+    names = [f"q{place}" for place in range(12)]
+    rows = [(f"{place:09d}",) * 12 for place in range(20)]
+    release = ind.anonymize(
+        table(rows, names),
+        ind.Schema(quasi=names),
+        model=ind.KAnonymity(2),
+        algorithm="datafly",
+        hierarchies={name: ind.Hierarchy.masking(levels=8) for name in names},
+    )
+    assert release.certificate.holds
+    assert release.counters["rollups"] == 12
