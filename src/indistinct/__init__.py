@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from indistinct.algorithms.cluster.kaca import KACA
+    from indistinct.algorithms.cluster.top_down import TopDown
+    from indistinct.algorithms.cluster.top_down_kaca import TopDownKACA
     from indistinct.algorithms.full_domain.bottom_up import BottomUp
     from indistinct.algorithms.full_domain.cell_suppression import CellSuppression
     from indistinct.algorithms.full_domain.chosen import ChosenNode
@@ -69,6 +72,7 @@ __all__ = [
     "IndistinctError",
     "InfeasibleError",
     "InputError",
+    "KACA",
     "KAnonymity",
     "Measurements",
     "MissingExtraError",
@@ -86,6 +90,8 @@ __all__ = [
     "SingleDimensional",
     "TCloseness",
     "Table",
+    "TopDown",
+    "TopDownKACA",
     "TopDownSpecialization",
     "UnseenValueError",
     "ValueSuppression",
@@ -102,6 +108,9 @@ __all__ = [
 
 # A name is loaded when it is first asked for: the command line answers --help without Arrow and Numba.
 _NAMES_BY_HOME: dict[str, tuple[str, ...]] = {
+    "indistinct.algorithms.cluster.kaca": ("KACA",),
+    "indistinct.algorithms.cluster.top_down": ("TopDown",),
+    "indistinct.algorithms.cluster.top_down_kaca": ("TopDownKACA",),
     "indistinct.algorithms.full_domain.bottom_up": ("BottomUp",),
     "indistinct.algorithms.full_domain.cell_suppression": ("CellSuppression",),
     "indistinct.algorithms.full_domain.chosen": ("ChosenNode",),

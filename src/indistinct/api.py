@@ -15,6 +15,7 @@ from indistinct.engines.base import Published, Request
 from indistinct.engines.memory import Memory
 from indistinct.errors import InputError, ParameterError, SchemaError, VerificationError
 from indistinct.frequencies.count import Counted
+from indistinct.frequencies.value import Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import Measurements, Metric, measure_all, standard_metrics
 from indistinct.models import KAnonymity, Model
@@ -61,9 +62,10 @@ def anonymize(
     model = parse_model(model) if isinstance(model, str) else model
     algorithm = parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm or Mondrian()
     declared = dict(hierarchies or {})
-    check_job(source, schema, model, declared)
+    extra = (*algorithm.keys, *([(label,)] if label else []))
+    check_job(source, schema, model, declared, extra=extra, seed=seed)
     engine, began = Memory(), time.perf_counter()
-    keys = tuple(dict.fromkeys([*model.keys, *algorithm.keys, *([(label,)] if label else [])]))
+    keys = tuple(dict.fromkeys([*model.keys, *extra]))
     request = Request(schema.quasi, keys, declared, joint=algorithm.traits.splits)
     counted = engine.count(source.data, request)
     report(0.2)
@@ -79,16 +81,10 @@ def anonymize(
     report(0.6)
     published = engine.apply(recoding, source.data, schema=schema, seed=seed, counted=counted)
     report(0.8)
-    certificate = _certify(published, source, schema, model=model, hierarchies=declared)
-    certificate = replace(
-        certificate,
-        algorithm=spell(algorithm),
-        recoding_digest=digest(recoding),
-        seeded=seed is not None,
-        warnings=(*certificate.warnings, *((SEED_WARNING,) if seed is not None else ())),
-    )
+    certificate = _certify(published, source, recoding, model=model, hierarchies=declared, seed=seed)
     report(1.0)
     counters = {**problem.counters, "seconds": time.perf_counter() - began}
+    certificate = replace(certificate, algorithm=spell(algorithm))
     return Release(published.table, published.schema, certificate, recoding, published.recoded, counters)
 
 
@@ -113,16 +109,10 @@ def apply(
         raise ParameterError("the recoding does not say what it promised", hint="pass model=…")
     wanted = parse_model(promised) if isinstance(promised, str) else promised
     declared = dict(hierarchies or {})
-    check_job(source, schema, wanted, declared)
+    check_job(source, schema, wanted, declared, seed=seed)
     began = time.perf_counter()
     published = Memory().apply(recoding, source.data, schema=schema, seed=seed)
-    certificate = _certify(published, source, schema, model=wanted, hierarchies=declared)
-    certificate = replace(
-        certificate,
-        recoding_digest=digest(recoding),
-        seeded=seed is not None,
-        warnings=(*certificate.warnings, *((SEED_WARNING,) if seed is not None else ())),
-    )
+    certificate = _certify(published, source, recoding, model=wanted, hierarchies=declared, seed=seed)
     counters = {"scans": 1, "seconds": time.perf_counter() - began}
     return Release(published.table, published.schema, certificate, recoding, published.recoded, counters)
 
@@ -141,9 +131,7 @@ def verify(
     """
     wanted = parse_model(model) if isinstance(model, str) else model
     whole = None if original is None else open_table(original).data
-    return verify_table(
-        open_table(table).data, schema, model=wanted, original=whole, hierarchies=hierarchies or {}
-    )
+    return verify_table(open_table(table).data, schema, model=wanted, original=whole, hierarchies=hierarchies or {})
 
 
 def measure(release: Release, metrics: Sequence[Metric | str] | None = None) -> Measurements:
@@ -214,8 +202,18 @@ def columns_of(counted: Counted, hierarchies: Mapping[str, Hierarchy]) -> tuple[
     return tuple(columns)
 
 
-def check_job(table: Table, schema: Schema, model: Model, hierarchies: Mapping[str, Hierarchy]) -> None:
-    """Raise unless table, schema, model and hierarchies speak of the same columns."""
+def check_job(
+    table: Table,
+    schema: Schema,
+    model: Model,
+    hierarchies: Mapping[str, Hierarchy],
+    *,
+    extra: Sequence[Key] = (),
+    seed: int | None = None,
+) -> None:
+    """Raise unless table, schema, model and hierarchies speak of the same columns; `extra` are further ones in use."""
+    if seed is not None and (isinstance(seed, bool) or seed < 0):
+        raise ParameterError(f"`seed` must be a whole number from 0; got {seed!r}", hint="leave it out for a release")
     schema.check(table.columns)
     if not table.rows:
         raise InputError("the table has no rows", hint="check that this is the right file")
@@ -225,11 +223,17 @@ def check_job(table: Table, schema: Schema, model: Model, hierarchies: Mapping[s
                 f"a hierarchy is given for column {name!r}, which the schema does not name",
                 hint=did_you_mean(name, schema.columns) or f"the schema names: {', '.join(schema.columns)}",
             )
+    for name in dict.fromkeys(name for key in extra for name in key):
+        if name not in schema.columns:
+            raise SchemaError(
+                f"column {name!r} is to be predicted, but the schema does not name it",
+                hint=did_you_mean(name, schema.columns) or f"the schema names: {', '.join(schema.columns)}",
+            )
     for name in dict.fromkeys(name for key in model.keys for name in key):
         if name not in schema.columns:
             raise SchemaError(
                 f"the model {model.spec()} needs column {name!r}, which the schema does not name",
-                hint=did_you_mean(name, schema.columns),
+                hint=did_you_mean(name, schema.columns) or f"the schema names: {', '.join(schema.columns)}",
             )
         if name in schema.quasi:
             raise SchemaError(
@@ -239,11 +243,17 @@ def check_job(table: Table, schema: Schema, model: Model, hierarchies: Mapping[s
 
 
 def _certify(
-    published: Published, source: Table, schema: Schema, *, model: Model, hierarchies: Mapping[str, Hierarchy]
+    published: Published,
+    source: Table,
+    recoding: Recoding,
+    *,
+    model: Model,
+    hierarchies: Mapping[str, Hierarchy],
+    seed: int | None,
 ) -> Certificate:
     """Verify a published table, and refuse to hand out one that breaks its promise."""
     needed = {name for key in model.keys for name in key}
-    hidden = [name for name in schema.identifiers if name in needed]
+    hidden = [name for name in source.columns if name in needed and name not in published.table.column_names]
     companions = source.data.select(hidden).take(pa.array(published.order)) if hidden else None
     certificate = verify_table(
         published.table,
@@ -260,4 +270,5 @@ def _certify(
             hint="nothing was written; search a new recoding on this table",
             certificate=certificate,
         )
-    return certificate
+    warnings = (*certificate.warnings, *((SEED_WARNING,) if seed is not None else ()))
+    return replace(certificate, recoding_digest=digest(recoding), seeded=seed is not None, warnings=warnings)

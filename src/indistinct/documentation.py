@@ -116,28 +116,8 @@ def _support_page() -> str:
             declared = [_yes(getattr(one.traits, f.name)) for f in fields(one.traits)]
             algorithms.append((f"[`{spell(one)}`](../theory/{name}.md)", *declared))
     traits = [f.name for f in fields(next(iter(ALGORITHMS.values()))().traits)]
-    models = [
-        (
-            f"[`{name}`](../theory/{name}.md)",
-            *(_yes(getattr(kind.traits, f.name)) for f in fields(kind.traits)),
-            ", ".join(f.name for f in fields(kind) if f.name in ("sensitive", "y")) or "none",  # type: ignore[arg-type]
-        )
-        for name, kind in MODELS.items()
-    ]
+    models, metrics, together = _model_rows(), _metric_rows(), _pair_rows()
     model_traits = [f.name for f in fields(next(iter(MODELS.values())).traits)]
-    metrics = [
-        (
-            f"`{name}`",
-            kind.goal,
-            *("open" if end is None else f"{end:g}" for end in kind.bounds),
-            _yes(kind.monotone),
-        )
-        for name, kind in METRICS.items()
-    ]
-    together = [
-        (f"`{name}`", *("no" if kind.traits.population else "yes" for _ in ALGORITHMS))
-        for name, kind in MODELS.items()
-    ]
     reads = ", ".join((*DELIMITED, *(f"{suffix}.gz" for suffix in DELIMITED), *PARQUET, *ARROW))
     return _page(
         "Support matrix",
@@ -163,6 +143,30 @@ def _support_page() -> str:
             ],
         ),
     )
+
+
+def _model_rows() -> list[tuple[str, ...]]:
+    return [
+        (
+            f"[`{name}`](../theory/{name}.md)",
+            *(_yes(getattr(kind.traits, f.name)) for f in fields(kind.traits)),
+            ", ".join(f.name for f in fields(kind) if f.name in ("sensitive", "y")) or "none",  # type: ignore[arg-type]
+        )
+        for name, kind in MODELS.items()
+    ]
+
+
+def _metric_rows() -> list[tuple[str, ...]]:
+    return [
+        (f"`{name}`", kind.goal, *("open" if end is None else f"{end:g}" for end in kind.bounds), _yes(kind.monotone))
+        for name, kind in METRICS.items()
+    ]
+
+
+def _pair_rows() -> list[tuple[str, ...]]:
+    return [
+        (f"`{name}`", *("no" if kind.traits.population else "yes" for _ in ALGORITHMS)) for name, kind in MODELS.items()
+    ]
 
 
 def _hierarchies_page() -> str:
@@ -214,9 +218,7 @@ def _command_line_page() -> str:
     ]
     for name, command in _commands():
         parts += [f"## `indistinct {name}`", _fenced("text", _usage(name, command)), _help(command.help)]
-        rows = [
-            _option_row(parameter) for parameter in command.params if not getattr(parameter, "hidden", False)
-        ]
+        rows = [_option_row(parameter) for parameter in command.params if not getattr(parameter, "hidden", False)]
         parts += [_table(("argument or option", "meaning"), rows)] if rows else []
     return _page("Command line", *parts)
 
@@ -286,11 +288,7 @@ def _members(kind: type[Any]) -> Iterator[tuple[str, Any]]:
     """Yield the public methods and properties that a class defines itself."""
     for name, part in sorted(vars(kind).items()):
         plain = part.__func__ if isinstance(part, staticmethod | classmethod) else part
-        if (
-            not name.startswith("_")
-            and (inspect.isfunction(plain) or isinstance(plain, property))
-            and plain.__doc__
-        ):
+        if not name.startswith("_") and (inspect.isfunction(plain) or isinstance(plain, property)) and plain.__doc__:
             yield name, plain
 
 
@@ -369,13 +367,9 @@ def _page(title: str, *parts: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the pages, or with `--check` say which differ; return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m indistinct.documentation", description=__doc__.splitlines()[0]
-    )
+    parser = argparse.ArgumentParser(prog="python -m indistinct.documentation", description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; fail if a page differs from the code"
-    )
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page differs from the code")
     given = parser.parse_args(arguments)
     if given.check:
         different = drift(given.folder)

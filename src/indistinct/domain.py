@@ -72,6 +72,8 @@ class Domain:
         """Return the code of every cell; raise `UnseenValueError` for a value outside the domain."""
         if isinstance(column.type, pa.DictionaryType):
             column = column.cast(column.type.value_type)
+        if pa.types.is_floating(column.type):
+            column = pc.add(column, pa.scalar(0, column.type))  # -0.0 and 0.0 are one value
         if kind_of(column.type) is not self.kind:
             raise InputError(
                 f"column {self.column!r} was read as {kind_of(column.type)}, but the recoding knows it as {self.kind}",

@@ -221,11 +221,7 @@ def explore(
     )
     model.check(problem.whole())
     space = FullDomain(problem)
-    if space.lattice.size > limit:
-        raise ParameterError(
-            f"the lattice has {space.lattice.size:,} nodes, more than the limit of {limit:,}",
-            hint="give hierarchies fewer levels, leave out a quasi-identifier, or search with the algorithm optimal",
-        )
+    _require_size(space.lattice, limit)
     found = _Found.all_of(space, [objective_of(space, metric) for metric in chosen], progress or (lambda _share: None))
     satisfied = found.suppressed <= space.allowed
     return Exploration(
@@ -244,6 +240,14 @@ def explore(
         metrics={metric.name: _fixed(values) for metric, values in zip(chosen, found.values, strict=True)},
         goals={metric.name: metric.goal for metric in chosen},
     )
+
+
+def _require_size(lattice: Lattice, limit: int) -> None:
+    if lattice.size > limit:
+        raise ParameterError(
+            f"the lattice has {lattice.size:,} nodes, more than the limit of {limit:,}",
+            hint="give hierarchies fewer levels, leave out a quasi-identifier, or search with the algorithm optimal",
+        )
 
 
 def minimal_of(satisfied: Codes) -> Codes:

@@ -6,6 +6,9 @@ from types import MappingProxyType
 
 from indistinct import models
 from indistinct.algorithms.base import Algorithm
+from indistinct.algorithms.cluster.kaca import KACA
+from indistinct.algorithms.cluster.top_down import TopDown
+from indistinct.algorithms.cluster.top_down_kaca import TopDownKACA
 from indistinct.algorithms.full_domain.bottom_up import BottomUp
 from indistinct.algorithms.full_domain.cell_suppression import CellSuppression
 from indistinct.algorithms.full_domain.chosen import ChosenNode
@@ -19,7 +22,7 @@ from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.partition.single import SingleDimensional
 from indistinct.metrics import METRICS, parse_metric
 from indistinct.models import Model
-from indistinct.spelling import parse
+from indistinct.spelling import parse, split
 
 __all__ = ["ALGORITHMS", "METRICS", "MODELS", "all_of", "parse_algorithm", "parse_metric", "parse_model"]
 
@@ -41,9 +44,25 @@ MODELS: Mapping[str, type[Model]] = MappingProxyType(
 ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
     {
         kind.name: kind
-        for kind in (Mondrian, SingleDimensional, Datafly, Samarati, BottomUp, Incognito, Optimal, ChosenNode, TopDownSpecialization, ValueSuppression, CellSuppression)
+        for kind in (
+            Mondrian,
+            SingleDimensional,
+            Datafly,
+            Samarati,
+            BottomUp,
+            Incognito,
+            Optimal,
+            ChosenNode,
+            TopDownSpecialization,
+            ValueSuppression,
+            CellSuppression,
+            KACA,
+            TopDown,
+            TopDownKACA,
+        )
     }
 )
+
 
 def parse_model(text: str) -> Model:
     """Return the model that a text spells; `&` joins several.
@@ -51,7 +70,7 @@ def parse_model(text: str) -> Model:
     >>> parse_model("k-anonymity:k=5 & t-closeness:sensitive=disease,t=0.2").parts()[0]
     KAnonymity(k=5)
     """
-    return all_of(parse(part, MODELS, what="model") for part in text.split("&"))
+    return all_of(parse(part, MODELS, what="model") for part in split(text, "&"))
 
 
 def all_of(parts: Iterable[Model]) -> Model:

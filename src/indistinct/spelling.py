@@ -1,7 +1,8 @@
 """One way to write a model, an algorithm or a metric: `name:key=value,key=value`.
 
 The keys are the fields of its dataclass, so there is one parser and no code for any one of them. Several values of one
-field are joined by `|`.
+field are joined by `|`. A value that holds one of `, & | = : "` or begins or ends with a space stands in double quotes,
+in which a quote is written twice.
 """
 
 import types
@@ -30,7 +31,8 @@ def spell(value: Any) -> str:
 
 def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
     """Return the value that a text spells, of one of the known classes."""
-    name, _, rest = text.strip().partition(":")
+    name, *more = split(text.strip(), ":")
+    rest = ":".join(more)
     if name not in known:
         raise ParameterError(
             f"there is no {what} {name!r}", hint=did_you_mean(name, known) or f"known: {', '.join(sorted(known))}"
@@ -39,16 +41,18 @@ def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
     accepted = {f.name: f for f in fields(kind)}
     hints = get_type_hints(kind)
     given: dict[str, Any] = {}
-    for part in filter(None, (piece.strip() for piece in rest.split(","))):
-        key, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals or key not in accepted or key in given:
+    for part in filter(None, (piece.strip() for piece in split(rest, ","))):
+        key, *values = (piece.strip() for piece in split(part, "="))
+        if not values or key not in accepted or key in given:
             reason = "is given twice" if key in given else "is not one of its parameters"
             raise ParameterError(
                 f"{key!r} in {what} {name!r} {reason}",
                 hint=did_you_mean(key, accepted) or f"it takes: {', '.join(accepted) or 'nothing'}, as key=value",
             )
-        given[key] = _value(value, hints[key], where=f"`{key}` of {what} {name!r}")
-    absent = [n for n, f in accepted.items() if n not in given and f.default is MISSING and f.default_factory is MISSING]
+        given[key] = _value("=".join(values), hints[key], where=f"`{key}` of {what} {name!r}")
+    absent = [
+        n for n, f in accepted.items() if n not in given and f.default is MISSING and f.default_factory is MISSING
+    ]
     if absent:
         example = ",".join(f"{n}=…" for n in absent)
         raise ParameterError(f"{what} {name!r} needs {', '.join(absent)}", hint=f"write {name}:{example}")
@@ -56,21 +60,47 @@ def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
     return made
 
 
+def split(text: str, mark: str) -> list[str]:
+    """Return the parts of a text between marks that do not stand in quotes.
+
+    >>> split('a="x,y",b=2', ",")
+    ['a="x,y"', 'b=2']
+    """
+    parts, quoted = [""], False
+    for letter in text:
+        quoted ^= letter == '"'
+        if letter == mark and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
 def _text(value: Any) -> str:
     if isinstance(value, tuple):
         return "|".join(map(_text, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if text != text.strip() or not text or any(mark in text for mark in ',&|=:"'):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def _unquoted(text: str) -> str:
+    if len(text) >= 2 and text[0] == text[-1] == '"':
+        return text[1:-1].replace('""', '"')
+    return text
 
 
 def _value(text: str, kind: Any, *, where: str) -> Any:
     """Return the value that a text spells for a field of a type."""
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
-        return _number(text, where)
+        kinds = [part for part in get_args(kind) if part is not type(None)]
+        return _value(text, kinds[0], where=where) if len(kinds) == 1 else _number(text, where)
     if origin is tuple:
-        return tuple(_value(part.strip(), get_args(kind)[0], where=where) for part in text.split("|"))
+        return tuple(_value(part.strip(), get_args(kind)[0], where=where) for part in split(text, "|"))
     if origin is Literal or kind is str:
-        return text
+        return _unquoted(text)
     if kind is bool:
         if text.lower() in ("true", "false"):
             return text.lower() == "true"

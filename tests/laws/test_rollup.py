@@ -9,14 +9,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
+from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import objective_of
 from indistinct.algorithms.full_domain.sweep import can_sweep, survey_lattice
+from indistinct.engines.base import Request
+from indistinct.engines.memory import Memory
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.lattice import Lattice, down_set, up_set
 from indistinct.frequencies.rollup import OUT, Cells
+from indistinct.recoding.recode import recode
 from indistinct.registry import METRICS, parse_metric
 from indistinct.testing.lattice_reference import LatticeTable, random_table
+from indistinct.testing.strategies import samples
 
 quick = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 few = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -24,7 +29,10 @@ seeds = st.integers(0, 100_000)
 DISEASE = ("disease",)
 
 
-def space_of(data: LatticeTable, model=ind.KAnonymity(2), suppression=0) -> FullDomain:
+PAIRS = ind.KAnonymity(2)
+
+
+def space_of(data: LatticeTable, model=PAIRS, suppression=0) -> FullDomain:
     return FullDomain(data.problem(model, suppression=suppression, keys=[DISEASE]))
 
 
@@ -228,6 +236,23 @@ def test_bounds_are_never_above_a_score(metric, seed, k, model):
             least = np.full(len(below), space.suppressed_rows(rolled[node]))
             sharper = objective.floors(below, least)
             assert all(f <= near(scores[tuple(o)]) for f, o in zip(sharper, below.tolist(), strict=True))
+
+
+@quick
+@given(samples(), st.integers(1, 4), st.data())
+def test_a_score_is_the_metric_of_the_recoding_whatever_the_columns(sample, k, draws):
+    """The score comes from cells and levels, the metric from the recoded table."""
+    model = ind.KAnonymity(k)
+    counted = Memory().count(sample.table, Request(sample.schema.quasi, (DISEASE,), sample.hierarchies))
+    space = FullDomain(Problem(counted.frequencies, sample.columns(counted), model, suppression=sample.table.num_rows))
+    node = tuple(draws.draw(st.integers(0, height)) for height in space.lattice.heights)
+    rolled = space.cells.roll_up(space.cells.base, node)
+    broken = space.outside(rolled)
+    recoded = recode(counted.frequencies, space.recoding_without(rolled, np.flatnonzero(broken)))
+    for spelled in SPELLED:
+        metric = parse_metric(spelled)
+        objective = objective_of(space, metric)
+        assert objective.sign * objective.score(rolled, broken) == pytest.approx(metric.value(recoded)), spelled
 
 
 @pytest.mark.parametrize("metric", [m for m in SPELLED if not m.startswith("classification")])

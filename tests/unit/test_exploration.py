@@ -15,6 +15,7 @@ from indistinct.exploration import minimal_of
 from indistinct.metrics import METRICS, parse_metric
 from indistinct.registry import parse_algorithm
 from indistinct.spelling import spell
+from indistinct.testing.checks import CHECKS, MODEL_EXAMPLES, examples
 
 PATIENTS = generate_patients(400, seed=3).select(["age", "sex", "zipcode", "disease"])
 SCHEMA = ind.Schema(quasi=["age", "sex", "zipcode"], sensitive=["disease"])
@@ -149,7 +150,11 @@ def test_json_holds_everything_and_no_value_of_the_table():
 
 def test_a_node_that_loses_every_row_is_not_satisfied_and_has_no_risk():
     found = ind.explore(
-        pa.table({"a": [1, 2, 3, 4]}), ind.Schema(quasi=["a"]), model="k-anonymity:k=2", suppression=1.0, metrics=["loss"]
+        pa.table({"a": [1, 2, 3, 4]}),
+        ind.Schema(quasi=["a"]),
+        model="k-anonymity:k=2",
+        suppression=1.0,
+        metrics=["loss"],
     )
     raw = found.node((0,))
     assert (raw["satisfied"], raw["suppressed_rows"], raw["classes"], raw["risk"]) == (False, 4, 0, 0.0)
@@ -205,6 +210,13 @@ def test_without_levels_the_top_is_taken():
     release = released(())
     assert tuple(release.recoding.levels.values()) == HEIGHTS
     assert release.certificate.classes == 1
+
+
+@pytest.mark.parametrize("spec", [spec for specs in MODEL_EXAMPLES.values() for spec in specs])
+def test_the_top_passes_the_checks_of_every_algorithm(spec):
+    for case in examples("node", spec).values():
+        for check in CHECKS.values():
+            check(case)
 
 
 @pytest.mark.parametrize("levels", [(1, 0), (1, 0, 9), (1, 0, 2, 0)])

@@ -43,9 +43,11 @@ class Cuts:
         labels = np.empty(len(ranks), dtype=np.int32)
         # One row a node keeps the four numbers of a step in one cache line.
         nodes = np.stack([self.axis, self.cut, self.left, self.right], axis=1).astype(np.int32)
-        middle = len(ranks) // 2 if len(ranks) >= PARALLEL_FROM else 0
+        if len(ranks) < PARALLEL_FROM:
+            _kernels.locate(nodes, ranks, labels)
+            return labels
+        halves = slice(0, len(ranks) // 2), slice(len(ranks) // 2, None)
         with ThreadPoolExecutor(2) as pool:
-            halves = [slice(middle, None)] + ([slice(0, middle)] if middle else [])
             list(pool.map(lambda half: _kernels.locate(nodes, ranks[half], labels[half]), halves))
         return labels
 

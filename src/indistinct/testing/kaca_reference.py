@@ -64,12 +64,15 @@ class PlainKACA:
             if group is None or group.size >= self.k or len(groups) == 1:
                 continue
             del groups[group.nodes]
-            partner = min(groups.values(), key=lambda other, group=group: self._order(group, other))
+            partner = self._nearest(group, list(groups.values()))
             union = self._united(groups, group, partner, given)
             given += union.identity == given
             if union.size < self.k:
                 queue.append(union.identity)
         return [group.members for group in groups.values()]
+
+    def _nearest(self, group: Group, others: Sequence[Group]) -> Group:
+        return min(others, key=lambda other: self._order(group, other))
 
     def _rows(self, group: Group, other: Group) -> int:
         """Return how many rows of another class would join."""
@@ -83,7 +86,7 @@ class PlainKACA:
 
     def _united(self, groups: dict[Tuple, Group], group: Group, partner: Group, fresh: int) -> Group:
         common, rows = self._common(group.nodes, partner.nodes), self._rows(group, partner)
-        joined, stay = group.members, ()
+        joined = group.members
         if common != partner.nodes:
             taken, stay = _split(partner.members, rows)
             joined += taken
@@ -148,6 +151,8 @@ def random_hierarchy(dice: np.random.Generator, size: int) -> Hierarchy:
 
 def _lca(paths: Codes, one: Node, other: Node) -> Node:
     """Return the lowest node above two nodes: the first level on which the values below them agree."""
+    if one == other:
+        return one
     codes = [int(np.flatnonzero(paths[:, level] == node)[0]) for level, node in (one, other)]
     level = max(one[0], other[0])
     while paths[codes[0], level] != paths[codes[1], level]:

@@ -38,7 +38,7 @@ class KACA(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:
         """Stubs split equal vectors, so recodings with them fit one table only."""
-        return AlgorithmTraits(local=True, splits=self.stub, reusable=not self.stub)
+        return AlgorithmTraits(local=True, hierarchies=True, splits=self.stub, reusable=not self.stub)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the merged classes."""

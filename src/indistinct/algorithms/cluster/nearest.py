@@ -7,6 +7,7 @@ at more than sizes.
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -206,5 +207,5 @@ class _Books:
 
 def _rows(histogram: Histogram) -> Iterator[dict[int, int]]:
     codes, counts, indptr = histogram.codes.tolist(), histogram.counts.tolist(), histogram.indptr.tolist()
-    for start, stop in zip(indptr, indptr[1:], strict=False):
+    for start, stop in pairwise(indptr):
         yield dict(zip(codes[start:stop], counts[start:stop], strict=True))

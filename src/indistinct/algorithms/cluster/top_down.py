@@ -34,7 +34,7 @@ class TopDown(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:
         """Rows move one by one, so recodings fit one table only."""
-        return AlgorithmTraits(local=True, splits=True, reusable=False)
+        return AlgorithmTraits(local=True, hierarchies=True, splits=True, reusable=False)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the most specialized parts."""

@@ -46,7 +46,7 @@ class TopDownKACA(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:
         """Parts and stubs split equal vectors, so recodings fit one table only."""
-        return AlgorithmTraits(local=True, splits=True, reusable=False)
+        return AlgorithmTraits(local=True, hierarchies=True, splits=True, reusable=False)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the classes of all parts."""

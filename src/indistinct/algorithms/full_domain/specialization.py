@@ -32,7 +32,7 @@ class TopDownSpecialization(Algorithm):
     """
 
     name: ClassVar[str] = "tds"
-    label: str = ""
+    label: str | None = None
     score: Score = "igpl"
     siblings: bool = False
 
@@ -108,7 +108,7 @@ class Specialization:
         total = sum(len(np.unique(a[:, level])) for a in self.ancestors for level in range(a.shape[1]))
         settled = 0
         while self.candidates:
-            scores = self._scores()
+            scores = self.scores()
             best = min(range(len(scores)), key=lambda i: (-scores[i], self.candidates[i].order))
             candidate = self.candidates.pop(best)
             if self._valid(candidate):
@@ -155,7 +155,7 @@ class Specialization:
         keys = codes[histogram.owners()] * width + histogram.codes
         return np.bincount(keys, histogram.counts, size * width).reshape(size, width)
 
-    def _scores(self) -> list[float]:
+    def scores(self) -> list[float]:
         """Return the score of every candidate, rounded so that equals are equal."""
         if self.algorithm.score == "ig":
             return [round(candidate.gain, 12) for candidate in self.candidates]

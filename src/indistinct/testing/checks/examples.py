@@ -63,7 +63,14 @@ ALGORITHM_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "single-dimensional:numeric=mean",
             "single-dimensional:exact=true",
         ),
-        "datafly": ("datafly", "datafly:outliers=0"),
+        "datafly": ("datafly", "datafly:outliers=0", "datafly:outliers=0,suppressed_rows=star"),
+        "samarati": ("samarati", "samarati:first=true"),
+        "bottom-up": ("bottom-up", "bottom-up:rollup=false,marking=transitive"),
+        "incognito": ("incognito", "incognito:variant=basic,marking=transitive", "incognito:variant=cube"),
+        "optimal": ("optimal", "optimal:metric=discernibility", "optimal:metric=entropy"),
+        "tds": ("tds", "tds:score=ig", "tds:score=igpl-original", "tds:siblings=true"),
+        "value-suppression": ("value-suppression",),
+        "cell-suppression": ("cell-suppression", 'cell-suppression:start="optimal:metric=discernibility"'),
         "node": (),
     }
 )
