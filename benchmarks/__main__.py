@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable, Iterator
 
+from benchmarks.lattice import incognito_lines, million_lines, optimal_lines
 from benchmarks.partition import csv_lines, growth_lines, parquet_lines, search_lines
 from benchmarks.startup import startup_lines
 from benchmarks.timing import Line
@@ -19,6 +20,9 @@ def main() -> None:
         "csv": lambda: csv_lines(chosen.rows),
         "growth": lambda: growth_lines(chosen.rows),
         "startup": startup_lines,
+        "optimal": optimal_lines,
+        "million": lambda: million_lines(min(chosen.rows, 1_000_000)),
+        "incognito": incognito_lines,
     }
     for name, lines in cases.items():
         if not chosen.names or name in chosen.names:

@@ -38,7 +38,7 @@ def test_same_classes_as_the_plain_version(seed, k, stub, scheme):
 
 
 def wide_problem(rows, k, seed=5):
-    """Return a table of several blocks, with a column of more values than a byte can count; one row in six is alone."""
+    """Return a table of several blocks, with a column of more values than a byte can count; one cell in twenty is alone."""
     dice = np.random.default_rng(seed)
     columns = {
         "zip": [f"{code:05d}" for code in dice.integers(0, 400, rows) * 7],
@@ -46,7 +46,7 @@ def wide_problem(rows, k, seed=5):
         "age": dice.integers(18, 90, rows),
     }
     hierarchies = {"zip": Hierarchy.masking(), "age": Hierarchy.intervals([5, 10, 20])}
-    often = np.repeat(np.arange(rows), np.where(dice.random(rows) < 1 / 6, 1, k))
+    often = np.repeat(np.arange(rows), np.where(dice.random(rows) < 1 / 20, 1, k))
     counted = Memory().count(pa.table(columns).take(pa.array(often)), Request(tuple(columns), (), hierarchies))
     return Problem(counted.frequencies, columns_of(counted, hierarchies), KAnonymity(k))
 

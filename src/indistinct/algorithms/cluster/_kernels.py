@@ -1,6 +1,6 @@
 """Merging classes in native code: the nearest class, its union with another, and the whole loop for sizes alone.
 
-Classes lie in slots, 512 to a block. The path from the root to a class's node is spelled in bytes, one *plane* for each
+Classes lie in slots, at most 512 to a block. The path from the root to a class's node is spelled in bytes, one *plane* for each
 level of each column (more where a node has many children), so that all classes of a block are compared with one class
 in a few vector instructions a plane. A byte that a class does not have, because its node lies above that level, is
 `ABSENT` in the planes and `ASKED` in a query, which never match. For each block and plane a mask tells which bytes
@@ -97,7 +97,7 @@ def gather(forest, state, k, stub):
 def join_nearest(forest, state, slot, k, stub):
     """Unite a class with the nearest other one, or with some of its rows; return where, and with whom (or -1)."""
     query = np.empty(state.planes.shape[1], dtype=np.uint8)
-    block, lane = slot // BLOCK, slot % BLOCK
+    block, lane = divmod(slot, state.planes.shape[2])
     for plane in range(len(query)):
         byte = state.planes[block, plane, lane]
         query[plane] = ASKED if byte == ABSENT else byte
@@ -134,10 +134,11 @@ def read_pieces(state, cells, labels, counts):
 def _nearest(forest, state, slot, query, k, stub):
     """Return the class that costs least to unite with; ties: fewer levels climbed, then smallest first, then oldest."""
     size, climbed = state.sizes[slot], state.climbed[slot]
-    differs = np.empty(BLOCK, dtype=np.uint8)
-    sums = np.empty(BLOCK, dtype=forest.weights.dtype)
+    width = state.planes.shape[2]
+    differs = np.empty(width, dtype=np.uint8)
+    sums = np.empty(width, dtype=forest.weights.dtype)
     best, best_cost, best_steps = NOBODY, FAR, FAR
-    home = slot // BLOCK
+    home = slot // width
     for turn in range(-1, len(state.planes)):
         block = home if turn < 0 else turn
         if turn == home:
@@ -148,10 +149,10 @@ def _nearest(forest, state, slot, query, k, stub):
             continue
         if _distances(forest, state.planes[block], query, differs, sums) > limit:
             continue
-        for lane in range(BLOCK):
+        for lane in range(width):
             if sums[lane] > limit:
                 continue
-            other = block * BLOCK + lane
+            other = block * width + lane
             if state.owner[other] < 0:
                 continue
             up, rows = np.int64(sums[lane]), state.sizes[other]
@@ -195,20 +196,21 @@ def _bound(forest, masks, query, limit):
 @jit
 def _distances(forest, planes, query, differs, sums):
     """Set what the closest common generalization with each class of a block costs a row; return the least."""
+    width = len(sums)
     sums[:] = 0
     for plane in range(len(query)):
         byte, weight, bytes_ = query[plane], forest.weights[plane], planes[plane]
         if forest.starts[plane]:
-            for lane in range(BLOCK):
+            for lane in range(width):
                 differs[lane] = bytes_[lane] != byte
         else:
-            for lane in range(BLOCK):
+            for lane in range(width):
                 differs[lane] |= bytes_[lane] != byte
         if weight:
-            for lane in range(BLOCK):
+            for lane in range(width):
                 sums[lane] += differs[lane] * weight
     least = sums[0]
-    for lane in range(BLOCK):
+    for lane in range(width):
         least = min(least, sums[lane])
     return np.int64(least)
 
@@ -301,7 +303,7 @@ def _cut(state, slot, wanted):
 @jit
 def _erase(state, slot):
     state.owner[slot] = NOBODY
-    block, lane = slot // BLOCK, slot % BLOCK
+    block, lane = divmod(slot, state.planes.shape[2])
     for plane in range(state.planes.shape[1]):
         state.planes[block, plane, lane] = ABSENT
 
@@ -309,7 +311,8 @@ def _erase(state, slot):
 @jit
 def _write(forest, state, slot):
     """Spell the tuple of a class in its planes and masks, sum up its cost, and enter it into the table."""
-    block, lane, plane, climbed = slot // BLOCK, slot % BLOCK, 0, np.int64(0)
+    block, lane = divmod(slot, state.planes.shape[2])
+    plane, climbed = 0, np.int64(0)
     for column in range(state.nodes.shape[1]):
         node = state.nodes[slot, column]
         climbed += forest.cost[node]
@@ -349,61 +352,3 @@ def _hash(forest, tuple_):
     for column in range(len(tuple_)):
         word ^= forest.words[tuple_[column]]
     return np.int64(word >> np.uint64(1))
-
-
-@jit
-def tally(starts, values, counts, room, groups):
-    """Number the distinct values of each part by first occurrence, through all parts; write the group of each piece.
-
-    Return each part's first group, and for each group its value and its rows.
-    """
-    found, seen = 0, np.full(room, NOBODY, dtype=np.int64)
-    bounds = np.zeros(len(starts), dtype=np.int64)
-    value_of, sizes = np.empty(len(values), dtype=np.int64), np.zeros(len(values), dtype=np.int64)
-    for part in range(len(starts) - 1):
-        for piece in range(starts[part], starts[part + 1]):
-            group = seen[values[piece]]
-            if group < bounds[part]:
-                group = found
-                seen[values[piece]] = found
-                value_of[found] = values[piece]
-                found += 1
-            groups[piece] = group
-            sizes[group] += counts[piece]
-        bounds[part + 1] = found
-    return bounds, value_of[:found], sizes[:found]
-
-
-@jit
-def unspecialize(bounds, values, sizes, k, taken):
-    """Take rows out of the children of each part until what is left over has `k` rows or none; write how many.
-
-    A row is taken from the largest child that can spare one (ties: the one that comes first); if none can, the
-    smallest child (ties: by value) is dissolved.
-    """
-    for part in range(len(bounds) - 1):
-        start, stop = bounds[part], bounds[part + 1]
-        rest = np.int64(0)
-        for child in range(start, stop):
-            taken[child] = sizes[child] if sizes[child] < k else 0
-            rest += taken[child]
-        while 0 < rest < k:
-            largest, smallest = NOBODY, NOBODY
-            for child in range(start, stop):
-                left = sizes[child] - taken[child]
-                if left > k and (largest < 0 or left > sizes[largest] - taken[largest]):
-                    largest = child
-                if left > 0 and (
-                    smallest < 0
-                    or left < sizes[smallest] - taken[smallest]
-                    or (left == sizes[smallest] - taken[smallest] and values[child] < values[smallest])
-                ):
-                    smallest = child
-            if largest >= 0:
-                taken[largest] += 1
-                rest += 1
-            elif smallest >= 0:
-                rest += sizes[smallest] - taken[smallest]
-                taken[smallest] = sizes[smallest]
-            else:
-                break

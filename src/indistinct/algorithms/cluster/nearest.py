@@ -73,10 +73,12 @@ def members(state: State) -> Pieces:
 def fresh_state(forest: Forest, cells: Codes, counts: Codes, *, nodes: Codes) -> State:
     """Return a state in which every cell is a class."""
     classes, width = nodes.shape
-    blocks = -(-max(classes, 1) // BLOCK)
-    slots, twice = blocks * BLOCK, 2 * classes + 1
+    # A small table is one block of its own size, in steps that fill vector registers.
+    lanes = min(BLOCK, -(-max(classes, 1) // 32) * 32)
+    blocks = -(-max(classes, 1) // lanes)
+    slots, twice = blocks * lanes, 2 * classes + 1
     state = State(
-        planes=np.full((blocks, len(forest.starts), BLOCK), ABSENT, dtype=np.uint8),
+        planes=np.full((blocks, len(forest.starts), lanes), ABSENT, dtype=np.uint8),
         masks=np.zeros((blocks, len(forest.starts), 4), dtype=np.uint64),
         nodes=np.zeros((slots, width), dtype=np.int32),
         sizes=np.zeros(slots, dtype=np.int64),

@@ -10,10 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
-from indistinct.algorithms.cluster import _kernels
-from indistinct.algorithms.cluster.leaving import Leaving
-from indistinct.algorithms.cluster.parts import Children, Parts, from_the_front, specialize
 from indistinct.algorithms.cluster.space import ClusterSpace, recoding_of
+from indistinct.algorithms.cluster.specializing import _kernels
+from indistinct.algorithms.cluster.specializing.leaving import Leaving
+from indistinct.algorithms.cluster.specializing.parts import Children, Parts, from_the_front, specialize
 from indistinct.domain import Codes
 from indistinct.recoding.union import Recoding
 

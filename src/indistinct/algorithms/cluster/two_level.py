@@ -14,15 +14,18 @@ import numpy as np
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.cluster.roll_up import _kernels
 from indistinct.algorithms.cluster.leftovers import attach
+from indistinct.algorithms.cluster.refining.charges import at_level, cell_metric
 from indistinct.algorithms.cluster.space import ClusterSpace, recoding_of
 from indistinct.domain import Codes
 from indistinct.errors import ParameterError
 from indistinct.frequencies.grouping import group_rows
+from indistinct.metrics import CellMetric
 from indistinct.metrics.hierarchical import Scheme, edge_weights
 from indistinct.recoding.union import Recoding
 from indistinct.schema import did_you_mean
 
 Rule = Literal["cheapest", "literal"]
+LevelCosts = tuple[Codes, ...]
 # Lattices have a lift for every combination of levels; beyond so many, those that cost least are tried.
 LIFT_LIMIT = 1 << 14
 WORD = 64
@@ -35,7 +38,8 @@ class TwoLevel(Algorithm):
     `rule` says which lifts are tried. "literal" follows the thesis: first within outer clusters (level 1), then across,
     one column after the other and never back, the cheapest step first. "cheapest" tries every combination of levels in
     ascending cost, so that every cell joins the cheapest group that it finds company in; it loses about a quarter less.
-    With `stub`, what is left in the end takes only as many rows from its nearest class as it needs.
+    `metric` says in what a level costs: distortion, with `scheme` and `beta`, or what another metric of cells charges
+    on average. With `stub`, what is left in the end takes only the rows that it needs from its nearest class.
 
     Guarantees: every class satisfies the model, no row is suppressed, cells that satisfy it alone stay as they are
     unless what is left in the end joins them.
@@ -46,6 +50,7 @@ class TwoLevel(Algorithm):
     scheme: Scheme = "uniform"
     beta: float = 1.0
     stub: bool = False
+    metric: str = "distortion"
 
     def __post_init__(self) -> None:
         if self.rule not in get_args(Rule):
@@ -54,6 +59,7 @@ class TwoLevel(Algorithm):
                 hint=did_you_mean(self.rule, get_args(Rule)),
             )
         edge_weights(1, scheme=self.scheme, beta=self.beta)
+        cell_metric(self.metric)
 
     @property
     def traits(self) -> AlgorithmTraits:
@@ -64,58 +70,71 @@ class TwoLevel(Algorithm):
         """Return the recoding of the clusters."""
         space = ClusterSpace(problem, scheme=self.scheme, beta=self.beta)
         space.require_merging("two-level clustering")
-        labels = roll_up(space, lifts_of(space, self.rule))
+        labels = roll_up(space, lifts_of(level_costs(space, cell_metric(self.metric)), self.rule))
         problem.progress(0.8)
         pieces = attach(space, labels, stub=self.stub, together=self.rule == "literal")
         problem.progress(1.0)
         return recoding_of(space, *pieces)
 
 
-def lifts_of(space: ClusterSpace, rule: Rule) -> Codes:
+def level_costs(space: ClusterSpace, metric: CellMetric) -> LevelCosts:
+    """Return what a row pays for each level of each column: exactly for distortion, on average for other metrics."""
+    if metric.name == "distortion":
+        return space.cost
+    counts, found = space.problem.frequencies.counts, []
+    for place, column in enumerate(space.columns):
+        rows = np.bincount(space.problem.frequencies.vectors[:, place], weights=counts, minlength=len(column.domain))
+        height = 0 if column.taxonomy is None else column.taxonomy.height
+        paid = [metric.charge(at_level(column, level)) @ rows[column.by_rank] for level in range(height + 1)]
+        found.append(np.array(paid) / rows.sum())
+    return tuple(found)
+
+
+def lifts_of(costs: LevelCosts, rule: Rule) -> Codes:
     """Return the lifts to try in order, one a row; the last one takes every column to the top."""
     match rule:
         case "literal":
-            return cumulative_lifts(space)
+            return cumulative_lifts(costs)
         case "cheapest":
-            return cheapest_lifts(space)
+            return cheapest_lifts(costs)
         case _:
             assert_never(rule)
 
 
-def cumulative_lifts(space: ClusterSpace) -> Codes:
+def cumulative_lifts(costs: LevelCosts) -> Codes:
     """Return the lifts of the thesis: level by level, in each the columns by the cost of their step, never back."""
-    lift, found = [0] * len(space.trees), [[0] * len(space.trees)]
-    for level in range(1, max(len(cost) for cost in space.cost)):
-        steps = [(cost[level] - cost[level - 1], j) for j, cost in enumerate(space.cost) if level < len(cost)]
+    lift, found = [0] * len(costs), [[0] * len(costs)]
+    for level in range(1, max(len(cost) for cost in costs)):
+        steps = [(cost[level] - cost[level - 1], j) for j, cost in enumerate(costs) if level < len(cost)]
         for _, column in sorted(steps):
             lift[column] = level
             found.append(list(lift))
     return np.array(found[1:] or found, dtype=np.int32)
 
 
-def cheapest_lifts(space: ClusterSpace, limit: int = LIFT_LIMIT) -> Codes:
+def cheapest_lifts(costs: LevelCosts, limit: int = LIFT_LIMIT) -> Codes:
     """Return every lift in ascending cost (ties: lower levels of early columns), or the first ones and a way to the top."""
-    shape = [len(cost) for cost in space.cost]
+    shape = [len(cost) for cost in costs]
     if np.prod(shape, dtype=np.float64) > limit:
-        return np.concatenate([_first_lifts(space, limit), cumulative_lifts(space)])
+        return np.concatenate([_first_lifts(costs, limit), cumulative_lifts(costs)])
     lifts = np.indices(shape, dtype=np.int32).reshape(len(shape), -1).T
-    costs = np.sum([cost[lifts[:, j]] for j, cost in enumerate(space.cost)], axis=0)
-    return np.ascontiguousarray(lifts[np.argsort(costs, kind="stable")][1:] if len(lifts) > 1 else lifts)
+    paid = np.sum([cost[lifts[:, j]] for j, cost in enumerate(costs)], axis=0)
+    return np.ascontiguousarray(lifts[np.argsort(paid, kind="stable")][1:] if len(lifts) > 1 else lifts)
 
 
-def _first_lifts(space: ClusterSpace, limit: int) -> Codes:
+def _first_lifts(costs: LevelCosts, limit: int) -> Codes:
     """Return the cheapest lifts of a lattice that is too large to list."""
-    tops, found = [len(cost) - 1 for cost in space.cost], []
+    found: list[tuple[int, ...]] = []
     # A lift is reached from one other alone: the same with its last raised column one level lower.
-    ahead: list[tuple[int, tuple[int, ...], int]] = [(0, (0,) * len(tops), 0)]
+    ahead: list[tuple[float, tuple[int, ...], int]] = [(0, (0,) * len(costs), 0)]
     while ahead and len(found) <= limit:
-        cost, lift, last = heapq.heappop(ahead)
+        paid, lift, last = heapq.heappop(ahead)
         found.append(lift)
-        for column in range(last, len(tops)):
-            if lift[column] < tops[column]:
-                higher = (*lift[:column], lift[column] + 1, *lift[column + 1 :])
-                step = space.cost[column][lift[column] + 1] - space.cost[column][lift[column]]
-                heapq.heappush(ahead, (cost + int(step), higher, column))
+        for column in range(last, len(costs)):
+            level, cost = lift[column] + 1, costs[column]
+            if level < len(cost):
+                higher = (*lift[:column], level, *lift[column + 1 :])
+                heapq.heappush(ahead, (paid + cost[level] - cost[level - 1], higher, column))
     return np.array(found[1:], dtype=np.int32)
 
 

@@ -67,6 +67,18 @@ def survey(words, counts, length, k, shifts, masks, charges, starts, levels, scr
 
 
 @jit
+def starting_point(first, strides, masks):
+    """Return the levels and the place of the node where a walk starts, and the values of the widest column."""
+    levels, place, widest = np.zeros(len(masks), dtype=np.int64), np.int64(0), np.int64(1)
+    for j in range(len(masks)):
+        if j < first:
+            levels[j] = strides[j, 1]
+        place += levels[j] * strides[j, 0]
+        widest = max(widest, np.int64(masks[j]) + 1)
+    return levels, place, widest
+
+
+@jit
 def sweep(words, counts, first, heights, strides, k, shifts, masks, tables, table_at, charges, starts, found):
     """Survey every node whose columns before `first` are as given and whose others take every level."""
     columns, length = len(heights), len(words)
@@ -81,16 +93,8 @@ def sweep(words, counts, first, heights, strides, k, shifts, masks, tables, tabl
     held_counts = np.empty((depth_limit, length), dtype=np.int64)
     lengths = np.empty(depth_limit, dtype=np.int64)
     raised = np.empty(depth_limit, dtype=np.int64)  # the column that each depth took up
-    widest = np.int64(1)
-    for j in range(columns):
-        widest = max(widest, np.int64(masks[j]) + 1)
+    levels, place, widest = starting_point(first, strides, masks)
     scratch = np.empty(widest, dtype=np.int64)
-    levels = np.zeros(columns, dtype=np.int64)
-    for j in range(first):
-        levels[j] = strides[j, 1]
-    place = np.int64(0)
-    for j in range(columns):
-        place += levels[j] * strides[j, 0]
     for i in range(length):
         held_words[0, i], held_counts[0, i] = words[i], counts[i]
     lengths[0], raised[0] = length, first

@@ -104,16 +104,17 @@ class LatticeSearch:
     def run(self, *, deadline: float = math.inf, checks: float = math.inf) -> None:
         """Search until every node is settled or a limit is reached; where bounds rule out little, look at all nodes."""
         counters, size = self.space.problem.counters, self.space.lattice.size
+        before = counters["checks"]
         sweeps = can_sweep(self.space, self.objective) and deadline == checks == math.inf
         # With suppression, bounds that come from the columns alone are sharp only for metrics that charge cells.
         sharp = isinstance(self.objective, CellObjective) or not self.space.problem.suppression
         patience = SWEEP_FROM * size + 16 if sharp else 0
         while (start := self._most_promising()) is not None:
-            if sweeps and counters["checks"] > patience:
+            if sweeps and counters["checks"] - before > patience:
                 self._sweep()
                 return
             for node in self._chain(start) if self.prunes else [start]:
-                if time.monotonic() > deadline or counters["checks"] >= checks:
+                if time.monotonic() > deadline or counters["checks"] - before >= checks:
                     return
                 self._count(node)
             self.space.problem.progress(1 - np.count_nonzero(self.open) / size)

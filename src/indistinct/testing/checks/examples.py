@@ -64,7 +64,6 @@ ALGORITHM_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "single-dimensional:exact=true",
         ),
         "datafly": ("datafly", "datafly:outliers=0", "datafly:outliers=0,suppressed_rows=star"),
-        "samarati": ("samarati", "samarati:first=true"),
         "bottom-up": ("bottom-up", "bottom-up:rollup=false,marking=transitive"),
         "incognito": ("incognito", "incognito:variant=basic,marking=transitive", "incognito:variant=cube"),
         "optimal": ("optimal", "optimal:metric=discernibility", "optimal:metric=entropy"),

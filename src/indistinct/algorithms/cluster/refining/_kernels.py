@@ -13,6 +13,8 @@ jit = nb.njit(cache=True, nogil=True)
 
 PAIRS, TREE, LINE, SET = 0, 1, 2, 3
 NONE = -1
+# Up to so many members the values of a set are compared one by one.
+FEW = 32
 
 Units = namedtuple("Units", ["ranks", "counts"])
 """The members: ranks (u × d) and numbers of rows."""
@@ -21,7 +23,8 @@ Charges = namedtuple("Charges", ["kind", "floor", "offset", "stride", "table", "
 """What columns charge. Ranks below `floor` (missing values of ranges) cost nothing.
 
 PAIRS: `table[offset + low * stride + high]`. TREE: `nodes` has each rank's ancestors, `table` their charges. LINE: the
-difference of two places in `table`. SET: `table` by the number of distinct values.
+difference of two places in `table`. SET: `table` by the number of distinct values, of
+`stride` in all.
 """
 
 State = namedtuple(
@@ -86,9 +89,7 @@ def bounds_without(units, charges, state, c, u, low, high, distinct):
         low[j], high[j], distinct[j] = state.low[c, j], state.high[c, j], state.distinct[c, j]
         if charges.kind[j] == SET:
             distinct[j] -= 0 if holds_value(units, state, c, j, rank, u) else 1
-        elif rank >= charges.floor[j] and low[j] < high[j] and (rank == low[j] or rank == high[j]):
-            low[j], high[j] = _reach(units, charges, state, c, j, u)
-        elif rank >= charges.floor[j] and low[j] == high[j]:
+        elif rank >= charges.floor[j] and (rank == low[j] or rank == high[j]):
             low[j], high[j] = _reach(units, charges, state, c, j, u)
 
 
@@ -145,18 +146,31 @@ def summarize_class(units, charges, state, c):
         u = state.after[u]
     for j in range(len(charges.kind)):
         if charges.kind[j] == SET:
-            state.distinct[c, j] = 0
-            u = state.head[c]
-            while u != NONE:
-                v = state.head[c]
-                while v != u and units.ranks[v, j] != units.ranks[u, j]:
-                    v = state.after[v]
-                state.distinct[c, j] += v == u
-                u = state.after[u]
+            state.distinct[c, j] = _count_values(units, charges, state, c, j)
         else:
             state.low[c, j], state.high[c, j] = _reach(units, charges, state, c, j, NONE)
         state.charge[c, j] = charge_of(charges, j, state.low[c, j], state.high[c, j], state.distinct[c, j])
         state.total[c] += state.charge[c, j]
+
+
+@jit
+def _count_values(units, charges, state, c, j):
+    """Return how many values of a column a class holds."""
+    found, few = 0, state.members[c] <= FEW
+    known = np.zeros(1 if few else charges.stride[j], dtype=np.bool_)
+    u = state.head[c]
+    while u != NONE:
+        rank = units.ranks[u, j]
+        if few:
+            v = state.head[c]
+            while v != u and units.ranks[v, j] != rank:
+                v = state.after[v]
+            found += v == u
+        elif not known[rank]:
+            known[rank] = True
+            found += 1
+        u = state.after[u]
+    return found
 
 
 @jit

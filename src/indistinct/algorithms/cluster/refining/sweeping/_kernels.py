@@ -12,6 +12,7 @@ import numpy as np
 
 from indistinct.algorithms.cluster.refining._kernels import (
     NONE,
+    SET,
     bounds_without,
     charge_between,
     charge_swapped,
@@ -21,7 +22,6 @@ from indistinct.algorithms.cluster.refining._kernels import (
     summarize_class,
     take_free,
 )
-from indistinct.algorithms.cluster.refining.regrouping._kernels import GROUPS, POOL, regroup
 
 jit = nb.njit(cache=True, nogil=True)
 
@@ -35,110 +35,34 @@ Sweep = namedtuple(
 """One sweep: the order and each unit's place in it, how far to look, the smallest class and gain, and the turn's number.
 
 `seen` and `locked` mark classes, `rest` says until which turn a unit is left alone. `tally` counts marks, transactions,
-lines of the log, and moves, swaps, dissolved, split and regrouped classes.
+lines of the log, and moves, swaps, dissolved and split classes.
 """
 
-MARK, TRANSACTIONS, LINES, MOVES, SWAPS, DISSOLVED, SPLITS, REGROUPED = range(8)
-
-
-@jit
-def regroup_classes(units, charges, state, sweep, pool, start, stop, width):
-    """Take the classes around every place in a stretch of the order apart, `width` of them, if regrouped they cost less."""
-    gained, chosen = 0.0, np.empty(GROUPS, dtype=np.int64)
-    for p in range(start, stop):
-        u = sweep.order[p]
-        if sweep.rest[u] > sweep.turn or _closed(sweep, state.label[u]) or not 2 <= state.members[state.label[u]] <= POOL:
-            continue
-        count = _neighbours(state, sweep, u, chosen, width)
-        if count < 2:
-            continue
-        members, before = 0, 0.0
-        for g in range(count):
-            v = state.head[chosen[g]]
-            while v != NONE:
-                pool.units[members] = v
-                members += 1
-                v = state.after[v]
-            before += state.size[chosen[g]] * state.total[chosen[g]]
-        first = 0
-        while pool.units[first] != u:
-            first += 1
-        cost = regroup(units, charges, pool, members, first, sweep.smallest, count, before - sweep.least)
-        if cost < before - sweep.least:
-            _apply_groups(units, charges, state, sweep, pool, members, chosen, count)
-            gained += before - cost
-    return gained
-
-
-@jit
-def _neighbours(state, sweep, u, chosen, width):
-    """Write the classes of the units around a unit, its own first, as many as fit the pool; return their number."""
-    c = state.label[u]
-    chosen[0], count, members = c, 1, state.members[c]
-    sweep.tally[MARK] += 1
-    sweep.seen[c] = sweep.tally[MARK]
-    for reach in range(1, sweep.window + 1):
-        for side in range(2):
-            c = _candidate(state, sweep, sweep.place[u], reach if side else -reach)
-            if c == NONE or count == width or state.total[c] <= 0 or members + state.members[c] > POOL:
-                continue
-            chosen[count] = c
-            count += 1
-            members += state.members[c]
-    return count
-
-
-@jit
-def _apply_groups(units, charges, state, sweep, pool, members, chosen, count):
-    """Put every member of a pool into the class of its group."""
-    height, fresh = state.free[0], True
-    for i in range(members):
-        u = pool.units[i]
-        source, target = state.label[u], chosen[pool.group[i]]
-        if source != target:
-            relabel(state, u, target)
-            _note(sweep, u, source, fresh)
-            fresh = False
-    state.free[0] = height
-    for g in range(count):
-        summarize_class(units, charges, state, chosen[g])
-        sweep.locked[chosen[g]] = sweep.turn
-        if state.head[chosen[g]] == NONE:
-            state.free[0] += 1
-            state.free[state.free[0]] = chosen[g]
-    sweep.tally[REGROUPED] += 1
+MARK, TRANSACTIONS, LINES, MOVES, SWAPS, DISSOLVED, SPLITS = range(7)
 
 
 @jit
 def improve(units, charges, state, sweep, start, stop):
-    """Try to better every unit in a stretch of the order; return what was gained."""
-    gained, columns = 0.0, len(charges.kind)
-    low, high, distinct = (
-        np.empty((2, columns), np.int64),
-        np.empty((2, columns), np.int64),
-        np.empty((2, columns), np.int64),
-    )
+    """Try to better every unit in a stretch of the order."""
+    columns = len(charges.kind)
+    low, high = np.empty((2, columns), dtype=np.int64), np.empty((2, columns), dtype=np.int64)
+    distinct = np.empty((2, columns), dtype=np.int64)
     for p in range(start, stop):
         u = sweep.order[p]
         c = state.label[u]
-        if _closed(sweep, c) or sweep.rest[u] > sweep.turn or state.members[c] < 2:
+        if _closed(sweep, c) or sweep.rest[u] > sweep.turn or state.members[c] < 2 or state.total[c] <= 0:
             continue
         bounds_without(units, charges, state, c, u, low[0], high[0], distinct[0])
-        gain = state.size[c] * state.total[c]
-        left = state.size[c] - units.counts[u]
+        left, charge = state.size[c] - units.counts[u], charge_between(charges, low[0], high[0], distinct[0])
         if left >= sweep.smallest:
-            won = _try_move(
-                units, charges, state, sweep, u, gain - left * charge_between(charges, low[0], high[0], distinct[0])
-            )
-            if won > 0:
-                gained += won
+            gain = state.size[c] * state.total[c] - left * charge
+            if _try_move(units, charges, state, sweep, u, gain):
                 continue
-        won = _try_swap(units, charges, state, sweep, u, low, high, distinct)
-        if won > 0:
-            gained += won
-        elif state.head[c] == u and left < sweep.smallest:
-            gained += _try_dissolve(units, charges, state, sweep, c)
-    return gained
+        # A swap is found from the side of a unit that sticks out of its class.
+        if charge < state.total[c] and _try_swap(units, charges, state, sweep, u, low, high, distinct):
+            continue
+        if left < sweep.smallest and state.head[c] == u:
+            _try_dissolve(units, charges, state, sweep, c)
 
 
 @jit
@@ -192,16 +116,16 @@ def _nearest(units, charges, state, sweep, u, limit):
 def _try_move(units, charges, state, sweep, u, gain):
     """Move a unit to another class if what it joins costs less than what leaving gains."""
     if gain <= sweep.least:
-        return 0.0
+        return False
     source = state.label[u]
-    target, cost = _nearest(units, charges, state, sweep, u, gain - sweep.least)
+    target, _ = _nearest(units, charges, state, sweep, u, gain - sweep.least)
     if target == NONE:
-        return 0.0
+        return False
     move(units, charges, state, u, target)
     sweep.locked[source] = sweep.locked[target] = sweep.turn
     _note(sweep, u, source, True)
     sweep.tally[MOVES] += 1
-    return gain - cost
+    return True
 
 
 @jit
@@ -222,12 +146,9 @@ def _try_swap(units, charges, state, sweep, u, low, high, distinct):
                     best, partner = gain, v
                 v = state.after[v]
     if partner == NONE:
-        return 0.0
+        return False
     b = state.label[partner]
     relabel(state, u, b)
-    # Class `a` may be empty for a moment; it keeps its number.
-    if state.head[a] == NONE:
-        state.free[0] -= 1
     relabel(state, partner, a)
     summarize_class(units, charges, state, a)
     summarize_class(units, charges, state, b)
@@ -235,7 +156,7 @@ def _try_swap(units, charges, state, sweep, u, low, high, distinct):
     _note(sweep, u, a, True)
     _note(sweep, partner, b, False)
     sweep.tally[SWAPS] += 1
-    return best
+    return True
 
 
 @jit
@@ -282,45 +203,36 @@ def _try_dissolve(units, charges, state, sweep, a):
             target = state.label[moved[i]]
             relabel(state, moved[i], a)
             summarize_class(units, charges, state, target)
-        return 0.0
+        return
     summarize_class(units, charges, state, a)
     sweep.locked[a] = sweep.turn
     for i in range(count):
         sweep.locked[state.label[moved[i]]] = sweep.turn
     sweep.tally[DISSOLVED] += 1
-    return left
 
 
 @jit
 def split_classes(units, charges, state, sweep, start, stop):
     """Split every class in a stretch that costs less in two parts: along one column, where that gains most."""
-    gained, columns = 0.0, len(charges.kind)
     for c in range(start, stop):
         count = state.members[c]
         if count < 2 or state.size[c] < 2 * sweep.smallest or _closed(sweep, c) or state.total[c] <= 0:
             continue
         if sweep.rest[state.head[c]] > sweep.turn:
             continue
-        members, ranks = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+        members = np.empty(count, dtype=np.int64)
         u = state.head[c]
         for i in range(count):
             members[i] = u
             u = state.after[u]
-        best, column, cut = sweep.least, NONE, NONE
-        for j in range(columns):
-            for i in range(count):
-                ranks[i] = units.ranks[members[i], j]
-            gain, at = _best_cut(units, charges, state, sweep, c, members[np.argsort(ranks, kind="mergesort")])
+        best, cut, sides = sweep.least, NONE, members
+        for j in range(len(charges.kind)):
+            ranked = members[np.argsort(units.ranks[:, j][members], kind="mergesort")]
+            gain, at = _best_cut(units, charges, state, sweep, c, ranked)
             if gain > best:
-                best, column, cut = gain, j, at
-        if column == NONE:
-            continue
-        for i in range(count):
-            ranks[i] = units.ranks[members[i], column]
-        sides = members[np.argsort(ranks, kind="mergesort")]
-        _cut_off(units, charges, state, sweep, c, sides[:cut])
-        gained += best
-    return gained
+                best, cut, sides = gain, at, ranked
+        if cut != NONE:
+            _cut_off(units, charges, state, sweep, c, sides[:cut])
 
 
 @jit
@@ -355,23 +267,23 @@ def _best_cut(units, charges, state, sweep, c, members):
 @jit
 def _run_costs(units, charges, members):
     """Return what the first members of a list cost as a class, for every number of them, and their rows."""
-    count, columns = len(members), len(charges.kind)
+    count, columns, rows = len(members), len(charges.kind), 0
     costs, sizes = np.empty(count), np.empty(count, dtype=np.int64)
-    low, high = np.full(columns, 1 << 30), np.full(columns, -1)
-    distinct = np.zeros(columns, dtype=np.int64)
-    rows = 0
+    low, high, distinct = np.full(columns, 1 << 30), np.full(columns, -1), np.zeros(columns, dtype=np.int64)
+    widest = 0
+    for j in range(columns):
+        if charges.kind[j] == SET:
+            widest = max(widest, charges.stride[j])
+    known = np.zeros((columns, widest), dtype=np.bool_)
     for i in range(count):
         rows += units.counts[members[i]]
         for j in range(columns):
-            rank, new = units.ranks[members[i], j], 1
-            if rank >= charges.floor[j]:
+            rank = units.ranks[members[i], j]
+            if charges.kind[j] == SET:
+                distinct[j] += not known[j, rank]
+                known[j, rank] = True
+            elif rank >= charges.floor[j]:
                 low[j], high[j] = min(low[j], rank), max(high[j], rank)
-            if charges.kind[j] == 3:
-                for before in range(i):
-                    if units.ranks[members[before], j] == rank:
-                        new = 0
-                        break
-                distinct[j] += new
         sizes[i], costs[i] = rows, rows * charge_between(charges, low, high, distinct)
     return costs, sizes
 

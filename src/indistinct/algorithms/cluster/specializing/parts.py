@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.algorithms.cluster import _kernels
 from indistinct.algorithms.cluster.space import ClusterSpace
+from indistinct.algorithms.cluster.specializing import _kernels
 from indistinct.domain import Codes
 from indistinct.recoding.summary import meeting_levels
 
@@ -131,12 +131,8 @@ def children_of(space: ClusterSpace, parts: Parts, column: int) -> Children:
 
 def from_the_front(counts: Codes, groups: Codes, wanted: Codes) -> Codes:
     """Return how many rows of each piece make up the first `wanted[group]` rows of its group."""
-    order = np.argsort(groups, kind="stable")
-    running = np.cumsum(counts[order])
-    ends = np.bincount(groups, weights=counts, minlength=len(wanted)).astype(np.int64).cumsum()
-    before = running - counts[order] - np.concatenate([[0], ends])[groups[order]]
     taken = np.empty(len(counts), dtype=np.int64)
-    taken[order] = np.clip(wanted[groups[order]] - before, 0, counts[order])
+    _kernels.take_first(counts, groups, wanted, taken)
     return taken
 
 

@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from indistinct.algorithms.cluster.parts import Children, Parts, from_the_front
 from indistinct.algorithms.cluster.space import ClusterSpace, classes_of
+from indistinct.algorithms.cluster.specializing.parts import Children, Parts, from_the_front
 from indistinct.domain import Codes
 from indistinct.frequencies.value import Classes, Key
 from indistinct.models.anonymity import AlphaK

@@ -1,0 +1,91 @@
+"""Local search from the classes of any algorithm: a metric falls while the model keeps holding.
+
+Members move between classes, change places, and whole classes are dissolved or split, as long as that costs less.
+Neighbours are found along orders of all cells, a new order of columns in every round.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import ClassVar
+
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.cluster.kaca import KACA
+from indistinct.algorithms.cluster.refining.charges import cell_metric
+from indistinct.algorithms.cluster.refining.search import LocalSearch
+from indistinct.algorithms.cluster.top_down import TopDown
+from indistinct.algorithms.cluster.top_down_kaca import TopDownKACA
+from indistinct.algorithms.cluster.two_level import TwoLevel
+from indistinct.algorithms.partition.mondrian import Mondrian
+from indistinct.errors import ParameterError
+from indistinct.frequencies.value import Key
+from indistinct.recoding.recode import recode
+from indistinct.recoding.union import Recoding
+from indistinct.spelling import parse
+
+STARTS: Mapping[str, type[Algorithm]] = MappingProxyType(
+    {kind.name: kind for kind in (KACA, TopDown, TopDownKACA, TwoLevel, Mondrian)}
+)
+"""The algorithms that a local search can start from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refine(Algorithm):
+    """Local search from the classes of a start, spelled as on the command line, for a number of seconds.
+
+    `metric` is what falls: gcp, ncp, loss, iloss, distortion or precision (which rises). A start by two-level
+    clustering counts in the same metric unless it names its own. The search ends early when no move helps in a whole
+    cycle of rounds, or after `rounds`; up to there it does not depend on the clock.
+
+    Guarantees: every class satisfies the model, no row is suppressed, and the metric is not worse than the start's.
+    """
+
+    name: ClassVar[str] = "refine"
+    start: str = "two-level"
+    metric: str = "gcp"
+    seconds: float = 10.0
+    rounds: int = 1000
+
+    def __post_init__(self) -> None:
+        cell_metric(self.metric)
+        self._starter()
+        for field in ("seconds", "rounds"):
+            if not getattr(self, field) > 0:
+                raise ParameterError(
+                    f"`{field}` of Refine must be above 0; got {getattr(self, field)}",
+                    hint="the start alone is an algorithm of its own",
+                )
+
+    def _starter(self) -> Algorithm:
+        starter = parse(self.start, STARTS, what="start")
+        if isinstance(starter, TwoLevel) and "metric=" not in self.start:
+            return replace(starter, metric=self.metric)
+        return starter
+
+    @property
+    def traits(self) -> AlgorithmTraits:
+        """What the start promises and needs; classes are moved about, so equal values differ."""
+        traits = self._starter().traits
+        return AlgorithmTraits(
+            local=True, hierarchies=traits.hierarchies, splits=traits.splits, reusable=not traits.splits
+        )
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The histograms that the start needs."""
+        return self._starter().keys
+
+    def search(self, problem: Problem) -> Recoding:
+        """Return the recoding of the bettered classes, or the start's where nothing was better."""
+        metric = cell_metric(self.metric)
+        started = replace(problem, progress=lambda share: problem.progress(0.2 * share))
+        start = self._starter().search(started)
+        before = recode(problem.frequencies, start)
+        search = LocalSearch(problem, start, before, metric=metric)
+        search.run(deadline=time.monotonic() + self.seconds, seconds=self.seconds, rounds=self.rounds)
+        found = search.recoding()
+        after = recode(problem.frequencies, found)
+        sign = 1 if metric.goal == "min" else -1
+        better = sign * metric.value(after) < sign * metric.value(before)
+        return found if better and not problem.model.violations(after.classes).any() else start
