@@ -11,8 +11,10 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from indistinct.algorithms.cluster.kaca import KACA
+    from indistinct.algorithms.cluster.refine import Refine
     from indistinct.algorithms.cluster.top_down import TopDown
     from indistinct.algorithms.cluster.top_down_kaca import TopDownKACA
+    from indistinct.algorithms.cluster.two_level import TwoLevel
     from indistinct.algorithms.full_domain.bottom_up import BottomUp
     from indistinct.algorithms.full_domain.cell_suppression import CellSuppression
     from indistinct.algorithms.full_domain.chosen import ChosenNode
@@ -83,6 +85,7 @@ __all__ = [
     "PolicyError",
     "Recoding",
     "RecursiveLDiversity",
+    "Refine",
     "Release",
     "Samarati",
     "Schema",
@@ -93,6 +96,7 @@ __all__ = [
     "TopDown",
     "TopDownKACA",
     "TopDownSpecialization",
+    "TwoLevel",
     "UnseenValueError",
     "ValueSuppression",
     "VerificationError",
@@ -109,8 +113,10 @@ __all__ = [
 # A name is loaded when it is first asked for: the command line answers --help without Arrow and Numba.
 _NAMES_BY_HOME: dict[str, tuple[str, ...]] = {
     "indistinct.algorithms.cluster.kaca": ("KACA",),
+    "indistinct.algorithms.cluster.refine": ("Refine",),
     "indistinct.algorithms.cluster.top_down": ("TopDown",),
     "indistinct.algorithms.cluster.top_down_kaca": ("TopDownKACA",),
+    "indistinct.algorithms.cluster.two_level": ("TwoLevel",),
     "indistinct.algorithms.full_domain.bottom_up": ("BottomUp",),
     "indistinct.algorithms.full_domain.cell_suppression": ("CellSuppression",),
     "indistinct.algorithms.full_domain.chosen": ("ChosenNode",),

@@ -7,8 +7,10 @@ from types import MappingProxyType
 from indistinct import models
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.cluster.kaca import KACA
+from indistinct.algorithms.cluster.refine import Refine
 from indistinct.algorithms.cluster.top_down import TopDown
 from indistinct.algorithms.cluster.top_down_kaca import TopDownKACA
+from indistinct.algorithms.cluster.two_level import TwoLevel
 from indistinct.algorithms.full_domain.bottom_up import BottomUp
 from indistinct.algorithms.full_domain.cell_suppression import CellSuppression
 from indistinct.algorithms.full_domain.chosen import ChosenNode
@@ -59,6 +61,8 @@ ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
             KACA,
             TopDown,
             TopDownKACA,
+            TwoLevel,
+            Refine,
         )
     }
 )

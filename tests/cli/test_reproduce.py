@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -88,4 +89,25 @@ def test_an_unknown_figure_has_a_nearest_one(run) -> None:
     ran = run("reproduce", "mondrian-qualty")
     assert ran.code == 2
     assert "mondrian-quality" in ran.err
-    assert set(REPRODUCTIONS) == {"incognito-nodes", "mondrian-quality"}
+    assert set(REPRODUCTIONS) == {"incognito-nodes", "local-recoding", "mondrian-quality"}
+
+
+def test_clustering_is_drawn_and_its_claims_are_told(monkeypatch, tmp_path: Path, run) -> None:
+    monkeypatch.setenv("INDISTINCT_DATA", str(tmp_path))
+    target = tmp_path / "clustering.svg"
+    ran = run("reproduce", "local-recoding", "--sizes", "3-4", "--json", "-o", target)
+    assert ran.code == 0, ran.err
+    document = json.loads(ran.out)
+    assert "generated census" in document["data"]
+    assert [row["size"] for row in document["rows"]] == [3] * 15 + [4] * 15
+    assert document["two_level_distortion_at_most_kaca"] is not None
+    drawn = ElementTree.fromstring(target.read_text(encoding="utf-8"))  # noqa: S314
+    assert len(drawn.findall("{*}g[@class='chart']")) == 9
+    assert len(drawn.findall("{*}g[@class='chart']/{*}polyline")) == 45
+
+
+def test_a_figure_without_a_picture_says_so(monkeypatch, tmp_path: Path, run) -> None:
+    monkeypatch.setenv("INDISTINCT_DATA", str(tmp_path))
+    ran = run("reproduce", "mondrian-quality", "--sizes", "25", "-o", tmp_path / "quality.svg")
+    assert ran.code != 0
+    assert "no picture" in ran.err

@@ -38,7 +38,7 @@ def test_same_classes_as_the_plain_version(seed, k, stub, scheme):
 
 
 def wide_problem(rows, k, seed=5):
-    """Return a table of several blocks, with a column of more values than a byte can count; one cell in twenty is alone."""
+    """Return a table of several blocks, with a column of more values than a byte can count; a few cells are small."""
     dice = np.random.default_rng(seed)
     columns = {
         "zip": [f"{code:05d}" for code in dice.integers(0, 400, rows) * 7],

@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 
 
 def command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Which figure: incognito-nodes or mondrian-quality.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Which figure: incognito-nodes, local-recoding or mondrian-quality.")
+    ],
     sizes: Annotated[
         str | None,
         typer.Option("--sizes", metavar="LIST", help="Only some rows of the figure, such as 3-6 or 2,5,10."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it as JSON (.json) as well.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it as JSON (.json), or its picture (.svg), as well.")
     ] = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
@@ -33,6 +35,7 @@ def command(
     """Print a published figure beside what the algorithms give now.
 
     incognito-nodes: the nodes that bottom-up and Incognito search on Adult, which INDISTINCT_DATA must lead to.
+    local-recoding: time, distortion and discernibility of clustering, on Adult or on a generated table; has a picture.
     mondrian-quality: strict, relaxed and single-dimensional partitioning of Adult, or of a generated table.
     """
     from indistinct.reproduce import REPRODUCTIONS
@@ -80,6 +83,10 @@ def _write(made: "Reproduction", output: Path, *, overwrite: bool) -> None:
     from indistinct.release.writing import write_atomically
 
     text = json.dumps(made.to_json(), indent=2, allow_nan=False) + "\n"
+    if output.suffix == ".svg":
+        if made.picture is None:
+            raise ParameterError("this figure has no picture", hint="write it as .json")
+        text = made.picture
 
     def fill(place: Path) -> None:
         place.write_text(text, encoding="utf-8", newline="\n")

@@ -11,7 +11,10 @@ Cell = int | float | str | None
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """One figure: a table, where it was published, on which data, and what the numbers say."""
+    """One figure: a table, where it was published, on which data, and what the numbers say.
+
+    `picture` is the figure as a drawing (SVG), where there is one.
+    """
 
     title: str
     source: str
@@ -20,6 +23,7 @@ class Reproduction:
     rows: tuple[tuple[Cell, ...], ...]
     findings: tuple[str, ...]
     facts: Mapping[str, Any]
+    picture: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values; every row is a mapping."""

@@ -1,10 +1,10 @@
 """Merging classes in native code: the nearest class, its union with another, and the whole loop for sizes alone.
 
-Classes lie in slots, at most 512 to a block. The path from the root to a class's node is spelled in bytes, one *plane* for each
-level of each column (more where a node has many children), so that all classes of a block are compared with one class
-in a few vector instructions a plane. A byte that a class does not have, because its node lies above that level, is
-`ABSENT` in the planes and `ASKED` in a query, which never match. For each block and plane a mask tells which bytes
-occur; a byte that does not occur gives a lower bound for the whole block.
+Classes lie in slots, at most 512 to a block. The path from the root to a class's node is spelled in bytes, one *plane*
+for each level of each column (more where a node has many children), so that all classes of a block are compared with
+one class in a few vector instructions a plane. A byte that a class does not have, because its node lies above that
+level, is `ABSENT` in the planes and `ASKED` in a query, which never match. For each block and plane a mask tells which
+bytes occur; a byte that does not occur gives a lower bound for the whole block.
 """
 
 from typing import NamedTuple
@@ -64,18 +64,17 @@ IDENTITIES, PIECES, TAKEN, PUT, MERGES = range(5)
 
 
 @jit
-def settle(forest, state, classes):
-    """Lay out the classes of a fresh state: each cell with rows is one."""
-    for slot in range(classes):
-        state.owner[slot] = slot
-        state.slot_of[slot] = slot
-        state.first[slot] = slot
+def settle(forest, state, ranks):
+    """Lay out the classes of a fresh state: the one of this canonical rank in each slot."""
+    for slot in range(len(ranks)):
+        state.owner[slot] = ranks[slot]
+        state.slot_of[ranks[slot]] = slot
+        state.first[slot] = ranks[slot]
         state.head[slot] = slot
         state.tail[slot] = slot
-        state.following[slot] = NOBODY
         _write(forest, state, slot)
-    state.marks[IDENTITIES] = classes
-    state.marks[PIECES] = classes
+    state.marks[IDENTITIES] = len(ranks)
+    state.marks[PIECES] = len(ranks)
 
 
 @jit

@@ -15,6 +15,7 @@ from indistinct.algorithms.cluster import _kernels
 from indistinct.algorithms.cluster._kernels import ABSENT, ASKED, BLOCK, MERGES, NOBODY, PIECES, PUT, Forest, State
 from indistinct.algorithms.cluster.space import ClusterSpace, Tree
 from indistinct.domain import Codes
+from indistinct.frequencies.grouping import WORD
 from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.models.base import Model
 
@@ -95,10 +96,25 @@ def fresh_state(forest: Forest, cells: Codes, counts: Codes, *, nodes: Codes) ->
         queue=np.zeros(twice, dtype=np.int64),
         marks=np.zeros(5, dtype=np.int64),
     )
-    state.nodes[:classes], state.sizes[:classes] = nodes, counts
-    state.cells[:classes], state.counts[:classes] = cells, counts
-    _kernels.settle(forest, state, classes)
+    ranks = _coarse_first(forest, nodes) if blocks > 1 else np.arange(classes)
+    state.nodes[:classes], state.sizes[:classes] = nodes[ranks], counts[ranks]
+    state.cells[:classes], state.counts[:classes] = cells[ranks], counts[ranks]
+    _kernels.settle(forest, state, ranks)
     return state
+
+
+def _coarse_first(forest: Forest, nodes: Codes) -> Codes:
+    """Return an order in which classes that agree near the roots of all columns lie together, to be passed over."""
+    bounds = np.append(np.flatnonzero(forest.starts), len(forest.starts))
+    depths = np.diff(bounds)
+    words, bits = np.zeros(len(nodes), dtype=np.uint64), 0
+    for depth in range(int(depths.max())):
+        for column in np.flatnonzero(depths > depth):
+            digits = forest.digits[nodes[:, column], depth].astype(np.uint64)
+            width = int(digits.max()).bit_length()
+            if bits + width <= WORD:
+                words, bits = words << np.uint64(width) | digits, bits + width
+    return np.argsort(words, kind="stable")
 
 
 def forest_of(space: ClusterSpace) -> Forest:

@@ -4,7 +4,6 @@ Members move between classes, change places, and whole classes are dissolved or 
 Neighbours are found along orders of all cells, a new order of columns in every round.
 """
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -83,7 +82,7 @@ class Refine(Algorithm):
         start = self._starter().search(started)
         before = recode(problem.frequencies, start)
         search = LocalSearch(problem, start, before, metric=metric)
-        search.run(deadline=time.monotonic() + self.seconds, seconds=self.seconds, rounds=self.rounds)
+        search.run(seconds=self.seconds, rounds=self.rounds)
         found = search.recoding()
         after = recode(problem.frequencies, found)
         sign = 1 if metric.goal == "min" else -1

@@ -58,7 +58,7 @@ def specialize_by_size(space: ClusterSpace, *, k: int, again: bool = False) -> P
 
     frequencies = space.problem.frequencies
     whole = _whole(space, np.arange(len(frequencies)), frequencies.counts)
-    return specialize(space, whole, leave, again=again)
+    return specialize(space, whole, leave, least=k, again=again)
 
 
 def specialize_by_model(space: ClusterSpace, *, again: bool = False) -> Parts:
@@ -69,7 +69,7 @@ def specialize_by_model(space: ClusterSpace, *, again: bool = False) -> Parts:
     else:
         histogram = frequencies.joint.histogram
         whole = _whole(space, histogram.owners(), histogram.counts, joint=histogram.codes)
-    return specialize(space, whole, leave, again=again)
+    return specialize(space, whole, leave, least=space.problem.model.smallest, again=again)
 
 
 def _whole(space: ClusterSpace, cells: Codes, counts: Codes, *, joint: Codes | None = None) -> Parts:

@@ -44,9 +44,11 @@ class LocalSearch:
         self.log = np.zeros((2 * count if self.guarded else 1, 3), dtype=np.int64)
         self.tally = np.zeros(7, dtype=np.int64)
 
-    def run(self, *, deadline: float, seconds: float, rounds: int) -> None:
+    def run(self, *, seconds: float, rounds: int) -> None:
         """Go through rounds until nothing helps any more, or a limit is reached."""
         width = self.ranks.shape[1]
+        self._round(0, 0.0)  # compiles the kernels, which is not what the seconds are for
+        deadline = time.monotonic() + seconds
         idle, turn, cost = 0, 0, self.cost()
         # Every column comes first twice before the search gives up.
         while idle < 2 * width + 2 and turn < rounds and time.monotonic() < deadline:
@@ -72,11 +74,12 @@ class LocalSearch:
         marks = (self.seen, self.locked, self.rest, self.log, self.tally)
         for step, sweeps in enumerate((split_classes, improve)):
             sweep = Sweep(order, place, *limits, self.guarded, 2 * turn + step, *marks)
+            sweeps(self.units, self.charges, self.state, sweep, 0, 0)
             self.tally[[TRANSACTIONS, LINES]] = 0
-            for start in range(0, len(order), STRETCH):
-                if time.monotonic() > deadline:
-                    break
+            start = 0
+            while start < len(order) and time.monotonic() < deadline:
                 sweeps(self.units, self.charges, self.state, sweep, start, min(start + STRETCH, len(order)))
+                start += STRETCH
             if self.guarded:
                 self._ask(sweep)
 

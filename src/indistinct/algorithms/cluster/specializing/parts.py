@@ -33,6 +33,13 @@ class Parts:
         """Return the part of every piece."""
         return np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.starts))
 
+    def where(self, chosen: Codes) -> "Parts":
+        """Return some of the parts."""
+        pieces = chosen[self.labels]
+        starts = np.concatenate([[0], np.cumsum(np.diff(self.starts)[chosen])]).astype(np.int64)
+        joint = None if self.joint is None else self.joint[pieces]
+        return Parts(self.cells[pieces], joint, self.counts[pieces], starts, self.tried[chosen])
+
     def grouped(self, pieces: Codes, counts: Codes, *, labels: Codes, tried: Codes) -> "Parts":
         """Return other parts of some pieces, with so many of their rows; every label has pieces."""
         order = np.argsort(labels, kind="stable")
@@ -65,15 +72,22 @@ Leave = Callable[[Parts, Children], Codes]
 """How rows fall back from children into the remainder of their part: so many rows of each piece."""
 
 
-def specialize(space: ClusterSpace, parts: Parts, leave: Leave, *, again: bool) -> Parts:
-    """Specialize parts as long as rows can go down; with `again` also what is left over, by the other columns."""
+def specialize(space: ClusterSpace, parts: Parts, leave: Leave, *, least: int, again: bool) -> Parts:
+    """Specialize parts as long as rows can go down; with `again` also what is left over, by the other columns.
+
+    A part is one class or at least two of `least` rows each, so nothing is tried on one with fewer rows than that.
+    """
     finished = []
     while len(parts):
-        best = _best(space, parts, leave)
-        labels = parts.labels
+        rows = np.add.reduceat(parts.counts, parts.starts[:-1])
+        hopeful = (rows >= 2 * least) & (np.diff(parts.starts) > 1)
+        finished.append(parts.where(~hopeful))
+        parts = parts.where(hopeful)
+        if not len(parts):
+            break
+        best, labels = _best(space, parts, leave), parts.labels
         settled = best.column < 0
-        stay = np.flatnonzero(settled[labels])
-        finished.append(_renumbered(parts, stay, parts.counts[stay], labels[stay]))
+        finished.append(parts.where(settled))
         left = np.flatnonzero(~settled[labels] & (best.taken > 0))
         remainder = _renumbered(parts, left, best.taken[left], labels[left], tried=best.column)
         down = np.flatnonzero(~settled[labels] & (best.taken < parts.counts))
