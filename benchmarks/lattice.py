@@ -52,7 +52,9 @@ def optimal_lines() -> Iterator[Line]:
         search()
         walk()
         ours = best(search)
-        yield Line(f"optimal, {share:.0%} suppression, {len(names)} columns", ours, "walk over all nodes", best(walk), None)
+        yield Line(
+            f"optimal, {share:.0%} suppression, {len(names)} columns", ours, "walk over all nodes", best(walk), None
+        )
         ours = best(search, clock=time.process_time)
         yield Line("  its CPU time", ours, "ARX 3.9.2, CPU, on a like machine", elsewhere, 1)
 

@@ -39,9 +39,7 @@ def search_lines(rows: int) -> Iterator[Line]:
     yield Line(f"search, strict, {rows:,} rows", ours, "DuckDB sorts 8 columns of codes", theirs, 0.5)
     texts = table.select(QUASI)
     connection.execute("CREATE TABLE texts AS SELECT * FROM texts")
-    theirs = best(
-        lambda: connection.execute(f"CREATE OR REPLACE TABLE s AS FROM texts ORDER BY {ORDER}"), repeat=1
-    )
+    theirs = best(lambda: connection.execute(f"CREATE OR REPLACE TABLE s AS FROM texts ORDER BY {ORDER}"), repeat=1)
     yield Line(f"search, strict, {rows:,} rows", ours, "DuckDB sorts the same 8 columns", theirs, 0.5)
     assert len(texts) == rows
 

@@ -24,8 +24,21 @@ def startup_lines() -> Iterator[Line]:
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "release.parquet"
         command = [
-            *COMMAND, "anonymize", str(census(30_000)), "--quasi", ",".join(QUASI), "--insensitive", "salary",
-            "--model", "k-anonymity:k=5", "--algorithm", "mondrian", "--overwrite", "-o", str(target), "--json",
+            *COMMAND,
+            "anonymize",
+            str(census(30_000)),
+            "--quasi",
+            ",".join(QUASI),
+            "--insensitive",
+            "salary",
+            "--model",
+            "k-anonymity:k=5",
+            "--algorithm",
+            "mondrian",
+            "--overwrite",
+            "-o",
+            str(target),
+            "--json",
         ]
         cold = best(lambda: run(command, NUMBA_CACHE_DIR=tempfile.mkdtemp(dir=folder)), repeat=1)
         run(command)

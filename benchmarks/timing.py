@@ -27,9 +27,7 @@ class Line:
         return f"{self.what:<58} {self.ours:8.2f}  {self.peer:<34} {self.theirs:8.2f}  ratio {self.ratio:6.3f}  {goal}"
 
 
-def best(
-    work: Callable[[], object], *, repeat: int = 3, clock: Callable[[], float] = time.perf_counter
-) -> float:
+def best(work: Callable[[], object], *, repeat: int = 3, clock: Callable[[], float] = time.perf_counter) -> float:
     times = []
     for _ in range(repeat):
         began = clock()
@@ -40,8 +38,6 @@ def best(
 
 def in_child(module: str, *arguments: str) -> dict[str, float]:
     """Run a module in a process of its own and return the JSON that it prints last."""
-    done = subprocess.run(
-        [sys.executable, "-m", module, *arguments], check=True, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-m", module, *arguments], check=True, capture_output=True, text=True)
     found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
     return found

@@ -17,9 +17,7 @@ ROWS = 5_000
 SEED = 2026
 """Fixes the generated people, not the release: its rows are shuffled anew in every run."""
 
-SCHEMA = ind.Schema(
-    identifiers=["name"], quasi=["age", "sex", "zipcode", "admitted"], sensitive=["disease", "cost"]
-)
+SCHEMA = ind.Schema(identifiers=["name"], quasi=["age", "sex", "zipcode", "admitted"], sensitive=["disease", "cost"])
 MODEL = ind.KAnonymity(k=5) & ind.DistinctLDiversity("disease", l=3)
 HIERARCHIES: dict[str, ind.Hierarchy] = {
     "age": ind.Hierarchy.intervals([5, 10, 20]),
@@ -80,9 +78,7 @@ def summary(release: ind.Release, certificate: ind.Certificate) -> Table:
     ]
     metrics = ("discernibility", "average-class-size", "gcp", "loss", "precision")
     for (what, count), name in zip(counted, metrics, strict=True):
-        shown.add_row(
-            what, count, name, f"{found[name]:,.4g}" if found[name] < 1000 else f"{found[name]:,.0f}"
-        )
+        shown.add_row(what, count, name, f"{found[name]:,.4g}" if found[name] < 1000 else f"{found[name]:,.0f}")
     return shown
 
 

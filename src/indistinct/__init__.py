@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from indistinct.tables import Table
 
 __all__ = [
+    "KACA",
     "AlphaK",
     "BottomUp",
     "CellSuppression",
@@ -74,7 +75,6 @@ __all__ = [
     "IndistinctError",
     "InfeasibleError",
     "InputError",
-    "KACA",
     "KAnonymity",
     "Measurements",
     "MissingExtraError",

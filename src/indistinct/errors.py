@@ -24,9 +24,7 @@ class IndistinctError(Exception):
 
     exit_code: ClassVar[int] = 1
 
-    def __init__(
-        self, message: str, *, hint: str | None = None, values: Sequence[Any] = (), **details: Any
-    ) -> None:
+    def __init__(self, message: str, *, hint: str | None = None, values: Sequence[Any] = (), **details: Any) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint

@@ -1,7 +1,7 @@
 """Which column plays which role: what a recoding changes, keeps and drops.
 
-    >>> Schema(identifiers=["name"], quasi=["age", "sex"], sensitive=["disease"]).role("age")
-    <Role.QUASI: 'quasi'>
+>>> Schema(identifiers=["name"], quasi=["age", "sex"], sensitive=["disease"]).role("age")
+<Role.QUASI: 'quasi'>
 """
 
 from collections.abc import Iterable, Mapping, Sequence

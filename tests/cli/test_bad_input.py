@@ -25,9 +25,7 @@ def table(folder: Path, *lines: str, header: str = HEADER, name: str = "data.csv
     return str(path)
 
 
-def anonymize(
-    folder: Path, source: str, *flags: str, roles: list[str] = ROLES, model: list[str] = MODEL
-) -> list[str]:
+def anonymize(folder: Path, source: str, *flags: str, roles: list[str] = ROLES, model: list[str] = MODEL) -> list[str]:
     return ["anonymize", source, *roles, *model, "-o", str(folder / "out.csv"), *flags]
 
 
@@ -123,9 +121,7 @@ CASES: dict[str, Case] = {
     "no quasi-identifier": Case(
         1, lambda f: anonymize(f, table(f), roles=["--insensitive", HEADER]), "no quasi-identifier"
     ),
-    "unknown encoding": Case(
-        1, lambda f: anonymize(f, table(f), "--encoding", "klingon"), "encoding 'klingon'"
-    ),
+    "unknown encoding": Case(1, lambda f: anonymize(f, table(f), "--encoding", "klingon"), "encoding 'klingon'"),
     "wrong encoding": Case(
         1, lambda f: anonymize(f, table(f, *ROWS, "Å,1,Å,Å"), "--encoding", "ascii"), "encoding ascii"
     ),
@@ -137,16 +133,12 @@ CASES: dict[str, Case] = {
     ),
     "empty file": Case(1, lambda f: anonymize(f, _empty(f)), "is empty"),
     "header only": Case(1, lambda f: anonymize(f, _header_only(f)), "no rows"),
-    "all-null column": Case(
-        1, lambda f: anonymize(f, table(f, *[f"{MARKER},,Oslo,flu"] * 4)), "every cell is missing"
-    ),
+    "all-null column": Case(1, lambda f: anonymize(f, table(f, *[f"{MARKER},,Oslo,flu"] * 4)), "every cell is missing"),
     "NaN": Case(1, lambda f: anonymize(f, parquet(f, [1.0, float("nan"), 2.0])), "1 NaN and 0 infinite"),
     "infinity": Case(1, lambda f: anonymize(f, parquet(f, [1.0, float("inf"), 2.0])), "0 NaN and 1 infinite"),
     "mixed types": Case(
         1,
-        lambda f: anonymize(
-            f, table(f, *ROWS, f"{MARKER},{MARKER},Oslo,flu"), "--hierarchy", "age=intervals:5,10"
-        ),
+        lambda f: anonymize(f, table(f, *ROWS, f"{MARKER},{MARKER},Oslo,flu"), "--hierarchy", "age=intervals:5,10"),
         "is read as text",
     ),
     "value outside the hierarchy": Case(
@@ -165,15 +157,11 @@ CASES: dict[str, Case] = {
         lambda f: anonymize(f, table(f), "--hierarchy", f"city={f / 'no.csv'}"),
         "cannot read the hierarchy",
     ),
-    "hierarchy for no column": Case(
-        1, lambda f: anonymize(f, table(f), "--hierarchy", "town=suppression"), "'town'"
-    ),
+    "hierarchy for no column": Case(1, lambda f: anonymize(f, table(f), "--hierarchy", "town=suppression"), "'town'"),
     "unknown kind of hierarchy": Case(
         2, lambda f: anonymize(f, table(f), "--hierarchy", "city=maks"), "neither a file nor one of"
     ),
-    "hierarchy without a column": Case(
-        2, lambda f: anonymize(f, table(f), "--hierarchy", "mask"), "COLUMN=SPEC"
-    ),
+    "hierarchy without a column": Case(2, lambda f: anonymize(f, table(f), "--hierarchy", "mask"), "COLUMN=SPEC"),
     "intervals that are no numbers": Case(
         2, lambda f: anonymize(f, table(f), "--hierarchy", "age=intervals:five"), "must be numbers"
     ),
@@ -191,9 +179,7 @@ CASES: dict[str, Case] = {
         "'age'",
     ),
     "no model": Case(2, lambda f: anonymize(f, table(f), model=[]), "no model"),
-    "unknown model": Case(
-        2, lambda f: anonymize(f, table(f), model=["--model", "k-anonimity:k=2"]), "k-anonimity"
-    ),
+    "unknown model": Case(2, lambda f: anonymize(f, table(f), model=["--model", "k-anonimity:k=2"]), "k-anonimity"),
     "unknown algorithm": Case(2, lambda f: anonymize(f, table(f), "--algorithm", "mondrain"), "mondrain"),
     "suppression of 200 %": Case(2, lambda f: anonymize(f, table(f), "--suppression", "2"), "from 0 to 1"),
     "unknown option": Case(2, lambda f: anonymize(f, table(f), "--frobnicate"), "--frobnicate"),
@@ -218,9 +204,7 @@ CASES: dict[str, Case] = {
     "existing output": Case(1, existing, "exists already"),
     "existing certificate": Case(1, existing_certificate, "exists already"),
     "output equal to input": Case(1, onto_itself, "would replace the input"),
-    "output equal to input, overwriting": Case(
-        1, lambda f: onto_itself(f, "--overwrite"), "would replace the input"
-    ),
+    "output equal to input, overwriting": Case(1, lambda f: onto_itself(f, "--overwrite"), "would replace the input"),
     "output a symbolic link to the input": Case(
         1, lambda f: onto_itself(f, "--overwrite", link=os.symlink), "would replace the input"
     ),
@@ -238,22 +222,16 @@ CASES: dict[str, Case] = {
     "policy with a wrong type": Case(
         1, lambda f: policy(f, key=('["k-anonymity:k=2"]', '"k-anonymity:k=2"')), "expected a list of texts"
     ),
-    "policy that is no TOML": Case(
-        1, lambda f: policy(f, key=('"data.csv"', f"{MARKER}")), "line 2: broken TOML"
-    ),
+    "policy that is no TOML": Case(1, lambda f: policy(f, key=('"data.csv"', f"{MARKER}")), "line 2: broken TOML"),
     "policy with a role twice": Case(
         1, lambda f: policy(f, key=("[privacy]", 'age = "sensitive"\n[privacy]')), "broken TOML"
     ),
     "policy beside flags": Case(2, lambda f: [*policy(f), "--quasi", "age"], "--quasi cannot stand beside"),
     "verify without roles": Case(2, lambda f: ["verify", table(f)], "no model"),
-    "verify of another table": Case(
-        1, lambda f: ["verify", table(f), "--quasi", "ages", *MODEL], "no column 'ages'"
-    ),
+    "verify of another table": Case(1, lambda f: ["verify", table(f), "--quasi", "ages", *MODEL], "no column 'ages'"),
     "measure without the original": Case(2, lambda f: ["measure", table(f), "--quasi", "age"], "no original"),
     "unknown generator": Case(2, lambda f: ["generate", "patient", "-o", str(f / "out.csv")], "'patient'"),
-    "negative rows": Case(
-        2, lambda f: ["generate", "patients", "--rows", "-1", "-o", str(f / "out.csv")], "--rows"
-    ),
+    "negative rows": Case(2, lambda f: ["generate", "patients", "--rows", "-1", "-o", str(f / "out.csv")], "--rows"),
     "inspection of a header": Case(1, lambda f: ["inspect", _header_only(f)], "no rows"),
     "policy onto the data": Case(
         1,
@@ -322,9 +300,7 @@ def test_values_are_shown_on_request(tmp_path: Path, run) -> None:
     assert MARKER in run(*command, "--show-values").err
 
 
-def test_an_unexpected_error_tells_its_type_alone(
-    tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unexpected_error_tells_its_type_alone(tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError(MARKER)
 
@@ -353,9 +329,7 @@ def test_an_interrupt_is_130_and_writes_nothing(tmp_path: Path, run, monkeypatch
     assert contents(tmp_path) == before
 
 
-def test_a_failed_write_of_the_recoding_leaves_nothing(
-    tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_write_of_the_recoding_leaves_nothing(tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(path: Path, text: str) -> None:
         path.write_text(text[:10])
         raise OSError(28, "No space left on device")

@@ -160,9 +160,7 @@ def test_overwriting_is_asked_for(policy: Path, run) -> None:
     assert (policy.parent / "release.csv").read_bytes() != first, "rows are shuffled anew"
 
 
-def test_a_seed_repeats_the_release_and_is_warned_of(
-    patients: Path, roles: list[str], run, tmp_path: Path
-) -> None:
+def test_a_seed_repeats_the_release_and_is_warned_of(patients: Path, roles: list[str], run, tmp_path: Path) -> None:
     made = []
     for name in ("one.csv", "two.csv"):
         ran = run(
@@ -216,9 +214,7 @@ def test_a_recoding_is_kept_and_applied(patients: Path, roles: list[str], run, t
     assert not (tmp_path / "b.csv").exists()
 
 
-def test_a_value_that_the_recoding_does_not_know(
-    patients: Path, roles: list[str], run, tmp_path: Path
-) -> None:
+def test_a_value_that_the_recoding_does_not_know(patients: Path, roles: list[str], run, tmp_path: Path) -> None:
     recoding = tmp_path / "recoding.json"
     flags = ["--model", "k-anonymity:k=5", "-o", tmp_path / "out.csv", "--save-recoding", recoding]
     assert run("anonymize", patients, *roles, *flags).code == 0
@@ -232,9 +228,7 @@ def test_a_value_that_the_recoding_does_not_know(
 
 
 def test_columns_without_a_role_and_leaks_are_remarked(patients: Path, run) -> None:
-    ran = run(
-        "verify", patients, "--quasi", "sex", "--identifier", "name", "--model", "k-anonymity:k=1", "--json"
-    )
+    ran = run("verify", patients, "--quasi", "sex", "--identifier", "name", "--model", "k-anonymity:k=1", "--json")
     assert ran.code == 0
     leak, ignored = json.loads(ran.out)["warnings"]
     assert "'name'" in leak

@@ -80,9 +80,7 @@ def test_single_dimensional_partitioning_of_the_patients(single_dimensional: Rec
     assert AverageClassSize(2).value(single_dimensional) == 1.5
 
 
-def test_the_misprinted_formulas_give_other_values(
-    multidimensional: Recoded, single_dimensional: Recoded
-) -> None:
+def test_the_misprinted_formulas_give_other_values(multidimensional: Recoded, single_dimensional: Recoded) -> None:
     # C_DM without its superscript; C_AVG with k as the divisor of the classes, or as a root.
     for recoded in (multidimensional, single_dimensional):
         sizes, k = recoded.classes.sizes, 2
@@ -186,9 +184,7 @@ def test_two_steps_up_a_six_level_hierarchy() -> None:
     assert weighted_hierarchical_distance(6, 4, height=5) == pytest.approx(0.4)
     assert weighted_hierarchical_distance(6, 4, height=5, scheme="height") == pytest.approx(0.19708, abs=5e-6)
     # Counted upward from raw, the same two numbers would be one edge off and two edges too high.
-    assert weighted_hierarchical_distance(3, 1, height=5, scheme="height") == pytest.approx(
-        1.5 / 2.28333, abs=1e-5
-    )
+    assert weighted_hierarchical_distance(3, 1, height=5, scheme="height") == pytest.approx(1.5 / 2.28333, abs=1e-5)
 
 
 def test_distortion_of_the_same_steps() -> None:
@@ -203,10 +199,7 @@ def tree(column: str, *paths: str) -> Taxonomy:
     climbs = [path.split() for path in paths]
     labels = [sorted({climb[level] for climb in climbs}) for level in range(len(climbs[0]))]
     ancestors = [[labels[level].index(node) for level, node in enumerate(climb)] for climb in climbs]
-    leaves = [
-        np.array([sum(c[level] == node for c in climbs) for node in nodes])
-        for level, nodes in enumerate(labels)
-    ]
+    leaves = [np.array([sum(c[level] == node for c in climbs) for node in nodes]) for level, nodes in enumerate(labels)]
     return Taxonomy(column, np.array(ancestors), tuple(map(tuple, labels)), tuple(leaves))
 
 

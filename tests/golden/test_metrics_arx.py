@@ -11,9 +11,7 @@ from indistinct.metrics import Discernibility, GeometricLoss, Loss, Precision
 from indistinct.recoding.published import Recoded
 from indistinct.testing.recoded import HandColumn, HandValue, recoded_by_hand
 
-ADULT = Path(
-    os.environ.get("INDISTINCT_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"), "adult-arx"
-)
+ADULT = Path(os.environ.get("INDISTINCT_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"), "adult-arx")
 
 pytestmark = pytest.mark.skipif(
     not ADULT.is_dir(), reason="no Adult sample here; set INDISTINCT_DATA to the folder of adult-arx"

@@ -25,9 +25,7 @@ SKEWED = [["Hepatitis", "Hepatitis", "HIV"], ["Flu", "HIV", "HIV", "HIV"]]
 @pytest.mark.parametrize(("group", "distance"), [([3, 4, 5], 0.375), ([6, 8, 11], 1 / 6)])
 def test_ordered_distance_of_the_salary_example(group, distance):
     classes = classes_of([group], ("salary",), original=SALARIES)
-    assert TCloseness("salary", t=0.5, distance="ordered").level(classes)["t"] == pytest.approx(
-        distance, abs=1e-15
-    )
+    assert TCloseness("salary", t=0.5, distance="ordered").level(classes)["t"] == pytest.approx(distance, abs=1e-15)
     assert not TCloseness("salary", t=distance, distance="ordered").violations(classes).any()
     assert TCloseness("salary", t=distance - 1e-6, distance="ordered").violations(classes).all()
 

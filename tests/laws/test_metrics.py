@@ -172,9 +172,7 @@ def test_merging_classes_never_improves_a_monotone_metric(partition: Partition, 
 
 @given(partitions(), st.data())
 @laws
-def test_suppressing_a_class_improves_nothing_but_the_average(
-    partition: Partition, data: st.DataObject
-) -> None:
+def test_suppressing_a_class_improves_nothing_but_the_average(partition: Partition, data: st.DataObject) -> None:
     groups, dropped = partition
     fine = united(groups)
     victim = data.draw(st.integers(0, len(fine) - 1))
@@ -228,9 +226,7 @@ def test_distortion_of_a_cell_is_whd_from_its_leaf(
     level = data.draw(st.integers(0, height))
     column = HandColumn("name", size=2**height, height=height)
     recoded = recoded_by_hand([column], [([(0,)], [ancestor(0, level)])])
-    climbed = weighted_hierarchical_distance(
-        height + 1, height + 1 - level, height=height, scheme=scheme, beta=beta
-    )
+    climbed = weighted_hierarchical_distance(height + 1, height + 1 - level, height=height, scheme=scheme, beta=beta)
     assert Distortion(scheme, beta).value(recoded) == pytest.approx(climbed)
 
 

@@ -40,9 +40,7 @@ models = st.one_of(
     st.builds(XYAnonymity, st.just("s"), st.integers(1, 5)),
     st.builds(DistinctLDiversity, st.just("s"), st.integers(1, 5)),
     st.builds(EntropyLDiversity, st.just("s"), st.one_of(st.integers(1, 5), st.floats(1, 5))),
-    st.builds(
-        RecursiveLDiversity, st.just("s"), st.sampled_from([0.1, 0.5, 1, 1.5, 2, 3, 10]), st.integers(1, 5)
-    ),
+    st.builds(RecursiveLDiversity, st.just("s"), st.sampled_from([0.1, 0.5, 1, 1.5, 2, 3, 10]), st.integers(1, 5)),
     st.builds(
         TCloseness,
         st.just("s"),
@@ -84,9 +82,7 @@ def test_merging_classes_that_satisfy_a_model_keeps_it(model, groups, data):
 def test_dropping_classes_leaves_the_others_as_they_were(model, groups, data):
     original = [*(value for group in groups for value in group), *VALUES]
     classes = classes_of(groups, original=original, paths=PATHS)
-    kept = np.array(
-        data.draw(st.lists(st.booleans(), min_size=len(groups), max_size=len(groups)), label="kept")
-    )
+    kept = np.array(data.draw(st.lists(st.booleans(), min_size=len(groups), max_size=len(groups)), label="kept"))
     labels = np.where(kept, np.cumsum(kept) - 1, -1)
     fewer = classes.regroup(labels, int(kept.sum()))
     assert model.violations(fewer).tolist() == model.violations(classes)[kept].tolist()
@@ -108,9 +104,7 @@ def test_a_release_satisfies_exactly_what_its_level_says(model, groups):
     expected = all(holds[name](getattr(model, name), got) for name, got in achieved.items())
     # A share or ratio that was given at random and one that was achieved may agree to the last digit.
     near = any(
-        abs(float(getattr(model, name)) - got) < 1e-8
-        for name, got in achieved.items()
-        if name in ("alpha", "t")
+        abs(float(getattr(model, name)) - got) < 1e-8 for name, got in achieved.items() if name in ("alpha", "t")
     )
     assert near or expected == (not model.violations(classes).any())
 

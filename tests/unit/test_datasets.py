@@ -47,9 +47,7 @@ CARDINALITIES = dict(zip(CENSUS_COLUMNS, (74, 2, 5, 7, 16, 41, 8, 14, 2), strict
 
 
 def codes(column: pa.ChunkedArray) -> np.ndarray:
-    return np.unique(
-        column.cast(pa.string()).fill_null("").to_numpy(zero_copy_only=False), return_inverse=True
-    )[1]
+    return np.unique(column.cast(pa.string()).fill_null("").to_numpy(zero_copy_only=False), return_inverse=True)[1]
 
 
 def mutual_information(table: pa.Table, left: str, right: str) -> float:
@@ -88,15 +86,11 @@ def patients() -> pa.Table:
 
 
 def test_everything_public_is_exported():
-    public = {
-        name for name in vars(datasets) if name.startswith(("generate_", "load_")) or "hierarchies" in name
-    }
+    public = {name for name in vars(datasets) if name.startswith(("generate_", "load_")) or "hierarchies" in name}
     assert public <= set(datasets.__all__)
     assert all(hasattr(datasets, name) for name in datasets.__all__)
     assert datasets.__all__ == sorted(datasets.__all__)
-    assert set(GENERATORS.values()) == {
-        getattr(datasets, n) for n in datasets.__all__ if n.startswith("generate_")
-    }
+    assert set(GENERATORS.values()) == {getattr(datasets, n) for n in datasets.__all__ if n.startswith("generate_")}
 
 
 class TestEveryGenerator:
@@ -165,9 +159,7 @@ class TestCensus:
         assert pc.min_max(table["age"]).as_py() == {"min": 17, "max": 90}
         assert sum(table[column].null_count for column in CENSUS_COLUMNS) == 0
 
-    @pytest.mark.parametrize(
-        ("rows", "least", "most"), [(30_000, 15_000, 25_000), (200_000, 60_000, 110_000)]
-    )
+    @pytest.mark.parametrize(("rows", "least", "most"), [(30_000, 15_000, 25_000), (200_000, 60_000, 110_000)])
     def test_distinct_vectors_are_as_many_as_in_a_census(self, rows, least, most):
         assert least <= distinct_vectors(generate_census(rows, seed=2), CENSUS_QUASI) <= most
 
@@ -289,9 +281,7 @@ class TestSynthetic:
         assert abs(np.corrcoef(table["x1"], table["x2"])[0, 1]) < 0.02
 
     def test_normal_follows_mu_and_sigma(self):
-        values = generate_normal(50_000, seed=1, columns=1, cardinality=100, mu=30, sigma=0.05)[
-            "x1"
-        ].to_numpy()
+        values = generate_normal(50_000, seed=1, columns=1, cardinality=100, mu=30, sigma=0.05)["x1"].to_numpy()
         assert values.mean() == pytest.approx(29.5, abs=0.1)
         assert values.std() == pytest.approx(5.0, abs=0.1)
 

@@ -67,9 +67,7 @@ class TestDates:
         assert Hierarchy.dates().bind(Domain("day", pa.nulls(0), missing=True)).height == 5
         assert Hierarchy.dates().bind(Domain("day", pa.array([], pa.int64()))).height == 5
 
-    @pytest.mark.parametrize(
-        "levels", [[], "month", ["year", "month"], ["month", "month"], ["week"], 3, [None]]
-    )
+    @pytest.mark.parametrize("levels", [[], "month", ["year", "month"], ["month", "month"], ["week"], 3, [None]])
     def test_impossible_levels(self, levels: object) -> None:
         with pytest.raises(HierarchyError) as caught:
             Hierarchy.dates(levels)  # type: ignore[arg-type]
@@ -123,9 +121,7 @@ class TestMasking:
             ["é2", "é*", "*"],
         ]
 
-    @pytest.mark.parametrize(
-        "domain", [texts(), texts(None), texts(""), texts("a"), Domain("code", pa.nulls(0))]
-    )
+    @pytest.mark.parametrize("domain", [texts(), texts(None), texts(""), texts("a"), Domain("code", pa.nulls(0))])
     def test_nothing_to_mask(self, domain: Domain) -> None:
         bound = Hierarchy.masking().bind(domain)
         assert (bound.height, bound.labels[-1], bound.size) == (1, ("*",), len(domain))

@@ -179,9 +179,7 @@ class TestValidation:
 
 class TestTree:
     def test_ragged_branches_repeat_their_value_upward(self) -> None:
-        tree = Hierarchy.tree(
-            {"*": {"married": {"here": ["a", "b"], "away": ["c"]}, "single": [], "widowed": ["d"]}}
-        )
+        tree = Hierarchy.tree({"*": {"married": {"here": ["a", "b"], "away": ["c"]}, "single": [], "widowed": ["d"]}})
         assert tree.rows == (
             ("a", "here", "married", "*"),
             ("b", "here", "married", "*"),

@@ -112,9 +112,7 @@ class TestWidths:
     def test_columns_without_values_keep_the_height(self) -> None:
         bound = Hierarchy.intervals([5, 10]).bind(Domain("age", pa.nulls(0), missing=True))
         assert (bound.height, bound.size) == (3, 1)
-        assert Hierarchy.intervals([5, 10]).bind(Domain("age", pa.array([], pa.float64()))).labels[-1] == (
-            "*",
-        )
+        assert Hierarchy.intervals([5, 10]).bind(Domain("age", pa.array([], pa.float64()))).labels[-1] == ("*",)
 
     @pytest.mark.parametrize(
         ("widths", "message"),

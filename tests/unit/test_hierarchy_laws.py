@@ -15,9 +15,7 @@ WORDS = st.text("ab1*-é", max_size=5)
 
 
 def domains(values: st.SearchStrategy[Any], kind: pa.DataType) -> st.SearchStrategy[Domain]:
-    listed = st.lists(values, max_size=25, unique=True).map(
-        lambda chosen: pa.array(sorted(set(chosen)), kind)
-    )
+    listed = st.lists(values, max_size=25, unique=True).map(lambda chosen: pa.array(sorted(set(chosen)), kind))
     return st.builds(lambda array, missing: Domain("x", array, missing=missing), listed, st.booleans())
 
 
@@ -30,16 +28,14 @@ TEXTS = domains(WORDS, pa.string())
 WIDTHS = st.tuples(st.sampled_from([0.1, 0.5, 1, 3, 7]), st.lists(st.integers(2, 5), max_size=3)).map(
     lambda drawn: [float(np.round(drawn[0] * ratio, 6)) for ratio in np.cumprod([1, *drawn[1]])]
 )
-LEVELS = st.lists(
-    st.sampled_from(["day", "month", "quarter", "year", "decade"]), min_size=1, unique=True
-).map(lambda chosen: sorted(chosen, key=["day", "month", "quarter", "year", "decade"].index))
+LEVELS = st.lists(st.sampled_from(["day", "month", "quarter", "year", "decade"]), min_size=1, unique=True).map(
+    lambda chosen: sorted(chosen, key=["day", "month", "quarter", "year", "decade"].index)
+)
 
 
 @st.composite
 def cut_lists(draw: st.DrawFn) -> list[list[float]]:
-    cuts = draw(
-        st.lists(st.integers(-600, 600).map(lambda half: half / 2), min_size=1, max_size=8, unique=True)
-    )
+    cuts = draw(st.lists(st.integers(-600, 600).map(lambda half: half / 2), min_size=1, max_size=8, unique=True))
     lists = [sorted(cuts)]
     while len(lists[-1]) > 1 and draw(st.booleans()):
         lists.append(lists[-1][:: draw(st.integers(2, 3))])

@@ -17,9 +17,7 @@ from indistinct.hierarchy import Hierarchy, check_rooted, hierarchy_from_json
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("INDISTINCT_DATA", ROOT.parent / "shared" / "data"))
-needs_data = pytest.mark.skipif(
-    not (DATA / "adult.csv").exists(), reason="INDISTINCT_DATA does not hold adult.csv"
-)
+needs_data = pytest.mark.skipif(not (DATA / "adult.csv").exists(), reason="INDISTINCT_DATA does not hold adult.csv")
 
 
 @pytest.fixture
@@ -189,9 +187,7 @@ def test_tables_survive_their_policy_form(leaves: list[str], digits: list[int]) 
 @needs_data
 @pytest.mark.parametrize("folder", ["adult-reference", "adult-arx"])
 def test_the_files_of_adult_cover_the_sample(folder: str) -> None:
-    table = pa.csv.read_csv(
-        DATA / "adult-arx" / "adult.csv", parse_options=pa.csv.ParseOptions(delimiter=";")
-    )
+    table = pa.csv.read_csv(DATA / "adult-arx" / "adult.csv", parse_options=pa.csv.ParseOptions(delimiter=";"))
     for name in table.column_names:
         values = table[name].unique().sort()
         hierarchy = Hierarchy.read_csv(DATA / folder / f"{name}.csv")
@@ -202,13 +198,9 @@ def test_the_files_of_adult_cover_the_sample(folder: str) -> None:
 
 
 @needs_data
-@pytest.mark.parametrize(
-    ("folder", "size", "lowest"), [("adult-reference", 74, "15-19"), ("adult-arx", 100, "15-19")]
-)
+@pytest.mark.parametrize(("folder", "size", "lowest"), [("adult-reference", 74, "15-19"), ("adult-arx", 100, "15-19")])
 def test_ages_that_do_not_occur_are_leaves(folder: str, size: int, lowest: str) -> None:
-    table = pa.csv.read_csv(
-        DATA / "adult-arx" / "adult.csv", parse_options=pa.csv.ParseOptions(delimiter=";")
-    )
+    table = pa.csv.read_csv(DATA / "adult-arx" / "adult.csv", parse_options=pa.csv.ParseOptions(delimiter=";"))
     ages = table["age"].unique().sort()
     bound = Hierarchy.read_csv(DATA / folder / "age.csv").bind(Domain("age", ages))
     assert len(ages) == 72

@@ -58,9 +58,7 @@ NAMES = (
 
 def labelled(shown: HandValue | None) -> Recoded:
     rows = [("a",), ("a",), ("b",)]
-    return recoded_by_hand(
-        [LETTERS], [(rows, None if shown is None else [shown])], sensitive={"y": [0, 1, 1]}
-    )
+    return recoded_by_hand([LETTERS], [(rows, None if shown is None else [shown])], sensitive={"y": [0, 1, 1]})
 
 
 def test_every_metric_has_the_name_of_the_design() -> None:
@@ -71,9 +69,7 @@ def test_every_metric_has_the_name_of_the_design() -> None:
 def test_all_names_exactly_what_is_public() -> None:
     assert all(hasattr(metrics, name) for name in metrics.__all__)
     assert len(set(metrics.__all__)) == len(metrics.__all__)
-    kinds = {
-        kind.__name__ for kind in metrics.Metric.__subclasses__() if kind.__module__.startswith("indistinct.")
-    }
+    kinds = {kind.__name__ for kind in metrics.Metric.__subclasses__() if kind.__module__.startswith("indistinct.")}
     assert kinds <= set(metrics.__all__)
 
 
@@ -86,9 +82,7 @@ def test_metrics_are_values(metric: metrics.Metric) -> None:
 
 
 def test_only_precision_is_to_be_made_large() -> None:
-    assert [metric.name for metric in standard_metrics(k=1, label="y") if metric.goal == "max"] == [
-        "precision"
-    ]
+    assert [metric.name for metric in standard_metrics(k=1, label="y") if metric.goal == "max"] == ["precision"]
 
 
 def test_suppressing_everything_is_the_worst_value_of_every_bounded_metric() -> None:
@@ -238,9 +232,7 @@ def test_entropy_may_fall_when_classes_merge_so_it_is_not_monotone() -> None:
     second = [("x", "q")] + [("y", "q")] * 9
     third = [("z", "r")]
     p, q, r = HandValue("p"), HandValue("q"), HandValue("r")
-    fine = recoded_by_hand(
-        [kinds, others], [(first, [both, p]), (second, [both, q]), (third, [HandValue("z"), r])]
-    )
+    fine = recoded_by_hand([kinds, others], [(first, [both, p]), (second, [both, q]), (third, [HandValue("z"), r])])
     coarse = recoded_by_hand(
         [kinds, others], [(first, [both, p]), (second + third, [every, HandValue("qr", leaves=2, level=1)])]
     )

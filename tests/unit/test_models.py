@@ -116,9 +116,7 @@ class TestAlphaK:
     def test_huge_counts_do_not_overflow(self):
         sizes = np.array([3 * 10**9, 3 * 10**9])
         thin, wide = classes_of([["a", "b"], ["a", "b"]]), AlphaK("s", "333333333333/1000000000000", 1)
-        histogram = dataclasses.replace(
-            thin.histograms[("s",)], counts=np.array([10**9, 2 * 10**9, 10**8, 29 * 10**8])
-        )
+        histogram = dataclasses.replace(thin.histograms[("s",)], counts=np.array([10**9, 2 * 10**9, 10**8, 29 * 10**8]))
         lone = dataclasses.replace(wide, protected=("a",))
         assert lone.violations(Classes(sizes, {("s",): histogram})).tolist() == [True, False]
 
@@ -179,9 +177,7 @@ class TestTCloseness:
     def test_hierarchical_keeps_neighbouring_classes_apart(self):
         # The first class ends in the node in which the second begins.
         model, original = TCloseness("s", 0, "hierarchical"), list("abcc")
-        alone = [
-            model.level(classes_of([g], original=original, paths=PATHS))["t"] for g in (["b"], ["a", "c"])
-        ]
+        alone = [model.level(classes_of([g], original=original, paths=PATHS))["t"] for g in (["b"], ["a", "c"])]
         assert alone == [0.625, 0.125]
         classes = classes_of([["b"], ["a", "c"]], original=original, paths=PATHS)
         assert TCloseness("s", 0.125, "hierarchical").violations(classes).tolist() == [True, False]
@@ -227,8 +223,7 @@ class TestCheck:
             ),
             (
                 EntropyLDiversity("s", 3),
-                "entropy-l-diversity:sensitive=s,l=3.0 cannot hold: "
-                "the whole table as one class does not satisfy it",
+                "entropy-l-diversity:sensitive=s,l=3.0 cannot hold: the whole table as one class does not satisfy it",
                 "the whole table as one class achieves l = 2.6106",
             ),
         ],

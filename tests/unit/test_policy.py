@@ -48,9 +48,7 @@ report = "release.html"
 def test_the_policy_of_the_design_is_read_and_written_letter_by_letter() -> None:
     policy = policy_from_toml(TEXT, base=Path("/jobs"))
     assert policy.input == Input(Path("patients.csv"))
-    assert policy.schema == ind.Schema(
-        identifiers=["name"], quasi=["age", "zipcode", "sex"], sensitive=["disease"]
-    )
+    assert policy.schema == ind.Schema(identifiers=["name"], quasi=["age", "zipcode", "sex"], sensitive=["disease"])
     assert policy.models == (ind.KAnonymity(k=5), ind.DistinctLDiversity("disease", l=3))
     assert policy.hierarchies == {
         "age": ind.Hierarchy.intervals([5, 10, 20]),
@@ -106,9 +104,7 @@ def test_a_policy_is_not_replaced_unasked(tmp_path: Path) -> None:
     write_policy(policy, tmp_path / "policy.toml")
     with pytest.raises(ind.OutputError, match="exists already"):
         write_policy(policy, tmp_path / "policy.toml")
-    write_policy(
-        policy, tmp_path / "policy.toml", overwrite=True, heading="Look:\n\nhere", notes={"age": "years"}
-    )
+    write_policy(policy, tmp_path / "policy.toml", overwrite=True, heading="Look:\n\nhere", notes={"age": "years"})
     text = (tmp_path / "policy.toml").read_text()
     assert text.startswith("# Look:\n#\n# here\n")
     assert "# years\nage" in text
@@ -119,9 +115,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6
 MODELS: st.SearchStrategy[Model] = st.one_of(
     st.integers(1, 99).map(lambda k: ind.KAnonymity(k=k)),
     st.floats(0.01, 1).map(lambda t: ind.TCloseness("s", t=t)),
-    st.tuples(st.floats(0.01, 9), st.integers(1, 9)).map(
-        lambda p: ind.RecursiveLDiversity("s", c=p[0], l=p[1])
-    ),
+    st.tuples(st.floats(0.01, 9), st.integers(1, 9)).map(lambda p: ind.RecursiveLDiversity("s", c=p[0], l=p[1])),
 )
 HIERARCHIES = st.one_of(
     st.floats(0.001, 1000).map(lambda width: ind.Hierarchy.intervals([width])),
@@ -139,9 +133,7 @@ HIERARCHIES = st.one_of(
 @st.composite
 def policies(draw: st.DrawFn) -> Policy:
     names = draw(st.lists(NAMES, min_size=1, max_size=6, unique=True))
-    roles = {
-        name: draw(st.sampled_from(["identifier", "quasi", "sensitive", "insensitive"])) for name in names
-    }
+    roles = {name: draw(st.sampled_from(["identifier", "quasi", "sensitive", "insensitive"])) for name in names}
     schema = ind.Schema.from_roles(roles)
     recoded = [*schema.quasi, *schema.sensitive]
     return Policy(

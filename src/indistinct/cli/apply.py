@@ -59,6 +59,4 @@ def _read_text(path: Path) -> str:
             f"cannot read the recoding {path}: {error.strerror or 'unreadable'}", hint="check the path"
         ) from None
     except UnicodeDecodeError:
-        raise InputError(
-            f"{path} is not a recoding", hint="it must be a file that --save-recoding wrote"
-        ) from None
+        raise InputError(f"{path} is not a recoding", hint="it must be a file that --save-recoding wrote") from None

@@ -79,9 +79,7 @@ def _column_document(column: "ColumnProfile", *, show_values: bool) -> dict[str,
 
 def _show(found: "Inspection", data: Path, output: Path | None, *, show_values: bool) -> None:
     counts = ("distinct", "missing", "unique", "smallest group")
-    shown = grid(
-        "column", "type", *counts, "role", "why", *(("frequent",) if show_values else ()), right=counts
-    )
+    shown = grid("column", "type", *counts, "role", "why", *(("frequent",) if show_values else ()), right=counts)
     for column in found.columns:
         values = ", ".join(f"{value} ({rows})" for value, rows in column.frequent)
         shown.add_row(

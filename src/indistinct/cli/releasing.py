@@ -32,9 +32,7 @@ class Target:
         from indistinct.release.writing import certificate_path
 
         if output is None:
-            raise ParameterError(
-                "no output is given", hint="say where the release goes, for example -o release.csv"
-            )
+            raise ParameterError("no output is given", hint="say where the release goes, for example -o release.csv")
         check_format(output)
         target = cls(output, certificate_path(output), recoding, overwrite)
         wanted = [target.output, target.certificate, *([recoding] if recoding else [])]

@@ -27,7 +27,10 @@ def command(
         typer.Option("--sizes", metavar="LIST", help="Only some rows of the figure, such as 3-6 or 2,5,10."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it as JSON (.json), or its picture (.svg), as well.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write it as JSON (.json), or its picture (.svg), as well."
+        ),
     ] = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,

@@ -78,9 +78,7 @@ def verdict_table(certificate: "Certificate") -> "Table":
     table = grid("model", "holds", "achieved", "violating classes", right=("violating classes",))
     for verdict in certificate.verdicts:
         achieved = ", ".join(f"{key} = {number(value)}" for key, value in verdict.achieved.items())
-        table.add_row(
-            verdict.model, "yes" if verdict.holds else "NO", achieved, f"{verdict.violating_classes:,}"
-        )
+        table.add_row(verdict.model, "yes" if verdict.holds else "NO", achieved, f"{verdict.violating_classes:,}")
     return table
 
 

@@ -192,10 +192,7 @@ def countries() -> Numbers:
     grid = []
     for race, factors in REGION_BY_RACE.items():
         abroad = np.concatenate(
-            [
-                factor * np.array(list(region.values()))
-                for factor, region in zip(factors, REGIONS.values(), strict=True)
-            ]
+            [factor * np.array(list(region.values())) for factor, region in zip(factors, REGIONS.values(), strict=True)]
         )
         abroad *= ABROAD[race] / abroad.sum()
         abroad[COUNTRY.index("United States")] = 1 - ABROAD[race]

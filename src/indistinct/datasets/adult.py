@@ -34,9 +34,7 @@ _NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "h
 _FOLDERS: Mapping[str, str] = {"reference": "adult-reference", "arx": "adult-arx"}
 
 
-def load_adult(
-    folder: str | Path | None = None, *, training_only: bool = False, drop_missing: bool = True
-) -> pa.Table:
+def load_adult(folder: str | Path | None = None, *, training_only: bool = False, drop_missing: bool = True) -> pa.Table:
     """Return the Adult table (Becker & Kohavi 1996), all fifteen columns.
 
     Both files have 48,842 rows, 45,222 without unknowns; the training file alone has 32,561 and 30,162.
@@ -63,10 +61,7 @@ def adult_hierarchies(
     """
     if kind not in _FOLDERS:
         raise ParameterError(f"`kind` must be one of {', '.join(_FOLDERS)}; got {kind!r}")
-    return {
-        column: Hierarchy.read_csv(_find(f"{_FOLDERS[kind]}/{column}.csv", folder))
-        for column in ADULT_COLUMNS
-    }
+    return {column: Hierarchy.read_csv(_find(f"{_FOLDERS[kind]}/{column}.csv", folder)) for column in ADULT_COLUMNS}
 
 
 def _find(name: str, folder: str | Path | None) -> Path:
@@ -87,9 +82,7 @@ def _read(path: Path, *, delimiter: str) -> pa.Table:
         strings_can_be_null=True,
     )
     try:
-        return pa.csv.read_csv(
-            path, parse_options=pa.csv.ParseOptions(delimiter=delimiter), convert_options=convert
-        )
+        return pa.csv.read_csv(path, parse_options=pa.csv.ParseOptions(delimiter=delimiter), convert_options=convert)
     except (pa.ArrowException, OSError):
         raise InputError(
             f"the Adult table in {str(path)!r} cannot be read",

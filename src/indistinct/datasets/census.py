@@ -47,9 +47,7 @@ def generate_census(rows: int, *, seed: int) -> pa.Table:
         for column, values in drawn.items():
             codes[column][place] = values[:count]
     encoded = {column: encoded_text(codes[column], labels) for column, labels in _LABELS.items()}
-    return pa.table(
-        {column: pa.array(ages) if column == "age" else encoded[column] for column in CENSUS_COLUMNS}
-    )
+    return pa.table({column: pa.array(ages) if column == "age" else encoded[column] for column in CENSUS_COLUMNS})
 
 
 def census_hierarchies() -> dict[str, Hierarchy]:

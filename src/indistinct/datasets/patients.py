@@ -187,8 +187,6 @@ def _names(numbers: Numbers) -> pa.StringArray:
     spread = numbers.astype(np.int64) % _NAMES * _STRIDE % _NAMES
     digits = [spread // len(_SYLLABLES) ** place % len(_SYLLABLES) for place in range(6)]
     small = [plain_text(digit, _SYLLABLES) for digit in digits]
-    given, family = (
-        pc.utf8_capitalize(pc.binary_join_element_wise(*parts, "")) for parts in (small[:2], small[2:5])
-    )
+    given, family = (pc.utf8_capitalize(pc.binary_join_element_wise(*parts, "")) for parts in (small[:2], small[2:5]))
     initial = pc.utf8_slice_codeunits(pc.utf8_upper(small[5]), 0, 1)
     return pc.binary_join_element_wise(given, pc.binary_join_element_wise(initial, ".", ""), family, " ")

@@ -44,9 +44,7 @@ def generate_uniform(rows: int, *, seed: int, columns: int = 5, cardinality: int
     """
     _check_shape(rows, seed=seed, columns=columns, cardinality=cardinality)
     generator = np.random.default_rng(seed)
-    return pa.table(
-        {f"x{place + 1}": generator.integers(0, cardinality, size=rows) for place in range(columns)}
-    )
+    return pa.table({f"x{place + 1}": generator.integers(0, cardinality, size=rows) for place in range(columns)})
 
 
 def generate_normal(
@@ -74,10 +72,7 @@ def generate_normal(
         )
     generator = np.random.default_rng(seed)
     spread = cardinality * sigma
-    drawn = [
-        _normal(rows, generator, centre=centre, spread=spread, cardinality=cardinality)
-        for _ in range(columns)
-    ]
+    drawn = [_normal(rows, generator, centre=centre, spread=spread, cardinality=cardinality) for _ in range(columns)]
     return pa.table({f"x{place + 1}": values for place, values in enumerate(drawn)})
 
 
@@ -129,9 +124,7 @@ def lands_end_hierarchies() -> dict[str, Hierarchy]:
     }
 
 
-def _normal(
-    rows: int, generator: np.random.Generator, *, centre: float, spread: float, cardinality: int
-) -> Numbers:
+def _normal(rows: int, generator: np.random.Generator, *, centre: float, spread: float, cardinality: int) -> Numbers:
     """Return one column of the discrete normal distribution, drawn until enough values lie in range."""
     accepted, wanted = [np.empty(0, dtype=np.int64)], rows
     while wanted > 0:

@@ -1,4 +1,4 @@
-"""What every engine offers: it counts a table for a search and applies a recoding to its rows, and knows no algorithm."""
+"""What every engine offers: it counts a table for a search and applies a recoding to its rows, without algorithms."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

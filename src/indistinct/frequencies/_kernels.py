@@ -127,7 +127,7 @@ def same_words(words, i, found, group):
 
 @jit
 def group_words_by_hash(words, counts, labels):
-    """Group equal rows of words in order of first appearance; write each row's group, return the groups' words and counts."""
+    """Group equal rows of words by first appearance; write each row's group, return the groups' words and counts."""
     room = 16
     while room < 2 * len(words):
         room *= 2

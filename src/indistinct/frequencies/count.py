@@ -13,7 +13,6 @@ from indistinct.frequencies.grouping import PARALLEL_FROM, WORD, Grouping, group
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy.value import Taxonomy
 
-
 # Rows packed at a time: their words fill half a megabyte.
 BLOCK = 1 << 16
 

@@ -49,9 +49,7 @@ class Histogram:
         sizes = np.diff(self.indptr)[classes]
         indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         entries = np.arange(indptr[-1]) + np.repeat(self.indptr[classes] - indptr[:-1], sizes)
-        return Histogram(
-            indptr, self.codes[entries], self.counts[entries], self.reference, self.taxonomy, self.texts
-        )
+        return Histogram(indptr, self.codes[entries], self.counts[entries], self.reference, self.taxonomy, self.texts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -107,9 +107,7 @@ class Masking(Hierarchy):
         texts = domain.values.cast(pa.string())
         longest = pc.max(pc.utf8_length(texts)).as_py() or 0
         steps = longest - 1 if self.levels is None else min(self.levels, longest - 1)
-        return lay(
-            domain, [self._level(texts, kept=longest - step, hidden=step) for step in range(1, steps + 1)]
-        )
+        return lay(domain, [self._level(texts, kept=longest - step, hidden=step) for step in range(1, steps + 1)])
 
     def to_json(self) -> dict[str, Any]:
         """Return `{"mask": side}`, with the character and the levels where they are not the usual ones."""

@@ -47,8 +47,7 @@ class Intervals(Hierarchy):
         for place in range(1, len(steps)):
             if steps[place] <= steps[place - 1] or steps[place] % steps[place - 1]:
                 raise HierarchyError(
-                    f"broken nesting: width {widths[place]} is not a multiple of the width before, "
-                    f"{widths[place - 1]}",
+                    f"broken nesting: width {widths[place]} is not a multiple of the width before, {widths[place - 1]}",
                     hint="each width must divide the next and larger one, for instance [5, 10, 20]",
                 )
 
@@ -248,9 +247,7 @@ def _quotient(numerator: int, scale: int) -> float:
 
 def _scale(numbers: Sequence[float]) -> int:
     """Return the power of ten that makes every number an integer, by the digits as written."""
-    exponents = [
-        int(Decimal(repr(number)).as_tuple().exponent) for number in numbers if isinstance(number, float)
-    ]
+    exponents = [int(Decimal(repr(number)).as_tuple().exponent) for number in numbers if isinstance(number, float)]
     return int(10 ** max([0, *(-exponent for exponent in exponents)]))
 
 

@@ -102,9 +102,7 @@ def _text(place: Path) -> str:
             f"cannot read the hierarchy {place}: {error.strerror or 'unreadable'}", hint="check the path"
         ) from None
     except UnicodeDecodeError:
-        raise HierarchyError(
-            f"the hierarchy {place} is not UTF-8 text", hint="save the file as UTF-8"
-        ) from None
+        raise HierarchyError(f"the hierarchy {place} is not UTF-8 text", hint="save the file as UTF-8") from None
 
 
 def _rows(text: str, place: Path, *, delimiter: str | None) -> list[tuple[str, ...]]:
@@ -112,9 +110,7 @@ def _rows(text: str, place: Path, *, delimiter: str | None) -> list[tuple[str, .
         raise HierarchyError("the delimiter must be one character", hint="for instance delimiter=';'")
     numbered = _parse(text, place, delimiter or _detect(text))
     if not numbered:
-        raise HierarchyError(
-            f"the hierarchy {place} is empty", hint="write one row a raw value, levels left to right"
-        )
+        raise HierarchyError(f"the hierarchy {place} is empty", hint="write one row a raw value, levels left to right")
     width = len(numbered[0][1])
     for line, row in numbered:
         if len(row) != width:

@@ -189,9 +189,7 @@ def tuple_distance(
     On original rows it is a metric: symmetric, 0 only for equal rows (under positive weights), and it obeys
     the triangle inequality.
     """
-    return class_distance(
-        first, second, sizes=(1, 1), taxonomies=taxonomies, scheme=scheme, beta=beta, weights=weights
-    )
+    return class_distance(first, second, sizes=(1, 1), taxonomies=taxonomies, scheme=scheme, beta=beta, weights=weights)
 
 
 def class_distance(
@@ -211,7 +209,6 @@ def class_distance(
     """
     common = closest_common(first, second, taxonomies=taxonomies)
     return sum(
-        size
-        * tuple_distortion(side, common, taxonomies=taxonomies, scheme=scheme, beta=beta, weights=weights)
+        size * tuple_distortion(side, common, taxonomies=taxonomies, scheme=scheme, beta=beta, weights=weights)
         for size, side in zip(sizes, (first, second), strict=True)
     )

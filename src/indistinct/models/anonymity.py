@@ -213,6 +213,4 @@ def _smallest_size(classes: Classes) -> dict[str, float]:
 
 def _check_rows(k: int, whole: Classes) -> None:
     if 0 < whole.rows < k:
-        raise InfeasibleError(
-            f"k = {k} but the table has {whole.rows} row(s)", hint=f"k at most {whole.rows}"
-        )
+        raise InfeasibleError(f"k = {k} but the table has {whole.rows} row(s)", hint=f"k at most {whole.rows}")

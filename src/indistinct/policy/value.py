@@ -87,9 +87,7 @@ def rebased(policy: Policy, base: Path) -> Policy:
         policy,
         input=replace(policy.input, path=moved(policy.input.path)),
         hierarchies=hierarchies,
-        output=Output(
-            *(None if path is None else moved(path) for path in (policy.output.path, policy.output.report))
-        ),
+        output=Output(*(None if path is None else moved(path) for path in (policy.output.path, policy.output.report))),
         base=base,
     )
 
@@ -101,9 +99,7 @@ def relative_path(path: Path, base: Path) -> Path:
 
 def predicted_column(label: str | None, metrics: tuple[Metric, ...], *, schema: Schema) -> str | None:
     """Return the column that the classification metric predicts, which a metric may name as well."""
-    named = {name for metric in metrics for key in metric.keys for name in key} | (
-        {label} if label else set()
-    )
+    named = {name for metric in metrics for key in metric.keys for name in key} | ({label} if label else set())
     if len(named) > 1:
         raise SchemaError(
             f"one column can be predicted; named: {', '.join(sorted(named))}",

@@ -57,7 +57,7 @@ def _by_region(frequencies: FrequencySet, recoding: ByRegion) -> Recoded:
         covered &= column.summary.covers(recoding.values[labels, j], ranks[:, j], floor=column.floor)
     if not covered.all():
         raise UnseenValueError(
-            f"{int((~covered).sum())} combination(s) of known quasi-identifier values lie outside every published range",
+            f"{int((~covered).sum())} combination(s) of known quasi-identifier values lie outside the published ranges",
             hint="search a new recoding on the new data, or search with extent=region, which covers the whole domain",
         )
     return _recoded(frequencies, recoding, recoding.values, labels)

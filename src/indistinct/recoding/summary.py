@@ -216,9 +216,7 @@ def meeting_levels(ancestors: Codes, low: Codes, high: Codes) -> Codes:
     return levels
 
 
-def _published_range(
-    column: QuasiColumn, outputs: tuple[tuple[str, pa.Array], ...], bounds: Bounds
-) -> PublishedColumn:
+def _published_range(column: QuasiColumn, outputs: tuple[tuple[str, pa.Array], ...], bounds: Bounds) -> PublishedColumn:
     known = bounds.low <= bounds.high
     low, high = np.where(known, bounds.low, 0), np.where(known, bounds.high, 0)
     leaves = np.where(known, bounds.high - bounds.low + 1, 0) + bounds.absent

@@ -33,7 +33,7 @@ class Release:
     def to_pandas(self) -> Any:
         """Return the published table as a pandas frame with text columns and a plain index."""
         try:
-            import pandas  # noqa: F401, ICN001
+            import pandas  # noqa: F401
         except ImportError:
             raise MissingExtraError("pandas", extra="pandas", purpose="a pandas frame") from None
         return _without_dictionaries(self.table).to_pandas()

@@ -41,8 +41,7 @@ def verify_table(
     grouping = _group(table, schema, rows=bool(model.keys))
     warnings: list[str] = []
     histograms = {
-        key: _histogram(grouping, key, table, original, companions, hierarchies or {}, warnings)
-        for key in model.keys
+        key: _histogram(grouping, key, table, original, companions, hierarchies or {}, warnings) for key in model.keys
     }
     classes = Classes(grouping.counts, histograms)
     return Certificate(
@@ -136,9 +135,7 @@ def _histogram(
     if whole_column is None:
         return histogram
     reference = np.bincount(whole_column.codes, minlength=len(whole_column.domain)).astype(np.int64)
-    return Histogram(
-        histogram.indptr, histogram.codes, histogram.counts, reference, taxonomy, histogram.texts
-    )
+    return Histogram(histogram.indptr, histogram.codes, histogram.counts, reference, taxonomy, histogram.texts)
 
 
 def _require(table: pa.Table, name: str) -> None:

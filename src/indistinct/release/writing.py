@@ -47,8 +47,8 @@ def certificate_path(path: str | Path) -> Path:
 def write_atomically(path: str | Path, produce: Produce, *, overwrite: bool = False, private: bool = False) -> str:
     """Let `produce` fill a temporary file, then put it at `path`; return the SHA-256 of the file.
 
-    A `private` file can be read by its owner alone. Raises `OutputError` if something is there already and `overwrite` is not set, or if the directory does
-    not take the file.
+    A `private` file can be read by its owner alone. Raises `OutputError` if something is there already and `overwrite`
+    is not set, or if the directory does not take the file.
     """
     return write_together([(path, produce)], overwrite=overwrite, private=private)[0]
 

@@ -83,15 +83,15 @@ def _chart(chart: Chart, x_label: str) -> list[str]:
         return HEIGHT - BOTTOM - (measure(max(y, ticks[0])) - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
 
     parts = [f'<text x="{LEFT}" y="18" font-weight="bold">{escape(chart.title)}</text>']
-    for tick in ticks:
-        parts.append(
-            f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{up(tick):.1f}" y2="{up(tick):.1f}" stroke="#ddd"/>'
-            f'<text x="{LEFT - 6}" y="{up(tick) + 4:.1f}" text-anchor="end" fill="#555">{_short(tick)}</text>'
-        )
-    for x in chart.xs:
-        parts.append(
-            f'<text x="{across(x):.1f}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle" fill="#555">{_short(x)}</text>'
-        )
+    parts += [
+        f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{up(tick):.1f}" y2="{up(tick):.1f}" stroke="#ddd"/>'
+        f'<text x="{LEFT - 6}" y="{up(tick) + 4:.1f}" text-anchor="end" fill="#555">{_short(tick)}</text>'
+        for tick in ticks
+    ]
+    parts += [
+        f'<text x="{across(x):.1f}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle" fill="#555">{_short(x)}</text>'
+        for x in chart.xs
+    ]
     middle = (LEFT + WIDTH - RIGHT) / 2
     parts.append(f'<text x="{middle}" y="{HEIGHT - 6}" text-anchor="middle" fill="#555">{escape(x_label)}</text>')
     for (colour, dash, mark), line in zip(STYLES, chart.lines.values(), strict=False):

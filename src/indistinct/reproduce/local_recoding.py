@@ -44,7 +44,7 @@ def reproduce_local_recoding(sizes: tuple[int, ...], progress: Progress) -> Repr
     similar, fastest = _claims(rows)
     return Reproduction(
         title=LOCAL_RECODING.title,
-        source="A. K. Verma (2013). k-Anonymity using two level clustering. Thesis.",
+        source="M. Verma (2013). k-Anonymity using two level clustering. Thesis.",
         data=data,
         headings=HEADINGS,
         rows=tuple(rows),
@@ -110,9 +110,7 @@ def _table() -> tuple[pa.Table, Mapping[str, Hierarchy], str]:
         data = f"Adult, {table.num_rows:,} training rows without unknowns, reference hierarchies"
     except InputError:
         table, hierarchies, order = generate_census(CENSUS_ROWS, seed=1), census_hierarchies(), CENSUS_ORDER
-        data = (
-            f"generated census, {table.num_rows:,} rows, because Adult is not at hand: set INDISTINCT_DATA to its folder"
-        )
+        data = f"generated census, {table.num_rows:,} rows; set INDISTINCT_DATA to the folder of Adult"
     return table.select(order), {name: hierarchies[name] for name in order}, data
 
 

@@ -12,9 +12,9 @@ from typing import ClassVar, Literal, assert_never, get_args
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
-from indistinct.algorithms.cluster.roll_up import _kernels
 from indistinct.algorithms.cluster.leftovers import attach
 from indistinct.algorithms.cluster.refining.charges import at_level, cell_metric
+from indistinct.algorithms.cluster.roll_up import _kernels
 from indistinct.algorithms.cluster.space import ClusterSpace, recoding_of
 from indistinct.domain import Codes
 from indistinct.errors import ParameterError
@@ -113,7 +113,7 @@ def cumulative_lifts(costs: LevelCosts) -> Codes:
 
 
 def cheapest_lifts(costs: LevelCosts, limit: int = LIFT_LIMIT) -> Codes:
-    """Return every lift in ascending cost (ties: lower levels of early columns), or the first ones and a way to the top."""
+    """Return every lift in ascending cost (ties: lower levels of early columns), or the first ones and a way up."""
     shape = [len(cost) for cost in costs]
     if np.prod(shape, dtype=np.float64) > limit:
         return np.concatenate([_first_lifts(costs, limit), cumulative_lifts(costs)])

@@ -105,16 +105,34 @@ def sweep(words, counts, first, heights, strides, k, shifts, masks, tables, tabl
             stamp += 1
             table = tables[table_at[column, levels[column]] : table_at[column, levels[column] + 1]]
             lengths[depth + 1] = roll_step(
-                held_words[depth], held_counts[depth], lengths[depth], shifts[column], masks[column], table,
-                held_words[depth + 1], held_counts[depth + 1], stamps, slots, stamp,
+                held_words[depth],
+                held_counts[depth],
+                lengths[depth],
+                shifts[column],
+                masks[column],
+                table,
+                held_words[depth + 1],
+                held_counts[depth + 1],
+                stamps,
+                slots,
+                stamp,
             )
             depth += 1
             levels[column] += 1
             place += strides[column, 0]
             raised[depth] = column
             survey(
-                held_words[depth], held_counts[depth], lengths[depth], k, shifts, masks, charges, starts, levels,
-                scratch, found[place],
+                held_words[depth],
+                held_counts[depth],
+                lengths[depth],
+                k,
+                shifts,
+                masks,
+                charges,
+                starts,
+                levels,
+                scratch,
+                found[place],
             )
         elif column < columns:
             column += 1

@@ -81,7 +81,7 @@ class Optimal(Algorithm):
                 "no satisfying node was found within the limit", hint="allow more seconds or checks"
             )
             raise space.infeasible() if search.proven else limited
-        if not search.proven:
+        if not search.proven and math.isfinite(search.bound()):
             problem.counters["bound"] = search.bound()  # type: ignore[assignment]
         return space.recoding(search.best)
 

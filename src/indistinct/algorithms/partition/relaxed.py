@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.algorithms.partition import _kernels
+from indistinct.algorithms.partition import _relaxed_kernels
 from indistinct.algorithms.partition.layout import Layout
 from indistinct.algorithms.partition.rounds import widths
 from indistinct.domain import Codes
@@ -38,7 +38,7 @@ def halve_by_size(ranks: Codes, counts: Codes, *, layout: Layout, k: int) -> Pie
     spare = np.empty(buffer, dtype=np.int64), np.empty(buffer, dtype=np.int64)
     found = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
     keys = np.empty(buffer, dtype=np.uint64)
-    written, classes = _kernels.partition_relaxed(
+    written, classes = _relaxed_kernels.partition_relaxed(
         ranks, held, weights, cells, k, layout.arrays, spare, keys, found
     )
     return _sorted(found[0][:written], None, found[2][:written], found[1][:written], classes)

@@ -47,10 +47,7 @@ class SingleDimensional(Algorithm):
         """Return the recoding of the cuts found."""
         problem.model.check(problem.whole())
         ranks = ranks_of(problem.columns, problem.frequencies.vectors).astype(np.int64)
-        if self.exact:
-            cuts = [_exact_cuts(ranks, problem)]
-        else:
-            cuts = _greedy_cuts(ranks, problem)
+        cuts = [_exact_cuts(ranks, problem)] if self.exact else _greedy_cuts(ranks, problem)
         return _recoding(problem, ranks, cuts, Style(self.extent, self.numeric))
 
 
@@ -64,8 +61,7 @@ def _greedy_cuts(ranks: Codes, problem: Problem) -> list[Codes]:
     total = sum(map(int, map(np.sum, open_))) or 1
     while True:
         gains = [
-            np.where(o, _gains(ranks[:, j], labels, problem.frequencies.counts, len(o)), 0)
-            for j, o in enumerate(open_)
+            np.where(o, _gains(ranks[:, j], labels, problem.frequencies.counts, len(o)), 0) for j, o in enumerate(open_)
         ]
         best = _first_allowable(ranks, labels, gains, open_, problem)
         if best is None:

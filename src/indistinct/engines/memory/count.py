@@ -38,8 +38,7 @@ def count_for(recoding: Recoding, table: pa.Table) -> Counted:
     if not table.num_rows:
         raise InputError("the table has no rows", hint="check that this is the right file")
     columns = [
-        Encoded.plain(column.domain, column.domain.encode(table[column.domain.column]))
-        for column in recoding.columns
+        Encoded.plain(column.domain, column.domain.encode(table[column.domain.column])) for column in recoding.columns
     ]
     return count_cells(columns, {})
 
@@ -58,9 +57,7 @@ def _with_joint(counted: Counted, quasi: Sequence[Encoded], keys: dict[Key, Enco
     by_code = group_rows([joint.codes], [len(joint.domain)])
     codes = {key: column.codes[by_code.first].astype(np.int32) for key, column in keys.items()}
     grouping = counted.grouping
-    finer = group_rows(
-        [c.codes for c in (*quasi, joint)], [len(c.domain) for c in (*quasi, joint)]
-    )
+    finer = group_rows([c.codes for c in (*quasi, joint)], [len(c.domain) for c in (*quasi, joint)])
     grouping = replace(grouping, order=finer.order)
     histogram = histogram_of(grouping, joint)
     frequencies = replace(counted.frequencies, joint=Joint(histogram, codes))

@@ -1,4 +1,4 @@
-"""What a metric charges the classes of a local search, as tables for the kernels: no recoding is made to know a cost."""
+"""What a metric charges the classes of a local search, as tables: no recoding is made to know a cost."""
 
 from collections.abc import Sequence
 from typing import Any, cast

@@ -7,7 +7,14 @@ import numpy as np
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster.refining._kernels import Units, fill, new_state
 from indistinct.algorithms.cluster.refining.charges import charges_of
-from indistinct.algorithms.cluster.refining.sweeping._kernels import LINES, TRANSACTIONS, Sweep, improve, split_classes, undo
+from indistinct.algorithms.cluster.refining.sweeping._kernels import (
+    LINES,
+    TRANSACTIONS,
+    Sweep,
+    improve,
+    split_classes,
+    undo,
+)
 from indistinct.algorithms.partition.layout import ranks_of
 from indistinct.algorithms.partition.summaries import summarize
 from indistinct.domain import Codes

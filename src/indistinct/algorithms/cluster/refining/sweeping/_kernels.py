@@ -32,7 +32,7 @@ Sweep = namedtuple(
     "Sweep",
     ["order", "place", "window", "smallest", "least", "guarded", "turn", "seen", "locked", "rest", "log", "tally"],
 )
-"""One sweep: the order and each unit's place in it, how far to look, the smallest class and gain, and the turn's number.
+"""One sweep: the order and each unit's place in it, how far to look, the smallest class and gain, and the turn.
 
 `seen` and `locked` mark classes, `rest` says until which turn a unit is left alone. `tally` counts marks, transactions,
 lines of the log, and moves, swaps, dissolved and split classes.

@@ -1,0 +1,92 @@
+"""Numba kernels of relaxed partitioning, for models that look at class sizes alone."""
+
+import numba as nb
+import numpy as np
+
+from indistinct.algorithms.partition._kernels import widest, widths_of
+
+jit = nb.njit(cache=True, nogil=True)
+
+
+@jit
+def half_value(ranks, cells, weights, start, stop, axis, half, keys):
+    """Return the value at which the first `half` rows of a part end, and the rows below it."""
+    count = stop - start
+    for i in range(count):
+        keys[i] = (np.uint64(ranks[cells[start + i], axis]) << np.uint64(32)) | np.uint64(i)
+    keys[:count].sort()
+    below, same = np.int64(0), np.int64(0)
+    for i in range(count):
+        value = keys[i] >> np.uint64(32)
+        if i and value != keys[i - 1] >> np.uint64(32):
+            below += same
+            same = 0
+        same += weights[start + np.int64(keys[i] & np.uint64(0xFFFFFFFF))]
+        if below + same >= half:
+            return np.int64(value), below
+    return np.int64(0), below
+
+
+@jit
+def halve(ranks, cells, weights, start, stop, axis, value, take, spare_cells, spare_weights):
+    """Write the right half at `start`, the left half behind it; return where each ends.
+
+    Rows below `value` go left, and as many of those equal to it, in canonical order, as make `take` rows.
+    """
+    left, right = 0, start
+    for i in range(start, stop):
+        cell, weight = cells[i], weights[i]
+        rank = ranks[cell, axis]
+        goes = weight if rank < value else (min(weight, take) if rank == value else np.int64(0))
+        if rank == value:
+            take -= goes
+        if goes > 0:
+            spare_cells[left], spare_weights[left] = cell, goes
+            left += 1
+        if goes < weight:
+            cells[right], weights[right] = cell, weight - goes
+            right += 1
+    for i in range(left):
+        cells[right + i], weights[right + i] = spare_cells[i], spare_weights[i]
+    return right, right + left
+
+
+@jit
+def partition_relaxed(ranks, cells, weights, count, k, shape, spare, keys, pieces):
+    """Halve parts while both halves have `k` rows; write (cell, rows, class) pieces, return (pieces, classes).
+
+    The part at hand always lies at the end of the buffers, so a row that is divided finds room behind it.
+    """
+    trees, tree_offset, tree_stride, lines, line_offset, span = shape
+    spare_cells, spare_weights = spare
+    piece_cells, piece_counts, piece_labels = pieces
+    columns = ranks.shape[1]
+    low, high = np.empty(columns, dtype=np.uint32), np.empty(columns, dtype=np.uint32)
+    width = np.empty(columns, dtype=np.float64)
+    stack = [(0, count)]
+    written, classes = 0, 0
+    while len(stack):
+        start, stop = stack.pop()
+        total = np.int64(0)
+        for i in range(start, stop):
+            total += weights[i]
+        if total < 2 * k:
+            for i in range(start, stop):
+                piece_cells[written], piece_counts[written], piece_labels[written] = cells[i], weights[i], classes
+                written += 1
+            classes += 1
+            continue
+        for j in range(columns):
+            low[j], high[j] = ranks[cells[start], j], ranks[cells[start], j]
+        for i in range(start + 1, stop):
+            for j in range(columns):
+                low[j] = min(low[j], ranks[cells[i], j])
+                high[j] = max(high[j], ranks[cells[i], j])
+        widths_of(low, high, trees, tree_offset, tree_stride, lines, line_offset, span, width)
+        axis = max(widest(width), 0)
+        half = (total + 1) >> 1
+        value, below = half_value(ranks, cells, weights, start, stop, axis, half, keys)
+        middle, end = halve(ranks, cells, weights, start, stop, axis, value, half - below, spare_cells, spare_weights)
+        stack.append((start, middle))
+        stack.append((middle, end))
+    return written, classes
