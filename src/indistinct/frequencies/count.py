@@ -64,16 +64,16 @@ def group_encoded(columns: Sequence[Encoded]) -> tuple[Grouping, Codes]:
 def _packed(columns: Sequence[Encoded], widths: Sequence[int], rows: int, row_bits: int) -> Codes:
     """Return the rows as words, block by block so that a block's words stay in the cache, on two threads."""
     words = np.zeros(rows, dtype=np.uint64)
-    lookups = [column.lookup.astype(np.uint64) for column in columns]
+    lookups = [[lookup.astype(np.uint64) for lookup in column.lookups] for column in columns]
     bounds = np.unique(np.concatenate([[0], *(column.ends for column in columns), np.arange(0, rows, BLOCK)]))
 
     def fill(block: tuple[int, int]) -> None:
         start, stop = block
-        for column, lookup, width in zip(columns, lookups, widths, strict=True):
+        for column, tables, width in zip(columns, lookups, widths, strict=True):
             chunk = int(np.searchsorted(column.ends, start, side="right"))
             first = start - (int(column.ends[chunk - 1]) if chunk else 0)
             cells = column.chunks[chunk][first : first + stop - start]
-            _kernels.pack_field(words[start:stop], cells, column.base, lookup, np.uint64(width))
+            _kernels.pack_field(words[start:stop], cells, column.base, tables[chunk], np.uint64(width))
         _kernels.add_rows(words[start:stop], start, np.uint64(row_bits))
 
     with ThreadPoolExecutor(2 if rows >= PARALLEL_FROM else 1) as pool:

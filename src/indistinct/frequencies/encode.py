@@ -18,25 +18,26 @@ LOOKUP_LIMIT = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """A column as codes into its domain: the code of a cell is `lookup[cell - base]`.
+    """A column as codes into its domain: the code of a cell of chunk `i` is `lookups[i][cell - base]`.
 
     The cells stay where Arrow has them, chunk by chunk, until somebody needs the codes.
     """
 
     domain: Domain
     chunks: tuple[Codes, ...]
-    lookup: Codes
+    lookups: tuple[Codes, ...]
     base: int = 0
 
     @classmethod
     def plain(cls, domain: Domain, codes: Codes) -> "Encoded":
         """Return a column whose cells are codes already."""
-        return cls(domain, (codes,), np.arange(len(domain), dtype=narrowest(len(domain))))
+        return cls(domain, (codes,), (np.arange(len(domain), dtype=narrowest(len(domain))),))
 
     @cached_property
     def codes(self) -> Codes:
         """The code of every cell, in the narrowest unsigned type."""
-        parts = [self.lookup[chunk - self.base if self.base else chunk] for chunk in self.chunks]
+        pairs = zip(self.lookups, self.chunks, strict=True)
+        parts = [lookup[chunk - self.base if self.base else chunk] for lookup, chunk in pairs]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     @property
@@ -49,32 +50,32 @@ def encode_column(name: str, column: pa.ChunkedArray, *, order: Sequence[str] | 
     """Return the domain of a column, in canonical or declared order, and the code of every cell."""
     column = _plain(name, column)
     if isinstance(column.type, pa.DictionaryType):
-        found = _from_dictionary(column)
+        found = from_dictionary(column)
     elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         found = _from_numbers(name, column)
     else:
-        found = _from_dictionary(column.dictionary_encode())
+        found = from_dictionary(column.dictionary_encode())
     if not len(found.values):
         raise InputError(
             f"column {name!r} holds no value: every cell is missing",
             hint="drop the column, or give it the role insensitive",
         )
-    missing = bool(column.null_count)
     ranks = _ranks(name, found.values, order)
     arranged = found.values.take(pa.array(np.argsort(ranks)))
-    domain = Domain(name, arranged, missing=missing, declared=order is not None)
+    domain = Domain(name, arranged, missing=found.missing, declared=order is not None)
     # Places of cells that do not occur point to code 0, which nobody reads unless it stands for missing.
-    lookup = np.append(ranks + missing, 0)[found.places].astype(narrowest(len(domain)))
-    return Encoded(domain, found.chunks, lookup, found.base)
+    codes = np.append(ranks + found.missing, 0).astype(narrowest(len(domain)))
+    return Encoded(domain, found.chunks, tuple(codes[places] for places in found.places), found.base)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Found:
-    """The values that occur; `places[cell - base]` is a cell's place among them, -1 for missing."""
+class Found:
+    """The values that occur; `places[i][cell - base]` is the place of a cell of chunk `i` among them, -1 for missing."""
 
     values: pa.Array
+    missing: bool
     chunks: tuple[Codes, ...]
-    places: Codes
+    places: tuple[Codes, ...]
     base: int = 0
 
 
@@ -113,33 +114,38 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(kind, safe=False) if column.type != kind else column
 
 
-def _from_dictionary(column: pa.ChunkedArray) -> _Found:
-    column = column.unify_dictionaries()
-    dictionary = column.chunk(0).dictionary if column.num_chunks else pa.array([], column.type.value_type)
-    chunks = tuple(_filled(chunk.indices, len(dictionary)) for chunk in column.chunks)
-    # Dictionaries from elsewhere may hold unused, repeated or missing entries.
-    used = np.zeros(len(dictionary) + 1, dtype=bool)
-    for chunk in chunks:
-        _kernels.mark_used(chunk, 0, used)
-    distinct = dictionary.dictionary_encode()
-    merged = np.append(_filled(distinct.indices, -1), -1)
-    present = np.unique(merged[used])
-    present = present[present >= 0]
-    dense = np.full(len(distinct.dictionary) + 1, -1, dtype=np.int64)
+def from_dictionary(column: pa.ChunkedArray) -> Found:
+    """Return the values that occur in a dictionary column.
+
+    Every chunk may have a dictionary of its own, and dictionaries from elsewhere may hold unused, repeated or missing
+    entries.
+    """
+    dictionaries = [chunk.dictionary for chunk in column.chunks]
+    every = pc.drop_null(pa.chunked_array(dictionaries, column.type.value_type).unique())
+    chunks, own, used = [], [], np.zeros(len(every) + 1, dtype=bool)
+    for chunk, dictionary in zip(column.chunks, dictionaries, strict=True):
+        places = _filled(pc.index_in(dictionary, value_set=every), -1)
+        own.append(np.append(places, -1))
+        chunks.append(_filled(chunk.indices, len(dictionary)))
+        here = np.zeros(len(dictionary) + 1, dtype=bool)
+        _kernels.mark_used(chunks[-1], 0, here)
+        used[own[-1][here]] = True
+    present = np.flatnonzero(used[:-1])
+    dense = np.full(len(every) + 1, -1, dtype=np.int64)
     dense[present] = np.arange(len(present))
-    values = distinct.dictionary.take(pa.array(present, pa.int64()))
-    return _Found(values, chunks, np.where(merged >= 0, dense[merged], -1))
+    values = every.take(pa.array(present))
+    return Found(values, bool(used[-1]), tuple(chunks), tuple(dense[places] for places in own))
 
 
 def _filled(indices: pa.Array, fill: int) -> Codes:
     return (indices.fill_null(fill) if indices.null_count else indices).to_numpy(zero_copy_only=False)
 
 
-def _from_numbers(name: str, column: pa.ChunkedArray) -> _Found:
+def _from_numbers(name: str, column: pa.ChunkedArray) -> Found:
     whole = pa.types.is_integer(column.type)
     bounds = pc.min_max(column).as_py()
     if bounds["min"] is None:
-        return _Found(pa.array([], column.type), (), np.zeros(0, dtype=np.int64))
+        return Found(pa.array([], column.type), True, (), ())
     if whole and bounds["max"] - bounds["min"] < LOOKUP_LIMIT and bounds["max"] < 1 << 62:
         return _by_lookup(column, bounds["min"], bounds["max"])
     absent = column.is_null().to_numpy() if column.null_count else None
@@ -151,10 +157,11 @@ def _from_numbers(name: str, column: pa.ChunkedArray) -> _Found:
     ranks = _inverse(numbers) if absent is None else np.searchsorted(distinct, numbers)
     if absent is not None:
         ranks[absent] = len(distinct)
-    return _Found(pa.array(distinct, column.type), (ranks,), np.append(np.arange(len(distinct)), -1))
+    places = np.append(np.arange(len(distinct)), -1)
+    return Found(pa.array(distinct, column.type), absent is not None, (ranks,), (places,))
 
 
-def _by_lookup(column: pa.ChunkedArray, low: int, high: int) -> _Found:
+def _by_lookup(column: pa.ChunkedArray, low: int, high: int) -> Found:
     """Look small whole numbers up by their distance from the smallest; missing stands behind the largest."""
     chunks = tuple(_filled(chunk.cast(pa.int64()), high + 1) for chunk in column.chunks)
     used = np.zeros(high - low + 2, dtype=bool)
@@ -162,7 +169,8 @@ def _by_lookup(column: pa.ChunkedArray, low: int, high: int) -> _Found:
         _kernels.mark_used(chunk, low, used)
     places = np.where(used, np.cumsum(used) - 1, -1)
     places[-1] = -1
-    return _Found(pa.array(np.flatnonzero(used[:-1]) + low, pa.int64()).cast(column.type), chunks, places, low)
+    values = pa.array(np.flatnonzero(used[:-1]) + low, pa.int64()).cast(column.type)
+    return Found(values, bool(used[-1]), chunks, (places,) * len(chunks), low)
 
 
 def _inverse(numbers: Codes) -> Codes:

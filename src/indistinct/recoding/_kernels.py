@@ -66,3 +66,31 @@ def members_cover(indptr, codes, published, values, covered):
             else:
                 high = middle
         covered[i] = low < indptr[published[i] + 1] and codes[low] == values[i]
+
+
+@jit
+def mark_members(ranks, labels, masks):
+    """Set a class's bit for every rank that it holds; there are at most 64 ranks."""
+    for i in range(len(ranks)):
+        masks[labels[i]] |= np.uint64(1) << np.uint64(ranks[i])
+
+
+@jit
+def spread_members(masks, size):
+    """Return the ranks of every mask as compressed sparse rows."""
+    indptr = np.zeros(len(masks) + 1, dtype=np.int64)
+    for i in range(len(masks)):
+        count = 0
+        mask = masks[i]
+        while mask:
+            mask &= mask - np.uint64(1)
+            count += 1
+        indptr[i + 1] = indptr[i] + count
+    members = np.empty(indptr[-1], dtype=np.int32)
+    place = 0
+    for i in range(len(masks)):
+        for rank in range(size):
+            if (masks[i] >> np.uint64(rank)) & np.uint64(1):
+                members[place] = rank
+                place += 1
+    return indptr, members

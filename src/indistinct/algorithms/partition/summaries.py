@@ -1,10 +1,13 @@
 """From parts to a recoding's columns: each class is summarized by what its rows, or its region, cover."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from indistinct.domain import Codes, Kind
+from indistinct.frequencies.grouping import WORD
+from indistinct.recoding import _kernels
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.summary import (
     Bounds,
@@ -18,6 +21,9 @@ from indistinct.recoding.summary import (
     tight_bounds,
 )
 from indistinct.recoding.union import RecodedColumn
+
+# Below this many cells starting a thread costs more than it saves.
+PARALLEL_FROM = 100_000
 
 
 def summarize(
@@ -35,16 +41,20 @@ def summarize(
     `ranks` has one row a piece, `labels` its class and `counts` its rows. `regions` are the lowest and highest ranks
     of each class's region, where the style asks for them.
     """
-    found, values = [], np.empty((classes, len(columns)), dtype=np.int32)
-    for place, column in enumerate(columns):
+    values = np.empty((classes, len(columns)), dtype=np.int32)
+
+    def one(place: int) -> RecodedColumn:
+        column = columns[place]
         inside = np.ascontiguousarray(ranks[:, place]).astype(np.int32)
         if style.extent == "region" and regions is not None:
             bounds = region_bounds(column, regions[0][:, place], regions[1][:, place])
         else:
             bounds = tight_bounds(column, inside, labels=labels, classes=classes)
         summary, values[:, place] = _summarize_column(column, inside, labels, counts, bounds=bounds, style=style)
-        found.append(RecodedColumn(column.domain, column.ranks, floor_of(column), summary))
-    return tuple(found), values
+        return RecodedColumn(column.domain, column.ranks, floor_of(column), summary)
+
+    with ThreadPoolExecutor(2 if len(ranks) >= PARALLEL_FROM else 1) as pool:
+        return tuple(pool.map(one, range(len(columns)))), values
 
 
 def _summarize_column(
@@ -64,6 +74,10 @@ def _summarize_column(
 
 def _members(ranks: Codes, labels: Codes, size: int, classes: int) -> tuple[Codes, Codes]:
     """Return the distinct ranks of each class as compressed sparse rows."""
+    if size <= WORD:
+        masks = np.zeros(classes, dtype=np.uint64)
+        _kernels.mark_members(ranks, labels, masks)
+        return _kernels.spread_members(masks, size)
     words = labels.astype(np.int64) * size + ranks
     words.sort()
     words = words[np.concatenate([[True], words[1:] != words[:-1]])] if len(words) else words

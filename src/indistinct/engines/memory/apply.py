@@ -11,7 +11,7 @@ from indistinct.engines.base import Published
 from indistinct.engines.memory import _kernels
 from indistinct.engines.memory.count import count_for
 from indistinct.frequencies.count import Counted
-from indistinct.frequencies.encode import narrowest
+from indistinct.frequencies.encode import from_dictionary, narrowest
 from indistinct.recoding.published import PublishedColumn, Recoded
 from indistinct.recoding.recode import recode
 from indistinct.recoding.union import ByRow, Recoding
@@ -108,18 +108,14 @@ def _gathered(column: pa.ChunkedArray, order: Codes) -> pa.Array:
     """Return a column's cells in published order, without a trace of the original one."""
     if not isinstance(column.type, pa.DictionaryType):
         return column.combine_chunks().take(pa.array(order))
-    column = column.unify_dictionaries()
-    values = column.chunk(0).dictionary if column.num_chunks else pa.array([], column.type.value_type)
-    # Narrow codes stay in the cache while rows are gathered from all over the table.
-    narrow = narrowest(len(values) + 1)
-    parts = [_indices(chunk, fill=len(values)).astype(narrow) for chunk in column.chunks]
-    indices = np.concatenate(parts)[order]
+    found = from_dictionary(column)
+    values = found.values
+    # Narrow codes stay in the cache while rows are gathered from all over the table; the last one is missing.
+    codes = np.append(np.arange(len(values)), len(values)).astype(narrowest(len(values) + 1))
+    pairs = zip(found.places, found.chunks, strict=True)
+    indices = np.concatenate([codes[places][chunk] for places, chunk in pairs])[order]
     if not pa.types.is_string(values.type) and not pa.types.is_large_string(values.type):
         places = pa.array(indices, mask=indices == len(values))
         return values.take(places)
     return compact(values, indices)
 
-
-def _indices(chunk: pa.DictionaryArray, *, fill: int) -> Codes:
-    indices = chunk.indices.fill_null(fill) if chunk.null_count else chunk.indices
-    return indices.to_numpy(zero_copy_only=False)
