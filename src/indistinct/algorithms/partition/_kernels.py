@@ -11,7 +11,8 @@ import numpy as np
 jit = nb.njit(cache=True, nogil=True)
 
 LEAF = -1
-SMALL = 48
+# Up to this many cells a part's median is found by insertion sort: counters would have to be cleared and scanned.
+FEW = 12
 
 
 @jit
@@ -146,16 +147,43 @@ def split_rows(ranks, weights, start, stop, axis, cut, spare_ranks, spare_weight
 
 
 @jit
+def median_of_few(ranks, weights, start, stop, axis, half, keys):
+    """Return (median, rows up to it, rows below it, the value before it or -1), by insertion sort."""
+    count = stop - start
+    for i in range(count):
+        key = (np.uint64(ranks[start + i, axis]) << np.uint64(32)) | np.uint64(i)
+        j = i
+        while j > 0 and keys[j - 1] > key:
+            keys[j] = keys[j - 1]
+            j -= 1
+        keys[j] = key
+    below, same = np.int64(0), np.int64(0)
+    before, value = np.int64(-1), np.int64(keys[0] >> np.uint64(32))
+    for i in range(count):
+        current = np.int64(keys[i] >> np.uint64(32))
+        if current != value:
+            if below + same >= half:
+                break
+            below += same
+            same = np.int64(0)
+            before, value = value, current
+        same += weights[start + np.int64(keys[i] & np.uint64(0xFFFFFFFF))]
+    return value, below + same, below, before
+
+
+@jit
 def median_cut(ranks, weights, start, stop, axis, total, k, low, high, tally, keys):
     """Return the allowable cut at the two-sided median, or -1: rows with rank up to it go left."""
     half = (total + 1) >> 1
     size = np.int64(high) - np.int64(low) + 1
-    if size <= max(SMALL, 2 * (stop - start)) and size <= len(tally):
+    if stop - start <= FEW:
+        median, up_to, below, before = median_of_few(ranks, weights, start, stop, axis, half, keys)
+    elif size <= 8 * (stop - start) and size <= len(tally):
         count_values(ranks, weights, start, stop, axis, low, tally)
         median, up_to, below, before = median_by_counting(tally, size, half)
         tally[:size] = 0
-        median += low
-        before = before + np.int64(low) if before >= 0 else -1
+        median += np.int64(low)
+        before = before + np.int64(low) if before >= 0 else np.int64(-1)
     else:
         median, up_to, below, before = median_by_selection(ranks, weights, start, stop, axis, half, keys)
     after_fits = up_to >= k and total - up_to >= k
