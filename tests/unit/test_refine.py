@@ -1,4 +1,4 @@
-"""The parts of a local search: what classes are charged, what its parameters may be, and what it does to easy tables."""
+"""The parts of a local search: what classes are charged, its parameters, and what it does to easy tables."""
 
 from collections import Counter
 

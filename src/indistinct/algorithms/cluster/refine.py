@@ -64,11 +64,9 @@ class Refine(Algorithm):
 
     @property
     def traits(self) -> AlgorithmTraits:
-        """What the start promises and needs; classes are moved about, so equal values differ."""
-        traits = self._starter().traits
-        return AlgorithmTraits(
-            local=True, hierarchies=traits.hierarchies, splits=traits.splits, reusable=not traits.splits
-        )
+        """Splits equal vectors where the start does; columns without a hierarchy are published as by Mondrian."""
+        splits = self._starter().traits.splits
+        return AlgorithmTraits(local=True, splits=splits, reusable=not splits)
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -76,7 +74,10 @@ class Refine(Algorithm):
         return self._starter().keys
 
     def search(self, problem: Problem) -> Recoding:
-        """Return the recoding of the bettered classes, or the start's where nothing was better."""
+        """Return the recoding of the bettered classes, or the start's where that is not as good.
+
+        Numbers, dates and declared orders are published as ranges, as by Mondrian, whatever the start publishes.
+        """
         metric = cell_metric(self.metric)
         started = replace(problem, progress=lambda share: problem.progress(0.2 * share))
         start = self._starter().search(started)
@@ -86,5 +87,5 @@ class Refine(Algorithm):
         found = search.recoding()
         after = recode(problem.frequencies, found)
         sign = 1 if metric.goal == "min" else -1
-        better = sign * metric.value(after) < sign * metric.value(before)
-        return found if better and not problem.model.violations(after.classes).any() else start
+        good = sign * metric.value(after) <= sign * metric.value(before)
+        return found if good and not problem.model.violations(after.classes).any() else start

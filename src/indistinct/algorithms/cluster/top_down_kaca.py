@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar
 
 import numpy as np
@@ -70,13 +71,15 @@ class TopDownKACA(Algorithm):
         cells, counts, starts = parts
         nodes, k = space.cells + forest.offsets, space.problem.model.smallest
 
-        def merged(part: int) -> Pieces:
-            inside = slice(int(starts[part]), int(starts[part + 1]))
-            chosen = cells[inside]
-            return merge_by_size(forest, chosen, counts[inside], nodes=nodes[chosen], k=k, stub=self.stub)
+        def merged(some: Codes) -> list[Pieces]:
+            found = []
+            for start, stop in zip(starts[some].tolist(), starts[some + 1].tolist(), strict=True):
+                chosen, rows = cells[start:stop], counts[start:stop]
+                found.append(merge_by_size(forest, chosen, rows, nodes=nodes[chosen], k=k, stub=self.stub))
+            return found
 
         with ThreadPoolExecutor(2) as pool:
-            found = _joined(list(pool.map(merged, range(len(starts) - 1))))
+            found = _joined(list(chain(*pool.map(merged, np.array_split(np.arange(len(starts) - 1), 2)))))
         space.problem.counters["merges"] += found.merges
         return recoding_of(space, found.cells, found.labels, found.counts)
 

@@ -37,15 +37,17 @@ def charges_of(columns: Sequence[QuasiColumn], metric: CellMetric) -> Charges:
     tables: list[Codes] = []
     nodes: list[Codes] = []
     for column, weight in zip(columns, weights, strict=True):
-        kind, stride, table, tree = _column_charges(column, metric)
-        kinds.append(kind)
-        strides.append(stride)
+        form, width, table, tree = _column_charges(column, metric)
+        kinds.append(form)
+        strides.append(width)
         floors.append(0 if metric.name in BY_LEVEL else floor_of(column))
         offsets.append(sum(map(len, tables)))
         tables.append(table * weight)
         nodes.append(tree)
-    heads = [np.array(head, dtype=np.int64) for head in (kinds, floors, offsets, strides)]
-    return Charges(*heads, np.concatenate(tables).astype(np.float64), np.concatenate(nodes).astype(np.int64))
+    kind, floor, offset, stride = (np.array(head, dtype=np.int64) for head in (kinds, floors, offsets, strides))
+    return Charges(
+        kind, floor, offset, stride, np.concatenate(tables).astype(np.float64), np.concatenate(nodes).astype(np.int64)
+    )
 
 
 def _column_charges(column: QuasiColumn, metric: CellMetric) -> tuple[int, int, Codes, Codes]:

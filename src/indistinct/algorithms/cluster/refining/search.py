@@ -20,6 +20,7 @@ from indistinct.algorithms.partition.summaries import summarize
 from indistinct.domain import Codes
 from indistinct.frequencies.value import Classes, Histogram
 from indistinct.metrics import CellMetric
+from indistinct.models import AlphaK, Model
 from indistinct.recoding.published import Recoded
 from indistinct.recoding.summary import Style
 from indistinct.recoding.union import ByCell, ByRow, Recoding
@@ -77,7 +78,7 @@ class LocalSearch:
         order = self._order(turn)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
-        limits = (WINDOW, self.problem.model.smallest, LEAST * self.problem.frequencies.rows)
+        limits = (WINDOW, fewest_rows(self.problem.model), LEAST * self.problem.frequencies.rows)
         marks = (self.seen, self.locked, self.rest, self.log, self.tally)
         for step, sweeps in enumerate((split_classes, improve)):
             sweep = Sweep(order, place, *limits, self.guarded, 2 * turn + step, *marks)
@@ -123,6 +124,17 @@ class LocalSearch:
         if self.divided:
             return ByRow(columns, vectors, self.cells, self.joint, labels, self.counts, values)
         return ByCell(columns, vectors, labels, values)
+
+
+def fewest_rows(model: Model) -> int:
+    """Return how many rows each class must keep, as far as that is a number of rows.
+
+    What other models ask for, such as so many distinct values, is left to their own word on every change, so that a
+    table in which every row stands twice is searched alike.
+    """
+    return max(
+        (part.smallest for part in model.parts() if part.traits.sizes_only or isinstance(part, AlphaK)), default=1
+    )
 
 
 def unit_classes(problem: Problem, recoded: Recoded, joint: Codes | None) -> Classes:

@@ -9,26 +9,56 @@ NOBODY = -1
 
 
 @jit
-def tally(starts, values, counts, room, groups):
-    """Number the distinct values of each part by first occurrence, through all parts; write the group of each piece.
+def tally(pieces, codes, ranks, ancestors, groups):
+    """Find the children of each part in a column, numbered by first occurrence through all parts.
 
-    Return each part's first group, and for each group its value and its rows.
+    `pieces` are cells, counts and starts of parts, `codes` the column's value of every cell. Write the child of each
+    piece; return each part's first child, and for each child its node and its rows.
     """
-    found, seen = 0, np.full(room, NOBODY, dtype=np.int64)
+    cells, counts, starts = pieces
+    found, seen = 0, np.full(len(ancestors), NOBODY, dtype=np.int64)
     bounds = np.zeros(len(starts), dtype=np.int64)
-    value_of, sizes = np.empty(len(values), dtype=np.int64), np.zeros(len(values), dtype=np.int64)
+    values, sizes = np.empty(len(cells), dtype=np.int64), np.zeros(len(cells), dtype=np.int64)
     for part in range(len(starts) - 1):
+        low = high = codes[cells[starts[part]]]
         for piece in range(starts[part], starts[part + 1]):
-            group = seen[values[piece]]
-            if group < bounds[part]:
-                group = found
-                seen[values[piece]] = found
-                value_of[found] = values[piece]
+            code = codes[cells[piece]]
+            if ranks[code] < ranks[low]:
+                low = code
+            if ranks[code] > ranks[high]:
+                high = code
+        level = 0
+        while ancestors[low, level] != ancestors[high, level]:
+            level += 1
+        level = max(level - 1, 0)
+        for piece in range(starts[part], starts[part + 1]):
+            node = ancestors[codes[cells[piece]], level]
+            child = seen[node]
+            if child < bounds[part]:
+                child = found
+                seen[node] = found
+                values[found] = node
                 found += 1
-            groups[piece] = group
-            sizes[group] += counts[piece]
+            groups[piece] = child
+            sizes[child] += counts[piece]
         bounds[part + 1] = found
-    return bounds, value_of[:found], sizes[:found]
+    return bounds, values[:found], sizes[:found]
+
+
+@jit
+def score(starts, counts, groups, taken, children):
+    """Return how many rows of each part stay in its children, and in how many of them."""
+    rows = np.zeros(len(starts) - 1, dtype=np.int64)
+    branches = np.zeros(len(starts) - 1, dtype=np.int64)
+    alive = np.zeros(children, dtype=np.bool_)
+    for part in range(len(rows)):
+        for piece in range(starts[part], starts[part + 1]):
+            if counts[piece] > taken[piece]:
+                rows[part] += counts[piece] - taken[piece]
+                if not alive[groups[piece]]:
+                    alive[groups[piece]] = True
+                    branches[part] += 1
+    return rows, branches
 
 
 @jit

@@ -8,7 +8,6 @@ import numpy as np
 from indistinct.algorithms.cluster.space import ClusterSpace
 from indistinct.algorithms.cluster.specializing import _kernels
 from indistinct.domain import Codes
-from indistinct.recoding.summary import meeting_levels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,9 +116,7 @@ def _best(space: ClusterSpace, parts: Parts, leave: Leave) -> _Best:
     for column in range(len(space.columns)):
         children = children_of(space, parts, column)
         taken = leave(parts, children)
-        kept = np.add.reduceat(parts.counts - taken, parts.starts[:-1])
-        alive = np.bincount(children.groups, weights=parts.counts - taken, minlength=len(children.values)) > 0
-        count = np.add.reduceat(alive.astype(np.int64), children.bounds[:-1])
+        kept, count = _kernels.score(parts.starts, parts.counts, children.groups, taken, len(children.values))
         open_ = (np.diff(children.bounds) > 1) & ~parts.tried[:, column] & (kept > 0)
         won = open_ & ((kept > rows) | ((kept == rows) & (count < branches)))
         rows[won], branches[won], best.column[won] = kept[won], count[won], column
@@ -132,14 +129,10 @@ def _best(space: ClusterSpace, parts: Parts, leave: Leave) -> _Best:
 def children_of(space: ClusterSpace, parts: Parts, column: int) -> Children:
     """Return the children of each part below the lowest node that covers it."""
     quasi, taxonomy = space.columns[column], space.taxonomies[column]
-    codes = space.problem.frequencies.vectors[parts.cells, column]
-    ranks = quasi.ranks[codes]
-    low = np.minimum.reduceat(ranks, parts.starts[:-1])
-    high = np.maximum.reduceat(ranks, parts.starts[:-1])
-    levels = np.maximum(meeting_levels(taxonomy.ancestors[quasi.by_rank], low, high) - 1, 0)
-    values = taxonomy.ancestors[codes, levels[parts.labels]]
-    groups = np.empty(len(values), dtype=np.int64)
-    bounds, found, sizes = _kernels.tally(parts.starts, values, parts.counts, len(quasi.domain), groups)
+    groups = np.empty(len(parts.cells), dtype=np.int64)
+    pieces = (parts.cells, parts.counts, parts.starts)
+    codes = space.problem.frequencies.vectors[:, column]
+    bounds, found, sizes = _kernels.tally(pieces, codes, quasi.ranks, taxonomy.ancestors, groups)
     return Children(groups, bounds, found, sizes)
 
 

@@ -61,7 +61,7 @@ def improve(units, charges, state, sweep, start, stop):
         # A swap is found from the side of a unit that sticks out of its class.
         if charge < state.total[c] and _try_swap(units, charges, state, sweep, u, low, high, distinct):
             continue
-        if left < sweep.smallest and state.head[c] == u:
+        if state.head[c] == u:
             _try_dissolve(units, charges, state, sweep, c)
 
 
