@@ -13,7 +13,9 @@ from benchmarks.timing import Line, best
 
 COMMAND = [sys.executable, "-m", "indistinct"]
 # Arrow imports pandas, where it is installed, with the first array that it converts.
-IMPORTS = "import pandas, indistinct.api, indistinct.datasets, indistinct.cli, numba, pyarrow, pyarrow.parquet, rich.table"
+IMPORTS = (
+    "import pandas, indistinct.api, indistinct.datasets, indistinct.cli, numba, pyarrow, pyarrow.parquet, rich.table"
+)
 
 
 def run(command: list[str], **variables: str) -> None:

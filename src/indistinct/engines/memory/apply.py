@@ -118,4 +118,3 @@ def _gathered(column: pa.ChunkedArray, order: Codes) -> pa.Array:
         places = pa.array(indices, mask=indices == len(values))
         return values.take(places)
     return compact(values, indices)
-
