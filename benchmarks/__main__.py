@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable, Iterator
 
+from benchmarks.clustering import clustering_growth_lines, clustering_lines
 from benchmarks.lattice import incognito_lines, million_lines, optimal_lines
 from benchmarks.partition import csv_lines, growth_lines, parquet_lines, search_lines
 from benchmarks.startup import startup_lines
@@ -23,6 +24,8 @@ def main() -> None:
         "optimal": optimal_lines,
         "million": lambda: million_lines(min(chosen.rows, 1_000_000)),
         "incognito": incognito_lines,
+        "clustering": clustering_lines,
+        "clustering-growth": lambda: clustering_growth_lines(chosen.rows),
     }
     for name, lines in cases.items():
         if not chosen.names or name in chosen.names:

@@ -285,7 +285,8 @@ def test_inspect_writes_a_policy_that_runs(patients: Path, run, tmp_path: Path) 
     assert (folder / "patients-release.csv").is_file()
 
 
-def test_inspect_shows_values_only_on_request(tmp_path: Path, run) -> None:
+def test_inspect_shows_values_only_on_request(tmp_path: Path, run, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")  # no cell of the table is folded
     data = tmp_path / "data.csv"
     data.write_text("age,city\n" + "31337,SECRETVALUE42\n" * 3 + "40,Oslo\n")
     policy = tmp_path / "policy.toml"

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from indistinct.algorithms.cluster.space import ClusterSpace
@@ -75,6 +75,8 @@ def classes_of_parts(space, parts):
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 6), st.booleans())
+@example(72, 3, True)
+@example(252, 3, True)
 def test_same_classes_as_row_by_row(seed, k, again):
     problem = random_problem(seed, k=k)
     space = ClusterSpace(problem)
@@ -94,3 +96,9 @@ def test_models_of_values_agree_with_sizes_where_values_do_not_matter(again):
         algorithm = TopDown(respecialize_remainder=again)
         sizes = [np.sort(recode(p.frequencies, algorithm.search(p)).classes.sizes) for p in (plain, valued)]
         assert np.array_equal(*sizes)
+
+
+def test_a_remainder_may_go_further_down():
+    """Large remainders that another column can divide are rare; here is one."""
+    space = ClusterSpace(random_problem(72, k=3))
+    assert len(specialize_by_size(space, k=3, again=True)) > len(specialize_by_size(space, k=3))

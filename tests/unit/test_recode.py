@@ -28,7 +28,7 @@ ROWS = [(1, 1), (2, 1), (8, 1), (9, 1), (1, 9), (2, 9), (8, 9), (9, 9)]
 
 def test_a_combination_between_the_ranges_is_refused():
     release = release_of([(1, 1), (1, 2), (5, 8), (5, 9)])
-    with pytest.raises(UnseenValueError, match="outside every published range") as caught:
+    with pytest.raises(UnseenValueError, match="outside the published ranges") as caught:
         ind.apply(release.recoding, table_of([(1, 1), (1, 2), (5, 1), (5, 2)]))
     assert "extent=region" in caught.value.hint
 

@@ -70,7 +70,7 @@ def encode_column(name: str, column: pa.ChunkedArray, *, order: Sequence[str] | 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """The values that occur; `places[i][cell - base]` is the place of a cell of chunk `i` among them, -1 for missing."""
+    """The values that occur; `places[i][cell - base]` is where a cell of chunk `i` is among them, -1 for missing."""
 
     values: pa.Array
     missing: bool
