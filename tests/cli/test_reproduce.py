@@ -100,7 +100,15 @@ def test_clustering_is_drawn_and_its_claims_are_told(monkeypatch, tmp_path: Path
     document = json.loads(ran.out)
     assert "generated census" in document["data"]
     assert [row["size"] for row in document["rows"]] == [3] * 15 + [4] * 15
-    assert document["two_level_distortion_at_most_kaca"] is not None
+    assert document["settings"] == 6
+    groups = [document["rows"][start : start + 5] for start in range(0, 30, 5)]
+    for place, rule in ((3, "two-level"), (4, "two-level:rule=literal")):
+        assert {group[place]["algorithm"] for group in groups} == {rule}
+        for measure in ("distortion", "discernibility"):
+            expected = sum(group[place][measure] <= group[0][measure] for group in groups)
+            assert document["held"][rule][measure] == expected
+        faster = sum(group[place]["seconds"] < min(row["seconds"] for row in group[:3]) for group in groups)
+        assert document["held"][rule]["seconds"] == faster
     drawn = ElementTree.fromstring(target.read_text(encoding="utf-8"))  # noqa: S314
     assert len(drawn.findall("{*}g[@class='chart']")) == 9
     assert len(drawn.findall("{*}g[@class='chart']/{*}polyline")) == 45

@@ -37,7 +37,7 @@ class TwoLevel(Algorithm):
 
     `rule` says which lifts are tried. "literal" follows the thesis: first within outer clusters (level 1), then across,
     one column after the other and never back, the cheapest step first. "cheapest" tries every combination of levels in
-    ascending cost, so that every cell joins the cheapest group that it finds company in; it loses about a quarter less.
+    ascending cost, so that every cell joins the cheapest group that it finds company in; it loses less.
     `metric` says in what a level costs: distortion, with `scheme` and `beta`, or what another metric of cells charges
     on average. With `stub`, what is left in the end takes only the rows that it needs from its nearest class.
 

@@ -70,6 +70,10 @@ ALGORITHM_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "tds": ("tds", "tds:score=ig", "tds:score=igpl-original", "tds:siblings=true"),
         "value-suppression": ("value-suppression",),
         "cell-suppression": ("cell-suppression", 'cell-suppression:start="optimal:metric=discernibility"'),
+        "kaca": ("kaca", "kaca:stub=false"),
+        "top-down-kaca": ("top-down-kaca", "top-down-kaca:stub=false"),
+        "two-level": ("two-level", "two-level:rule=literal"),
+        "refine": ("refine", "refine:start=mondrian"),
         "node": (),
     }
 )
