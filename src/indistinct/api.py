@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm, Problem, Progress
 from indistinct.algorithms.partition.mondrian import Mondrian
+from indistinct.domain import Kind
 from indistinct.engines.base import Published, Request
 from indistinct.engines.memory import Memory
 from indistinct.errors import InputError, ParameterError, SchemaError, VerificationError
@@ -30,6 +31,7 @@ from indistinct.release.verify import verify_table
 from indistinct.schema import Schema, did_you_mean
 from indistinct.spelling import spell
 from indistinct.tables import Table, open_table
+from indistinct.tables.inference import other_than_digits
 
 SEED_WARNING = "a fixed seed was used: whoever knows it can undo the shuffling of rows; use none for a real release"
 
@@ -68,6 +70,7 @@ def anonymize(
     keys = tuple(dict.fromkeys([*model.keys, *extra]))
     request = Request(schema.quasi, keys, declared, joint=algorithm.traits.splits)
     counted = engine.count(source.data, request)
+    check_kinds(counted, declared)
     report(0.2)
     problem = Problem(
         counted.frequencies,
@@ -200,6 +203,23 @@ def columns_of(counted: Counted, hierarchies: Mapping[str, Hierarchy]) -> tuple[
         tree = hierarchy is not None and (hierarchy.categorical or not domain.ordered)
         columns.append(QuasiColumn(domain, taxonomy, tree))
     return tuple(columns)
+
+
+def check_kinds(counted: Counted, hierarchies: Mapping[str, Hierarchy]) -> None:
+    """Raise if a quasi-identifier without a hierarchy mixes digits and a few texts: a slip, or text on purpose."""
+    for domain in counted.domains:
+        if domain.kind is not Kind.TEXT or domain.column in hierarchies:
+            continue
+        strangers = other_than_digits(domain.values)
+        if 0 < len(strangers) < len(domain.values) / 2:
+            raise InputError(
+                f"column {domain.column!r} mixes numbers and text: {len(strangers)} of its {len(domain.values)} "
+                "distinct values are no numbers, so it cannot be published as ranges",
+                hint=f"declare marks for missing values (--missing), correct the cells, or give {domain.column!r} "
+                "a hierarchy if it is text on purpose",
+                values=strangers,
+                column=domain.column,
+            )
 
 
 def check_job(

@@ -11,7 +11,7 @@ from indistinct.algorithms.base import Problem, Progress
 from indistinct.algorithms.full_domain.chosen import spelled
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import Objective, objective_of
-from indistinct.api import budget, check_job, columns_of
+from indistinct.api import budget, check_job, check_kinds, columns_of
 from indistinct.domain import Codes
 from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory
@@ -216,6 +216,7 @@ def explore(
     check_job(source, schema, model, declared)
     keys = tuple(dict.fromkeys([*model.keys, *(key for metric in chosen for key in metric.keys)]))
     counted = Memory().count(source.data, Request(schema.quasi, keys, declared))
+    check_kinds(counted, declared)
     problem = Problem(
         counted.frequencies, columns_of(counted, declared), model, suppression=budget(suppression, source.rows)
     )

@@ -141,6 +141,9 @@ CASES: dict[str, Case] = {
         lambda f: anonymize(f, table(f, *ROWS, f"{MARKER},{MARKER},Oslo,flu"), "--hierarchy", "age=intervals:5,10"),
         "is read as text",
     ),
+    "mixed types without a hierarchy": Case(
+        1, lambda f: anonymize(f, table(f, *ROWS, f"{MARKER},{MARKER},Oslo,flu")), "mixes numbers and text"
+    ),
     "value outside the hierarchy": Case(
         1, lambda f: anonymize(f, table(f), "--hierarchy", hierarchy(f, "Oslo;*")), "does not cover"
     ),
@@ -288,6 +291,20 @@ def test_bad_input_as_json(name: str, tmp_path: Path, run) -> None:
     assert error["type"]
     assert error["hint"]
     assert MARKER not in ran.out + ran.err
+
+
+@pytest.mark.parametrize(
+    "flags", [["--missing", MARKER], ["--hierarchy", "age=suppression"], ["--hierarchy", "age=mask:right"]]
+)
+def test_what_the_hint_for_mixed_types_says_mends_it(flags: list[str], tmp_path: Path, run) -> None:
+    ran = run(*CASES["mixed types without a hierarchy"].build(tmp_path), *flags)
+    assert ran.code == 0, ran.err
+
+
+def test_codes_with_leading_zeros_are_text_on_purpose(tmp_path: Path, run) -> None:
+    rows = [f"{name},{code},Oslo,flu" for name in "ab" for code in ("02138", "53711", "53715")]
+    ran = run(*anonymize(tmp_path, table(tmp_path, *rows)))
+    assert ran.code == 0, ran.err
 
 
 def test_the_nearest_known_key_is_the_hint(tmp_path: Path, run) -> None:

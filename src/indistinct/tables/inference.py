@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 
 from indistinct.tables.dictionaries import assemble
 
+# Written in digits, be it a number or a code such as 02138.
+DIGITS = r"^[+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?$"
 # The narrowest kind first. Arrow lets decimals of more than 38 digits overflow silently: the patterns count.
 KINDS = (
     (r"^(?:0|-?[1-9][0-9]{0,18})$", pa.int64()),
@@ -47,6 +49,15 @@ def typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column if column.num_chunks == 1 else column.cast(pa.string())
     cells = [values.take(chunk.indices) for values, chunk in zip(converted, column.chunks, strict=True)]
     return pa.chunked_array([pa.chunked_array(cells).combine_chunks()])
+
+
+def other_than_digits(values: pa.Array) -> list[str]:
+    """Return the texts that are not written in digits.
+
+    >>> other_than_digits(pa.array(["31", "4.5", "02138", "unknown"]))
+    ['unknown']
+    """
+    return list(values.filter(pc.invert(pc.match_substring_regex(values, DIGITS))).to_pylist())
 
 
 def _converted(values: pa.ChunkedArray) -> list[pa.Array] | None:
