@@ -6,11 +6,15 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory, _kernels
 from indistinct.engines.memory.apply import compact
+from indistinct.frequencies import count, encode, grouping
+from indistinct.recoding import regions
 from indistinct.testing.strategies import recodings, samples
 
 quick = settings(deadline=None, max_examples=100)
@@ -66,6 +70,50 @@ def test_suppressed_rows_leave_no_trace(data):
             for chunk in column.chunks:
                 used = sorted(set(chunk.to_pylist()) - {None})
                 assert chunk.dictionary.to_pylist() == used
+
+
+def as_if_large(patch):
+    """Let small tables go the way of large ones: compiled, and on two threads."""
+    for module, name in (
+        (encode, "COMPILE_FROM"),
+        (count, "PARALLEL_FROM"),
+        (grouping, "PARALLEL_FROM"),
+        (regions, "COMPILE_FROM"),
+        (_kernels, "COMPILE_FROM"),
+    ):
+        patch.setattr(module, name, 1)
+    patch.setattr(count, "BLOCK", 3)
+    patch.setattr(grouping.os, "cpu_count", lambda: 2)
+
+
+@quick
+@given(st.data())
+def test_large_tables_are_counted_as_small_ones(data):
+    sample = data.draw(samples())
+    cut = data.draw(st.integers(0, sample.table.num_rows))
+    pieces = pa.concat_tables([sample.table.slice(0, cut), sample.table.slice(cut)])
+    request = Request(sample.schema.quasi, hierarchies=sample.hierarchies)
+    small = Memory().count(pieces, request)
+    with pytest.MonkeyPatch.context() as patch:
+        as_if_large(patch)
+        large = Memory().count(pieces, request)
+    assert [d.values.to_pylist() for d in large.domains] == [d.values.to_pylist() for d in small.domains]
+    assert large.frequencies.vectors.tolist() == small.frequencies.vectors.tolist()
+    assert large.grouping.starts.tolist() == small.grouping.starts.tolist()
+    assert large.grouping.order.tolist() == small.grouping.order.tolist()
+
+
+@quick
+@given(st.data())
+def test_large_tables_are_published_as_small_ones(data):
+    sample = data.draw(samples())
+    recoding = data.draw(recodings(sample))
+    small = Memory().apply(recoding, sample.table, schema=sample.schema, seed=3)
+    with pytest.MonkeyPatch.context() as patch:
+        as_if_large(patch)
+        large = Memory().apply(recoding, sample.table, schema=sample.schema, seed=3)
+    assert large.order.tolist() == small.order.tolist()
+    assert large.table.equals(small.table)
 
 
 @quick

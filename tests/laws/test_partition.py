@@ -14,6 +14,7 @@ from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_si
 from indistinct.algorithms.partition.rounds import partition_by_rounds
 from indistinct.algorithms.partition.strict import partition_by_size
 from indistinct.models import KAnonymity
+from indistinct.recoding import regions as regions_module
 from indistinct.testing.strategies import Sample, samples
 
 quick = settings(deadline=None, max_examples=120)
@@ -82,7 +83,7 @@ def test_the_kernel_finds_the_tree_of_the_rounds(sample, k):
     frequencies, layout, ranks = prepared(sample)
     if frequencies.rows < k:
         return
-    fast = partition_by_size(ranks, frequencies.counts, layout=layout, k=k).numbered()
+    fast = partition_by_size(ranks, frequencies.counts, layout=layout, k=k).cuts
     slow = partition_by_rounds(
         ranks, frequencies.classes, layout=layout, model=KAnonymity(k), counters=Counter()
     ).numbered()
@@ -99,7 +100,7 @@ def test_counting_and_selecting_find_the_same_medians(drawn, k, limit):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(layout_module, "COUNTING_LIMIT", limit)
         layout = line_layout(ranks)
-        fast = partition_by_size(ranks, counts, layout=layout, k=k).numbered()
+        fast = partition_by_size(ranks, counts, layout=layout, k=k).cuts
     slow = partition_by_rounds(ranks, Classes(counts), layout=layout, model=KAnonymity(k), counters=Counter())
     assert shape(fast) == shape(slow.numbered())
 
@@ -110,13 +111,56 @@ def test_two_threads_find_the_tree_of_one(sample, k):
     frequencies, layout, ranks = prepared(sample)
     if frequencies.rows < k:
         return
-    alone = partition_by_size(ranks, frequencies.counts, layout=layout, k=k).numbered()
+    alone = partition_by_size(ranks, frequencies.counts, layout=layout, k=k).cuts
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(strict_module, "PARALLEL_FROM", 0)
         patch.setattr(strict_module.os, "cpu_count", lambda: 2)
-        together = partition_by_size(ranks, frequencies.counts, layout=layout, k=k).numbered()
-    assert shape(alone) == shape(together)
-    assert alone.locate(ranks).tolist() == together.locate(ranks).tolist()
+        together = partition_by_size(ranks, frequencies.counts, layout=layout, k=k).cuts
+    for part in ("axis", "cut", "left", "right"):
+        assert getattr(alone, part).tolist() == getattr(together, part).tolist()
+
+
+@quick
+@given(samples(most_rows=40), st.integers(1, 4))
+def test_cells_of_a_class_stand_together(sample, k):
+    frequencies, layout, ranks = prepared(sample)
+    if frequencies.rows < k:
+        return
+    found = partition_by_size(ranks, frequencies.counts, layout=layout, k=k)
+    assert found.labels.tolist() == sorted(found.cuts.locate(ranks).tolist())
+    assert found.cuts.locate(found.ranks).tolist() == found.labels.tolist()
+    cells = zip(found.ranks.tolist(), found.counts.tolist(), strict=True)
+    assert sorted(cells) == sorted(zip(ranks.tolist(), frequencies.counts.tolist(), strict=True))
+
+
+@quick
+@given(large_domains(), st.integers(1, 3))
+def test_a_short_stack_and_narrow_words_find_the_same_tree(drawn, k):
+    ranks, counts = drawn
+    layout = line_layout(ranks)
+    usual = partition_by_size(ranks, counts, layout=layout, k=k)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strict_module, "STACK", 1)
+        patch.setattr(layout_module, "WORD", 13)
+        cramped = partition_by_size(ranks, counts, layout=layout, k=k)
+    assert shape(cramped.cuts) == shape(usual.cuts)
+    assert cramped.ranks.tolist() == usual.ranks.tolist()
+    assert cramped.counts.tolist() == usual.counts.tolist()
+
+
+@quick
+@given(samples(most_rows=40), st.integers(1, 4))
+def test_kernels_and_numpy_find_the_same_leaf(sample, k):
+    frequencies, layout, ranks = prepared(sample)
+    if frequencies.rows < k:
+        return
+    cuts = partition_by_size(ranks, frequencies.counts, layout=layout, k=k).cuts
+    plain = cuts.locate(ranks)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(regions_module, "COMPILE_FROM", 0)
+        compiled = cuts.locate(ranks)
+    assert plain.dtype == compiled.dtype
+    assert plain.tolist() == compiled.tolist()
 
 
 @quick
@@ -146,7 +190,7 @@ def test_regions_are_disjoint_boxes_that_cover_everything(sample, k):
     frequencies, layout, ranks = prepared(sample)
     if frequencies.rows < k:
         return
-    cuts = partition_by_size(ranks, frequencies.counts, layout=layout, k=k).numbered()
+    cuts = partition_by_size(ranks, frequencies.counts, layout=layout, k=k).cuts
     low, high = cuts.bounds(layout.sizes)
     found = list(zip(map(tuple, low.tolist()), map(tuple, high.tolist()), strict=True))
     assert found == boxes(cuts, layout.sizes)
@@ -166,7 +210,7 @@ def test_leaves_are_numbered_from_left_to_right(sample, k):
     frequencies, layout, ranks = prepared(sample)
     if frequencies.rows < k:
         return
-    cuts = partition_by_size(ranks, frequencies.counts, layout=layout, k=k).numbered()
+    cuts = partition_by_size(ranks, frequencies.counts, layout=layout, k=k).cuts
     order, stack = [], [0]
     while stack:
         node = stack.pop()

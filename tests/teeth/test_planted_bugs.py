@@ -277,9 +277,10 @@ def test_a_median_on_one_side_breaks_the_size_bound(monkeypatch):
         return rounds.judge(classes, parts, trial, model) & (up_to < total), trial
 
     def by_rounds(ranks, counts, *, layout, k):
-        return rounds.partition_by_rounds(
+        cuts = rounds.partition_by_rounds(
             ranks, Classes(counts), layout=layout, model=KAnonymity(k), counters=Counter()
         )
+        return mondrian.Partition.located(cuts, ranks, counts)
 
     rows = [(0,), (1,), (2,), (3,), (3,), (3,), (3,)]
     table = pa.table({"a": [value for (value,) in rows], "key": list(range(7))})

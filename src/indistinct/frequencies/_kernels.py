@@ -84,21 +84,6 @@ def merge_sorted(left, right, out):
 
 
 @jit
-def split_words(words, bits, order, starts, cells):
-    """Take the row numbers off ascending words; write where each group starts and its word, return how many."""
-    mask = (np.uint64(1) << bits) - np.uint64(1)
-    groups = 0
-    for i in range(len(words)):
-        word = words[i] >> bits
-        order[i] = words[i] & mask
-        if i == 0 or word != cells[groups - 1]:
-            starts[groups] = i
-            cells[groups] = word
-            groups += 1
-    return groups
-
-
-@jit
 def hashed(word):
     """Return a word with its bits well mixed (the finalizer of a 64-bit mixing function)."""
     word ^= word >> np.uint64(32)

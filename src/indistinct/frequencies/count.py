@@ -9,7 +9,16 @@ import numpy as np
 from indistinct.domain import Codes, Domain
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.encode import Encoded
-from indistinct.frequencies.grouping import PARALLEL_FROM, WORD, Grouping, group_rows, group_words, run_starts
+from indistinct.frequencies.grouping import (
+    PARALLEL_FROM,
+    WORD,
+    Grouping,
+    group_rows,
+    group_words,
+    number_words,
+    pack,
+    run_starts,
+)
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy.value import Taxonomy
 
@@ -62,22 +71,28 @@ def group_encoded(columns: Sequence[Encoded]) -> tuple[Grouping, Codes]:
 
 
 def _packed(columns: Sequence[Encoded], widths: Sequence[int], rows: int, row_bits: int) -> Codes:
-    """Return the rows as words, block by block so that a block's words stay in the cache, on two threads."""
+    """Return the rows as words that carry the row number in their last bits."""
+    if rows < PARALLEL_FROM:
+        return number_words(pack([c.codes for c in columns], [len(c.domain) for c in columns])[0], row_bits)
     words = np.zeros(rows, dtype=np.uint64)
     lookups = [[lookup.astype(np.uint64) for lookup in column.lookups] for column in columns]
-    bounds = np.unique(np.concatenate([[0], *(column.ends for column in columns), np.arange(0, rows, BLOCK)]))
+    ends = [column.ends for column in columns]
+    bounds = np.unique(np.concatenate([[0], *ends, np.arange(0, rows, BLOCK)]))
+    # The chunk of each column in which a block lies.
+    places = [np.searchsorted(end, bounds[:-1], side="right").tolist() for end in ends]
 
-    def fill(block: tuple[int, int]) -> None:
-        start, stop = block
-        for column, tables, width in zip(columns, lookups, widths, strict=True):
-            chunk = int(np.searchsorted(column.ends, start, side="right"))
-            first = start - (int(column.ends[chunk - 1]) if chunk else 0)
+    def fill(block: int) -> None:
+        start, stop = bounds[block : block + 2].tolist()
+        for column, end, tables, width, chunks in zip(columns, ends, lookups, widths, places, strict=True):
+            chunk = chunks[block]
+            first = start - (int(end[chunk - 1]) if chunk else 0)
             cells = column.chunks[chunk][first : first + stop - start]
             _kernels.pack_field(words[start:stop], cells, column.base, tables[chunk], np.uint64(width))
         _kernels.add_rows(words[start:stop], start, np.uint64(row_bits))
 
-    with ThreadPoolExecutor(2 if rows >= PARALLEL_FROM else 1) as pool:
-        list(pool.map(fill, zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)))
+    # A block's words stay in the cache from the first field to the last.
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(fill, range(len(bounds) - 1)))
     return words
 
 

@@ -1,6 +1,7 @@
 """From columns to codes: the first step of every engine that works in memory."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +15,8 @@ from indistinct.frequencies import _kernels
 
 # A table of this many entries stays in the second-level cache, so looking codes up beats sorting the column.
 LOOKUP_LIMIT = 1 << 20
+# Below this many cells NumPy alone is done before a kernel is compiled.
+COMPILE_FROM = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,14 +130,25 @@ def from_dictionary(column: pa.ChunkedArray) -> Found:
         places = _filled(pc.index_in(dictionary, value_set=every), -1)
         own.append(np.append(places, -1))
         chunks.append(_filled(chunk.indices, len(dictionary)))
-        here = np.zeros(len(dictionary) + 1, dtype=bool)
-        _kernels.mark_used(chunks[-1], 0, here)
-        used[own[-1][here]] = True
+    for places, here in zip(own, _used(chunks, 0, [len(places) for places in own]), strict=True):
+        used[places[here]] = True
     present = np.flatnonzero(used[:-1])
     dense = np.full(len(every) + 1, -1, dtype=np.int64)
     dense[present] = np.arange(len(present))
     values = every.take(pa.array(present))
     return Found(values, bool(used[-1]), tuple(chunks), tuple(dense[places] for places in own))
+
+
+def _used(chunks: Sequence[Codes], base: int, sizes: Sequence[int]) -> list[Codes]:
+    """Return for each chunk which of so many values, counted from `base`, occur in it."""
+    used = [np.zeros(size, dtype=bool) for size in sizes]
+    if sum(map(len, chunks)) < COMPILE_FROM:
+        for chunk, here in zip(chunks, used, strict=True):
+            here[chunk - base if base else chunk] = True
+        return used
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(_kernels.mark_used, chunks, [base] * len(chunks), used))
+    return used
 
 
 def _filled(indices: pa.Array, fill: int) -> Codes:
@@ -164,9 +178,7 @@ def _from_numbers(name: str, column: pa.ChunkedArray) -> Found:
 def _by_lookup(column: pa.ChunkedArray, low: int, high: int) -> Found:
     """Look small whole numbers up by their distance from the smallest; missing stands behind the largest."""
     chunks = tuple(_filled(chunk.cast(pa.int64()), high + 1) for chunk in column.chunks)
-    used = np.zeros(high - low + 2, dtype=bool)
-    for chunk in chunks:
-        _kernels.mark_used(chunk, low, used)
+    used = np.logical_or.reduce(_used(chunks, low, [high - low + 2] * len(chunks)))
     places = np.where(used, np.cumsum(used) - 1, -1)
     places[-1] = -1
     values = pa.array(np.flatnonzero(used[:-1]) + low, pa.int64()).cast(column.type)

@@ -15,7 +15,7 @@ from indistinct.domain import Codes
 from indistinct.frequencies import _kernels
 
 WORD = 64
-# Below this many rows starting a thread costs more than it saves.
+# Below this many rows NumPy alone is done before a thread is started, or a kernel compiled.
 PARALLEL_FROM = 1 << 18
 
 
@@ -45,34 +45,69 @@ def group_rows(columns: Sequence[Codes], sizes: Sequence[int]) -> Grouping:
     words, bits = pack(columns, sizes)
     row_bits = max(len(words) - 1, 0).bit_length()
     if bits + row_bits <= WORD:
-        _kernels.add_rows(words, 0, np.uint64(row_bits))
-        return group_words(words, row_bits)[0]
+        return group_words(number_words(words, row_bits), row_bits)[0]
     order = np.argsort(words)
     return Grouping(order, run_starts(words[order]))
 
 
+def number_words(words: Codes, row_bits: int) -> Codes:
+    """Append the row number to every word, in place."""
+    words <<= np.uint64(row_bits)
+    words |= np.arange(len(words), dtype=np.uint64)
+    return words
+
+
 def group_words(words: Codes, row_bits: int) -> tuple[Grouping, Codes]:
     """Group rows by words that carry the row number in their last bits; return the word of each group as well."""
-    rows = len(words)
+    rows, bits = len(words), np.uint64(row_bits)
     words = sort_words(words)
     order = np.empty(rows, dtype=np.uint32 if row_bits <= 32 else np.int64)
-    starts, cells = np.empty(rows + 1, dtype=np.int64), np.empty(max(rows, 1), dtype=np.uint64)
-    groups = _kernels.split_words(words, np.uint64(row_bits), order, starts, cells)
-    starts[groups] = rows
-    return Grouping(order, starts[: groups + 1].copy()), cells[:groups].copy()
+
+    def split(part: slice) -> Codes:
+        np.bitwise_and(words[part], (np.uint64(1) << bits) - np.uint64(1), out=order[part], casting="unsafe")
+        words[part] >>= bits
+        return run_starts(words[part])[:-1] + part.start
+
+    if _threads(rows) == 1:
+        parts = [split(slice(0, rows))]
+    else:  # two parts that begin with a group know nothing of each other
+        middle = int(np.searchsorted(words, words[rows // 2] >> bits << bits))
+        with ThreadPoolExecutor(2) as pool:
+            parts = list(pool.map(split, (slice(0, middle), slice(middle, rows))))
+    starts = np.concatenate([*parts, [rows]])
+    return Grouping(order, starts), words[starts[:-1]]
 
 
 def sort_words(words: Codes) -> Codes:
-    """Return words in ascending order: each half by a thread of its own, then merged."""
-    if len(words) < PARALLEL_FROM or (os.cpu_count() or 1) < 2:
+    """Return words in ascending order: halves are sorted, and then merged, by a thread each."""
+    if _threads(len(words)) == 1:
         words.sort()
         return words
-    left, right = words[: len(words) // 2], words[len(words) // 2 :]
+    half = len(words) // 2
+    left, right = words[:half], words[half:]
+    merged = np.empty_like(words)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(np.ndarray.sort, (left, right)))
-    merged = np.empty_like(words)
-    _kernels.merge_sorted(left, right, merged)
+        cut = _halfway(left, right)
+        pairs = (left[:cut], left[cut:]), (right[: half - cut], right[half - cut :]), (merged[:half], merged[half:])
+        list(pool.map(_kernels.merge_sorted, *pairs))
     return merged
+
+
+def _threads(rows: int) -> int:
+    return 1 if rows < PARALLEL_FROM else min(2, os.cpu_count() or 1)
+
+
+def _halfway(left: Codes, right: Codes) -> int:
+    """Return how many of the first `len(left)` words of two sorted halves, merged, come from the left one."""
+    low, high = 0, len(left)
+    while low < high:
+        middle = (low + high) // 2
+        if left[middle] < right[len(left) - middle - 1]:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 def pack(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[Codes, int]:

@@ -17,21 +17,6 @@ def locate(nodes, ranks, labels):
 
 
 @jit
-def extents_by_label(values, labels, floor, low, high, below):
-    """Write each class's smallest and largest value from `floor` up, and whether it holds one below it."""
-    for i in range(len(values)):
-        label = labels[i]
-        if label < 0:
-            continue
-        value = values[i]
-        if value < floor:
-            below[label] = True
-        else:
-            low[label] = min(low[label], value)
-            high[label] = max(high[label], value)
-
-
-@jit
 def region_bounds(axis, cut, left, right, low, high):
     """Write the box of every leaf; `low[0]` and `high[0]` hold the whole domain and are overwritten."""
     columns, nodes = low.shape[1], len(axis)
@@ -52,45 +37,3 @@ def region_bounds(axis, cut, left, right, low, high):
             stack.append(child)
         box_high[left[node], axis[node]] = cut[node]
         box_low[right[node], axis[node]] = cut[node] + 1
-
-
-@jit
-def members_cover(indptr, codes, published, values, covered):
-    """Write whether each value is among the members of its published set; members ascend."""
-    for i in range(len(published)):
-        low, high = indptr[published[i]], indptr[published[i] + 1]
-        while low < high:
-            middle = (low + high) >> 1
-            if codes[middle] < values[i]:
-                low = middle + 1
-            else:
-                high = middle
-        covered[i] = low < indptr[published[i] + 1] and codes[low] == values[i]
-
-
-@jit
-def mark_members(ranks, labels, masks):
-    """Set a class's bit for every rank that it holds; there are at most 64 ranks."""
-    for i in range(len(ranks)):
-        masks[labels[i]] |= np.uint64(1) << np.uint64(ranks[i])
-
-
-@jit
-def spread_members(masks, size):
-    """Return the ranks of every mask as compressed sparse rows."""
-    indptr = np.zeros(len(masks) + 1, dtype=np.int64)
-    for i in range(len(masks)):
-        count = 0
-        mask = masks[i]
-        while mask:
-            mask &= mask - np.uint64(1)
-            count += 1
-        indptr[i + 1] = indptr[i] + count
-    members = np.empty(indptr[-1], dtype=np.int32)
-    place = 0
-    for i in range(len(masks)):
-        for rank in range(size):
-            if (masks[i] >> np.uint64(rank)) & np.uint64(1):
-                members[place] = rank
-                place += 1
-    return indptr, members

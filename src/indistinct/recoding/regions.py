@@ -8,8 +8,8 @@ import numpy as np
 from indistinct.domain import Codes
 from indistinct.recoding import _kernels
 
-# Below this many cells starting threads costs more than it saves.
-PARALLEL_FROM = 50_000
+# Below this many cells NumPy has found all classes before a kernel is compiled, or read from the cache.
+COMPILE_FROM = 50_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,16 +40,26 @@ class Cuts:
 
     def locate(self, ranks: Codes) -> Codes:
         """Return the class of every row of a matrix of ranks."""
+        if len(ranks) < COMPILE_FROM:
+            return self._descend(ranks)
         labels = np.empty(len(ranks), dtype=np.int32)
         # One row a node keeps the four numbers of a step in one cache line.
         nodes = np.stack([self.axis, self.cut, self.left, self.right], axis=1).astype(np.int32)
-        if len(ranks) < PARALLEL_FROM:
-            _kernels.locate(nodes, ranks, labels)
-            return labels
         halves = slice(0, len(ranks) // 2), slice(len(ranks) // 2, None)
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(lambda half: _kernels.locate(nodes, ranks[half], labels[half]), halves))
         return labels
+
+    def _descend(self, ranks: Codes) -> Codes:
+        """Return the class of every row, all rows one step down the tree at a time."""
+        nodes, moving = np.zeros(len(ranks), dtype=np.intp), np.arange(len(ranks))
+        moving = moving[self.axis[nodes] >= 0]
+        while len(moving):
+            here = nodes[moving]
+            goes_left = ranks[moving, self.axis[here]] <= self.cut[here]
+            nodes[moving] = np.where(goes_left, self.left[here], self.right[here])
+            moving = moving[self.axis[nodes[moving]] >= 0]
+        return self.left[nodes].astype(np.int32)
 
     def bounds(self, sizes: tuple[int, ...]) -> tuple[Codes, Codes]:
         """Return the lowest and highest rank of every class's region."""

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from indistinct.domain import Codes, Domain, Kind
 from indistinct.errors import ParameterError
-from indistinct.recoding import _kernels
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.labels import range_labels, set_labels
 from indistinct.recoding.published import PublishedColumn
@@ -64,9 +63,15 @@ class ColumnSummary:
     def covers(self, codes: Codes, ranks: Codes, *, floor: int) -> Codes:
         """Return whether published value `codes[i]` is true of a row with rank `ranks[i]`."""
         if self.members is not None:
-            covered = np.empty(len(codes), dtype=bool)
-            _kernels.members_cover(*self.members, codes, ranks, covered)
-            return covered
+            indptr, members = self.members
+            size = 1 + max(int(members.max(initial=0)), int(ranks.max(initial=0)))
+            owners = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+            wanted, known = codes * np.int64(size) + ranks, owners * size + members
+            if _sparse(len(self.published) * size, len(wanted)):
+                return np.isin(wanted, known)
+            table = np.zeros(len(self.published) * size, dtype=bool)
+            table[known] = True
+            return table[wanted]
         inside = (ranks >= self.low[codes]) & (ranks <= self.high[codes])
         return np.where(ranks < floor, self.absent[codes], inside)
 
@@ -76,7 +81,14 @@ def tight_bounds(column: QuasiColumn, ranks: Codes, *, labels: Codes, classes: i
     low = np.full(classes, len(column.domain), dtype=np.int32)
     high = np.full(classes, -1, dtype=np.int32)
     absent = np.zeros(classes, dtype=bool)
-    _kernels.extents_by_label(ranks, labels, floor_of(column), low, high, absent)
+    floor = floor_of(column)
+    if floor or (labels < 0).any():
+        absent[labels[(labels >= 0) & (ranks < floor)]] = True
+        known = (labels >= 0) & (ranks >= floor)
+        ranks, labels = ranks[known], labels[known]
+    ranks = ranks.astype(np.int32, copy=False)
+    np.minimum.at(low, labels, ranks)
+    np.maximum.at(high, labels, ranks)
     return Bounds(low, high, absent)
 
 
@@ -95,20 +107,46 @@ def summarize_ranges(
     column: QuasiColumn, bounds: Bounds, *, form: NumericForm = "interval", means: Codes | None = None
 ) -> tuple[ColumnSummary, Codes]:
     """Publish ranges on a line; return the summary and each class's published code."""
-    keys = [bounds.low, bounds.high, bounds.absent]
-    if means is not None:
-        keys.insert(0, means)
-    order = np.lexsort(keys[::-1] if means is None else [means, bounds.absent, bounds.high, bounds.low])
-    changed = np.ones(len(order), dtype=bool)
-    if len(order):
-        changed[1:] = np.any([_differs(key[order]) for key in keys], axis=0)
-    codes = np.empty(len(order), dtype=np.int32)
-    codes[order] = np.cumsum(changed) - 1
-    pick = order[changed]
-    low, high, absent = bounds.low[pick], bounds.high[pick], bounds.absent[pick]
-    outputs = _outputs(column, Bounds(low, high, absent), form, None if means is None else means[pick])
-    published = _published_range(column, outputs, Bounds(low, high, absent))
-    return ColumnSummary(published, low, high, absent), codes
+    if means is None:
+        distinct, codes = _distinct_bounds(bounds, len(column.domain))
+    else:
+        keys = [means, bounds.absent, bounds.high, bounds.low]
+        order = np.lexsort(keys)
+        changed = np.ones(len(order), dtype=bool)
+        if len(order):
+            changed[1:] = np.any([_differs(key[order]) for key in keys], axis=0)
+        codes = np.empty(len(order), dtype=np.int32)
+        codes[order] = np.cumsum(changed) - 1
+        pick = order[changed]
+        distinct, means = Bounds(bounds.low[pick], bounds.high[pick], bounds.absent[pick]), means[pick]
+    outputs = _outputs(column, distinct, form, means)
+    published = _published_range(column, outputs, distinct)
+    return ColumnSummary(published, distinct.low, distinct.high, distinct.absent), codes
+
+
+def _distinct_bounds(bounds: Bounds, size: int) -> tuple[Bounds, Codes]:
+    """Return the distinct bounds in order of their ends, and the place of each class's own."""
+    ends = size + 2  # a class without any value reaches from `size` to -1
+    words = (bounds.low * np.int64(ends) + bounds.high + 1) * 2 + bounds.absent
+    distinct, codes = distinct_words(words, 2 * ends * ends)
+    low, high = np.divmod(distinct >> 1, ends)
+    return Bounds(low.astype(np.int32), (high - 1).astype(np.int32), (distinct & 1).astype(bool)), codes
+
+
+def distinct_words(words: Codes, size: int) -> tuple[Codes, Codes]:
+    """Return the distinct words, all below `size`, in ascending order, and the place of every word among them."""
+    if _sparse(size, len(words)):
+        distinct, places = np.unique(words, return_inverse=True)
+        return distinct, places.astype(np.int32)
+    used = np.zeros(size, dtype=bool)
+    used[words] = True
+    places = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    return np.flatnonzero(used), places[words]
+
+
+def _sparse(size: int, words: int) -> bool:
+    """Return whether so many words are too few to fill a table of `size` entries."""
+    return size > 4 * words + 4096
 
 
 def summarize_tree(column: QuasiColumn, bounds: Bounds) -> tuple[ColumnSummary, Codes]:

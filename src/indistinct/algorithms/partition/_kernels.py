@@ -1,59 +1,60 @@
 """Numba kernels of strict partitioning, for models that look at class sizes alone.
 
-Cells lie in one row-major matrix of ranks and are moved in place: a part is a contiguous run of rows, so the passes
-over it stream through memory. `rounds.py` computes the same partition for any model in plain NumPy and is the
-twin that these kernels are checked against.
+A cell is one row of a matrix: the ranks of its columns as bit fields of a few words, and its number of rows last. Cells
+are moved in place: a part is a contiguous run of the matrix, so the passes over it stream through memory. `rounds.py`
+computes the same partition for any model in plain NumPy and is the twin that these kernels are checked against.
+
+Everything is a 64-bit integer and inner kernels have no wrapper for Python: both keep the first call short, which has
+to compile them.
 """
 
 import numba as nb
 import numpy as np
 
-jit = nb.njit(cache=True, nogil=True)
+jit = nb.njit(cache=True, nogil=True, error_model="numpy")
+inner = nb.njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
 
 LEAF = -1
-# Up to this many cells a part's median is found by insertion sort: counters would have to be cleared and scanned.
-FEW = 12
+# What a row of `fields` says of a column: its word, shift and mask, and where its line and its tree begin.
+WORD, SHIFT, MASK, LINE, TREE, STRIDE = range(6)
+# What a row of the stack says of a part: its node, its run of cells, their rows, and the tree cut that goes on in it.
+NODE, START, STOP, TOTAL, AXIS, LEVEL = range(6)
 
 
-@jit
-def lca_level(table, offset, stride, low, high):
-    """Return the lowest level on which two depth-first ranks of a tree column meet."""
-    level = 0
-    while level < stride - 1 and table[offset + low * stride + level] != table[offset + high * stride + level]:
-        level += 1
-    return level
+@inner
+def extent(rows, start, stop, fields, axis, low, high):
+    """Return the smallest and largest rank of a column over a part, which lie between `low` and `high`."""
+    word, shift, mask = fields[axis, WORD], fields[axis, SHIFT], fields[axis, MASK]
+    least, most = high, low
+    while start < stop and (least > low or most < high):
+        value = (rows[start, word] >> shift) & mask
+        least = value if value < least else least
+        most = value if value > most else most
+        start += 1
+    return least, most
 
 
-@jit
-def extent_of(ranks, start, stop, low, high):
-    """Write the smallest and largest rank of every column over a part."""
-    columns = ranks.shape[1]
-    for j in range(columns):
-        low[j] = ranks[start, j]
-        high[j] = ranks[start, j]
-    for i in range(start + 1, stop):
-        for j in range(columns):
-            value = ranks[i, j]
-            low[j] = min(low[j], value)
-            high[j] = max(high[j], value)
-
-
-@jit
-def widths_of(low, high, trees, tree_offset, tree_stride, lines, line_offset, span, width):
-    """Write the normalized width of every column; negative where the part is constant."""
-    for j in range(len(low)):
-        if low[j] == high[j]:
-            width[j] = -1.0
-        elif tree_stride[j]:
+@inner
+def widths_of(low, high, part, fields, lines, trees, span, width, meets):
+    """Write the normalized width of every column, negative where the part is constant, and where trees meet."""
+    for j in range(len(fields)):
+        least, most, line, stride = low[part, j], high[part, j], fields[j, LINE], fields[j, STRIDE]
+        width[j] = -1.0
+        if least == most:
+            continue
+        if stride:
             # `lines` holds, for a tree column, (leaves - 1) of a rank's ancestor on each level.
-            level = lca_level(trees, tree_offset[j], tree_stride[j], low[j], high[j])
-            width[j] = lines[line_offset[j] + low[j] * tree_stride[j] + level] / span[j] if span[j] > 0 else 0.0
+            node, other, level = fields[j, TREE] + least * stride, fields[j, TREE] + most * stride, 0
+            while trees[node + level] != trees[other + level]:
+                level += 1
+            meets[j] = level
+            reach = lines[line + least * stride + level]
         else:
-            reach = lines[line_offset[j] + high[j]] - lines[line_offset[j] + low[j]]
-            width[j] = reach / span[j] if span[j] > 0 else 0.0
+            reach = lines[line + most] - lines[line + least]
+        width[j] = reach / span[j] if span[j] > 0 else 0.0
 
 
-@jit
+@inner
 def widest(width):
     """Return the widest column that is still to be tried, the first of equals, or -1."""
     best = -1
@@ -63,296 +64,163 @@ def widest(width):
     return best
 
 
-@jit
-def count_values(ranks, weights, start, stop, axis, low, tally):
-    """Add the weights of a part by value into `tally`, which must be zero."""
+@inner
+def count_values(rows, start, stop, fields, axis, low, high, coarse, tally):
+    """Add the rows of a part by value into `tally`, which must be zero; `coarse` bits of a value do not matter."""
+    word, shift, mask = fields[axis, WORD], fields[axis, SHIFT], fields[axis, MASK]
+    last = rows.shape[1] - 1
     for i in range(start, stop):
-        tally[ranks[i, axis] - low] += weights[i]
+        value = (rows[i, word] >> shift) & mask
+        if low <= value and value <= high:
+            tally[(value - low) >> coarse] += rows[i, last]
 
 
-@jit
-def median_by_counting(tally, size, half):
-    """Return (median, rows up to it, rows below it, the value before it or -1), as offsets."""
-    below = np.int64(0)
-    before = -1
-    for value in range(size):
-        if tally[value]:
-            if below + tally[value] >= half:
-                return value, below + tally[value], below, before
-            below += tally[value]
-            before = value
-    return -1, below, below, before
-
-
-@jit
-def median_by_selection(ranks, weights, start, stop, axis, half, keys):
-    """Return (median, rows up to it, rows below it, the value before it or -1), by weighted quickselect."""
-    count = stop - start
-    for i in range(count):
-        keys[i] = (np.uint64(ranks[start + i, axis]) << np.uint64(32)) | np.uint64(i)
-    low, high = 0, count
-    settled = np.int64(0)  # rows known to lie below keys[low:high]
-    while True:
-        pivot = keys[(low + high) >> 1] >> np.uint64(32)
-        less, same = low, low
-        below, equal = np.int64(0), np.int64(0)
-        for i in range(low, high):  # three-way: less | equal | greater
-            key = keys[i]
-            value = key >> np.uint64(32)
-            if value < pivot:
-                below += weights[start + np.int64(key & np.uint64(0xFFFFFFFF))]
-                keys[i] = keys[same]
-                keys[same] = keys[less]
-                keys[less] = key
-                less += 1
-                same += 1
-            elif value == pivot:
-                equal += weights[start + np.int64(key & np.uint64(0xFFFFFFFF))]
-                keys[i] = keys[same]
-                keys[same] = key
-                same += 1
-        if settled + below >= half:
-            high = less
-        elif settled + below + equal >= half:
-            before = np.int64(-1)
-            for i in range(less):
-                before = max(before, np.int64(keys[i] >> np.uint64(32)))
-            return np.int64(pivot), settled + below + equal, settled + below, before
-        else:
-            settled += below + equal
-            low = same
-
-
-@jit
-def split_rows(ranks, weights, start, stop, axis, cut, spare_ranks, spare_weights):
-    """Move rows with rank up to `cut` to the front, keeping their order; return where the others begin."""
-    columns = ranks.shape[1]
-    left, right = start, 0
+@inner
+def value_before(rows, start, stop, fields, axis, limit):
+    """Return the largest value of a part below `limit`."""
+    word, shift, mask = fields[axis, WORD], fields[axis, SHIFT], fields[axis, MASK]
+    best = np.int64(-1)
     for i in range(start, stop):
-        goes_left = ranks[i, axis] <= cut
-        for j in range(columns):
-            value = ranks[i, j]
-            spare_ranks[right, j] = value
-            ranks[left, j] = value
-        weight = weights[i]
-        spare_weights[right] = weight
-        weights[left] = weight
-        left += goes_left
-        right += not goes_left
-    for i in range(right):
-        for j in range(columns):
-            ranks[left + i, j] = spare_ranks[i, j]
-        weights[left + i] = spare_weights[i]
-    return left
+        value = (rows[i, word] >> shift) & mask
+        best = value if best < value and value < limit else best
+    return best
 
 
-@jit
-def median_of_few(ranks, weights, start, stop, axis, half, keys):
-    """Return (median, rows up to it, rows below it, the value before it or -1), by insertion sort."""
-    count = stop - start
-    for i in range(count):
-        key = (np.uint64(ranks[start + i, axis]) << np.uint64(32)) | np.uint64(i)
-        j = i
-        while j > 0 and keys[j - 1] > key:
-            keys[j] = keys[j - 1]
-            j -= 1
-        keys[j] = key
-    below, same = np.int64(0), np.int64(0)
-    before, value = np.int64(-1), np.int64(keys[0] >> np.uint64(32))
-    for i in range(count):
-        current = np.int64(keys[i] >> np.uint64(32))
-        if current != value:
-            if below + same >= half:
-                break
-            below += same
-            same = np.int64(0)
-            before, value = value, current
-        same += weights[start + np.int64(keys[i] & np.uint64(0xFFFFFFFF))]
-    return value, below + same, below, before
+@inner
+def median_cut(rows, start, stop, fields, axis, low, high, total, k, tally):
+    """Return the allowable cut at the two-sided median, or -1: rows with rank up to it go left.
 
-
-@jit
-def median_cut(ranks, weights, start, stop, axis, total, k, low, high, tally, keys):
-    """Return the allowable cut at the two-sided median, or -1: rows with rank up to it go left."""
+    Values are counted; where there are too many of them the leading bits are, and then what is left of the others.
+    """
     half = (total + 1) >> 1
-    size = np.int64(high) - np.int64(low) + 1
-    if stop - start <= FEW:
-        median, up_to, below, before = median_of_few(ranks, weights, start, stop, axis, half, keys)
-    elif size <= 8 * (stop - start) and size <= len(tally):
-        count_values(ranks, weights, start, stop, axis, low, tally)
-        median, up_to, below, before = median_by_counting(tally, size, half)
-        tally[:size] = 0
-        median += np.int64(low)
-        before = before + np.int64(low) if before >= 0 else np.int64(-1)
-    else:
-        median, up_to, below, before = median_by_selection(ranks, weights, start, stop, axis, half, keys)
+    room = len(tally) if len(tally) < 8 * (stop - start) else 8 * (stop - start)
+    below, same, coarse = np.int64(0), np.int64(0), np.int64(64)
+    while coarse:
+        coarse = np.int64(0)
+        while ((high - low) >> coarse) >= room:
+            coarse += 1
+        count_values(rows, start, stop, fields, axis, low, high, coarse, tally)
+        bucket = np.int64(0)
+        while below + tally[bucket] < half:
+            below += tally[bucket]
+            bucket += 1
+        same = tally[bucket]
+        for i in range(((high - low) >> coarse) + 1):
+            tally[i] = 0
+        low += bucket << coarse
+        last = low + (1 << coarse) - 1
+        high = last if last < high else high
+    up_to = below + same
     after_fits = up_to >= k and total - up_to >= k
     before_fits = below >= k and total - below >= k
     if after_fits and (not before_fits or abs(2 * up_to - total) <= abs(2 * below - total)):
-        return np.int64(median)
-    return np.int64(before) if before_fits else np.int64(-1)
+        return low
+    return value_before(rows, start, stop, fields, axis, low) if before_fits else np.int64(-1)
 
 
-@jit
-def children_fit(ranks, weights, start, stop, axis, k, low, high, trees, offset, stride, tally):
-    """Return whether every child of a tree column's part that has rows has at least k of them."""
-    level = lca_level(trees, offset, stride, low, high) - 1
-    count_values(ranks, weights, start, stop, axis, low, tally)
-    fits = True
-    total = np.int64(0)
-    for value in range(np.int64(high) - np.int64(low) + 1):
-        if (
-            value
-            and trees[offset + (low + value) * stride + level] != trees[offset + (low + value - 1) * stride + level]
-        ):
+@inner
+def children_fit(rows, start, stop, fields, axis, low, high, k, trees, node, stride, tally):
+    """Return whether every child that has rows has at least k of them; `node` is where the child of `low` stands."""
+    count_values(rows, start, stop, fields, axis, low, high, np.int64(0), tally)
+    fits, total = True, np.int64(0)
+    for i in range(high - low + 1):
+        if i and trees[node] != trees[node - stride]:
             fits = fits and (total == 0 or total >= k)
-            total = 0
-        total += tally[value]
-        tally[value] = 0
+            total = np.int64(0)
+        total += tally[i]
+        tally[i] = 0
+        node += stride
     return fits and (total == 0 or total >= k)
 
 
-@jit
-def first_child_end(trees, offset, stride, low, high):
-    """Return the last rank of the child that holds `low`, below the node where `low` and `high` meet."""
-    level = lca_level(trees, offset, stride, low, high) - 1
-    child = trees[offset + low * stride + level]
-    end = np.int64(low)
-    while trees[offset + (end + 1) * stride + level] == child:
-        end += 1
-    return end
+@inner
+def split_rows(rows, start, stop, fields, axis, cut, spare):
+    """Move cells with rank up to `cut` to the front, keeping their order; return where the others begin.
 
-
-@jit
-def grown(stack):
-    """Return a copy of a stack with twice the room."""
-    larger = np.empty((2 * len(stack), stack.shape[1]), dtype=stack.dtype)
-    for i in range(len(stack)):  # assigning a slice would compile NumPy's whole error message for shapes
-        for j in range(stack.shape[1]):
-            larger[i, j] = stack[i, j]
-    return larger
+    Unsigned places need no check for being counted from the end.
+    """
+    word, shift, mask = np.uint64(fields[axis, WORD]), fields[axis, SHIFT], fields[axis, MASK]
+    width = np.uint64(rows.shape[1])
+    left, right = np.uint64(start), np.uint64(0)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        goes_left = np.uint64(((rows[i, word] >> shift) & mask) <= cut)
+        for j in range(width):
+            value = rows[i, j]
+            spare[right, j] = value
+            rows[left, j] = value
+        left += goes_left
+        right += np.uint64(1) - goes_left
+    for i in range(right):
+        for j in range(width):
+            rows[left + i, j] = spare[i, j]
+    return np.int64(left)
 
 
 @jit
 def partition_strict(
-    ranks, weights, first, last, k, grain, shape, axis, cut, left, right, spare_ranks, spare_weights, tally, keys
+    rows, k, grain, fields, lines, trees, span, stack, low, high, width, meets, spare, tally, axis, cut, left, stops
 ):
-    """Partition rows `first:last`; write the tree of cuts and return its number of nodes.
+    """Partition all cells; write the tree of cuts and return its number of nodes, or -1 if the stack is full.
 
-    Node 0 is the root. A leaf has axis -1 and its run of rows in `left` and `right`. Parts of fewer than `grain`
-    rows of the matrix are left as leaves for another call.
+    Node 0 is the root, and the children of an inner node are `left` and the one after it. A leaf has axis -1, its
+    number from the left in `left`, and its run of cells ends at `stops` of that number. Parts of fewer than `grain`
+    cells are left as leaves for another call. The first rows of `stack`, `low` and `high` describe the whole.
     """
-    trees, tree_offset, tree_stride, lines, line_offset, span = shape
-    columns = ranks.shape[1]
-    low = np.empty(columns, dtype=np.uint32)
-    high = np.empty(columns, dtype=np.uint32)
-    width = np.empty(columns, dtype=np.float64)
-    stack = np.empty((256, 5), dtype=np.int64)  # node, start, stop, pending tree axis or -1, its last rank
-    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4] = 0, first, last, -1, 0
-    depth, nodes = 1, 1
+    depth, nodes, leaves = 1, 1, 0
     while depth:
         depth -= 1
-        node, start, stop = stack[depth, 0], stack[depth, 1], stack[depth, 2]
-        tree_axis, tree_end = stack[depth, 3], stack[depth, 4]
-        chosen, threshold = -1, np.int64(-1)
-        pending = np.int64(-1)
-        if tree_axis >= 0:
-            chosen, threshold, pending = tree_axis, tree_end, tree_axis
-        elif stop - start > 1 and stop - start >= grain:
-            total = np.int64(0)
-            for i in range(start, stop):
-                total += weights[i]
-            if total >= 2 * k:
-                extent_of(ranks, start, stop, low, high)
-                widths_of(low, high, trees, tree_offset, tree_stride, lines, line_offset, span, width)
+        start, stop, total = stack[depth, START], stack[depth, STOP], stack[depth, TOTAL]
+        chosen, level, threshold, least = stack[depth, AXIS], stack[depth, LEVEL], np.int64(-1), np.int64(0)
+        if chosen >= 0:  # a tree cut goes on with the sisters of its first child, as long as there are several
+            least, most = extent(rows, start, stop, fields, chosen, low[depth, chosen], high[depth, chosen])
+            place, stride = fields[chosen, TREE] + level, fields[chosen, STRIDE]
+            if trees[place + least * stride] == trees[place + most * stride]:
+                chosen = -1
+        if chosen < 0 and total >= 2 * k and stop - start > 1 and stop - start >= grain:
+            for j in range(len(fields)):
+                if low[depth, j] < high[depth, j]:
+                    low[depth, j], high[depth, j] = extent(rows, start, stop, fields, j, low[depth, j], high[depth, j])
+            widths_of(low, high, depth, fields, lines, trees, span, width, meets)
+            tried = widest(width)
+            while tried >= 0 and chosen < 0:
+                least, most, level, stride = low[depth, tried], high[depth, tried], np.int64(-1), fields[tried, STRIDE]
+                if stride:
+                    level = meets[tried] - 1
+                    place = fields[tried, TREE] + least * stride + level
+                    if children_fit(rows, start, stop, fields, tried, least, most, k, trees, place, stride, tally):
+                        chosen = tried
+                else:
+                    threshold = median_cut(rows, start, stop, fields, tried, least, most, total, k, tally)
+                    if threshold >= 0:
+                        chosen = tried
+                width[tried] = -1.0
                 tried = widest(width)
-                while tried >= 0:
-                    if tree_stride[tried]:
-                        if children_fit(
-                            ranks,
-                            weights,
-                            start,
-                            stop,
-                            tried,
-                            k,
-                            low[tried],
-                            high[tried],
-                            trees,
-                            tree_offset[tried],
-                            tree_stride[tried],
-                            tally,
-                        ):
-                            chosen, pending = tried, tried
-                            threshold = first_child_end(
-                                trees,
-                                tree_offset[tried],
-                                tree_stride[tried],
-                                low[tried],
-                                high[tried],
-                            )
-                            break
-                    else:
-                        threshold = median_cut(
-                            ranks,
-                            weights,
-                            start,
-                            stop,
-                            tried,
-                            total,
-                            k,
-                            low[tried],
-                            high[tried],
-                            tally,
-                            keys,
-                        )
-                        if threshold >= 0:
-                            chosen = tried
-                            break
-                    width[tried] = -1.0
-                    tried = widest(width)
+        node = stack[depth, NODE]
+        axis[node], cut[node] = chosen, 0
         if chosen < 0:
-            axis[node], left[node], right[node] = LEAF, start, stop
+            left[node], stops[leaves] = leaves, stop
+            leaves += 1
             continue
-        middle = split_rows(ranks, weights, start, stop, chosen, threshold, spare_ranks, spare_weights)
-        axis[node], cut[node], left[node], right[node] = chosen, threshold, nodes, nodes + 1
-        next_axis, next_end = np.int64(-1), np.int64(0)
-        if pending >= 0:  # a tree cut goes on with the sisters of the first child
-            next_axis, next_end = next_sister(ranks, middle, stop, pending, threshold, shape)
+        if level >= 0:  # the first child, up to its last rank, parts from its sisters
+            threshold = least
+            place, stride = fields[chosen, TREE] + level, fields[chosen, STRIDE]
+            while trees[place + (threshold + 1) * stride] == trees[place + least * stride]:
+                threshold += 1
+        middle = split_rows(rows, start, stop, fields, chosen, threshold, spare)
+        cut[node], left[node] = threshold, nodes
         if depth + 2 > len(stack):
-            stack = grown(stack)
-        stack[depth, 0], stack[depth, 1], stack[depth, 2] = nodes + 1, middle, stop
-        stack[depth, 3], stack[depth, 4] = next_axis, next_end
-        stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2], stack[depth + 1, 3] = nodes, start, middle, -1
-        depth += 2
+            return -1
+        for j in range(len(fields)):
+            low[depth + 1, j], high[depth + 1, j] = low[depth, j], high[depth, j]
+        low[depth, chosen], high[depth + 1, chosen] = threshold + 1, threshold
+        smaller = np.int64(0)
+        for i in range(start, middle):
+            smaller += rows[i, -1]
+        stack[depth, NODE], stack[depth, START], stack[depth, TOTAL] = nodes + 1, middle, total - smaller
+        stack[depth, AXIS], stack[depth, LEVEL] = chosen if level >= 0 else -1, level
+        depth += 1
+        stack[depth, NODE], stack[depth, START], stack[depth, STOP] = nodes, start, middle
+        stack[depth, TOTAL], stack[depth, AXIS] = smaller, -1
+        depth += 1
         nodes += 2
     return nodes
-
-
-@jit
-def next_sister(ranks, start, stop, axis, before, shape):
-    """Return (axis, last rank of the next child) while the rows right of a tree cut hold several children."""
-    trees, tree_offset, tree_stride = shape[0], shape[1], shape[2]
-    low, high = ranks[start, axis], ranks[start, axis]
-    for i in range(start + 1, stop):
-        low, high = min(low, ranks[i, axis]), max(high, ranks[i, axis])
-    stride, offset = tree_stride[axis], tree_offset[axis]
-    # The children of one cut lie on the level just below where the first child and its last sister meet.
-    level = lca_level(trees, offset, stride, np.uint32(before), high) - 1
-    if trees[offset + low * stride + level] == trees[offset + high * stride + level]:
-        return np.int64(-1), np.int64(0)
-    end = np.int64(low)
-    child = trees[offset + low * stride + level]
-    while trees[offset + (end + 1) * stride + level] == child:
-        end += 1
-    return np.int64(axis), end
-
-
-@jit
-def boxes_of(ranks, weights, starts, stops, low, high, sizes):
-    """Write the smallest and largest rank of every column and the number of rows of each leaf."""
-    for leaf in range(len(starts)):
-        extent_of(ranks, starts[leaf], stops[leaf], low[leaf], high[leaf])
-        total = np.int64(0)
-        for i in range(starts[leaf], stops[leaf]):
-            total += weights[i]
-        sizes[leaf] = total

@@ -57,12 +57,12 @@ def partition_relaxed(ranks, cells, weights, count, k, shape, spare, keys, piece
 
     The part at hand always lies at the end of the buffers, so a row that is divided finds room behind it.
     """
-    trees, tree_offset, tree_stride, lines, line_offset, span = shape
+    fields, lines, trees, span = shape
     spare_cells, spare_weights = spare
     piece_cells, piece_counts, piece_labels = pieces
     columns = ranks.shape[1]
-    low, high = np.empty(columns, dtype=np.uint32), np.empty(columns, dtype=np.uint32)
-    width = np.empty(columns, dtype=np.float64)
+    low, high = np.empty((1, columns), dtype=np.int64), np.empty((1, columns), dtype=np.int64)
+    width, meets = np.empty(columns, dtype=np.float64), np.empty(columns, dtype=np.int64)
     stack = [(0, count)]
     written, classes = 0, 0
     while len(stack):
@@ -77,12 +77,13 @@ def partition_relaxed(ranks, cells, weights, count, k, shape, spare, keys, piece
             classes += 1
             continue
         for j in range(columns):
-            low[j], high[j] = ranks[cells[start], j], ranks[cells[start], j]
+            low[0, j], high[0, j] = ranks[cells[start], j], ranks[cells[start], j]
         for i in range(start + 1, stop):
             for j in range(columns):
-                low[j] = min(low[j], ranks[cells[i], j])
-                high[j] = max(high[j], ranks[cells[i], j])
-        widths_of(low, high, trees, tree_offset, tree_stride, lines, line_offset, span, width)
+                value = np.int64(ranks[cells[i], j])
+                low[0, j] = min(low[0, j], value)
+                high[0, j] = max(high[0, j], value)
+        widths_of(low, high, 0, fields, lines, trees, span, width, meets)
         axis = max(widest(width), 0)
         half = (total + 1) >> 1
         value, below = half_value(ranks, cells, weights, start, stop, axis, half, keys)

@@ -14,7 +14,7 @@ from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.partition.layout import layout_of, ranks_of
 from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_size
 from indistinct.algorithms.partition.rounds import partition_by_rounds
-from indistinct.algorithms.partition.strict import partition_by_size
+from indistinct.algorithms.partition.strict import Partition, partition_by_size
 from indistinct.algorithms.partition.summaries import summarize
 from indistinct.errors import ParameterError
 from indistinct.recoding.summary import Extent, NumericForm, Style
@@ -56,25 +56,27 @@ class Mondrian(Algorithm):
 
     def _strict(self, problem: Problem) -> Recoding:
         frequencies, model = problem.frequencies, problem.model
-        layout, ranks = layout_of(problem.columns), ranks_of(problem.columns, frequencies.vectors)
+        layout = layout_of(problem.columns)
         if model.traits.sizes_only:
-            cuts = partition_by_size(ranks, frequencies.counts, layout=layout, k=model.smallest)
+            ranks = ranks_of(problem.columns, frequencies.vectors, order="F")
+            found = partition_by_size(ranks, frequencies.counts, layout=layout, k=model.smallest)
         else:
+            ranks = ranks_of(problem.columns, frequencies.vectors)
             cuts = partition_by_rounds(
                 ranks, frequencies.classes, layout=layout, model=model, counters=problem.counters
             )
-        cuts = cuts.numbered()
+            found = Partition.located(cuts, ranks, frequencies.counts)
         problem.progress(0.7)
         columns, values = summarize(
             problem.columns,
-            ranks,
-            labels=cuts.locate(ranks),
-            counts=frequencies.counts,
-            classes=cuts.classes,
+            found.ranks,
+            labels=found.labels,
+            counts=found.counts,
+            classes=found.cuts.classes,
             style=Style(self.extent, self.numeric),
-            regions=cuts.bounds(layout.sizes) if self.extent == "region" else None,
+            regions=found.cuts.bounds(layout.sizes) if self.extent == "region" else None,
         )
-        return ByRegion(columns, cuts, values)
+        return ByRegion(columns, found.cuts, values)
 
     def _relaxed(self, problem: Problem) -> Recoding:
         frequencies, model = problem.frequencies, problem.model

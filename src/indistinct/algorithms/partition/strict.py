@@ -2,6 +2,7 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,52 +13,97 @@ from indistinct.recoding.regions import Cuts
 
 # Below this many cells starting threads costs more than it saves.
 PARALLEL_FROM = 20_000
+# Parts that wait while the kernel works on others; more room is made where a tree of cuts is deeper to the left.
+STACK = 256
 
 
-def partition_by_size(ranks: Codes, weights: Codes, *, layout: Layout, k: int) -> Cuts:
-    """Return the tree of cuts of the greedy strict partitioning with at least `k` rows a part."""
-    ranks, weights = ranks.copy(), weights.astype(np.int64)
-    workers = min(2, os.cpu_count() or 1)
-    if len(ranks) < PARALLEL_FROM or workers == 1:
-        return _run(ranks, weights, 0, len(ranks), layout=layout, k=k, grain=0)
-    top = _run(ranks, weights, 0, len(ranks), layout=layout, k=k, grain=max(len(ranks) // 8, 2))
-    leaves = np.flatnonzero(top.axis == _kernels.LEAF)
-    largest_first = leaves[np.argsort(top.left[leaves] - top.right[leaves])]
+@dataclass(frozen=True, slots=True, eq=False)
+class Partition:
+    """A tree of cuts and the cells that it was found on, in any order: their ranks, classes and numbers of rows."""
 
-    def below(leaf: int) -> Cuts:
-        return _run(ranks, weights, int(top.left[leaf]), int(top.right[leaf]), layout=layout, k=k, grain=0)
+    cuts: Cuts
+    ranks: Codes
+    labels: Codes
+    counts: Codes
 
-    with ThreadPoolExecutor(workers) as pool:
-        subtrees = dict(zip(largest_first.tolist(), pool.map(below, largest_first.tolist()), strict=True))
-    return _grafted(top, subtrees)
+    @classmethod
+    def located(cls, cuts: Cuts, ranks: Codes, counts: Codes) -> "Partition":
+        """Return the partition that cuts make of cells."""
+        cuts = cuts.numbered()
+        return cls(cuts, ranks, cuts.locate(ranks), counts)
 
 
-def _run(ranks: Codes, weights: Codes, first: int, last: int, *, layout: Layout, k: int, grain: int) -> Cuts:
-    cells, columns = last - first, ranks.shape[1]
-    room = 2 * cells + 1
-    axis, cut = np.empty(room, dtype=np.int16), np.empty(room, dtype=np.int32)
-    left, right = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-    spare = np.empty((cells + 1, columns), dtype=np.uint32), np.empty(cells + 1, dtype=np.int64)
-    tally, keys = np.zeros(layout.tally_size, dtype=np.int64), np.empty(cells, dtype=np.uint64)
-    nodes = _kernels.partition_strict(
-        ranks, weights, first, last, k, grain, layout.arrays, axis, cut, left, right, *spare, tally, keys
-    )
-    return Cuts(axis[:nodes].copy(), cut[:nodes].copy(), left[:nodes].copy(), right[:nodes].copy())
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tree:
+    """A tree of cuts: the children of an inner node are `left` and the one after it.
+
+    Children are numbered when their parent is reached, parents and left children first. A leaf has axis -1 and its
+    number from the left in `left`; leaf `i` owns the cells from `stops[i - 1]` to `stops[i]`.
+    """
+
+    axis: Codes
+    cut: Codes
+    left: Codes
+    stops: Codes
 
 
-def _grafted(top: Cuts, subtrees: dict[int, Cuts]) -> Cuts:
-    """Hang each subtree under its leaf: its root takes the leaf's place, its other nodes go to the end."""
-    axis, cut, left, right = ([part] for part in (top.axis, top.cut, top.left, top.right))
-    offset = len(top.axis)
-    for leaf, tree in subtrees.items():
-        inner = tree.axis != _kernels.LEAF
-        for sides, side in ((left, tree.left), (right, tree.right)):
-            moved = side.copy()
-            moved[inner] += offset - 1
-            sides[0][leaf] = moved[0]
-            sides.append(moved[1:])
-        axis[0][leaf], cut[0][leaf] = tree.axis[0], tree.cut[0]
-        axis.append(tree.axis[1:])
-        cut.append(tree.cut[1:])
-        offset += len(tree.axis) - 1
-    return Cuts(*(np.concatenate(parts) for parts in (axis, cut, left, right)))
+def partition_by_size(ranks: Codes, counts: Codes, *, layout: Layout, k: int) -> Partition:
+    """Return the greedy strict partition with at least `k` rows a part; cells of one class stand together in it."""
+    rows = layout.pack(ranks, counts)
+    spare = np.empty_like(rows)
+
+    def below(run: tuple[int, int], grain: int) -> _Tree:
+        return _run(rows[slice(*run)], spare[slice(*run)], first=run[0], layout=layout, k=k, grain=grain)
+
+    if len(rows) < PARALLEL_FROM or (os.cpu_count() or 1) == 1:
+        tree = below((0, len(rows)), 0)
+    else:
+        # The first cut leaves two parts to two threads; many parts are shared out more evenly.
+        tree = below((0, len(rows)), len(rows))
+        with ThreadPoolExecutor(2) as pool:
+            for grain in (len(rows) // 16, 0):
+                runs = list(zip([0, *tree.stops[:-1].tolist()], tree.stops.tolist(), strict=True))
+                largest_first = sorted(range(len(runs)), key=lambda leaf: runs[leaf][0] - runs[leaf][1])
+                found = pool.map(below, [runs[leaf] for leaf in largest_first], [grain] * len(runs))
+                tree = _grafted(tree, dict(zip(largest_first, found, strict=True)))
+    labels = np.repeat(np.arange(len(tree.stops), dtype=np.int32), np.diff(tree.stops, prepend=0))
+    right = np.where(tree.axis == _kernels.LEAF, np.int32(-1), tree.left + np.int32(1))
+    return Partition(Cuts(tree.axis, tree.cut, tree.left, right), layout.unpack(rows), labels, rows[:, -1])
+
+
+def _run(rows: Codes, spare: Codes, *, first: int, layout: Layout, k: int, grain: int) -> _Tree:
+    """Partition the cells of `rows`, the first of which is `first` among all."""
+    cells, columns = len(rows), len(layout.sizes)
+    axis, cut, left = (np.empty(2 * cells, dtype=kind) for kind in (np.int16, np.int32, np.int32))
+    stops, tally = np.empty(cells, dtype=np.int64), np.zeros(layout.tally_size, dtype=np.int64)
+    buffers = np.empty(columns, dtype=np.float64), np.empty(columns, dtype=np.int64), spare, tally
+    room, nodes = STACK, -1
+    while nodes < 0:  # what was moved before the stack was full does no harm: the same cuts are found again
+        stack = np.empty((room, 6), dtype=np.int64)
+        low, high = np.empty((room, columns), dtype=np.int64), np.empty((room, columns), dtype=np.int64)
+        stack[0], low[0], high[0] = (0, 0, cells, rows[:, -1].sum(), -1, -1), 0, np.array(layout.sizes) - 1
+        nodes = _kernels.partition_strict(
+            rows, k, grain, *layout.arrays, stack, low, high, *buffers, axis, cut, left, stops
+        )
+        room *= 2
+    return _Tree(axis[:nodes].copy(), cut[:nodes].copy(), left[:nodes].copy(), stops[: (nodes + 1) // 2] + first)
+
+
+def _grafted(top: _Tree, subtrees: dict[int, _Tree]) -> _Tree:
+    """Return the tree with each leaf replaced, numbered as if it had been found at once."""
+    room = len(top.axis) - len(top.stops) + sum(len(tree.axis) for tree in subtrees.values())
+    axis, cut, left = (np.empty(room, dtype=part.dtype) for part in (top.axis, top.cut, top.left))
+    waiting, nodes, leaves = [(0, 0)], 1, 0
+    while waiting:
+        old, new = waiting.pop()
+        if top.axis[old] != _kernels.LEAF:
+            axis[new], cut[new], left[new] = top.axis[old], top.cut[old], nodes
+            waiting += [(int(top.left[old]) + 1, nodes + 1), (int(top.left[old]), nodes)]
+            nodes += 2
+            continue
+        tree = subtrees[int(top.left[old])]
+        moved = tree.left + np.where(tree.axis == _kernels.LEAF, np.int32(leaves), np.int32(nodes - 1))
+        for whole, part in ((axis, tree.axis), (cut, tree.cut), (left, moved)):
+            whole[new], whole[nodes : nodes + len(part) - 1] = part[0], part[1:]
+        nodes, leaves = nodes + len(tree.axis) - 1, leaves + len(tree.stops)
+    return _Tree(axis, cut, left, np.concatenate([subtrees[leaf].stops for leaf in range(len(subtrees))]))

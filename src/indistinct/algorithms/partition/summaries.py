@@ -2,17 +2,18 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 
 from indistinct.domain import Codes, Kind
 from indistinct.frequencies.grouping import WORD
-from indistinct.recoding import _kernels
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.summary import (
     Bounds,
     ColumnSummary,
     Style,
+    distinct_words,
     floor_of,
     region_bounds,
     summarize_ranges,
@@ -42,48 +43,85 @@ def summarize(
     of each class's region, where the style asks for them.
     """
     values = np.empty((classes, len(columns)), dtype=np.int32)
+    pieces = _Pieces.of(labels, counts, classes)
 
     def one(place: int) -> RecodedColumn:
         column = columns[place]
-        inside = np.ascontiguousarray(ranks[:, place]).astype(np.int32)
-        if style.extent == "region" and regions is not None:
-            bounds = region_bounds(column, regions[0][:, place], regions[1][:, place])
-        else:
-            bounds = tight_bounds(column, inside, labels=labels, classes=classes)
-        summary, values[:, place] = _summarize_column(column, inside, labels, counts, bounds=bounds, style=style)
+        inside = np.ascontiguousarray(ranks[:, place], dtype=np.int32)
+        region = (regions[0][:, place], regions[1][:, place]) if style.extent == "region" and regions else None
+        summary, values[:, place] = _summarize_column(column, inside, pieces, region=region, style=style)
         return RecodedColumn(column.domain, column.ranks, floor_of(column), summary)
 
     with ThreadPoolExecutor(2 if len(ranks) >= PARALLEL_FROM else 1) as pool:
         return tuple(pool.map(one, range(len(columns)))), values
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pieces:
+    """The class of every piece and its rows; `starts` is where each class begins, if they follow one another."""
+
+    labels: Codes
+    counts: Codes
+    classes: int
+    starts: Codes | None
+
+    @classmethod
+    def of(cls, labels: Codes, counts: Codes, classes: int) -> "_Pieces":
+        steps = np.diff(labels, prepend=-1)
+        together = len(labels) > 0 and bool((steps >= 0).all()) and int(np.count_nonzero(steps)) == classes
+        return cls(labels, counts, classes, np.flatnonzero(steps) if together else None)
+
+
 def _summarize_column(
-    column: QuasiColumn, ranks: Codes, labels: Codes, counts: Codes, *, bounds: Bounds, style: Style
+    column: QuasiColumn, ranks: Codes, pieces: _Pieces, *, region: tuple[Codes, Codes] | None, style: Style
 ) -> tuple[ColumnSummary, Codes]:
+    if not column.tree and not column.ranged and region is None:
+        return _summarize_members(column, ranks, pieces)
+    if region is not None:
+        bounds = region_bounds(column, *region)
+    else:
+        bounds = tight_bounds(column, ranks, labels=pieces.labels, classes=pieces.classes)
     if column.tree:
         return summarize_tree(column, bounds)
     if not column.ranged:
-        if style.extent == "region":
-            return summarize_sets(column, *_everything_between(bounds))
-        return summarize_sets(column, *_members(ranks, labels, len(column.domain), len(bounds.low)))
+        return summarize_sets(column, *_everything_between(bounds))
     means = None
     if style.numeric in ("mean", "interval+mean") and not column.textual:
-        means = _means(column, ranks, labels, counts, classes=len(bounds.low))
+        means = _means(column, ranks, pieces)
     return summarize_ranges(column, bounds, form=style.numeric, means=means)
 
 
-def _members(ranks: Codes, labels: Codes, size: int, classes: int) -> tuple[Codes, Codes]:
+def _summarize_members(column: QuasiColumn, ranks: Codes, pieces: _Pieces) -> tuple[ColumnSummary, Codes]:
+    """Publish the set of values of each class; small domains as masks, so that each set is looked at once."""
+    size = len(column.domain)
+    if size > WORD:
+        return summarize_sets(column, *_members(ranks, size, pieces))
+    distinct, places = distinct_words(_masks(ranks, size, pieces), 1 << size)
+    bits = np.unpackbits(distinct.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, count=size, bitorder="little")
+    indptr = np.concatenate([[0], np.cumsum(bits.sum(axis=1, dtype=np.int64))])
+    summary, codes = summarize_sets(column, indptr, np.nonzero(bits)[1].astype(np.int32))
+    return summary, codes[places]
+
+
+def _masks(ranks: Codes, size: int, pieces: _Pieces) -> Codes:
+    """Return a word for each class, with a bit for every rank that it holds."""
+    kind = np.uint32 if size <= 32 else np.uint64
+    bits = np.left_shift(1, np.arange(size), dtype=kind, casting="unsafe")[ranks]
+    if pieces.starts is not None:
+        return np.bitwise_or.reduceat(bits, pieces.starts)
+    masks = np.zeros(pieces.classes, dtype=kind)
+    np.bitwise_or.at(masks, pieces.labels, bits)
+    return masks
+
+
+def _members(ranks: Codes, size: int, pieces: _Pieces) -> tuple[Codes, Codes]:
     """Return the distinct ranks of each class as compressed sparse rows."""
-    if size <= WORD:
-        masks = np.zeros(classes, dtype=np.uint64)
-        _kernels.mark_members(ranks, labels, masks)
-        return _kernels.spread_members(masks, size)
-    words = labels.astype(np.int64) * size + ranks
+    words = pieces.labels.astype(np.int64) * size + ranks
     words.sort()
     words = words[np.concatenate([[True], words[1:] != words[:-1]])] if len(words) else words
     owners, members = np.divmod(words, size)
-    indptr = np.zeros(classes + 1, dtype=np.int64)
-    np.cumsum(np.bincount(owners, minlength=classes), out=indptr[1:])
+    indptr = np.zeros(pieces.classes + 1, dtype=np.int64)
+    np.cumsum(np.bincount(owners, minlength=pieces.classes), out=indptr[1:])
     return indptr, members.astype(np.int32)
 
 
@@ -94,12 +132,12 @@ def _everything_between(bounds: Bounds) -> tuple[Codes, Codes]:
     return indptr, members.astype(np.int32)
 
 
-def _means(column: QuasiColumn, ranks: Codes, labels: Codes, counts: Codes, *, classes: int) -> Codes:
+def _means(column: QuasiColumn, ranks: Codes, pieces: _Pieces) -> Codes:
     """Return the mean of each class's values, NaN where every one is missing."""
     known = ranks >= floor_of(column)
-    weights = np.bincount(labels[known], weights=counts[known], minlength=classes)
-    places = column.positions[ranks[known]]
-    totals = np.bincount(labels[known], weights=places * counts[known], minlength=classes)
+    labels, counts, classes = pieces.labels[known], pieces.counts[known], pieces.classes
+    weights = np.bincount(labels, weights=counts, minlength=classes)
+    totals = np.bincount(labels, weights=column.positions[ranks[known]] * counts, minlength=classes)
     means = np.divide(totals, weights, out=np.full(classes, np.nan), where=weights > 0)
     # Dates are published by the day: classes that differ in less look the same.
     return np.floor(means) if column.domain.kind is Kind.DATE else means

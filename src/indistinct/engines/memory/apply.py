@@ -34,7 +34,7 @@ def apply_recoding(
     """
     counted = counted or count_for(recoding, table)
     recoded = recode(counted.frequencies, recoding)
-    order = _order(counted, recoded, seed=seed, mixed=isinstance(recoding, ByRow))
+    order = order_of(counted, recoded, seed=seed, mixed=isinstance(recoding, ByRow))
     quasi = {column.column: column for column in recoded.columns}
     places = {column.column: place for place, column in enumerate(recoded.columns)}
     arrays: dict[str, pa.Array] = {}
@@ -43,13 +43,13 @@ def apply_recoding(
             codes = recoded.values[:, places[name]]
             arrays.update(_published(quasi[name], codes, recoded.classes.sizes))
         elif name not in schema.identifiers:
-            arrays[name] = _gathered(table[name], order)
+            arrays[name] = gathered(table[name], order)
     names = [output for name in schema.quasi for output, _ in quasi[name].outputs]
     shown = Schema(quasi=names, sensitive=schema.sensitive, insensitive=schema.insensitive)
     return Published(pa.table(arrays), shown, order, recoded)
 
 
-def _order(counted: Counted, recoded: Recoded, *, seed: int | None, mixed: bool) -> Codes:
+def order_of(counted: Counted, recoded: Recoded, *, seed: int | None, mixed: bool) -> Codes:
     """Return the original row of every published row."""
     source = counted.grouping.order
     sizes = recoded.classes.sizes
@@ -59,14 +59,15 @@ def _order(counted: Counted, recoded: Recoded, *, seed: int | None, mixed: bool)
         joint = counted.frequencies.joint
         inner = counted.grouping.counts if joint is None else joint.histogram.counts
         runs = np.concatenate([[0], np.cumsum(inner)]).astype(np.int64)
-        _kernels.shuffle_runs(source, runs, _random(len(source), seed, stream=1))
+        _kernels.shuffle_runs(source, runs, random_words(len(source), seed, stream=1))
     order = np.empty(int(starts[-1]), dtype=source.dtype)
     _kernels.scatter_rows(source, recoded.labels, recoded.counts, starts[:-1].copy(), order)
-    _kernels.shuffle_runs(order, starts, _random(len(order), seed, stream=0))
+    _kernels.shuffle_runs(order, starts, random_words(len(order), seed, stream=0))
     return order
 
 
-def _random(size: int, seed: int | None, *, stream: int) -> Codes:
+def random_words(size: int, seed: int | None, *, stream: int) -> Codes:
+    """Return words of 32 random bits: from the operating system, or from one stream of a seed."""
     if seed is None:
         return np.frombuffer(os.urandom(4 * size), dtype=np.uint32)
     return np.random.default_rng([seed, stream]).integers(0, 1 << 32, size, dtype=np.uint32)
@@ -77,7 +78,7 @@ def _published(column: PublishedColumn, codes: Codes, sizes: Codes) -> dict[str,
     return {
         name: compact(values, codes, sizes)
         if pa.types.is_string(values.type)
-        else values.take(pa.array(_kernels.repeat_runs(codes, sizes)))
+        else values.take(pa.array(np.repeat(codes, sizes)))
         for name, values in column.outputs
     }
 
@@ -99,12 +100,12 @@ def compact(values: pa.Array, codes: Codes, sizes: Codes | None = None) -> pa.Ar
     indices = lookup[codes]
     absent = indices < 0 if (lookup[used] < 0).any() else None
     if sizes is not None:
-        indices = _kernels.repeat_runs(indices, sizes)
-        absent = None if absent is None else _kernels.repeat_runs(absent, sizes)
+        indices = np.repeat(indices, sizes)
+        absent = None if absent is None else np.repeat(absent, sizes)
     return pa.DictionaryArray.from_arrays(pa.array(indices, mask=absent), dictionary)
 
 
-def _gathered(column: pa.ChunkedArray, order: Codes) -> pa.Array:
+def gathered(column: pa.ChunkedArray, order: Codes) -> pa.Array:
     """Return a column's cells in published order, without a trace of the original one."""
     if not isinstance(column.type, pa.DictionaryType):
         return column.combine_chunks().take(pa.array(order))
