@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable, Iterator
 
+from benchmarks.buckets import bucket_lines
 from benchmarks.clustering import clustering_growth_lines, clustering_lines
 from benchmarks.lattice import incognito_lines, million_lines, optimal_lines
 from benchmarks.partition import csv_lines, growth_lines, parquet_lines, search_lines
@@ -26,6 +27,7 @@ def main() -> None:
         "incognito": incognito_lines,
         "clustering": clustering_lines,
         "clustering-growth": lambda: clustering_growth_lines(chosen.rows),
+        "buckets": lambda: bucket_lines(chosen.rows),
     }
     for name, lines in cases.items():
         if not chosen.names or name in chosen.names:

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from indistinct.algorithms.bucket.anatomy import Anatomy
+    from indistinct.algorithms.bucket.multiset import Multiset
+    from indistinct.algorithms.bucket.slicing import Slicing
     from indistinct.algorithms.cluster.kaca import KACA
     from indistinct.algorithms.cluster.refine import Refine
     from indistinct.algorithms.cluster.top_down import TopDown
@@ -53,15 +56,21 @@ if TYPE_CHECKING:
         XYAnonymity,
     )
     from indistinct.recoding.union import Recoding
+    from indistinct.release.bucket_table import BucketTable
     from indistinct.release.certificate import Certificate
     from indistinct.release.release import Release
+    from indistinct.release.verify_buckets import verify_buckets
+    from indistinct.risks.membership import Membership
+    from indistinct.risks.releases import membership_of
     from indistinct.schema import Schema
     from indistinct.tables import Table
 
 __all__ = [
     "KACA",
     "AlphaK",
+    "Anatomy",
     "BottomUp",
+    "BucketTable",
     "CellSuppression",
     "Certificate",
     "ChosenNode",
@@ -77,8 +86,10 @@ __all__ = [
     "InputError",
     "KAnonymity",
     "Measurements",
+    "Membership",
     "MissingExtraError",
     "Mondrian",
+    "Multiset",
     "Optimal",
     "OutputError",
     "ParameterError",
@@ -91,6 +102,7 @@ __all__ = [
     "Schema",
     "SchemaError",
     "SingleDimensional",
+    "Slicing",
     "TCloseness",
     "Table",
     "TopDown",
@@ -106,12 +118,17 @@ __all__ = [
     "explore",
     "measure",
     "measure_table",
+    "membership_of",
     "open",
     "verify",
+    "verify_buckets",
 ]
 
 # A name is loaded when it is first asked for: the command line answers --help without Arrow and Numba.
 _NAMES_BY_HOME: dict[str, tuple[str, ...]] = {
+    "indistinct.algorithms.bucket.anatomy": ("Anatomy",),
+    "indistinct.algorithms.bucket.multiset": ("Multiset",),
+    "indistinct.algorithms.bucket.slicing": ("Slicing",),
     "indistinct.algorithms.cluster.kaca": ("KACA",),
     "indistinct.algorithms.cluster.refine": ("Refine",),
     "indistinct.algorithms.cluster.top_down": ("TopDown",),
@@ -155,8 +172,12 @@ _NAMES_BY_HOME: dict[str, tuple[str, ...]] = {
         "XYAnonymity",
     ),
     "indistinct.recoding.union": ("Recoding",),
+    "indistinct.release.bucket_table": ("BucketTable",),
     "indistinct.release.certificate": ("Certificate",),
     "indistinct.release.release": ("Release",),
+    "indistinct.release.verify_buckets": ("verify_buckets",),
+    "indistinct.risks.membership": ("Membership",),
+    "indistinct.risks.releases": ("membership_of",),
     "indistinct.schema": ("Schema",),
     "indistinct.tables": ("Table",),
 }

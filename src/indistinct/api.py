@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm, Problem, Progress
 from indistinct.algorithms.partition.mondrian import Mondrian
+from indistinct.bucketing import anonymize_into_buckets, apply_into_buckets, measure_bucket_table
 from indistinct.domain import Kind
 from indistinct.engines.base import Published, Request
 from indistinct.engines.memory import Memory
@@ -23,7 +24,7 @@ from indistinct.models import KAnonymity, Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.interpret import interpret_table
 from indistinct.recoding.json import digest
-from indistinct.recoding.union import Recoding
+from indistinct.recoding.union import ByBucket, Recoding
 from indistinct.registry import parse_algorithm, parse_metric, parse_model
 from indistinct.release.certificate import Certificate
 from indistinct.release.release import Release
@@ -45,7 +46,7 @@ def anonymize(
     table: Any,
     schema: Schema,
     *,
-    model: Model | str,
+    model: Model | str | None = None,
     algorithm: Algorithm | str | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     suppression: float = 0.0,
@@ -56,7 +57,8 @@ def anonymize(
     """Return a release of a table that satisfies a model, verified on the published rows.
 
     `suppression` is the share of the original rows that may be dropped. `label` names a column whose classification
-    metric is wanted. `seed` fixes the shuffling for tests; a real release leaves it out.
+    metric is wanted. `seed` fixes the shuffling for tests; a real release leaves it out. An algorithm that is its own
+    model (anatomy, multiset, slicing) can do without another one.
 
     Raises `InfeasibleError` if no release can satisfy the model.
     """
@@ -64,12 +66,17 @@ def anonymize(
     model = parse_model(model) if isinstance(model, str) else model
     algorithm = parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm or Mondrian()
     declared = dict(hierarchies or {})
+    if algorithm.traits.buckets:
+        check_job(source, schema, model or KAnonymity(1), declared, seed=seed)
+        return anonymize_into_buckets(
+            source, schema, model=model, algorithm=algorithm, hierarchies=declared, seed=seed, progress=report
+        )
+    if model is None:
+        raise ParameterError(f"{algorithm.name} needs a model", hint="for example model=KAnonymity(5)")
     extra = (*algorithm.keys, *([(label,)] if label else []))
     check_job(source, schema, model, declared, extra=extra, seed=seed)
-    engine, began = Memory(), time.perf_counter()
-    keys = tuple(dict.fromkeys([*model.keys, *extra]))
-    request = Request(schema.quasi, keys, declared, joint=algorithm.traits.splits)
-    counted = engine.count(source.data, request)
+    began, keys = time.perf_counter(), tuple(dict.fromkeys([*model.keys, *extra]))
+    counted = Memory().count(source.data, Request(schema.quasi, keys, declared, joint=algorithm.traits.splits))
     check_kinds(counted, declared)
     report(0.2)
     problem = Problem(
@@ -80,15 +87,29 @@ def anonymize(
         progress=lambda share: report(0.2 + 0.4 * share),
         counters=Counter(scans=1),
     )
-    recoding = replace(algorithm.search(problem), schema=schema, promise=model.spec())
-    report(0.6)
-    published = engine.apply(recoding, source.data, schema=schema, seed=seed, counted=counted)
-    report(0.8)
-    certificate = _certify(published, source, recoding, model=model, hierarchies=declared, seed=seed)
+    release = _released(problem, source, schema, counted, algorithm=algorithm, hierarchies=declared, seed=seed)
     report(1.0)
-    counters = {**problem.counters, "seconds": time.perf_counter() - began}
+    return replace(release, counters={**problem.counters, "seconds": time.perf_counter() - began})
+
+
+def _released(
+    problem: Problem,
+    source: Table,
+    schema: Schema,
+    counted: Counted,
+    *,
+    algorithm: Algorithm,
+    hierarchies: Mapping[str, Hierarchy],
+    seed: int | None,
+) -> Release:
+    """Search, apply and verify."""
+    model = problem.model
+    recoding = replace(algorithm.search(problem), schema=schema, promise=model.spec())
+    problem.progress(1.0)
+    published = Memory().apply(recoding, source.data, schema=schema, seed=seed, counted=counted)
+    certificate = _certify(published, source, recoding, model=model, hierarchies=hierarchies, seed=seed)
     certificate = replace(certificate, algorithm=spell(algorithm))
-    return Release(published.table, published.schema, certificate, recoding, published.recoded, counters)
+    return Release(published.table, published.schema, certificate, recoding, published.recoded, {})
 
 
 def apply(
@@ -108,6 +129,10 @@ def apply(
     if schema is None:
         raise ParameterError("the recoding does not say which roles the columns have", hint="use a release's recoding")
     promised = model or recoding.promise
+    if isinstance(recoding, ByBucket):
+        parsed = parse_model(promised) if isinstance(promised, str) else promised
+        check_job(source, schema, parsed or KAnonymity(1), dict(hierarchies or {}), seed=seed)
+        return apply_into_buckets(recoding, source, model=parsed, seed=seed)
     if promised is None:
         raise ParameterError("the recoding does not say what it promised", hint="pass model=…")
     wanted = parse_model(promised) if isinstance(promised, str) else promised
@@ -138,7 +163,13 @@ def verify(
 
 
 def measure(release: Release, metrics: Sequence[Metric | str] | None = None) -> Measurements:
-    """Return the utility of a release: every standard metric, or those that are named."""
+    """Return the utility of a release: every standard metric, or those that are named.
+
+    Of a release in buckets it is what speaks of buckets: values are not recoded there, so nothing else is lost.
+    """
+    if isinstance(release.recoding, ByBucket):
+        schema = release.recoding.schema or release.schema
+        return measure_bucket_table(release.bucket_table(), schema, k=release.recoding.l or 1)
     if metrics is not None:
         chosen = [parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics]
         return measure_all(release.recoded, chosen)

@@ -52,9 +52,10 @@ def drift(folder: Path) -> list[str]:
 
 
 def variants(kind: type[Algorithm]) -> tuple[Algorithm, ...]:
-    """Return an algorithm as it is by default, and once with each of its switches set."""
+    """Return an algorithm as it is by default, and once with each of its switches set; what it needs is 2."""
+    needed = {f.name: 2 for f in fields(kind) if f.default is MISSING}  # type: ignore[arg-type]
     switches = [f.name for f in fields(kind) if f.default is False]  # type: ignore[arg-type]
-    return (kind(), *(kind(**{name: True}) for name in switches))
+    return (kind(**needed), *(kind(**needed, **{name: True}) for name in switches))
 
 
 def _index_page() -> str:
@@ -337,6 +338,8 @@ def _type_name(hint: Any) -> str:
         return ", ".join(f"`{value}`" for value in get_args(hint))
     if origin is tuple:
         return f"{_type_name(get_args(hint)[0])}, several joined by `|`"
+    if origin in (Union, types.UnionType) and type(None) in get_args(hint):
+        return _type_name(get_args(hint)[0])
     if origin in (Union, types.UnionType):
         return "number or fraction such as `1/3`"
     names: Mapping[Any, str] = {bool: "`true`, `false`", int: "whole number", float: "number", str: "text"}
@@ -344,7 +347,9 @@ def _type_name(hint: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    return "none" if value == () else str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, tuple):
+        return "|".join(map(str, value)) or "none"
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _yes(value: bool) -> str:

@@ -71,7 +71,7 @@ class Domain:
     def encode(self, column: pa.ChunkedArray) -> Codes:
         """Return the code of every cell; raise `UnseenValueError` for a value outside the domain."""
         if isinstance(column.type, pa.DictionaryType):
-            column = column.cast(column.type.value_type)
+            return self._encode_dictionaries(column)
         if pa.types.is_floating(column.type):
             column = pc.add(column, pa.scalar(0, column.type))  # -0.0 and 0.0 are one value
         if kind_of(column.type) is not self.kind:
@@ -92,6 +92,19 @@ class Domain:
                 column=self.column,
             )
         return codes.astype(np.int32)
+
+    def _encode_dictionaries(self, column: pa.ChunkedArray) -> Codes:
+        """Encode the values of each dictionary that occur, and look the cells up among them."""
+        parts = [np.zeros(0, dtype=np.int32)]
+        for chunk in column.chunks:
+            places = chunk.indices.fill_null(len(chunk.dictionary)).to_numpy(zero_copy_only=False)
+            used = np.zeros(len(chunk.dictionary) + 1, dtype=bool)
+            used[places] = True
+            cells = pa.concat_arrays([chunk.dictionary, pa.nulls(1, chunk.dictionary.type)])
+            codes = np.zeros(len(used), dtype=np.int32)
+            codes[used] = self.encode(pa.chunked_array([cells.filter(pa.array(used))]))
+            parts.append(codes[places])
+        return np.concatenate(parts)
 
     def to_json(self) -> dict[str, Any]:
         """Return the domain as plain JSON values."""

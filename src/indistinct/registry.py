@@ -6,6 +6,9 @@ from types import MappingProxyType
 
 from indistinct import models
 from indistinct.algorithms.base import Algorithm
+from indistinct.algorithms.bucket.anatomy import Anatomy
+from indistinct.algorithms.bucket.multiset import Multiset
+from indistinct.algorithms.bucket.slicing import Slicing
 from indistinct.algorithms.cluster.kaca import KACA
 from indistinct.algorithms.cluster.refine import Refine
 from indistinct.algorithms.cluster.top_down import TopDown
@@ -63,6 +66,9 @@ ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
             TopDownKACA,
             TwoLevel,
             Refine,
+            Anatomy,
+            Multiset,
+            Slicing,
         )
     }
 )

@@ -11,6 +11,9 @@ from enum import StrEnum
 
 from indistinct.errors import SchemaError
 
+BUCKET, COUNT = "bucket", "count"
+"""What a release in buckets adds: the bucket of a row and, where sensitive values stand apart, how often each is."""
+
 
 class Role(StrEnum):
     """What a column is to the person behind the row."""

@@ -89,7 +89,7 @@ def test_an_unknown_figure_has_a_nearest_one(run) -> None:
     ran = run("reproduce", "mondrian-qualty")
     assert ran.code == 2
     assert "mondrian-quality" in ran.err
-    assert set(REPRODUCTIONS) == {"incognito-nodes", "local-recoding", "mondrian-quality"}
+    assert set(REPRODUCTIONS) == {"incognito-nodes", "local-recoding", "mondrian-quality", "slicing"}
 
 
 def test_clustering_is_drawn_and_its_claims_are_told(monkeypatch, tmp_path: Path, run) -> None:
@@ -119,3 +119,40 @@ def test_a_figure_without_a_picture_says_so(monkeypatch, tmp_path: Path, run) ->
     ran = run("reproduce", "mondrian-quality", "--sizes", "25", "-o", tmp_path / "quality.svg")
     assert ran.code != 0
     assert "no picture" in ran.err
+
+
+@needs_adult
+def test_fake_tuples_on_adult_follow_the_paper_where_they_can(monkeypatch, run) -> None:
+    monkeypatch.setenv("INDISTINCT_DATA", str(DATA))
+    ran = run("reproduce", "slicing", "--sizes", "5,20", "--json")
+    assert ran.code == 0, ran.err
+    document = json.loads(ran.out)
+    assert "Adult, 45,222 rows" in document["data"]
+    assert "no published numbers" in document["source"]
+    ranked = document["correlation with the sensitive attribute"]
+    assert list(ranked)[:5] == ["sex", "salary-class", "workclass", "education", "relationship"]
+    assert (round(ranked["sex"], 3), round(ranked["salary-class"], 3)) == (0.190, 0.120)
+    assert list(document["claims"].values()) == [False, True, True, True]
+    # With two columns sex alone stands in the other one, so there is at most one fake tuple for each original one.
+    assert document["slices"]["2"][-1] == ["sex", "occupation"]
+    few = [row for row in document["rows"] if row["fake"] <= row["original"]]
+    assert {(row["columns"], row["tuples"]) for row in few} == {(2, "quasi")}
+    assert "NOT confirmed in 2 of 12 settings (2 columns, tuples: quasi, bucket size 5, 20)" in document["findings"][0]
+    assert any("no classifier" in finding for finding in document["findings"])
+    assert [row["algorithm"] for row in document["rows"]][16::2] == ["slicing:l=2", "slicing:l=5", "slicing:l=7"]
+
+
+def test_membership_is_drawn_and_its_claims_are_told(monkeypatch, tmp_path: Path, run) -> None:
+    monkeypatch.setenv("INDISTINCT_DATA", str(tmp_path))
+    target = tmp_path / "membership.svg"
+    ran = run("reproduce", "slicing", "--sizes", "5", "--json", "-o", target)
+    assert ran.code == 0, ran.err
+    document = json.loads(ran.out)
+    assert "generated census, 45,222 rows" in document["data"]
+    known = [row for row in document["rows"] if (row["algorithm"], row["tuples"]) == ("bucketized", "quasi")]
+    assert [(row["fake"], row["candidates"] - row["original"]) for row in known] == [(0, 0)]
+    assert document["claims"]["fake tuples grow with the bucket size"] is None
+    assert "slicing:l=7: this table allows no such l" in document["findings"]
+    drawn = ElementTree.fromstring(target.read_text(encoding="utf-8"))  # noqa: S314
+    assert len(drawn.findall("{*}g[@class='histogram']")) == 2
+    assert "5 rows, 3 columns" in str(drawn.findtext("{*}title"))

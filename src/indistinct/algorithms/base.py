@@ -24,8 +24,10 @@ def _silent(_share: float) -> None:
 class Problem:
     """A table as cells, and what its release must satisfy.
 
-    `suppression` is the number of rows that may be dropped. A search reports its progress as a share from 0 to 1 and
-    adds what it did to `counters` (checks, scans, rollups, merges).
+    `suppression` is the number of rows that may be dropped. `sensitive` has the sensitive columns where a search puts
+    rows into buckets; `columns` then has all others, and every sensitive column has a histogram. Where a search must
+    not be predictable it draws from the operating system, or from `seed` if there is one. It reports its progress as a
+    share from 0 to 1 and adds what it did to `counters` (checks, scans, rollups, merges).
     """
 
     frequencies: FrequencySet
@@ -34,6 +36,8 @@ class Problem:
     suppression: int = 0
     progress: Progress = _silent
     counters: Counter[str] = field(default_factory=Counter)
+    sensitive: tuple[QuasiColumn, ...] = ()
+    seed: int | None = None
 
     def whole(self) -> Classes:
         """Return the whole table as one class."""
@@ -46,7 +50,8 @@ class AlgorithmTraits:
 
     `optimal`: its answer is proven best. `local`: equal values may be published differently. `hierarchies`: every
     quasi-identifier needs one. `splits`: rows with equal vectors may part. `suppresses`: it uses the budget.
-    `reusable`: its recodings can be applied to other tables.
+    `reusable`: its recodings can be applied to other tables. `buckets`: it breaks links inside buckets instead of
+    recoding values, and is its own model.
     """
 
     optimal: bool = False
@@ -55,6 +60,7 @@ class AlgorithmTraits:
     splits: bool = False
     suppresses: bool = False
     reusable: bool = True
+    buckets: bool = False
 
 
 class Algorithm(ABC):

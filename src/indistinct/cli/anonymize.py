@@ -1,5 +1,6 @@
 """`indistinct anonymize`: from a policy, or a table and flags, to a verified release."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ from indistinct.cli.releasing import Target, publish, report
 from indistinct.cli.screen import note, progress
 
 if TYPE_CHECKING:
+    from indistinct.metrics import Metric
     from indistinct.policy import Policy
 
 
@@ -56,6 +58,7 @@ def command(
     target = Target.checked(
         output or named,
         recoding=save_recoding,
+        others=("sensitive",) if getattr(policy.algorithm, "form", None) == "tables" else (),
         overwrite=overwrite,
         sources=[*policy.files, source],
     )
@@ -78,6 +81,11 @@ def _run(policy: "Policy", target: Target, *, seed: int | None, as_json: bool) -
             seed=seed,
             progress=share,
         )
-    metrics = policy.metrics or standard_metrics(k=policy.model.smallest, label=policy.label)
+    if policy.model is None or policy.algorithm.traits.buckets:
+        if policy.metrics or policy.label:
+            note("values are not recoded in buckets: only what speaks of buckets is measured")
+        metrics: Sequence[Metric] | None = None
+    else:
+        metrics = policy.metrics or standard_metrics(k=policy.model.smallest, label=policy.label)
     measured = api.measure(release, metrics)
     report(release, publish(release, target), target, metrics=measured, as_json=as_json)

@@ -30,7 +30,6 @@ def command(
 
     A value that the recoding does not know is an error; --model asks for something else than the promise.
     """
-    target = Target.checked(output, recoding=None, overwrite=overwrite, sources=[recoding, data])
     text = _read_text(recoding)
     from indistinct import api
     from indistinct.recoding.json import recoding_from_json
@@ -38,6 +37,8 @@ def command(
 
     with progress("applying") as share:
         found = recoding_from_json(text)
+        others = ("sensitive",) if getattr(found, "form", None) == "tables" else ()
+        target = Target.checked(output, recoding=None, overwrite=overwrite, sources=[recoding, data], others=others)
         share(0.2)
         table = api.open(data, **reading_options(delimiter, encoding, missing=missing))
         release = api.apply(

@@ -87,11 +87,14 @@ def _check_picture(svg: Path, sources: list[Path], *, overwrite: bool) -> None:
 def _explored(policy: "Policy", metrics: list[str] | None, *, most: int) -> "Exploration":
     from indistinct.exploration import explore
 
+    model = policy.model
+    if model is None:
+        raise ParameterError("no model is given", hint="say what must hold, for example k-anonymity:k=5")
     with progress("exploring") as share:
         return explore(
             opened(policy),
             policy.schema,
-            model=policy.model,
+            model=model,
             hierarchies=policy.hierarchies,
             suppression=policy.suppression,
             metrics=metrics or policy.metrics or ("loss", "discernibility"),

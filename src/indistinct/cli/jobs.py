@@ -72,13 +72,14 @@ def _from_flags(source: Path, job: Mapping[str, Any]) -> "Policy":
         insensitive=job["--insensitive"],
         identifier=job["--identifier"],
     )
-    algorithm = job.get("--algorithm")
+    algorithm = parse_algorithm(job["--algorithm"]) if job.get("--algorithm") else Mondrian()
+    own = algorithm.traits.buckets and not job["--model"]
     return Policy(
         input=Input(source, **reading_options(job["--delimiter"], job["--encoding"], missing=job["--missing"])),
         schema=schema,
-        models=models_of(job["--model"]),
+        models=() if own else models_of(job["--model"]),
         hierarchies=hierarchies_of(job["--hierarchy"]),
         suppression=job["--suppression"] or 0.0,
-        algorithm=parse_algorithm(algorithm) if algorithm else Mondrian(),
+        algorithm=algorithm,
         label=predicted_column(job.get("--label"), (), schema=schema),
     )

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
+from indistinct.cli.buckets import bucket_file
 from indistinct.cli.published import Question, aligned, question, remarks
 from indistinct.cli.screen import metric_table, note, print_json, show
+from indistinct.cli.targets import check_targets
 from indistinct.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -23,8 +25,14 @@ def command(
     insensitive: options.Insensitive = None,
     identifier: options.Identifier = None,
     model: options.Models = None,
+    algorithm: options.MadeBy = None,
     hierarchy: options.Hierarchies = None,
     label: options.Label = None,
+    chart: Annotated[
+        Path | None,
+        typer.Option("--chart", metavar="FILE", help="Draw the matching buckets of a release in buckets (.svg)."),
+    ] = None,
+    overwrite: options.Overwrite = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
     missing: options.Missing = None,
@@ -34,7 +42,8 @@ def command(
     """Measure the utility of a published table.
 
     The original is the policy's input unless --original names another. A model gives the k of the metric
-    average-class-size.
+    average-class-size. Of a release in buckets the membership disclosure is measured as well: how many tuples could
+    have been in the table, and how many of them were not.
     """
     asked = question(
         policy,
@@ -43,20 +52,32 @@ def command(
         hierarchies=hierarchy,
         label=label,
         reading={"delimiter": delimiter, "encoding": encoding, "missing": missing},
-        needs_model=False,
+        algorithm=algorithm,
     )
     named = None if asked.policy is None else asked.policy.locate(asked.policy.input.path)
     source = original or named
     if source is None:
         raise ParameterError("no original is given", hint="name the table before publishing with --original")
-    _measure(asked, published, source, as_json=as_json)
+    if chart is not None:
+        if chart.suffix.lower() != ".svg":
+            raise ParameterError(f"the chart {chart} must end in .svg", hint="for example --chart matching.svg")
+        check_targets([chart], sources=[published, source], overwrite=overwrite)
+    _measure(asked, published, source, chart=chart, overwrite=overwrite, as_json=as_json)
 
 
-def _measure(asked: Question, published: Path, source: Path, *, as_json: bool) -> None:
+def _measure(
+    asked: Question, published: Path, source: Path, *, chart: Path | None, overwrite: bool, as_json: bool
+) -> None:
     from indistinct import api
     from indistinct.registry import all_of
 
     whole = api.open(source, **asked.original_reading).data
+    buckets = bucket_file(published, asked, original=whole)
+    if buckets is not None:
+        buckets.measured(asked, original=whole, chart=chart, overwrite=overwrite, as_json=as_json)
+        return
+    if chart is not None:
+        raise ParameterError("--chart draws releases in buckets; this is none", hint="leave it out")
     table = api.open(published, **asked.reading).data
     remarks(asked.schema, table.column_names)
     measured = api.measure_table(

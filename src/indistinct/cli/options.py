@@ -76,6 +76,14 @@ PolicyFile = Annotated[
     Path | None,
     typer.Option("--policy", metavar="FILE", help="Take roles, hierarchies and models from here."),
 ]
+MadeBy = Annotated[
+    str | None,
+    typer.Option(
+        "--algorithm",
+        metavar="SPEC",
+        help="How a release in buckets was made, such as slicing:l=5; its certificate tells the columns.",
+    ),
+]
 Original = Annotated[Path | None, typer.Option("--original", metavar="FILE", help="The table before it was published.")]
 SaveRecoding = Annotated[
     Path | None,

@@ -12,6 +12,7 @@ from indistinct.schema import Schema
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from indistinct.algorithms.base import Algorithm
     from indistinct.hierarchy import Hierarchy
     from indistinct.models import Model
     from indistinct.policy import Policy
@@ -31,6 +32,7 @@ class Question:
     reading: Mapping[str, Any]
     original_reading: Mapping[str, Any]
     policy: "Policy | None" = None
+    algorithm: "Algorithm | None" = None
 
 
 def question(
@@ -41,23 +43,25 @@ def question(
     hierarchies: Sequence[str] | None,
     label: str | None,
     reading: Mapping[str, Any],
-    needs_model: bool,
+    algorithm: str | None = None,
 ) -> Question:
     """Return what flags and, if there is one, a policy ask; the flag --model replaces the policy's models."""
     how = reading_options(reading["delimiter"], reading["encoding"], missing=reading["missing"])
     from indistinct.policy import predicted_column, read_policy
+    from indistinct.registry import parse_algorithm
 
     if policy_path is None:
         schema = schema_of(**roles)
-        asked = models_of(models) if models or needs_model else ()
+        asked = models_of(models) if models else ()
         predicted = predicted_column(label, (), schema=schema)
-        return Question(schema, asked, hierarchies_of(hierarchies), predicted, how, how)
+        made = parse_algorithm(algorithm) if algorithm else None
+        return Question(schema, asked, hierarchies_of(hierarchies), predicted, how, how, algorithm=made)
     given = {f"--{name}": value for name, value in roles.items()}
-    refuse_beside_policy({**given, "--hierarchy": hierarchies, "--label": label})
+    refuse_beside_policy({**given, "--hierarchy": hierarchies, "--label": label, "--algorithm": algorithm})
     policy = read_policy(policy_path)
     first = {key: getattr(policy.input, key) for key in ("delimiter", "encoding", "missing")}
     asked = models_of(models) if models else policy.models
-    return Question(policy.schema, asked, policy.hierarchies, policy.label, how, first, policy)
+    return Question(policy.schema, asked, policy.hierarchies, policy.label, how, first, policy, policy.algorithm)
 
 
 def published_schema(schema: Schema, columns: Sequence[str]) -> Schema:

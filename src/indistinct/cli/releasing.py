@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from indistinct.cli.screen import metric_table, note, number, print_json, show, verdict_table
+from indistinct.cli.screen import groups, metric_table, note, number, print_json, show, verdict_table
 from indistinct.cli.targets import check_format, check_targets
 from indistinct.errors import ParameterError
 
@@ -17,25 +17,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a release, its certificate and, if it is kept, its recoding go."""
+    """Where a release, its further tables, its certificate and, if it is kept, its recoding go."""
 
     output: Path
     certificate: Path
     recoding: Path | None
     overwrite: bool
+    others: tuple[Path, ...] = ()
 
     @classmethod
     def checked(
-        cls, output: Path | None, *, recoding: Path | None, overwrite: bool, sources: Sequence[Path]
+        cls,
+        output: Path | None,
+        *,
+        recoding: Path | None,
+        overwrite: bool,
+        sources: Sequence[Path],
+        others: Sequence[str] = (),
     ) -> "Target":
-        """Return the target; raise before any work if something cannot be written there."""
-        from indistinct.release.writing import certificate_path
+        """Return the target; raise before any work if something cannot be written there.
+
+        `others` says what further tables of the release hold.
+        """
+        from indistinct.release.writing import certificate_path, other_path
 
         if output is None:
             raise ParameterError("no output is given", hint="say where the release goes, for example -o release.csv")
         check_format(output)
-        target = cls(output, certificate_path(output), recoding, overwrite)
-        wanted = [target.output, target.certificate, *([recoding] if recoding else [])]
+        further = tuple(other_path(output, name) for name in others)
+        target = cls(output, certificate_path(output), recoding, overwrite, further)
+        wanted = [target.output, *further, target.certificate, *([recoding] if recoding else [])]
         check_targets(wanted, sources=sources, overwrite=overwrite)
         return target
 
@@ -66,11 +77,14 @@ def report(
     """Say what was published, what holds and what it cost."""
     for warning in certificate.warnings:
         note(warning)
+    if certificate.form is not None and certificate.classes == 1:
+        note("all rows are in one bucket, so links are broken over the whole table; try_all_dims=true may find more")
     if as_json:
         document = certificate.to_json()
         print_json(
             {
                 "output": str(target.output),
+                "other_outputs": [str(path) for path in target.others],
                 "certificate_path": str(target.certificate),
                 "recoding_path": None if target.recoding is None else str(target.recoding),
                 "rows": certificate.rows,
@@ -85,17 +99,27 @@ def report(
         )
         return
     show(
-        f"{certificate.rows:,} rows in {certificate.classes:,} classes, the smallest of "
+        f"{certificate.rows:,} rows in {groups(certificate)}, the smallest of "
         f"{number(certificate.smallest_class)}; {certificate.suppressed_rows or 0:,} rows suppressed\n",
         verdict_table(certificate),
         "",
         metric_table(metrics),
         "",
+        *bucket_lines(certificate),
         f"release      {target.output}",
+        *(f"             {path}" for path in target.others),
         f"certificate  {target.certificate}",
     )
     if target.recoding is not None:
         show(f"recoding     {target.recoding}  (holds original values: keep it as safe as the table)")
+
+
+def bucket_lines(certificate: "Certificate") -> list[str]:
+    """Return what a reader of a release in buckets must know: which attributes belong together."""
+    if certificate.form is None:
+        return []
+    columns = " | ".join("+".join(names) for names in certificate.columns)
+    return [f"columns      {columns}", "             inside a bucket every column stands in an order of its own\n"]
 
 
 def _write_text(place: Path, text: str) -> None:

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 def command(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Which figure: incognito-nodes, local-recoding or mondrian-quality.")
+        str,
+        typer.Argument(
+            metavar="NAME", help="Which figure: incognito-nodes, local-recoding, mondrian-quality or slicing."
+        ),
     ],
     sizes: Annotated[
         str | None,
@@ -40,6 +43,7 @@ def command(
     incognito-nodes: the nodes that bottom-up and Incognito search on Adult, which INDISTINCT_DATA must lead to.
     local-recoding: time, distortion and discernibility of clustering, on Adult or on a generated table; has a picture.
     mondrian-quality: strict, relaxed and single-dimensional partitioning of Adult, or of a generated table.
+    slicing: fake tuples and matching buckets of sliced and bucketized Adult, or of a generated table; has a picture.
     """
     from indistinct.reproduce import REPRODUCTIONS
 

@@ -82,6 +82,17 @@ def verdict_table(certificate: "Certificate") -> "Table":
     return table
 
 
+def groups(certificate: "Certificate") -> str:
+    """Return how many classes or buckets a release has.
+
+    >>> from indistinct.release.certificate import Certificate
+    >>> groups(Certificate("0", (), rows=9, classes=1, smallest_class=9, form="sliced"))
+    '1 bucket'
+    """
+    one, several = ("class", "classes") if certificate.form is None else ("bucket", "buckets")
+    return f"{certificate.classes:,} {one if certificate.classes == 1 else several}"
+
+
 def metric_table(metrics: Mapping[str, float]) -> "Table":
     """Return metrics by name."""
     table = grid("metric", "value", right=("value",))

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.published import aligned, published_schema, question, remarks
-from indistinct.cli.screen import note, number, print_json, show, verdict_table
-from indistinct.errors import VerificationError
+from indistinct.cli.buckets import bucket_file
+from indistinct.cli.published import Question, aligned, published_schema, question, remarks
+from indistinct.cli.screen import groups, note, number, print_json, show, verdict_table
+from indistinct.errors import ParameterError, VerificationError
+from indistinct.schema import BUCKET
 
 if TYPE_CHECKING:
     from indistinct.release.certificate import Certificate
@@ -23,6 +25,7 @@ def command(
     insensitive: options.Insensitive = None,
     identifier: options.Identifier = None,
     model: options.Models = None,
+    algorithm: options.MadeBy = None,
     hierarchy: options.Hierarchies = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
@@ -32,7 +35,9 @@ def command(
 ) -> None:
     """Check whether a published table satisfies a model: exit 0 if it does, 4 if it does not.
 
-    Roles and models come from a policy or from flags; --model replaces the policy's models.
+    Roles and models come from a policy or from flags; --model replaces the policy's models. A release in buckets is its
+    own model: p(t, s) is recomputed from it and, where the certificate says that they are needed, from the original's
+    tuples.
     """
     roles = {"quasi": quasi, "sensitive": sensitive, "insensitive": insensitive, "identifier": identifier}
     asked = question(
@@ -42,13 +47,27 @@ def command(
         hierarchies=hierarchy,
         label=None,
         reading={"delimiter": delimiter, "encoding": encoding, "missing": missing},
-        needs_model=True,
+        algorithm=algorithm,
     )
+    certificate, found = _verified(published, asked, original)
+    _show(published, certificate, found, as_json=as_json)
+    if not certificate.holds:
+        raise typer.Exit(VerificationError.exit_code)
+
+
+def _verified(published: Path, asked: Question, original: Path | None) -> tuple["Certificate", list[str]]:
+    """Return what holds, and what a reader must know about the columns."""
     from indistinct import api
     from indistinct.registry import all_of
 
-    table = api.open(published, **asked.reading).data
     whole = None if original is None else api.open(original, **asked.original_reading).data
+    buckets = bucket_file(published, asked, original=whole)
+    if buckets is not None:
+        found = remarks(asked.schema, [name for name in buckets.published.table.column_names if name != BUCKET])
+        return buckets.verified(asked, original=whole), found
+    if not asked.models:
+        raise ParameterError("no model is given", hint="say what must hold, for example --model k-anonymity:k=5")
+    table = api.open(published, **asked.reading).data
     found = remarks(asked.schema, table.column_names)
     certificate = api.verify(
         table if whole is None else aligned(table, whole),
@@ -57,9 +76,7 @@ def command(
         original=whole,
         hierarchies=asked.hierarchies,
     )
-    _show(published, certificate, found, as_json=as_json)
-    if not certificate.holds:
-        raise typer.Exit(VerificationError.exit_code)
+    return certificate, found
 
 
 def _show(published: Path, certificate: "Certificate", found: list[str], *, as_json: bool) -> None:
@@ -81,7 +98,7 @@ def _show(published: Path, certificate: "Certificate", found: list[str], *, as_j
         )
     else:
         show(
-            f"{published}: {certificate.rows:,} rows in {certificate.classes:,} classes, the smallest of "
+            f"{published}: {certificate.rows:,} rows in {groups(certificate)}, the smallest of "
             f"{number(certificate.smallest_class)}\n",
             verdict_table(certificate),
             "\nholds" if certificate.holds else "\ndoes NOT hold",

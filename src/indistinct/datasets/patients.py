@@ -42,7 +42,7 @@ _DISEASES: dict[str, dict[str, tuple[tuple[float, ...], float, float]]] = {
     "chronic disease": {
         "asthma": ((5.0, 8, 4, 3, 2), 0.8, 2_600),
         "diabetes": ((0.3, 2, 5, 12, 11), 1.2, 5_100),
-        "heart disease": ((0.3, 0.5, 3, 17, 26), 1.8, 12_900),
+        "heart disease": ((0.3, 0.5, 3, 12, 17), 1.6, 12_900),
         "cancer": ((0.6, 0.8, 4, 13, 13), 0.9, 18_700),
     },
     "other disease": {

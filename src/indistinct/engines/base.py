@@ -33,13 +33,14 @@ class Published:
     """A table after a recoding: what may be seen, and privately which rows stand where.
 
     `schema` names the published columns. `order[i]` is the original row of published row `i`: it never leaves the
-    process.
+    process. `others` are further tables of the release, by what they hold.
     """
 
     table: pa.Table
     schema: Schema
     order: object
     recoded: Recoded
+    others: Mapping[str, pa.Table] = field(default_factory=dict)
 
 
 class Engine(Protocol):

@@ -34,7 +34,7 @@ class DistinctLDiversity(Model):
     name: ClassVar[str] = "distinct-l-diversity"
     traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True)
     sensitive: str
-    l: int  # noqa: E741
+    l: int
 
     def __post_init__(self) -> None:
         parameters.column(self, "sensitive")
@@ -77,7 +77,7 @@ class EntropyLDiversity(Model):
 
     name: ClassVar[str] = "entropy-l-diversity"
     sensitive: str
-    l: float  # noqa: E741
+    l: float
 
     def __post_init__(self) -> None:
         parameters.column(self, "sensitive")
@@ -118,7 +118,7 @@ class RecursiveLDiversity(Model):
     name: ClassVar[str] = "recursive-l-diversity"
     sensitive: str
     c: float | Fraction
-    l: int  # noqa: E741
+    l: int
 
     def __post_init__(self) -> None:
         parameters.column(self, "sensitive")

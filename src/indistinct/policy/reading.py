@@ -63,21 +63,20 @@ def read_policy(path: str | Path) -> Policy:
 def policy_from_toml(text: str, *, base: Path) -> Policy:
     """Return the policy that a TOML text describes; its paths are relative to `base`."""
     document = _parse(text)
-    _check(document, POLICY, "the policy", needed=("input", "columns", "privacy"))
+    _check(document, POLICY, "the policy", needed=("input", "columns"))
     tables = {name: _table(document, name) for name in TABLES}
     _check(tables["input"], TABLES["input"], "[input]", needed=("path",))
-    _check(tables["privacy"], TABLES["privacy"], "[privacy]", needed=("models",))
     columns = {name: _column(name, given) for name, given in document["columns"].items()}
     with _at("[columns]"):
         schema = Schema.from_roles({name: column["role"] for name, column in columns.items()})
     read, privacy, measure = tables["input"], tables["privacy"], tables["measure"]
+    algorithm = _algorithm(tables["algorithm"])
     with _at("[privacy] models"):
-        models = tuple(part for model in privacy["models"] for part in parse_model(model).parts())
-        if not models:
+        models = tuple(part for model in privacy.get("models", ()) for part in parse_model(model).parts())
+        if not models and not algorithm.traits.buckets:
             raise PolicyError("[privacy] models: name at least one model", hint='models = ["k-anonymity:k=5"]')
     with _at("[privacy] suppression"):
         suppression = _share(privacy.get("suppression", 0.0))
-    algorithm = _algorithm(tables["algorithm"])
     with _at("[measure] metrics"):
         metrics = tuple(parse_metric(metric) for metric in measure.get("metrics", ()))
     with _at("[measure] label"):

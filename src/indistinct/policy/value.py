@@ -54,9 +54,9 @@ class Policy:
     base: Path = field(default=Path(), compare=False)
 
     @property
-    def model(self) -> Model:
-        """Return one model that asks for all of the policy's."""
-        return all_of(self.models)
+    def model(self) -> Model | None:
+        """Return one model that asks for all of the policy's; None where the algorithm is its own."""
+        return all_of(self.models) if self.models else None
 
     @property
     def files(self) -> tuple[Path, ...]:

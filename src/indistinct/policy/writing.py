@@ -51,7 +51,7 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
         _columns(policy, notes or {}),
         _table(
             "privacy",
-            {"models": [model.spec() for model in policy.models], "suppression": policy.suppression or None},
+            {"models": [model.spec() for model in policy.models] or None, "suppression": policy.suppression or None},
         ),
         _table("algorithm", {"use": spell(policy.algorithm)}),
         _table(

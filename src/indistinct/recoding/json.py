@@ -18,11 +18,11 @@ from indistinct.errors import InputError
 from indistinct.recoding.published import PublishedColumn
 from indistinct.recoding.regions import Cuts
 from indistinct.recoding.summary import ColumnSummary
-from indistinct.recoding.union import ByCell, ByColumn, ByRegion, ByRow, RecodedColumn, Recoding
+from indistinct.recoding.union import ByBucket, ByCell, ByColumn, ByRegion, ByRow, RecodedColumn, Recoding
 from indistinct.schema import Schema
 
 FORMAT = "indistinct-recoding"
-VERSION = 1
+VERSION = 2
 
 
 def recoding_to_json(recoding: Recoding) -> str:
@@ -104,6 +104,14 @@ def _document(recoding: Recoding) -> dict[str, Any]:
         case ByRow():
             names = ("vectors", "cells", "joint", "labels", "counts", "values")
             body = {"kind": "by-row", **_fields(recoding, *names)}
+        case ByBucket():
+            body = {
+                "kind": "by-bucket",
+                "domains": [domain.to_json() for domain in recoding.domains],
+                **_fields(recoding, "vectors", "cells", "joint", "labels", "counts", "form", "l", "size"),
+                "slices": [list(names) for names in recoding.slices],
+                "generalized": [_document(part) for part in recoding.generalized],
+            }
         case _:
             assert_never(recoding)  # type: ignore[arg-type]
     return {**head, **body}
@@ -177,8 +185,29 @@ def _recoding(data: Mapping[str, Any]) -> Recoding:
                 _matrix(data["values"], width),
                 **about,
             )
+        case "by-bucket":
+            return _by_bucket(data, about)
         case kind:
             raise InputError(f"a recoding of kind {kind!r} is not known to this version", hint="update indistinct")
+
+
+def _by_bucket(data: Mapping[str, Any], about: Mapping[str, Any]) -> ByBucket:
+    domains = tuple(Domain.from_json(domain) for domain in data["domains"])
+    return ByBucket(
+        (),
+        domains,
+        _matrix(data["vectors"], len(domains)),
+        _ints(data["cells"]),
+        None if data["joint"] is None else _ints(data["joint"]),
+        _ints(data["labels"]),
+        _ints(data["counts"], np.int64),
+        tuple(tuple(names) for names in data["slices"]),
+        tuple(_recoding(part) for part in data["generalized"]),
+        form=data["form"],
+        l=data["l"],
+        size=data["size"],
+        **about,
+    )
 
 
 def _column(data: Mapping[str, Any]) -> RecodedColumn:

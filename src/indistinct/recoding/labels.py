@@ -4,6 +4,7 @@
     [25-30]         a range of numbers; both ends belong to it
     [-5 .. 12]      a range whose ends hold a hyphen (negative numbers, dates)
     {flu, measles}  a set of values
+    22:2,33:1       a multiset: how often each value occurs in the bucket
     [25-30] or missing, {missing, flu}    some rows may have no value; a class without any publishes null
 
 `written_ranges` and `written_members` read them back; tables of other tools may also say 25-30, [25, 30] or
@@ -25,6 +26,9 @@ OR_MISSING = f" or {MISSING}"
 # A bare member starts with no space, so that there is one way to read a label and no backtracking.
 _MEMBER = r'"(?:[^"]|"")*"|[^,{}"\s][^,{}"]*'
 _SET = re.compile(rf"\{{(?:{_MEMBER})(?:, ?(?:{_MEMBER}))*\}}")
+
+_COUNTED = re.compile(r'("(?:[^"]|"")*"|[^,:{}"\s][^,:{}"]*):([1-9][0-9]*)')
+_MULTISET = re.compile(rf"{_COUNTED.pattern}(?:,{_COUNTED.pattern})*")
 
 
 class WrittenRange(NamedTuple):
@@ -57,6 +61,19 @@ def set_labels(texts: Sequence[str | None], indptr: Codes, members: Codes) -> pa
     return pc.if_else(pa.array(np.diff(indptr) == 1), single, joined)
 
 
+def multiset_labels(texts: Sequence[str | None], indptr: Codes, members: Codes, counts: Codes) -> pa.Array:
+    """Return the label of each multiset of values, given as compressed sparse rows of codes and their counts.
+
+    >>> multiset_labels(("22", "33"), np.array([0, 2]), np.array([0, 1]), np.array([2, 1])).to_pylist()
+    ['22:2,33:1']
+    """
+    spelled = pa.array([MISSING if text is None else _quoted(text, ',:{}"') for text in texts], pa.string())
+    pairs = pc.binary_join_element_wise(
+        spelled.take(pa.array(members)), pa.array(counts, pa.int64()).cast(pa.string()), ":"
+    )
+    return pc.binary_join(pa.ListArray.from_arrays(pa.array(indptr, pa.int32()), pairs), ",")
+
+
 def written_ranges(label: str) -> Iterator[WrittenRange]:
     """Yield every way to read a label as a range; only a column's values tell which hyphen parts its ends.
 
@@ -84,14 +101,25 @@ def written_members(label: str) -> tuple[str | None, ...] | None:
     return tuple(_unquoted(member) for member in re.findall(_MEMBER, label[1:-1]))
 
 
+def written_multiset(label: str) -> tuple[tuple[str | None, int], ...] | None:
+    """Return the values of a label that is a multiset and how often each occurs; None for any other label.
+
+    >>> written_multiset('22:2,"a, b":1,missing:3')
+    (('22', 2), ('a, b', 1), (None, 3))
+    """
+    if not _MULTISET.fullmatch(label):
+        return None
+    return tuple((_unquoted(member), int(count)) for member, count in _COUNTED.findall(label))
+
+
 def _unquoted(member: str) -> str | None:
     if member == MISSING:
         return None
     return member[1:-1].replace('""', '"') if member.startswith('"') else member
 
 
-def _quoted(text: str) -> str:
+def _quoted(text: str, marks: str = ',{}"') -> str:
     """Quote a member that could be mistaken for several."""
-    if not text or text == MISSING or any(mark in text for mark in ',{}"') or text != text.strip():
+    if not text or text == MISSING or any(mark in text for mark in marks) or text != text.strip():
         return '"' + text.replace('"', '""') + '"'
     return text

@@ -7,10 +7,10 @@ import numpy as np
 
 from indistinct.domain import Codes
 from indistinct.errors import InputError, UnseenValueError
-from indistinct.frequencies.grouping import group_rows, pack
+from indistinct.frequencies.grouping import group_rows, pack, run_starts
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.recoding.published import PublishedColumn, Recoded
-from indistinct.recoding.union import ByCell, ByColumn, ByRegion, ByRow, Recoding
+from indistinct.recoding.union import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding
 
 
 def recode(frequencies: FrequencySet, recoding: Recoding) -> Recoded:
@@ -27,6 +27,8 @@ def recode(frequencies: FrequencySet, recoding: Recoding) -> Recoded:
             return _by_cell(frequencies, recoding)
         case ByRow():
             return _by_row(frequencies, recoding)
+        case ByBucket():
+            return _by_bucket(frequencies, recoding)
         case _:
             assert_never(recoding)  # type: ignore[arg-type]
 
@@ -69,17 +71,7 @@ def _by_cell(frequencies: FrequencySet, recoding: ByCell) -> Recoded:
 
 
 def _by_row(frequencies: FrequencySet, recoding: ByRow) -> Recoded:
-    expected = np.bincount(recoding.cells, weights=recoding.counts, minlength=len(recoding.vectors))
-    if not (np.array_equal(frequencies.vectors, recoding.vectors) and np.array_equal(expected, frequencies.counts)):
-        raise InputError(
-            "this recoding assigns the rows of one table to classes; the table at hand is another one",
-            hint="search a new recoding on the new data; strict partitioning gives one that can be applied again",
-        )
-    if recoding.joint is not None and frequencies.joint is None:
-        raise InputError(
-            "this recoding also says which sensitive values go to which class; the table at hand was counted without",
-            hint="search a new recoding; strict partitioning gives one that can be applied again",
-        )
+    _check_rows(frequencies, recoding)
     values, merged = _distinct(recoding.values, recoding)
     labels = np.where(recoding.labels < 0, -1, merged[recoding.labels])
     kept = labels >= 0
@@ -89,7 +81,49 @@ def _by_row(frequencies: FrequencySet, recoding: ByRow) -> Recoded:
     return Recoded(frequencies, columns, values, recoding.cells, labels, recoding.counts, classes)
 
 
-def _split_histograms(frequencies: FrequencySet, recoding: ByRow, labels: Codes, size: int) -> dict[Key, Histogram]:
+def _by_bucket(frequencies: FrequencySet, recoding: ByBucket) -> Recoded:
+    """Return the buckets as classes; they have no published vector in common."""
+    _check_rows(frequencies, recoding)
+    labels = recoding.labels
+    sizes = np.bincount(labels, weights=recoding.counts).astype(np.int64)
+    classes = Classes(sizes, _split_histograms(frequencies, recoding, labels, len(sizes)))
+    nothing = np.zeros((len(sizes), 0), dtype=np.int32)
+    return Recoded(frequencies, (), nothing, recoding.cells, labels, recoding.counts, classes)
+
+
+def _check_rows(frequencies: FrequencySet, recoding: ByRow | ByBucket) -> None:
+    """Raise unless a recoding that speaks of rows speaks of those of this table."""
+    expected = np.bincount(recoding.cells, weights=recoding.counts, minlength=len(recoding.vectors))
+    same = np.array_equal(frequencies.vectors, recoding.vectors) and np.array_equal(expected, frequencies.counts)
+    if same and recoding.joint is not None and frequencies.joint is not None:
+        same = _same_pieces(frequencies.joint.histogram, recoding)
+    if not same:
+        raise InputError(
+            "this recoding assigns the rows of one table to classes; the table at hand is another one",
+            hint="search a new recoding on the new data; strict partitioning gives one that can be applied again",
+        )
+    if recoding.joint is not None and frequencies.joint is None:
+        raise InputError(
+            "this recoding also says which sensitive values go to which class; the table at hand was counted without",
+            hint="search a new recoding; strict partitioning gives one that can be applied again",
+        )
+
+
+def _same_pieces(histogram: Histogram, recoding: ByRow | ByBucket) -> bool:
+    """Return whether the pieces of a recoding have the sensitive values that a table has in each cell."""
+    if recoding.joint is None or recoding.joint.max(initial=0) >= len(histogram.reference):
+        return False
+    words = recoding.cells.astype(np.int64) * len(histogram.reference) + recoding.joint
+    starts = run_starts(words)[:-1]  # pieces ascend by cell and code
+    mine = histogram.owners() * len(histogram.reference) + histogram.codes
+    if not np.array_equal(mine, words[starts]):
+        return False
+    return np.array_equal(histogram.counts, np.add.reduceat(recoding.counts, starts) if len(starts) else starts)
+
+
+def _split_histograms(
+    frequencies: FrequencySet, recoding: ByRow | ByBucket, labels: Codes, size: int
+) -> dict[Key, Histogram]:
     """Return the histograms of classes from the joint codes that the pieces carry."""
     if frequencies.joint is None or recoding.joint is None:
         return {}

@@ -6,7 +6,8 @@ A *recoding* says what to publish for each combination of quasi-identifier value
     ByColumn   each column on its own: full-domain levels, single-dimensional cuts, subtrees
     ByRegion   a tree of cuts over vectors: strict multidimensional partitioning
     ByCell     a list of vectors, each with its class: clustering
-    ByRow      equal vectors may go to different classes: relaxed partitioning, stubs, buckets
+    ByRow      equal vectors may go to different classes: relaxed partitioning, stubs
+    ByBucket   rows go to buckets, inside which the links between columns are broken: anatomy, multisets, slicing
 
 Recodings hold the original values, so a stored recoding is as confidential as the table.
 """
@@ -15,6 +16,7 @@ import secrets
 from abc import ABC
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -110,6 +112,39 @@ class ByRow(Recoding):
     labels: Codes
     counts: Codes
     values: Codes
+
+
+Form = Literal["sliced", "tables", "multiset"]
+
+
+@dataclass(frozen=True, eq=False)
+class ByBucket(Recoding):
+    """Rows go to buckets: piece `i` sends `counts[i]` rows of cell `cells[i]` to bucket `labels[i]`.
+
+    A cell is a vector of every column that is not sensitive; `joint` (or None) is the code of a piece's sensitive
+    values. `slices` are the columns of the release, each some attributes whose values stay together: inside a bucket
+    each slice is permuted on its own. `generalized` recodes the attributes of some slices first, by class of the slice.
+    `form` says what is published: one table with a bucket column (sliced), a table of the sensitive values beside it
+    (tables), or every value as the multiset of its bucket (multiset). No sensitive value has a probability above
+    1 / `l`, and a bucket has at least `size` rows. Such a recoding speaks of the rows of one table and fits no other.
+    """
+
+    domains: tuple[Domain, ...]
+    vectors: Codes
+    cells: Codes
+    joint: Codes | None
+    labels: Codes
+    counts: Codes
+    slices: tuple[tuple[str, ...], ...]
+    generalized: tuple[Recoding, ...] = ()
+    form: Form = "sliced"
+    l: int | None = None
+    size: int = 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the attributes that are not sensitive."""
+        return tuple(domain.column for domain in self.domains)
 
 
 def _same(mine: object, theirs: object) -> bool:

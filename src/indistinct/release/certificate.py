@@ -3,19 +3,23 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a model found: the promise as it is written on the command line, and what was achieved."""
+    """What a model found: the promise as it is written on the command line, and what was achieved.
+
+    `needs_original` says that the published table alone does not show it: whoever checks it needs the original too.
+    """
 
     model: str
     holds: bool
     achieved: Mapping[str, float]
     violating_classes: int
     violating_rows: int
+    needs_original: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,10 @@ class Certificate:
     """What was counted on a published table.
 
     `recoding_digest` commits to the recoding (SHA-256 with its nonce) and `output_digest` is the SHA-256 of the file,
-    once there is one. `warnings` are what a reader must know before trusting the release.
+    once there is one; `other_digests` are those of further tables, by what they hold. `columns` are the columns of a
+    release in buckets, each some attributes whose values belong together, `form` is what it shows of a bucket, and
+    `generalized` are attributes that were recoded before. `warnings` are what a reader must know before trusting the
+    release.
     """
 
     version: str
@@ -37,6 +44,10 @@ class Certificate:
     algorithm: str | None = None
     recoding_digest: str | None = None
     output_digest: str | None = None
+    other_digests: Mapping[str, str] = field(default_factory=dict)
+    form: str | None = None
+    columns: tuple[tuple[str, ...], ...] = ()
+    generalized: tuple[str, ...] = ()
     seeded: bool = False
     warnings: tuple[str, ...] = ()
 

@@ -1,16 +1,17 @@
 """A release: the published table and what was verified on it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from indistinct.errors import MissingExtraError
+from indistinct.errors import MissingExtraError, ParameterError
 from indistinct.recoding.json import recoding_to_json
 from indistinct.recoding.published import Recoded
-from indistinct.recoding.union import Recoding
+from indistinct.recoding.union import ByBucket, Recoding
+from indistinct.release.bucket_table import BucketTable
 from indistinct.release.certificate import Certificate
 from indistinct.release.writing import write_atomically, write_release
 from indistinct.schema import Schema
@@ -20,7 +21,8 @@ from indistinct.schema import Schema
 class Release:
     """What is published, how it was done, and what was verified.
 
-    Only `table` and `certificate` are for others. `recoding` and `recoded` hold original values.
+    Only `table`, `others` and `certificate` are for others. `recoding` and `recoded` hold original values. `others` are
+    further tables of the release, by what they hold: anatomy publishes its sensitive values apart.
     """
 
     table: pa.Table
@@ -29,6 +31,7 @@ class Release:
     recoding: Recoding
     recoded: Recoded
     counters: Mapping[str, float]
+    others: Mapping[str, pa.Table] = field(default_factory=dict)
 
     def to_pandas(self) -> Any:
         """Return the published table as a pandas frame with text columns and a plain index."""
@@ -46,14 +49,29 @@ class Release:
             raise MissingExtraError("polars", extra="polars", purpose="a polars frame") from None
         return polars.from_arrow(_without_dictionaries(self.table))
 
+    def bucket_table(self) -> BucketTable:
+        """Return a release in buckets as verification and risk assessment take it; other releases have none."""
+        if not isinstance(self.recoding, ByBucket):
+            raise ParameterError("this release is not in buckets", hint="verify it by its quasi-identifiers")
+        return recoding_table(self.recoding, self.table, self.others)
+
     def write(self, path: str | Path, *, overwrite: bool = False) -> Certificate:
-        """Write the table and, beside it, its certificate: both whole, or nothing. Return the final certificate."""
-        return write_release(self.table, self.certificate, path, overwrite=overwrite)
+        """Write every table and, beside it, the certificate: all whole, or nothing. Return the final certificate.
+
+        A further table of `release.csv` is `release.sensitive.csv`.
+        """
+        return write_release(self.table, self.certificate, path, others=self.others, overwrite=overwrite)
 
     def write_recoding(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the recoding as JSON, readable by its owner alone: it holds original values."""
         text = recoding_to_json(self.recoding)
         write_atomically(Path(path), lambda target: _write_text(target, text), overwrite=overwrite, private=True)
+
+
+def recoding_table(recoding: ByBucket, table: pa.Table, others: Mapping[str, pa.Table]) -> BucketTable:
+    """Return what a recoding into buckets published, as it is verified."""
+    generalized = tuple(name for part in recoding.generalized for name in part.names)
+    return BucketTable(table, recoding.slices, recoding.form, others.get("sensitive"), generalized)
 
 
 def _write_text(target: Path, text: str) -> None:

@@ -4,7 +4,7 @@ A kill at any moment leaves the old file or none, and a file that is in the way 
 was asked for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,22 +21,44 @@ def write_table(table: pa.Table, path: str | Path, *, overwrite: bool = False) -
 
 
 def write_release(
-    table: pa.Table, certificate: Certificate, path: str | Path, *, overwrite: bool = False
+    table: pa.Table,
+    certificate: Certificate,
+    path: str | Path,
+    *,
+    others: Mapping[str, pa.Table] | None = None,
+    overwrite: bool = False,
 ) -> Certificate:
     """Write a published table and, beside it, its certificate with the digest of the file; return the latter.
 
-    The certificate of `release.parquet` is `release.parquet.certificate.json`.
+    The certificate of `release.parquet` is `release.parquet.certificate.json`; a further table that holds `sensitive`
+    values is `release.sensitive.parquet`.
     """
     target, beside = Path(path), certificate_path(path)
     produce = producer_for(table, target)
-    for each in (target, beside):
+    further = {name: other_path(path, name) for name in others or {}}
+    for each in (target, *further.values(), beside):
         check_target(each, overwrite=overwrite)
     with staging() as staged:
         staged.append(stage(target, produce))
-        final = replace(certificate, output_digest=staged[0].digest)
+        digests = {}
+        for name, part in (others or {}).items():
+            staged.append(stage(further[name], producer_for(part, further[name])))
+            digests[name] = staged[-1].digest
+        final = replace(certificate, output_digest=staged[0].digest, other_digests=digests)
         staged.append(stage(beside, lambda place: _write_text(place, final.to_text())))
         publish(staged, overwrite=overwrite)
     return final
+
+
+def other_path(path: str | Path, name: str) -> Path:
+    """Return where a further table of a release lies.
+
+    >>> other_path("release.csv.gz", "sensitive").name
+    'release.sensitive.csv.gz'
+    """
+    whole = Path(path)
+    ending = "".join(whole.suffixes[-2:]) if whole.suffix == ".gz" else whole.suffix
+    return whole.with_name(f"{whole.name.removesuffix(ending)}.{name}{ending}")
 
 
 def certificate_path(path: str | Path) -> Path:

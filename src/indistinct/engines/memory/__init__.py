@@ -6,9 +6,10 @@ import pyarrow as pa
 
 from indistinct.engines.base import Published, Request
 from indistinct.engines.memory.apply import apply_recoding
+from indistinct.engines.memory.buckets import apply_buckets
 from indistinct.engines.memory.count import count_table
 from indistinct.frequencies.count import Counted
-from indistinct.recoding.union import Recoding
+from indistinct.recoding.union import ByBucket, Recoding
 from indistinct.schema import Schema
 
 __all__ = ["Memory"]
@@ -34,6 +35,8 @@ class Memory:
         counted: Counted | None = None,
     ) -> Published:
         """Return the published table; `counted` saves the count if the search just made it."""
+        if isinstance(recoding, ByBucket):
+            return apply_buckets(recoding, table, schema=schema, seed=seed, counted=counted)
         return apply_recoding(recoding, table, schema=schema, seed=seed, counted=counted)
 
     def supports(self, recoding: Recoding) -> bool:

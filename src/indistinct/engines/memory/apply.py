@@ -1,7 +1,5 @@
 """Applying a recoding in memory: rows go to their classes, are shuffled there, and only then get their labels."""
 
-import os
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,6 +10,7 @@ from indistinct.engines.memory import _kernels
 from indistinct.engines.memory.count import count_for
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.encode import from_dictionary, narrowest
+from indistinct.randomness import random_words
 from indistinct.recoding.published import PublishedColumn, Recoded
 from indistinct.recoding.recode import recode
 from indistinct.recoding.union import ByRow, Recoding
@@ -64,13 +63,6 @@ def order_of(counted: Counted, recoded: Recoded, *, seed: int | None, mixed: boo
     _kernels.scatter_rows(source, recoded.labels, recoded.counts, starts[:-1].copy(), order)
     _kernels.shuffle_runs(order, starts, random_words(len(order), seed, stream=0))
     return order
-
-
-def random_words(size: int, seed: int | None, *, stream: int) -> Codes:
-    """Return words of 32 random bits: from the operating system, or from one stream of a seed."""
-    if seed is None:
-        return np.frombuffer(os.urandom(4 * size), dtype=np.uint32)
-    return np.random.default_rng([seed, stream]).integers(0, 1 << 32, size, dtype=np.uint32)
 
 
 def _published(column: PublishedColumn, codes: Codes, sizes: Codes) -> dict[str, pa.Array]:

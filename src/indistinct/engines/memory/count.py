@@ -30,7 +30,7 @@ def count_table(table: pa.Table, request: Request) -> Counted:
         if name in request.hierarchies
     }
     counted = count_cells(quasi, keys, taxonomies=taxonomies)
-    return _with_joint(counted, quasi, keys) if request.joint and keys else counted
+    return with_joint(counted, quasi, keys) if request.joint and keys else counted
 
 
 def count_for(recoding: Recoding, table: pa.Table) -> Counted:
@@ -50,7 +50,7 @@ def encode_named(table: pa.Table, name: str, request: Request) -> Encoded:
     return encode_column(name, table[name], order=order)
 
 
-def _with_joint(counted: Counted, quasi: Sequence[Encoded], keys: dict[Key, Encoded]) -> Counted:
+def with_joint(counted: Counted, quasi: Sequence[Encoded], keys: dict[Key, Encoded]) -> Counted:
     """Add the vectors of all keys together, and sort rows by them inside each cell."""
     columns = list(keys.values())
     joint = join_columns(columns)

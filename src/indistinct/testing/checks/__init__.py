@@ -11,6 +11,7 @@ promise. Whoever writes an algorithm runs them all.
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from indistinct.testing.checks.buckets import BUCKET_CHECKS
 from indistinct.testing.checks.case import Case, Publish, publish_case
 from indistinct.testing.checks.edges import EDGES
 from indistinct.testing.checks.examples import ALGORITHM_EXAMPLES, MODEL_EXAMPLES, examples, forms_of
@@ -34,6 +35,7 @@ from indistinct.testing.checks.values import check_other_columns, check_unseen_v
 
 __all__ = [
     "ALGORITHM_EXAMPLES",
+    "BUCKET_CHECKS",
     "CHECKS",
     "EDGES",
     "MODEL_EXAMPLES",

@@ -74,6 +74,15 @@ ALGORITHM_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "top-down-kaca": ("top-down-kaca", "top-down-kaca:stub=false"),
         "two-level": ("two-level", "two-level:rule=literal"),
         "refine": ("refine", "refine:start=mondrian"),
+        "anatomy": ("anatomy:l=2", "anatomy:l=3,form=permuted"),
+        "multiset": ("multiset:l=2", "multiset:l=3,try_all_dims=true"),
+        "slicing": (
+            "slicing:l=2",
+            "slicing:l=3,try_all_dims=true",
+            "slicing:l=2,columns=each",
+            "slicing:l=2,columns=whole",
+            "slicing:l=2,columns=2,alpha=1,size=4",
+        ),
         "node": (),
     }
 )

@@ -1,0 +1,241 @@
+"""Numba kernels of bucket searches: groups of distinct sensitive values, and the partition of tuples."""
+
+import numba as nb
+import numpy as np
+
+jit = nb.njit(cache=True, nogil=True)
+
+# Bins of one pass of the median search; wide domains take several passes.
+BINS = 1024
+
+
+@jit
+def sift_down(heap, size, place):
+    """Move an entry of a heap (largest on top) down to where it belongs."""
+    entry = heap[place]
+    while 2 * place + 1 < size:
+        child = 2 * place + 1
+        if child + 1 < size and heap[child + 1] > heap[child]:
+            child += 1
+        if heap[child] <= entry:
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = entry
+
+
+@jit
+def draw_groups(rows, starts, l, heap, taken, labels):
+    """Form groups of `l` distinct values, always from the `l` values with most rows left; return their number.
+
+    `rows[starts[v]:starts[v + 1]]` are the rows of value `v`. A heap entry is (rows left, reversed value): of equals
+    the smaller value comes first. Rows that are left over keep the label -1.
+    """
+    size = 0
+    last = np.int64(len(starts) - 2)
+    for value in range(len(starts) - 1):
+        if starts[value + 1] > starts[value]:
+            heap[size] = (np.int64(starts[value + 1] - starts[value]) << 32) | (last - value)
+            size += 1
+    for place in range(size // 2 - 1, -1, -1):
+        sift_down(heap, size, place)
+    groups = 0
+    while size >= l:
+        for i in range(l):
+            taken[i] = heap[0]
+            size -= 1
+            heap[0] = heap[size]
+            sift_down(heap, size, 0)
+        for i in range(l):
+            value = last - (taken[i] & 0xFFFFFFFF)
+            left = taken[i] >> 32
+            labels[rows[starts[value + 1] - left]] = groups
+            if left > 1:
+                # A new last entry can only rise: swap it up.
+                place = size
+                entry = taken[i] - (np.int64(1) << 32)
+                while place > 0 and heap[(place - 1) >> 1] < entry:
+                    heap[place] = heap[(place - 1) >> 1]
+                    place = (place - 1) >> 1
+                heap[place] = entry
+                size += 1
+        groups += 1
+    return groups
+
+
+@jit
+def place_leftovers(rows, starts, labels, groups):
+    """Put each row that is left over into the first group without its value; return whether all found one."""
+    for value in range(len(starts) - 1):
+        free = 0  # groups ascend along the rows of a value: the first gap has no row of it
+        for i in range(starts[value], starts[value + 1]):
+            if labels[rows[i]] == free:
+                free += 1
+            elif labels[rows[i]] < 0:
+                if free >= groups:
+                    return False
+                labels[rows[i]] = free
+                free += 1
+    return True
+
+
+@jit
+def measure_widths(ranks, order, start, stop, lines, line_offset, span, low, high, width):
+    """Write extent and normalized width of every attribute over a bucket; negative where it is constant."""
+    attributes = ranks.shape[1]
+    for j in range(attributes):
+        low[j] = ranks[order[start], j]
+        high[j] = low[j]
+    for i in range(start + 1, stop):
+        cell = order[i]
+        for j in range(attributes):
+            value = ranks[cell, j]
+            low[j] = min(low[j], value)
+            high[j] = max(high[j], value)
+    for j in range(attributes):
+        reach = lines[line_offset[j] + high[j]] - lines[line_offset[j] + low[j]]
+        width[j] = (reach / span[j] if span[j] > 0 else 0.0) if low[j] < high[j] else -1.0
+
+
+@jit
+def widest(width):
+    """Return the widest attribute that is still to be tried, the first of equals, or -1."""
+    best = -1
+    for j in range(len(width)):
+        if width[j] >= 0 and (best < 0 or width[j] > width[best]):
+            best = j
+    return best
+
+
+@jit
+def median_of(ranks, weights, order, start, stop, axis, low, high, half, tally):
+    """Return (median, rows up to it, rows below it): counted in bins that narrow until they hold one value."""
+    below = np.int64(0)
+    first, last = np.int64(low), np.int64(high)
+    while True:
+        bins = min(np.int64(len(tally)), max(np.int64(16), 2 * np.int64(stop - start)))
+        shift = np.int64(0)
+        while ((last - first) >> shift) >= bins:
+            shift += 1
+        for i in range(((last - first) >> shift) + 1):
+            tally[i] = 0
+        for i in range(start, stop):
+            value = np.int64(ranks[order[i], axis])
+            if first <= value <= last:
+                tally[(value - first) >> shift] += weights[order[i]]
+        place = 0
+        while below + tally[place] < half:
+            below += tally[place]
+            place += 1
+        first += np.int64(place) << shift
+        last = min(last, first + (np.int64(1) << shift) - 1)
+        if shift == 0:
+            return first, below + tally[place], below
+
+
+@jit
+def choose_cut(ranks, weights, order, start, stop, axis, low, high, size, tally):
+    """Return the rank at the two-sided median (ranks up to it go left), or -1 if a side is below `size` rows."""
+    total = np.int64(0)
+    for i in range(start, stop):
+        total += weights[order[i]]
+    median, up_to, below = median_of(ranks, weights, order, start, stop, axis, low, high, (total + 1) >> 1, tally)
+    after = up_to >= size and total - up_to >= size
+    before = below >= size and total - below >= size
+    if after and (not before or abs(2 * up_to - total) <= abs(2 * below - total)):
+        return median
+    return median - 1 if before else np.int64(-1)
+
+
+@jit
+def split_order(ranks, order, start, stop, axis, cut, spare):
+    """Move cells with rank up to `cut` to the front, keeping their order; return where the others begin."""
+    left, right = start, 0
+    for i in range(start, stop):
+        cell = order[i]
+        goes_left = ranks[cell, axis] <= cut
+        spare[right] = cell
+        order[left] = cell
+        left += goes_left
+        right += not goes_left
+    for i in range(right):
+        order[left + i] = spare[i]
+    return left
+
+
+@jit
+def is_diverse(weights, parts, indptr, combinations, counts, owner, l, order, start, stop, rows, found):
+    """Return whether no sensitive value exceeds 1 / `l` among the rows of a bucket that agree with a tuple.
+
+    `parts[cell, i]` is the known part of the slice that holds sensitive attribute `i`, `combinations` the codes of
+    (part, sensitive value) of a cell's rows, `owner` the part of a combination. The scratch arrays `rows` and `found`
+    are zero before and after.
+    """
+    for i in range(start, stop):
+        cell = order[i]
+        for j in range(parts.shape[1]):
+            rows[parts[cell, j]] += weights[cell]
+        for entry in range(indptr[cell], indptr[cell + 1]):
+            found[combinations[entry]] += counts[entry]
+    holds = True
+    for i in range(start, stop):
+        cell = order[i]
+        for entry in range(indptr[cell], indptr[cell + 1]):
+            combination = combinations[entry]
+            if l * found[combination] > rows[owner[combination]]:
+                holds = False
+    for i in range(start, stop):
+        cell = order[i]
+        for j in range(parts.shape[1]):
+            rows[parts[cell, j]] = 0
+        for entry in range(indptr[cell], indptr[cell + 1]):
+            found[combinations[entry]] = 0
+    return holds
+
+
+@jit
+def partition_tuples(
+    ranks, weights, lines, line_offset, span, parts, indptr, combinations, counts, owner, l, size, every, order, labels
+):
+    """Split buckets at the median of their widest attribute while both sides stay diverse; return their number.
+
+    With `every` the other attributes are tried in the order of their width. The cells of a bucket end up in one run of
+    `order`; `labels` gets the bucket of every cell, numbered from left to right.
+    """
+    attributes = ranks.shape[1]
+    low = np.empty(attributes, dtype=np.uint32)
+    high = np.empty(attributes, dtype=np.uint32)
+    width = np.empty(attributes, dtype=np.float64)
+    rows = np.zeros(parts.max() + 1 if parts.size else 1, dtype=np.int64)
+    found = np.zeros(len(owner), dtype=np.int64)
+    tally = np.empty(BINS, dtype=np.int64)
+    spare = np.empty(len(order), dtype=order.dtype)
+    stack = [(0, len(order))]
+    buckets, checks = 0, 0
+    while len(stack):
+        start, stop = stack.pop()
+        measure_widths(ranks, order, start, stop, lines, line_offset, span, low, high, width)
+        axis = widest(width)
+        middle = start
+        while axis >= 0:
+            cut = choose_cut(ranks, weights, order, start, stop, axis, low[axis], high[axis], size, tally)
+            if cut >= 0:
+                middle = split_order(ranks, order, start, stop, axis, cut, spare)
+                checks += 1
+                if is_diverse(
+                    weights, parts, indptr, combinations, counts, owner, l, order, start, middle, rows, found
+                ) and is_diverse(
+                    weights, parts, indptr, combinations, counts, owner, l, order, middle, stop, rows, found
+                ):
+                    break
+                middle = start
+            width[axis] = -1.0
+            axis = widest(width) if every else -1
+        if middle > start:
+            stack.append((middle, stop))
+            stack.append((start, middle))
+        else:
+            for i in range(start, stop):
+                labels[order[i]] = buckets
+            buckets += 1
+    return buckets, checks

@@ -1,0 +1,154 @@
+"""Anatomy: the quasi-identifiers as they are, the sensitive values beside them (Xiao and Tao 2006).
+
+Rows go to groups of at least l rows with pairwise distinct sensitive values. The release shows which group a row is in
+and which values a group has, so nobody's value can be told with a probability above 1 / l.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.bucket import _kernels
+from indistinct.algorithms.bucket.diversity import require_diversity
+from indistinct.algorithms.bucket.pieces import codes_of, pieces_of
+from indistinct.domain import Codes
+from indistinct.errors import InfeasibleError, ParameterError, SchemaError
+from indistinct.randomness import random_order
+from indistinct.recoding.union import ByBucket
+
+# Streams of a seed: the search has the fourth of each hundred, engines have others.
+STREAM, STREAMS = 3, 100
+# Groups are drawn so often if those of one draw are not diverse in a further sensitive column.
+DRAWS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Anatomy(Algorithm):
+    """Groups of `l` rows with distinct sensitive values.
+
+    Of several sensitive columns the one with the most frequent value is made distinct, and the groups must be l-diverse
+    in the others as they come; the sensitive values of a row stay together. `form` is what is published: `tables`, the
+    quasi-identifiers with their group and, apart from them, the sensitive values with theirs; or `permuted`, one table
+    in which the sensitive values of a group stand in any order.
+
+    Guarantees: every group has l to 2l - 1 rows with distinct sensitive values; there are rows / l groups; the
+    reconstruction error is the least that any grouping with that l has if l divides the number of rows. (With several
+    sensitive columns this holds for the one that is made distinct.)
+    """
+
+    name: ClassVar[str] = "anatomy"
+    l: int
+    form: Literal["tables", "permuted"] = "tables"
+
+    def __post_init__(self) -> None:
+        require_diversity(self.l, "Anatomy")
+        if self.form not in ("tables", "permuted"):
+            raise ParameterError(
+                f"`form` of Anatomy must be tables or permuted; got {self.form!r}", hint="anatomy:l=5,form=permuted"
+            )
+
+    @property
+    def traits(self) -> AlgorithmTraits:
+        """Rows of equal vectors part, so a recoding fits one table only."""
+        return AlgorithmTraits(local=True, splits=True, reusable=False, buckets=True)
+
+    def search(self, problem: Problem) -> ByBucket:
+        """Return a recoding that puts rows into groups; which of a value's rows go to which group is drawn."""
+        if not problem.sensitive:
+            raise SchemaError(
+                "anatomy needs a sensitive column; the schema names none", hint="slicing works without: slicing:size=10"
+            )
+        pieces = pieces_of(problem)
+        rows = np.repeat(np.arange(len(pieces.cells), dtype=np.int32), pieces.counts)
+        sensitive = tuple(column.name for column in problem.sensitive)
+        columns = {name: codes_of(problem, pieces, name)[rows] for name in sensitive}
+        largest = {name: int(np.bincount(values).max()) for name, values in columns.items()}
+        values = columns.pop(max(sensitive, key=largest.__getitem__))
+        labels = _drawn(values, columns, self.l, seed=problem.seed)
+        problem.progress(0.9)
+        problem.counters["groups"] += len(values) // self.l
+        names = problem.frequencies.names
+        return ByBucket(
+            (),
+            tuple(column.domain for column in problem.columns),
+            np.ascontiguousarray(problem.frequencies.vectors),
+            pieces.cells[rows],
+            None if pieces.joint is None else pieces.joint[rows],
+            labels,
+            np.ones(len(rows), dtype=np.int64),
+            (names, sensitive),
+            form="tables" if self.form == "tables" else "sliced",
+            l=self.l,
+        )
+
+
+def anatomize(values: Codes, l: int) -> Codes:
+    """Return the group of every row, given its sensitive value: groups of `l` distinct values, by largest counts.
+
+    Of values with equally many rows left the smaller comes first, and of a value's rows the first. Raises
+    `InfeasibleError` if a value has more than rows / l of them.
+
+    >>> anatomize(np.array([1, 2, 2, 0, 2, 1, 1, 3]), 2).tolist()
+    [0, 0, 1, 2, 3, 1, 2, 3]
+    """
+    counts = np.bincount(values)
+    if int(counts.max()) * l > len(values):
+        raise InfeasibleError(
+            f"l = {l} cannot hold: the most frequent sensitive value has {int(counts.max()):,} of "
+            f"{len(values):,} rows, more than one in {l}",
+            hint=f"the largest l that this table allows is {len(values) // int(counts.max())}",
+        )
+    # Narrow codes are sorted by their digits, in one or two passes.
+    rows = np.argsort(values.astype(np.uint16) if len(counts) <= 1 << 16 else values, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    labels = np.full(len(values), -1, dtype=np.int32)
+    heap, taken = np.empty(len(counts), dtype=np.int64), np.empty(l, dtype=np.int64)
+    groups = _kernels.draw_groups(rows, starts, l, heap, taken, labels)
+    if not _kernels.place_leftovers(rows, starts, labels, groups):
+        raise AssertionError("an eligible table has a group for every row")
+    return labels
+
+
+def _drawn(values: Codes, others: Mapping[str, Codes], l: int, *, seed: int | None) -> Codes:
+    """Return groups of rows in a random order; of some draws the first that is l-diverse in the other columns as well.
+
+    Rows of a value in canonical order would line the groups up with the quasi-identifiers: who knows how these go with
+    the sensitive values could tell far more than one in l.
+    """
+    broken: dict[str, int] = {}
+    for draw in range(DRAWS):
+        order = random_order(len(values), seed, stream=STREAM + STREAMS * draw)
+        labels = np.empty(len(values), dtype=np.int32)
+        labels[order] = anatomize(values[order], l)
+        broken = {name: _exceeding(labels, codes, l) for name, codes in others.items()}
+        if not any(broken.values()):
+            return labels
+    worst = max(broken, key=broken.__getitem__)
+    raise InfeasibleError(
+        f"of {DRAWS} groupings none is l-diverse in column {worst!r} as well; the last one breaks it in "
+        f"{broken[worst]:,} group(s)",
+        hint="slicing looks at every sensitive column, or give only one column the role sensitive",
+    )
+
+
+def _exceeding(labels: Codes, values: Codes, l: int) -> int:
+    """Return the number of groups in which a value has a share above 1 / l."""
+    sizes, width = np.bincount(labels), int(values.max()) + 1
+    words, counts = np.unique(labels.astype(np.int64) * width + values, return_counts=True)
+    return len(np.unique((words // width)[l * counts > sizes[words // width]]))
+
+
+def bucketize(buckets: Codes, values: Codes, *, rng: np.random.Generator | None = None) -> Codes:
+    """Return values in another order inside each bucket: drawn at random, or ascending without a generator.
+
+    >>> bucketize(np.array([0, 0, 1, 1]), np.array([7, 5, 9, 8])).tolist()
+    [5, 7, 8, 9]
+    """
+    keys = values if rng is None else rng.random(len(values))
+    places = np.argsort(buckets, kind="stable")
+    permuted = np.empty_like(values)
+    permuted[places] = values[np.lexsort((keys, buckets))]
+    return permuted

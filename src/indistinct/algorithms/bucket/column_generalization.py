@@ -1,0 +1,52 @@
+"""Column generalization of slicing: an algorithm recodes the attributes of one column until its values repeat."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from indistinct.algorithms.base import Algorithm, Problem
+from indistinct.algorithms.full_domain.optimal import Optimal
+from indistinct.algorithms.partition.mondrian import Mondrian
+from indistinct.algorithms.partition.single import SingleDimensional
+from indistinct.domain import Codes
+from indistinct.errors import InfeasibleError
+from indistinct.models.anonymity import KAnonymity
+from indistinct.recoding.projection import project
+from indistinct.recoding.recode import recode
+from indistinct.recoding.union import Recoding
+
+GENERALIZERS: Mapping[str, Algorithm] = MappingProxyType(
+    {algorithm.name: algorithm for algorithm in (Mondrian(), SingleDimensional(), Optimal())}
+)
+"""Algorithms whose recodings send every vector to one class and suppress none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Generalized:
+    """The recodings of slices, and for the place of each such slice the class of every cell."""
+
+    recodings: tuple[Recoding, ...] = ()
+    labels: Mapping[int, Codes] = field(default_factory=dict)
+
+
+def generalize_slices(problem: Problem, slices: Sequence[Sequence[str]], *, k: int, generalizer: str) -> Generalized:
+    """Return recodings under which the known values of every slice occur at least `k` times in the table."""
+    if k < 2:
+        return Generalized()
+    frequencies = problem.frequencies
+    if k > frequencies.rows:
+        raise InfeasibleError(
+            f"every value of a column is to occur {k:,} times, and the table has {frequencies.rows:,} rows",
+            hint=f"generalize by at most {frequencies.rows:,}",
+        )
+    recodings, labels = [], {}
+    for place, names in enumerate(slices):
+        known = [name for name in frequencies.names if name in names]
+        if not known:
+            continue
+        projected, places = project(frequencies, known)
+        columns = tuple(column for column in problem.columns if column.name in known)
+        recoding = GENERALIZERS[generalizer].search(Problem(projected, columns, KAnonymity(k)))
+        recodings.append(recoding)
+        labels[place] = recode(projected, recoding).labels[places]
+    return Generalized(tuple(recodings), labels)

@@ -1,0 +1,118 @@
+"""How strongly two attributes depend on each other, which tells the algorithm slicing what belongs in one column.
+
+The measure is the mean square contingency coefficient φ² (Cramér 1946), which Li, Li, Zhang and Molloy (2012) use.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from indistinct.algorithms.base import Progress
+from indistinct.domain import Codes
+from indistinct.errors import ParameterError
+
+# Equal correlations must stay equal however values are numbered and sums are ordered: ties are decided by name.
+_DECIMALS = 12
+# A matrix of all pairs of values is counted while it is not much larger than the rows; beyond that, pairs are sorted.
+_FEW_CELLS = 1 << 16
+_MANY_CELLS = 1 << 22
+_CELLS_PER_ROW = 4
+
+
+def discretized(line: Codes, bins: int = 10) -> Codes:
+    """Return the bin of each place on a line cut into bins of equal width; bins that stay empty are left out.
+
+    A bin holds its lower end, the last one both. Infinite places share the bin of the outermost finite one.
+
+    >>> discretized(np.array([0.0, 1.0, 9.5, 100.0])).tolist()
+    [0, 0, 0, 1]
+    """
+    if bins < 1:
+        raise ParameterError(f"`bins` must be at least 1; got {bins}", hint="ten bins are usual")
+    places = _finite(np.asarray(line, dtype=np.float64))
+    span = np.ptp(places) if len(places) else 0.0
+    if span == 0:
+        return np.zeros(len(places), dtype=np.int64)
+    # Multiplying first keeps whole numbers whole, so that a place on the border of two bins is not rounded below it.
+    found = np.floor((places - places.min()) * bins / span).astype(np.int64)
+    return np.unique(np.minimum(found, bins - 1), return_inverse=True)[1].astype(np.int64)
+
+
+def phi_squared(first: Codes, second: Codes, *, weights: Codes) -> float:
+    """Return φ² of two attributes, from 0 for independent ones to 1 where one determines the other.
+
+    φ² = (1 / (min(d1, d2) - 1)) Σ (f_ij - f_i f_j)² / (f_i f_j), with d1 and d2 the numbers of values that occur. A
+    constant attribute depends on nothing: 0. Row `i` counts `weights[i]` times.
+
+    >>> phi_squared(np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1]), weights=np.ones(4, dtype=np.int64))
+    0.333333333333
+    """
+    one, other = _counted([first, second], weights)
+    return _phi_squared(one, other, _multiplicities(weights))
+
+
+def correlations(columns: Sequence[Codes], *, weights: Codes, progress: Progress | None = None) -> Codes:
+    """Return the symmetric matrix of φ² of every pair of attributes, with ones on the diagonal."""
+    attributes, multiplicities = _counted(columns, weights), _multiplicities(weights)
+    matrix = np.eye(len(attributes))
+    pairs, done = len(attributes) * (len(attributes) - 1) // 2, 0
+    for place, one in enumerate(attributes):
+        for other in range(place):
+            matrix[place, other] = matrix[other, place] = _phi_squared(one, attributes[other], multiplicities)
+            done += 1
+            if progress is not None:
+                progress(done / pairs)
+    return matrix
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Attribute:
+    """The rows of a column as codes without gaps, and how often each code occurs."""
+
+    codes: Codes
+    counts: Codes
+
+
+def _counted(columns: Sequence[Codes], weights: Codes) -> list[_Attribute]:
+    present, multiplicities = weights > 0, _multiplicities(weights)
+    attributes = []
+    for column in columns:
+        values, codes = np.unique(column[present], return_inverse=True)
+        attributes.append(_Attribute(codes.astype(np.int64), _count(codes, multiplicities, len(values))))
+    return attributes
+
+
+def _multiplicities(weights: Codes) -> Codes | None:
+    """Return the weights of the rows that occur, or None where each row counts once."""
+    present = weights[weights > 0]
+    return None if (present == 1).all() else present.astype(np.float64)
+
+
+def _phi_squared(first: _Attribute, second: _Attribute, multiplicities: Codes | None) -> float:
+    rows, columns = len(first.counts), len(second.counts)
+    if min(rows, columns) < 2:
+        return 0.0
+    pairs = first.codes * columns + second.codes
+    cells = rows * columns
+    if cells <= min(max(_FEW_CELLS, _CELLS_PER_ROW * len(pairs)), _MANY_CELLS):
+        joint = _count(pairs, multiplicities, cells).reshape(rows, columns)
+        total = np.sum(np.sum(joint * joint / second.counts, axis=1) / first.counts)
+    else:
+        kept, places = np.unique(pairs, return_inverse=True)
+        joint = _count(places, multiplicities, len(kept))
+        total = np.sum(joint * joint / (first.counts[kept // columns] * second.counts[kept % columns]))
+    # Σ (f_ij - e)² / e with e = f_i f_j is Σ f_ij² / e - 1, so pairs that do not occur need not be counted.
+    value = round((float(total) - 1) / (min(rows, columns) - 1), _DECIMALS)
+    return min(max(value, 0.0), 1.0)
+
+
+def _count(codes: Codes, multiplicities: Codes | None, size: int) -> Codes:
+    return np.bincount(codes, weights=multiplicities, minlength=size).astype(np.float64, copy=False)
+
+
+def _finite(places: Codes) -> Codes:
+    finite = places[np.isfinite(places)]
+    places = np.clip(places, finite.min(), finite.max()) if len(finite) else np.sign(places)
+    huge = len(places) > 0 and np.abs(places).max() > 1e300
+    return places * 2.0**-64 if huge else places  # so that the span of huge numbers is a number

@@ -1,0 +1,195 @@
+"""The diversity check of slicing: how strongly buckets link a tuple to a sensitive value (Li, Li, Zhang, Molloy 2012).
+
+For a bucket B and a tuple t, f(t, B) is the product over slices of the share of B's entries that agree with what is
+known of t, and D(t, B)[s] the share of s among the agreeing entries of the slice that holds the sensitive attribute.
+p(t, s) = Σ f(t, B) D(t, B)[s] / Σ f(t, B) over all buckets must be at most 1 / l.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from indistinct.domain import Codes
+from indistinct.errors import ParameterError
+from indistinct.frequencies.value import FrequencySet, Histogram
+from indistinct.recoding.projection import project
+
+# Sums of many products of shares: above 1 / l by less than this is rounding.
+TOLERANCE = 1e-10
+
+
+def require_diversity(l: int, owner: str) -> None:
+    """Raise unless l is a whole number from 1."""
+    if isinstance(l, bool) or not isinstance(l, int) or l < 1:
+        raise ParameterError(
+            f"`l` of {owner} must be a whole number from 1; got {l!r}",
+            hint="l = 5 keeps every sensitive value at a probability of at most one in five",
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """What is known of tuples and what is linked to it.
+
+    `values[cell, slice]` is a code of the cell's known attributes in a slice. Sensitive attribute `i` lies in slice
+    `places[i]`; `histograms[i]` counts its values in each cell.
+    """
+
+    weights: Codes
+    values: Codes
+    places: tuple[int, ...]
+    histograms: tuple[Histogram, ...]
+
+    @property
+    def parts(self) -> tuple[Codes, ...]:
+        """Return, for each sensitive attribute, the known part of its slice."""
+        return tuple(self.values[:, place] for place in self.places)
+
+
+def links_of(
+    frequencies: FrequencySet,
+    slices: Sequence[Sequence[str]],
+    *,
+    sensitive: Sequence[str],
+    labels: Mapping[int, Codes] | None = None,
+) -> Links:
+    """Return the links of a table under slices; `labels[j]` replaces the values of slice `j` by classes."""
+    values = np.zeros((len(frequencies), len(slices)), dtype=np.int32, order="F")
+    for place, names in enumerate(slices):
+        known = [name for name in names if name in frequencies.names]
+        if labels and place in labels:
+            values[:, place] = labels[place]
+        elif known:
+            values[:, place] = project(frequencies, known)[1]
+    homes = tuple(next(j for j, names in enumerate(slices) if name in names) for name in sensitive)
+    histograms = tuple(frequencies.classes.histograms[(name,)] for name in sensitive)
+    return Links(frequencies.counts, values, homes, histograms)
+
+
+def largest_diversity(links: Links) -> int | None:
+    """Return the largest l for which the whole table as one bucket passes, None without a sensitive attribute."""
+    largest = [
+        int((rows // np.maximum(counts, 1)).min())
+        for part, histogram in zip(links.parts, links.histograms, strict=True)
+        for rows, counts in [_combined(part, links.weights, histogram)]
+    ]
+    return min(largest, default=None)
+
+
+def _combined(part: Codes, weights: Codes, histogram: Histogram) -> tuple[Codes, Codes]:
+    """Return, for every combination of known part and sensitive value, the rows of the part and its own."""
+    rows = np.bincount(part, weights=weights).astype(np.int64)
+    owners = part[histogram.owners()].astype(np.int64)
+    words = owners * len(histogram.reference) + histogram.codes
+    distinct, inverse = np.unique(words, return_inverse=True)
+    counts = np.bincount(inverse, weights=histogram.counts).astype(np.int64)
+    return rows[distinct // len(histogram.reference)], counts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bucket:
+    """A bucket of the check: its cells, the cells whose tuples match it (ascending), and what it says of them.
+
+    `weight` is log f(t, B), because products of many shares leave the range of numbers, and `shares[i][:, s]` is
+    D(t, B)[s] for sensitive attribute `i`, one row a matching cell.
+    """
+
+    number: int
+    cells: Codes
+    matching: Codes
+    weight: Codes
+    shares: tuple[Codes, ...]
+
+
+@dataclass(slots=True, eq=False)
+class DiversityCheck:
+    """The check, kept up to date: a split changes only the tuples that match the bucket.
+
+    Sums over buckets are added up anew for these, never subtracted from: what is left may be far smaller than what
+    goes. `matches[cell]` are the numbers of the buckets that match a cell's tuple.
+    """
+
+    links: Links
+    l: int
+    buckets: dict[int, Bucket] = field(init=False, default_factory=dict)
+    matches: list[set[int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        every = np.arange(len(self.links.weights))
+        self.buckets = {0: self._bucket(0, every, every)}
+        self.matches = [{0} for _ in every]
+
+    def start(self) -> Bucket:
+        """Return the whole table as one bucket, as it is before the first split."""
+        return self.buckets[0]
+
+    def holds(self) -> bool:
+        """Return whether no tuple is linked too strongly."""
+        return self._within(self.probabilities())
+
+    def split(self, bucket: Bucket, left: Codes, right: Codes) -> tuple[Bucket, Bucket] | None:
+        """Return the two buckets that take the place of one, or None if the check would fail: nothing changes then."""
+        affected = bucket.matching
+        others = set[int]().union(*(self.matches[cell] for cell in affected.tolist())) - {bucket.number}
+        first = max(self.buckets) + 1
+        made = self._bucket(first, np.sort(left), affected), self._bucket(first + 1, np.sort(right), affected)
+        remaining = [self.buckets[number] for number in sorted(others)]
+        if not self._within(self._probabilities(affected, [*remaining, *made])):
+            return None
+        del self.buckets[bucket.number]
+        for cell in affected.tolist():
+            self.matches[cell].discard(bucket.number)
+        for each in made:
+            self.buckets[each.number] = each
+            for cell in each.matching.tolist():
+                self.matches[cell].add(each.number)
+        return made
+
+    def probabilities(self) -> list[Codes]:
+        """Return p(t, s) for each sensitive attribute: one row a cell, one column a value."""
+        return self._probabilities(np.arange(len(self.links.weights)), list(self.buckets.values()))
+
+    def _probabilities(self, cells: Codes, buckets: Sequence[Bucket]) -> list[Codes]:
+        """Return p(t, s) of some cells (ascending) over some buckets; weights count against the largest of a cell."""
+        found = []
+        largest = np.full(len(cells), -np.inf)
+        for bucket in buckets:
+            places = np.searchsorted(cells, bucket.matching)
+            inside = places < len(cells)
+            inside[inside] = cells[places[inside]] == bucket.matching[inside]
+            found.append((places[inside], inside))
+            largest[places[inside]] = np.maximum(largest[places[inside]], bucket.weight[inside])
+        total = np.zeros(len(cells))
+        mass = [np.zeros((len(cells), len(histogram.reference))) for histogram in self.links.histograms]
+        for bucket, (places, inside) in zip(buckets, found, strict=True):
+            weight = np.exp(bucket.weight[inside] - largest[places])
+            total[places] += weight
+            for part, shares in zip(mass, bucket.shares, strict=True):
+                part[places] += weight[:, None] * shares[inside]
+        return [part / total[:, None] for part in mass]
+
+    def _within(self, probabilities: Sequence[Codes]) -> bool:
+        return all(bool((self.l * part.max(axis=1) <= 1 + TOLERANCE).all()) for part in probabilities)
+
+    def _bucket(self, number: int, cells: Codes, candidates: Codes) -> Bucket:
+        """Return a bucket and what it says of those of some cells that match it."""
+        links = self.links
+        weights = links.weights[cells]
+        matching, weight, found = np.ones(len(candidates), dtype=bool), np.zeros(len(candidates)), []
+        for place in range(links.values.shape[1]):
+            known, inverse = np.unique(links.values[cells, place], return_inverse=True)
+            counts = np.bincount(inverse, weights=weights)
+            wanted = links.values[candidates, place]
+            at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+            matching &= known[at] == wanted
+            weight += np.log(counts[at] / float(weights.sum()))
+            found.append((inverse, counts, at))
+        shares = []
+        for place, histogram in zip(links.places, links.histograms, strict=True):
+            inverse, counts, at = found[place]
+            inside = histogram.take(cells)
+            counted = np.zeros((len(counts), len(histogram.reference)))
+            np.add.at(counted, (inverse[inside.owners()], inside.codes), inside.counts)
+            shares.append((counted / counts[:, None])[at[matching]])
+        return Bucket(number, cells, candidates[matching], weight[matching], tuple(shares))

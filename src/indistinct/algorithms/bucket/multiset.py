@@ -1,0 +1,46 @@
+"""Multiset-based generalization: every value of a bucket becomes the multiset of the bucket's values.
+
+It tells as much as slicing with one attribute a column (after an idea of Kifer and Gehrke 2006).
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.bucket.diversity import require_diversity
+from indistinct.algorithms.bucket.slicing import Slicing
+from indistinct.errors import SchemaError
+from indistinct.recoding.union import ByBucket
+
+
+@dataclass(frozen=True, slots=True)
+class Multiset(Algorithm):
+    """Buckets as slicing finds them, published as multisets such as `22:2,33:1,52:1`.
+
+    `size` is the least number of rows in a bucket; `try_all_dims` tries all attributes for a split and not only the
+    widest.
+
+    Guarantees: every bucket is l-diverse, and its multisets are exact.
+    """
+
+    name: ClassVar[str] = "multiset"
+    l: int
+    size: int = 1
+    try_all_dims: bool = False
+
+    def __post_init__(self) -> None:
+        require_diversity(self.l, "Multiset")
+
+    @property
+    def traits(self) -> AlgorithmTraits:
+        """A recoding speaks of the buckets of one table."""
+        return AlgorithmTraits(local=True, reusable=False, buckets=True)
+
+    def search(self, problem: Problem) -> ByBucket:
+        """Return the recoding that publishes multisets."""
+        if not problem.sensitive:
+            raise SchemaError(
+                "multiset generalization needs a sensitive column", hint="slicing works without one: slicing:size=10"
+            )
+        buckets = Slicing(l=self.l, columns=("each",), size=self.size, try_all_dims=self.try_all_dims)
+        return buckets.bucketed(problem, form="multiset")

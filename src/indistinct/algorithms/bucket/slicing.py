@@ -1,0 +1,256 @@
+"""Slicing: attributes that depend on each other stay together, all other links are broken (Li, Li, Zhang, Molloy 2012).
+
+Attributes are put into columns by their correlation, tuples into buckets; inside a bucket every column is permuted on
+its own. Values stay as they are, sensitive values are l-diverse for every tuple, and the many combinations that
+could have been rows hide who is in the table.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.bucket.attributes import explicit_columns, partition_attributes
+from indistinct.algorithms.bucket.column_generalization import GENERALIZERS, generalize_slices
+from indistinct.algorithms.bucket.correlation import correlations, discretized
+from indistinct.algorithms.bucket.diversity import Links, largest_diversity, links_of, require_diversity
+from indistinct.algorithms.bucket.pieces import attributes_of, codes_of, pieces_of
+from indistinct.algorithms.bucket.tuples import Rules, lines_of, partition_by_check, partition_by_kernel
+from indistinct.domain import Codes
+from indistinct.errors import InfeasibleError, ParameterError, SchemaError
+from indistinct.models.anonymity import AlphaK
+from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.union import ByBucket, Form
+from indistinct.spelling import split
+
+AUTO = "auto"
+# Two columns for what others may know, so that even that cannot be put together, beside those of sensitive attributes.
+OTHER_COLUMNS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Slicing(Algorithm):
+    """Columns of dependent attributes, permuted inside buckets.
+
+    `columns` is a number of columns, or the columns themselves (`age+sex|zipcode+disease`; from Python also lists of
+    names), or `each` for one attribute a column, or `whole` for bucketization: all attributes that are not sensitive
+    in one column. `alpha` forces the column of a sensitive attribute to hold so many attributes, itself and those that
+    depend on it most; left out, it takes one partner if the whole table stays l-diverse with it. `clustered` treats
+    sensitive attributes like any other. `generalize` makes every value of a column occur so often first, by the
+    algorithm `generalizer`. `size` is the least number of rows in a bucket; `try_all_dims` tries all attributes for a
+    split and not only the widest. Ordered attributes are put into `bins` before their correlation is measured.
+
+    Guarantees: p(t, s) is at most 1 / l for every tuple t of the table and every sensitive value s; every column keeps
+    its values in every bucket.
+    """
+
+    name: ClassVar[str] = "slicing"
+    l: int | None = None
+    columns: tuple[str, ...] = (AUTO,)
+    alpha: int | None = None
+    clustered: bool = False
+    size: int = 1
+    try_all_dims: bool = False
+    generalize: int = 1
+    generalizer: str = "mondrian"
+    bins: int = 10
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", _spelled(self.columns))
+        if self.l is not None:
+            require_diversity(self.l, "Slicing")
+        for key, least in (("alpha", 1), ("size", 1), ("generalize", 1), ("bins", 2)):
+            value = getattr(self, key)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+                raise ParameterError(f"`{key}` of Slicing must be a whole number from {least}; got {value!r}")
+        if self.clustered and self.alpha is not None:
+            raise ParameterError(
+                "`alpha` and `clustered` of Slicing cannot stand together",
+                hint="alpha builds the column of a sensitive attribute, clustered leaves it to the clustering",
+            )
+        if self.generalizer not in GENERALIZERS:
+            raise ParameterError(
+                f"`generalizer` of Slicing must be one of {', '.join(GENERALIZERS)}; got {self.generalizer!r}"
+            )
+
+    @property
+    def traits(self) -> AlgorithmTraits:
+        """A recoding speaks of the buckets of one table."""
+        return AlgorithmTraits(local=True, reusable=False, buckets=True)
+
+    def search(self, problem: Problem) -> ByBucket:
+        """Return the recoding that slices the table."""
+        return self.bucketed(problem, form="sliced")
+
+    def bucketed(self, problem: Problem, *, form: Form) -> ByBucket:
+        """Return the recoding with a choice of what is published of a bucket."""
+        l = self._diversity(problem)
+        sensitive = [column.name for column in problem.sensitive]
+        slices = self._slices(problem, l)
+        problem.progress(0.3)
+        generalized = generalize_slices(problem, slices, k=self.generalize, generalizer=self.generalizer)
+        links = links_of(problem.frequencies, slices, sensitive=sensitive, labels=generalized.labels)
+        _check_whole(links, l)
+        labels = self._buckets(problem, links, l, generalized=bool(generalized.labels))
+        pieces = pieces_of(problem)
+        return ByBucket(
+            (),
+            tuple(column.domain for column in problem.columns),
+            np.ascontiguousarray(problem.frequencies.vectors),
+            pieces.cells,
+            pieces.joint,
+            labels[pieces.cells],
+            pieces.counts,
+            slices,
+            generalized.recodings,
+            form=form,
+            l=l if sensitive else None,
+            size=self.size,
+        )
+
+    def _diversity(self, problem: Problem) -> int:
+        if len(problem.columns) + len(problem.sensitive) < 2:
+            raise SchemaError(
+                "slicing needs at least two published columns: with one there is no link to break",
+                hint="publish another column, or use an algorithm that generalizes, such as mondrian",
+            )
+        if problem.sensitive and self.l is None:
+            raise ParameterError("slicing of a table with sensitive columns needs l", hint="for example slicing:l=5")
+        if not problem.sensitive and self.l is not None:
+            raise ParameterError(
+                "`l` of slicing speaks of sensitive columns, but the schema names none",
+                hint="give a column the role sensitive, or ask for buckets by size: slicing:size=10",
+            )
+        if not problem.sensitive and self.size < 2:
+            raise ParameterError(
+                "slicing without a sensitive column needs the size of its buckets", hint="for example slicing:size=10"
+            )
+        return self.l or 1
+
+    def fixed_columns(self, known: Sequence[str], sensitive: Sequence[str]) -> tuple[tuple[str, ...], ...] | None:
+        """Return the columns that are named, whatever the table holds; None where they are found by correlation."""
+        names = [*known, *sensitive]
+        match self.columns:
+            case ("each",):
+                return tuple((name,) for name in names)
+            case ("whole",):
+                if not sensitive:
+                    raise ParameterError("bucketization (columns=whole) needs a sensitive column", hint="columns=each")
+                return (tuple(known), *((name,) for name in sensitive))
+            case (one,) if one == AUTO or one.isdigit():
+                return None
+            case given:
+                return explicit_columns([_attributes(column) for column in given], names)
+
+    def _slices(self, problem: Problem, l: int) -> tuple[tuple[str, ...], ...]:
+        known = list(problem.frequencies.names)
+        sensitive = [column.name for column in problem.sensitive]
+        fixed = self.fixed_columns(known, sensitive)
+        if fixed is not None:
+            return fixed
+        names = [*known, *sensitive]
+        usual = min(len(sensitive) + OTHER_COLUMNS, len(names))
+        count = usual if self.columns == (AUTO,) else int(self.columns[0])
+        return self._found(problem, names, sensitive, count=count, l=l)
+
+    def _found(
+        self,
+        problem: Problem,
+        names: list[str],
+        sensitive: list[str],
+        *,
+        count: int,
+        l: int,
+    ) -> tuple[tuple[str, ...], ...]:
+        """Return columns by correlation."""
+        pieces = pieces_of(problem)
+        columns = [_binned(column, self.bins)[codes_of(problem, pieces, column.name)] for column in _in(problem, names)]
+        found = correlations(columns, weights=pieces.counts, progress=lambda share: problem.progress(0.3 * share))
+        if self.clustered or not sensitive:
+            return partition_attributes(names, found, sensitive=sensitive, columns=count, alpha=None)
+        if self.alpha is not None:
+            return partition_attributes(names, found, sensitive=sensitive, columns=count, alpha=self.alpha)
+        slices = partition_attributes(names, found, sensitive=sensitive, columns=count, alpha=1)
+        if len(names) < 2 * len(sensitive) + (count - len(sensitive)):
+            return slices
+        paired = partition_attributes(names, found, sensitive=sensitive, columns=count, alpha=2)
+        largest = largest_diversity(links_of(problem.frequencies, paired, sensitive=sensitive))
+        return paired if largest is not None and largest >= l else slices
+
+    def _buckets(self, problem: Problem, links: Links, l: int, *, generalized: bool) -> Codes:
+        parts = problem.model.parts()
+        size = max([self.size, *(model.smallest for model in parts if model.traits.sizes_only)])
+        models = tuple(model for model in parts if not model.traits.sizes_only)
+        if size > problem.frequencies.rows:
+            raise InfeasibleError(
+                f"buckets of {size:,} rows are asked for, and the table has {problem.frequencies.rows:,}",
+                hint=f"ask for at most {problem.frequencies.rows:,}",
+            )
+        if generalized and models:
+            # Tuples match several buckets then. Each bucket is made diverse alone, which whoever reads the release can
+            # check; the kernel does the same.
+            models += tuple(AlphaK(column.name, Fraction(1, l), 1) for column in problem.sensitive)
+        rules = Rules(l, size, self.try_all_dims, models)
+        lines = lines_of(problem.columns, problem.frequencies.vectors)
+        if models:
+            labels, checks = partition_by_check(problem, lines, links, rules)
+        else:
+            labels, checks = partition_by_kernel(lines, links, rules)
+        problem.counters["checks"] += checks
+        return labels
+
+
+def _check_whole(links: Links, l: int) -> None:
+    largest = largest_diversity(links)
+    if largest is not None and largest < l:
+        alone = all(int(part.max()) == 0 for part in links.parts)
+        more = "" if alone else "; fewer attributes beside the sensitive one allow more"
+        raise InfeasibleError(
+            f"l = {l} cannot hold: the whole table as one bucket links a tuple to a sensitive value too strongly",
+            hint=f"the largest l that {'this table allows' if alone else 'these columns allow'} is {largest}{more}",
+        )
+
+
+def _in(problem: Problem, names: Sequence[str]) -> list[QuasiColumn]:
+    by_name = {column.name: column for column in attributes_of(problem)}
+    return [by_name[name] for name in names]
+
+
+def _binned(column: QuasiColumn, bins: int) -> Codes:
+    """Return the code under which each value of an attribute is compared: ordered ones in bins, missing apart."""
+    codes = np.arange(len(column.domain))
+    if not column.domain.ordered or not len(column.domain.values):
+        return codes
+    missing = int(column.domain.missing)
+    codes[missing:] = discretized(column.positions[missing:], bins) + missing
+    return codes
+
+
+def _attributes(text: str) -> list[str]:
+    """Return the attributes of a column as it is spelled: joined by `+`; in a name it follows a backslash."""
+    names, literal = [""], False
+    for letter in text:
+        if literal or letter not in "+\\":
+            names[-1] += letter
+            literal = False
+        elif letter == "+":
+            names.append("")
+        else:
+            literal = True
+    return names
+
+
+def _spelled(columns: Any) -> tuple[str, ...]:
+    """Return columns as they are spelled, from a number, texts, or lists of names."""
+    if isinstance(columns, int) and not isinstance(columns, bool):
+        return (str(columns),)
+    if isinstance(columns, str):
+        return tuple(split(columns, "|"))
+    return tuple(
+        column if isinstance(column, str) else "+".join(re.sub(r"([+\\])", r"\\\1", name) for name in column)
+        for column in columns
+    )

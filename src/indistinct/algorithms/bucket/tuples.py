@@ -1,0 +1,179 @@
+"""Tuple partitioning of slicing: buckets are split as Mondrian does, as long as every tuple stays diverse.
+
+A split parts tuples by a known attribute. While slices show raw values, a tuple therefore matches its own bucket only,
+and the check of a split looks at its two buckets alone: a kernel does that in exact integers. Generalized values may
+stand in several buckets; each bucket is then made diverse alone, and p(t, s), a mean over buckets, follows. Where other
+models are asked for as well, splits are tried one by one and the check is kept up to date for all tuples.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from indistinct.algorithms.base import Problem
+from indistinct.algorithms.bucket import _kernels
+from indistinct.algorithms.bucket.diversity import DiversityCheck, Links
+from indistinct.domain import Codes
+from indistinct.errors import InfeasibleError
+from indistinct.frequencies.grouping import group_rows
+from indistinct.models.base import Model
+from indistinct.recoding.columns import QuasiColumn
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lines:
+    """Cells as ranks along their attributes, and the place of every rank on its attribute's line."""
+
+    ranks: Codes
+    places: Codes
+    offsets: Codes
+    spans: Codes
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """When a bucket may be split: both sides `l`-diverse, of at least `size` rows, and in line with `models`.
+
+    With `every` all attributes are tried, the widest first, and not only the widest one.
+    """
+
+    l: int
+    size: int
+    every: bool
+    models: tuple[Model, ...] = ()
+
+
+def lines_of(columns: Sequence[QuasiColumn], vectors: Codes) -> Lines:
+    """Lay cells out along the order of every attribute; a tree is walked depth first."""
+    ranks = np.empty(vectors.shape, dtype=np.uint32, order="C")
+    places = []
+    for place, column in enumerate(columns):
+        ranks[:, place] = column.ranks[vectors[:, place]]
+        line = np.arange(len(column.domain), dtype=np.float64) if column.tree else column.positions
+        places.append(line.astype(np.float64))
+    offsets = np.concatenate([[0], np.cumsum([len(line) for line in places])[:-1]]).astype(np.int64)
+    spans = np.array([line.max() - line.min() for line in places], dtype=np.float64)
+    return Lines(ranks, np.concatenate(places), offsets, spans)
+
+
+def partition_by_kernel(lines: Lines, links: Links, rules: Rules) -> tuple[Codes, int]:
+    """Return the bucket of every cell and the number of checks; every bucket is diverse alone."""
+    combinations, counts, indptr, owner, parts = _flat(links)
+    labels = np.empty(len(links.weights), dtype=np.int32)
+    _, checks = _kernels.partition_tuples(
+        lines.ranks,
+        links.weights.astype(np.int64),
+        lines.places,
+        lines.offsets,
+        lines.spans,
+        parts,
+        indptr,
+        combinations,
+        counts,
+        owner,
+        rules.l,
+        rules.size,
+        rules.every,
+        np.arange(len(labels), dtype=np.int64),
+        labels,
+    )
+    return labels, checks
+
+
+def partition_by_check(problem: Problem, lines: Lines, links: Links, rules: Rules) -> tuple[Codes, int]:
+    """Return the bucket of every cell and the number of checks, whatever models ask for."""
+    check = DiversityCheck(links, rules.l)
+    if not _satisfied(problem, links, rules, check.start().cells):
+        names = " & ".join(model.spec() for model in rules.models)
+        raise InfeasibleError(
+            f"{names} cannot hold: the whole table as one bucket does not satisfy it",
+            hint="ask for less, or put fewer attributes into the column of the sensitive attribute",
+        )
+    queue, done, checks, settled = deque([check.start()]), [], 0, 0
+    while queue:
+        bucket = queue.popleft()
+        made = None
+        for left, right in _splits(lines, links.weights, bucket.cells, rules):
+            checks += 1
+            if all(_satisfied(problem, links, rules, side) for side in (left, right)):
+                made = check.split(bucket, left, right)
+            if made is not None:
+                break
+        if made is not None:
+            queue += made
+        else:
+            done.append(bucket)
+            settled += len(bucket.cells)
+            problem.progress(settled / len(links.weights))
+    labels = np.empty(len(links.weights), dtype=np.int32)
+    for place, bucket in enumerate(done):
+        labels[bucket.cells] = place
+    return labels, checks
+
+
+def _splits(lines: Lines, weights: Codes, cells: Codes, rules: Rules) -> "list[tuple[Codes, Codes]]":
+    """Return the splits of a bucket that may be tried, by the width of their attribute."""
+    attributes = lines.ranks.shape[1]
+    low, high = np.empty(attributes, dtype=np.uint32), np.empty(attributes, dtype=np.uint32)
+    width, tally = np.empty(attributes), np.empty(_kernels.BINS, dtype=np.int64)
+    order, counts = cells.astype(np.int64), weights.astype(np.int64)
+    _kernels.measure_widths(
+        lines.ranks, order, 0, len(order), lines.places, lines.offsets, lines.spans, low, high, width
+    )
+    found = []
+    axis = _kernels.widest(width)
+    while axis >= 0:
+        cut = _kernels.choose_cut(
+            lines.ranks, counts, order, 0, len(order), axis, low[axis], high[axis], rules.size, tally
+        )
+        if cut >= 0:
+            left = lines.ranks[cells, axis] <= cut
+            found.append((cells[left], cells[~left]))
+        width[axis] = -1.0
+        axis = _kernels.widest(width) if rules.every else -1
+    return found
+
+
+def _satisfied(problem: Problem, links: Links, rules: Rules, cells: Codes) -> bool:
+    """Return whether the models hold in a bucket, among the rows that agree on what is known of a tuple."""
+    if not rules.models:
+        return True
+    parts = [part[cells] for part in links.parts] or [np.zeros(len(cells), dtype=np.int32)]
+    grouping = group_rows(parts, [int(part.max()) + 1 for part in parts])
+    labels = np.empty(len(cells), dtype=np.int32)
+    labels[grouping.order] = np.repeat(np.arange(len(grouping), dtype=np.int32), grouping.counts)
+    classes = problem.frequencies.classes.take(cells).regroup(labels, len(grouping))
+    return not any(bool(model.violations(classes).any()) for model in rules.models)
+
+
+def _flat(links: Links) -> tuple[Codes, Codes, Codes, Codes, Codes]:
+    """Return all sensitive attributes as one set of compressed rows: (combinations, counts, indptr, owner, parts)."""
+    cells = len(links.weights)
+    owners, words, counts, owner, parts = [], [], [], [], []
+    first_part, first_word = 0, 0
+    for part, histogram in zip(links.parts, links.histograms, strict=True):
+        own = histogram.owners()
+        distinct, inverse = np.unique(
+            part[own].astype(np.int64) * len(histogram.reference) + histogram.codes, return_inverse=True
+        )
+        owners.append(own)
+        words.append(inverse + first_word)
+        counts.append(histogram.counts)
+        owner.append(distinct // len(histogram.reference) + first_part)
+        parts.append(part + first_part)
+        first_part, first_word = first_part + int(part.max()) + 1, first_word + len(distinct)
+    if not parts:
+        nothing = np.zeros(0, dtype=np.int64)
+        return nothing, nothing, np.zeros(cells + 1, dtype=np.int64), nothing, np.zeros((cells, 0), dtype=np.int64)
+    every = np.concatenate(owners)
+    order = np.argsort(every, kind="stable")
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(every, minlength=cells))]).astype(np.int64)
+    return (
+        np.concatenate(words)[order].astype(np.int64),
+        np.concatenate(counts)[order].astype(np.int64),
+        indptr,
+        np.concatenate(owner).astype(np.int64),
+        np.ascontiguousarray(np.stack(parts, axis=1).astype(np.int64)),
+    )

@@ -1,0 +1,181 @@
+"""A published file in buckets: what its certificate or the algorithm tells of it, and what verify and measure say."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from indistinct.cli.published import Question, aligned
+from indistinct.cli.screen import grid, metric_table, note, number, percent, print_json, progress, show
+from indistinct.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from rich.table import Table
+
+    from indistinct.release.bucket_table import BucketTable
+    from indistinct.release.certificate import Certificate
+    from indistinct.risks.membership import Membership
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BucketFile:
+    """A published table in buckets, where it lies, and the l that was asked for."""
+
+    path: Path
+    published: "BucketTable"
+    l: int | None
+    size: int = 1
+
+    def verified(self, asked: Question, *, original: "pa.Table | None") -> "Certificate":
+        """Return what the release achieves."""
+        from indistinct.registry import all_of
+        from indistinct.release.verify_buckets import verify_buckets
+
+        model = all_of(asked.models) if asked.models else None
+        return verify_buckets(self.published, asked.schema, l=self.l, size=self.size, original=original, model=model)
+
+    def measured(
+        self, asked: Question, *, original: "pa.Table", chart: Path | None, overwrite: bool, as_json: bool
+    ) -> None:
+        """Print what the release cost and how well it hides who is in it; draw the latter if asked to."""
+        from indistinct.bucketing import measure_bucket_table
+        from indistinct.risks.releases import membership_of
+
+        with progress("measuring") as share:
+            metrics = measure_bucket_table(self.published, asked.schema, k=self.l or 1)
+            share(0.2)
+            try:
+                found = {
+                    words: membership_of(self.published, asked.schema, original=original, quasi_only=quasi_only)
+                    for words, quasi_only in (("all attributes", False), ("without sensitive ones", True))
+                }
+            except InputError as error:
+                note(f"membership is not measured: {error.message}")
+                found = {}
+            share(1.0)
+        if chart is not None:
+            _draw(found, chart, overwrite=overwrite)
+        rows = self.published.table.num_rows, original.num_rows
+        if as_json:
+            said = {"published": str(self.path), "rows": rows[0], "original_rows": rows[1], "form": self.published.form}
+            members = {words.replace(" ", "_"): each.to_json() for words, each in found.items()}
+            print_json({**said, "metrics": metrics.to_json(), "membership": members, "chart": chart and str(chart)})
+        else:
+            show(f"{self.path}: {rows[0]:,} of {rows[1]:,} rows\n", metric_table(metrics))
+            if found:
+                show("", _members(found))
+
+
+def bucket_file(path: Path, asked: Question, *, original: "pa.Table | None") -> BucketFile | None:
+    """Return a file as a release in buckets if its certificate or the algorithm says so, else None."""
+    said = _certificate(path)
+    algorithm = asked.algorithm if asked.algorithm is not None and asked.algorithm.traits.buckets else None
+    if said.get("form") is None and algorithm is None:
+        return None
+    from indistinct import api
+    from indistinct.release.bucket_table import BucketTable
+    from indistinct.release.writing import other_path
+
+    form = said.get("form") or _form(algorithm)
+    slices = tuple(tuple(names) for names in said.get("columns") or ()) or _slices(algorithm, asked)
+    table = api.open(path, **asked.reading).data
+    apart = api.open(other_path(path, "sensitive"), **asked.reading).data if form == "tables" else None
+    if original is not None:
+        table, apart = aligned(table, original), None if apart is None else aligned(apart, original)
+    promised = _promised(said) if algorithm is None else (getattr(algorithm, "l", None), getattr(algorithm, "size", 1))
+    _remark(path, said)
+    shown = BucketTable(table, slices, form, apart, tuple(said.get("generalized") or ()))
+    return BucketFile(path, shown, *promised)
+
+
+def _remark(path: Path, said: dict[str, Any]) -> None:
+    """Say what a reader must know of the certificate beside a release."""
+    if not said:
+        return
+    if said.get("seeded"):
+        note("the release was made with a fixed seed: whoever knows it can link every row again")
+    if said.get("output_digest") != hashlib.sha256(path.read_bytes()).hexdigest():
+        note("the file is not the one that the certificate beside it speaks of; columns and form are taken from there")
+
+
+def _certificate(path: Path) -> dict[str, Any]:
+    """Return the certificate that lies beside a release, empty if there is none."""
+    from indistinct.release.writing import certificate_path
+
+    try:
+        said = json.loads(certificate_path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError):
+        raise InputError(
+            f"the certificate {certificate_path(path)} cannot be read",
+            hint="give it as it was written, or move it away and name the algorithm",
+        ) from None
+    return said if isinstance(said, dict) else {}
+
+
+def _promised(said: dict[str, Any]) -> tuple[int | None, int]:
+    """Return the l and the size of buckets of a certificate."""
+    specs = [str(verdict.get("model", "")) for verdict in said.get("verdicts", ())]
+    diverse = [spec.rpartition("l=")[2] for spec in specs if spec.startswith("l-diverse-buckets:")]
+    sizes = [spec.rpartition("size=")[2] for spec in specs if spec.startswith("bucket-size:")]
+    return (int(diverse[0]) if diverse else None), (int(sizes[0]) if sizes else 1)
+
+
+def _form(algorithm: Any) -> str:
+    """Return what an algorithm publishes of its buckets."""
+    if algorithm.name == "multiset":
+        return "multiset"
+    return "tables" if getattr(algorithm, "form", "") == "tables" else "sliced"
+
+
+def _slices(algorithm: Any, asked: Question) -> tuple[tuple[str, ...], ...]:
+    """Return the columns that an algorithm fixes without seeing the table."""
+    from indistinct.algorithms.bucket.slicing import Slicing
+
+    schema = asked.schema
+    known = (*schema.quasi, *schema.insensitive)
+    if algorithm is not None and algorithm.name == "anatomy":
+        return (known, tuple(schema.sensitive))
+    if algorithm is not None and algorithm.name == "multiset":
+        return tuple((name,) for name in (*known, *schema.sensitive))
+    if isinstance(algorithm, Slicing):
+        fixed = algorithm.fixed_columns(known, schema.sensitive)
+        if fixed is not None:
+            return fixed
+    raise ParameterError(
+        "the columns of the release are not known",
+        hint="keep its certificate beside it, or name them: --algorithm slicing:l=5,columns=age+sex|zipcode+disease",
+    )
+
+
+def _draw(found: "dict[str, Membership]", chart: Path, *, overwrite: bool) -> None:
+    from indistinct.release.writing import write_atomically
+    from indistinct.report.histograms import draw_matching
+
+    if not found:
+        raise ParameterError("there is nothing to draw: membership was not measured", hint="leave --chart out")
+    text = draw_matching(found["all attributes"], title="Buckets that match original and fake tuples")
+    write_atomically(chart, lambda place: _write_text(place, text), overwrite=overwrite)
+
+
+def _write_text(place: Path, text: str) -> None:
+    place.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _members(found: "dict[str, Membership]") -> "Table":
+    table = grid("membership", *found, right=list(found))
+    rows: dict[str, Callable[[Membership], str]] = {
+        "candidate tuples": lambda each: number(round(each.candidates)) + ("" if each.exact else " (estimated)"),
+        "original tuples": lambda each: number(each.originals),
+        "fake tuples": lambda each: number(round(each.fake)) + ("" if each.exact else " (estimated)"),
+        "originals with one matching bucket": lambda each: percent(each.unique_original / max(each.originals, 1)),
+        "matching buckets of an original, mean": lambda each: number(each.mean_matching_original),
+        "matching buckets of a fake, mean": lambda each: number(each.mean_matching_fake),
+    }
+    for words, value in rows.items():
+        table.add_row(words, *(value(each) for each in found.values()))
+    return table

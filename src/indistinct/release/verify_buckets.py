@@ -1,0 +1,210 @@
+"""Verification of releases in buckets: no tuple may be linked to a sensitive value with more than 1 / l.
+
+It trusts nobody upstream: it knows no algorithm, no recoding and no engine, and counts the published columns again.
+What the published table alone shows is a bound: the largest share of a value among entries that agree. Only where that
+is above 1 / l the tuples of the original are needed, for which p(t, s) is a mean of such shares.
+"""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.domain import Codes
+from indistinct.errors import ParameterError, SchemaError
+from indistinct.frequencies.grouping import group_rows
+from indistinct.models.anonymity import KAnonymity
+from indistinct.models.base import Model
+from indistinct.release.bucket_table import BucketTable, Coded, coded, plain
+from indistinct.release.certificate import Certificate, Verdict
+from indistinct.release.linking import Bound, Entries, Linked, bound_of, link
+from indistinct.release.verify import verify_table
+from indistinct.schema import BUCKET, Schema
+from indistinct.tables import open_table
+
+# p(t, s) is a sum of floating-point products: above 1 / l by less than this is rounding.
+TOLERANCE = 1e-9
+DIVERSITY = "l-diverse-buckets"
+PRESERVED = "columns-preserved"
+BROKEN = "links-broken"
+# Up to so many rows p(t, s) is computed even where its bound suffices.
+EXACT_ROWS = 2_000_000
+# So many deviations above what chance gives, rows are not permuted.
+DEVIATIONS = 6
+
+
+def verify_buckets(
+    published: BucketTable,
+    schema: Schema,
+    *,
+    l: int | None,
+    size: int = 1,
+    original: Any = None,
+    model: Model | None = None,
+) -> Certificate:
+    """Return what a release in buckets achieves: `l` for every sensitive attribute, and `size` rows in every bucket.
+
+    `schema` gives the roles in the original. The achieved p is the largest p(t, s) over the original's tuples; without
+    the original, or of more than two million rows where that suffices, it is the bound. `model` is checked as well, on
+    the rows of a bucket that agree on what is known of a tuple; models of class sizes alone look at whole buckets.
+    """
+    original = None if original is None else open_table(original).data
+    rows = plain(published, schema)
+    if l is not None and not schema.sensitive:
+        raise SchemaError(
+            "l-diversity speaks of sensitive columns, but the schema names none",
+            hint="give the roles that the columns had when the release was made",
+        )
+    whole = verify_table(rows.table, Schema(quasi=[BUCKET]), model=KAnonymity(1), original=original)
+    # Anatomy shows the tuples themselves.
+    codes = coded(rows, rows.table if original is None and published.form == "tables" else original)
+    verdicts = (
+        *_sizes(whole, size),
+        *_diversity(rows, schema, codes, l=l, public=original is None),
+        *_models(rows, schema, model=model, original=original),
+        *(() if original is None else _compared(rows, codes, form=published.form)),
+    )
+    if not verdicts:
+        raise ParameterError(
+            "there is nothing to check: no l, no size, no model and no original",
+            hint="say what was promised, such as slicing:size=10, or give the original",
+        )
+    return replace(
+        whole,
+        warnings=(*whole.warnings, *_uncompared(published, original)),
+        verdicts=verdicts,
+        quasi_identifiers=tuple(schema.quasi),
+        form=published.form,
+        columns=published.slices,
+        generalized=published.generalized,
+    )
+
+
+def _compared(published: BucketTable, codes: Coded, *, form: str) -> list[Verdict]:
+    """Return what only the original shows, where values can be compared with it."""
+    if published.generalized:
+        return []
+    # Only one table has rows: those of two tables, or of multisets, stand beside each other by our own choice.
+    return [_preserved(published, codes), *([_broken(published, codes)] if form == "sliced" else [])]
+
+
+def _uncompared(published: BucketTable, original: pa.Table | None) -> list[str]:
+    if original is None or not published.generalized:
+        return []
+    names = ", ".join(map(repr, published.generalized))
+    return [f"generalized values, of {names}, were not compared with the original: links were not tested"]
+
+
+def _models(published: BucketTable, schema: Schema, *, model: Model | None, original: pa.Table | None) -> list[Verdict]:
+    verdicts: list[Verdict] = []
+    for part in model.parts() if model is not None else ():
+        names = {name for key in part.keys for name in key}
+        partners = [
+            name
+            for slice_ in published.slices
+            if names & set(slice_) and not part.traits.sizes_only
+            for name in slice_
+            if name not in schema.sensitive
+        ]
+        classes = Schema(quasi=[BUCKET, *partners])
+        (verdict,) = verify_table(published.table, classes, model=part, original=original).verdicts
+        verdicts.append(replace(verdict, model=f"{verdict.model} of buckets"))
+    return verdicts
+
+
+def _sizes(whole: Certificate, size: int) -> list[Verdict]:
+    if size < 2:
+        return []
+    holds, found = whole.smallest_class >= size, {"size": whole.smallest_class}
+    return [Verdict(f"bucket-size:size={size}", holds, found, violating_classes=0, violating_rows=0)]
+
+
+def _diversity(published: BucketTable, schema: Schema, codes: Coded, *, l: int | None, public: bool) -> list[Verdict]:
+    """Return the verdict on every sensitive attribute, one after the other."""
+    if l is None or not schema.sensitive:
+        return []
+    entries: list[Entries] = []
+    columns: list[Codes] = []
+    ones = np.ones(len(codes.buckets), dtype=np.int64)
+    for names in published.slices:
+        shown, whole = codes.joined([name for name in names if name not in schema.sensitive])
+        hidden = {name: codes.published[name].astype(np.int64) for name in names if name in schema.sensitive}
+        entries.append(Entries(codes.buckets, shown, ones, hidden))
+        columns += [] if whole is None else [whole]
+    homes = {name: next(j for j, names in enumerate(published.slices) if name in names) for name in schema.sensitive}
+    bounds = {name: bound_of(entries[home], name, l=l) for name, home in homes.items()}
+    wanted = len(codes.buckets) <= EXACT_ROWS or any(bound.broken_groups for bound in bounds.values())
+    exact = wanted and len(columns) == len(entries) and codes.rows > 0
+    tuples, weights = _distinct(columns) if exact else (None, None)
+    verdicts = []
+    for name, bound in bounds.items():
+        linked = None if tuples is None else link(entries, tuples, home=homes[name], name=name)
+        spelled = f"{DIVERSITY}:sensitive={name},l={l}"
+        verdicts.append(_verdict(spelled, bound, linked, l=l, weights=weights, public=public))
+    return verdicts
+
+
+def _verdict(
+    model: str, bound: Bound, linked: Linked | None, *, l: int, weights: Codes | None, public: bool
+) -> Verdict:
+    """Return what holds for one sensitive attribute: by the bound if that suffices, else for the original's tuples."""
+    shown = bound.broken_groups == 0
+    strongest, broken = bound.share, (bound.broken_groups, bound.broken_rows)
+    if linked is not None and weights is not None:
+        # Of a tuple that is nowhere in the release nothing better than the bound is known.
+        found = np.where(linked.matches > 0, linked.strongest, bound.share)
+        strongest = float(found.max(initial=0.0))
+        exceeding = found > (1 + TOLERANCE) / l
+        broken = int(exceeding.sum()), int(weights[exceeding].sum())
+    return Verdict(
+        model=model,
+        holds=shown or broken[0] == 0,
+        achieved={"l": int((1 + TOLERANCE) / strongest) if strongest else 0, "p": round(strongest, 12)},
+        violating_classes=0 if shown else broken[0],
+        violating_rows=0 if shown else broken[1],
+        needs_original=not shown and not public,
+    )
+
+
+def _distinct(columns: list[Codes]) -> tuple[Codes, Codes]:
+    """Return distinct rows of codes and how often each occurs."""
+    grouping = group_rows(columns, [int(column.max()) + 1 for column in columns])
+    return np.stack([column[grouping.first] for column in columns], axis=1), grouping.counts
+
+
+def _preserved(published: BucketTable, codes: Coded) -> Verdict:
+    """Return whether every slice holds exactly the rows of the original."""
+    changed = 0
+    for names in published.slices:
+        shown, whole = codes.joined(names)
+        if whole is None:  # a sensitive value that the original does not have
+            changed += len(shown)
+            continue
+        size = int(max(shown.max(), whole.max())) + 1
+        changed += int(np.abs(np.bincount(shown, minlength=size) - np.bincount(whole, minlength=size)).sum())
+    return Verdict(PRESERVED, changed == 0, {}, violating_classes=0, violating_rows=changed, needs_original=True)
+
+
+def _broken(published: BucketTable, codes: Coded) -> Verdict:
+    """Return whether published rows stand in the original no more often than permutations leave them by chance.
+
+    An unpermuted table has them all. The numbers stay here: they would tell how many rows are true ones.
+    """
+    pairs = [codes.joined(names) for names in published.slices]
+    shown, whole = [pair[0] for pair in pairs], [pair[1] for pair in pairs if pair[1] is not None]
+    if len(whole) < len(pairs):
+        return Verdict(BROKEN, False, {}, violating_classes=0, violating_rows=0, needs_original=True)
+    tuples, _ = _distinct(whole)
+    both = [np.concatenate([mine, theirs]) for mine, theirs in zip(shown, tuples.T, strict=True)]
+    joined = group_rows(both, [int(column.max()) + 1 for column in both])
+    owners = np.repeat(np.arange(len(joined)), joined.counts)
+    # Tuples are distinct: a group with one of them has, beside it, the published rows that equal it.
+    true = np.bincount(owners, weights=joined.order >= len(codes.buckets)) > 0
+    found = int((joined.counts - 1)[true].sum())
+    ones, nothing = np.ones(len(codes.buckets), dtype=np.int64), np.zeros(len(codes.buckets), dtype=np.int64)
+    entries = [Entries(codes.buckets, column, ones, {BROKEN: nothing}) for column in shown]
+    expected = float(link(entries, tuples, home=0, name=BROKEN).expected.sum())
+    holds = found <= expected + DEVIATIONS * math.sqrt(2 * expected) + DEVIATIONS
+    return Verdict(BROKEN, holds, {}, violating_classes=0, violating_rows=0, needs_original=True)

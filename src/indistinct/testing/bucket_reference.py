@@ -1,0 +1,206 @@
+"""The slow, obvious judge of recodings into buckets: anatomy and slicing by their definitions, over rows, in fractions.
+
+It follows Xiao and Tao 2006 and Li, Li, Zhang and Molloy 2012 word for word, knows no codes, cells or kernels, and
+reads a release as anybody could: what the table says of a bucket, one slice after the other.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import repeat
+from typing import Any
+
+from indistinct.testing.mondrian_reference import Line, median_cut
+
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
+Slices = Sequence[Sequence[str]]
+Bucket = Sequence[Rows]
+"""For each slice its entries, in any order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A table in buckets as a reader sees it; nothing says which entries of two slices belong together."""
+
+    slices: Slices
+    sensitive: Sequence[str]
+    buckets: Sequence[Bucket]
+
+    def agreeing(self, t: Row, bucket: Bucket, place: int) -> list[Row]:
+        """Return the entries of a slice that agree with what is known of a tuple."""
+        known = [name for name in self.slices[place] if name not in self.sensitive]
+        return [entry for entry in bucket[place] if all(entry[name] == t[name] for name in known)]
+
+    def weight(self, t: Row, bucket: Bucket) -> Fraction:
+        """Return f(t, B), the product over slices of the share of agreeing entries; above 0 the bucket matches."""
+        shares = (Fraction(len(self.agreeing(t, bucket, i)), len(bucket[i])) for i in range(len(self.slices)))
+        return math.prod(shares, start=Fraction(1))
+
+    def matches(self, t: Row) -> int:
+        """Return the number of buckets that match a tuple."""
+        return sum(self.weight(t, bucket) > 0 for bucket in self.buckets)
+
+    def bucket_probabilities(self, t: Row) -> list[Fraction]:
+        """Return p(t, B) for each bucket; zeros if none matches."""
+        weights = [self.weight(t, bucket) for bucket in self.buckets]
+        total = sum(weights, start=Fraction(0))
+        return [weight / total if total else Fraction(0) for weight in weights]
+
+    def distribution(self, t: Row, bucket: Bucket, name: str) -> dict[Any, Fraction]:
+        """Return D(t, B): the share of each value of a sensitive attribute among the agreeing entries of its slice."""
+        home = next(place for place, names in enumerate(self.slices) if name in names)
+        entries = self.agreeing(t, bucket, home)
+        return {s: Fraction(n, len(entries)) for s, n in Counter(entry[name] for entry in entries).items()}
+
+    def probabilities(self, t: Row, name: str) -> dict[Any, Fraction]:
+        """Return p(t, s) for every value s of a sensitive attribute that a tuple may have.
+
+        >>> people = [{"sex": "F", "ill": "flu"}, {"sex": "M", "ill": "flu"}, {"sex": "M", "ill": "cold"}]
+        >>> shown = in_buckets(people, [[0, 1, 2]], slices=[["sex"], ["ill"]], sensitive=["ill"])
+        >>> shown.probabilities({"sex": "F"}, "ill")
+        {'flu': Fraction(2, 3), 'cold': Fraction(1, 3)}
+        """
+        found: dict[Any, Fraction] = {}
+        for share, bucket in zip(self.bucket_probabilities(t), self.buckets, strict=True):
+            if share:
+                for s, part in self.distribution(t, bucket, name).items():
+                    found[s] = found.get(s, Fraction(0)) + share * part
+        return found
+
+    def strongest(self, tuples: Iterable[Row]) -> Fraction:
+        """Return the largest p(t, s) over tuples, sensitive attributes and values; 0 if nothing is linked."""
+        return max(
+            (p for t in self.distinct(tuples) for name in self.sensitive for p in self.probabilities(t, name).values()),
+            default=Fraction(0),
+        )
+
+    def is_diverse(self, tuples: Iterable[Row], l: int) -> bool:
+        """Return whether p(t, s) is at most 1 / `l` for all tuples and values: every tuple against every bucket."""
+        return self.strongest(tuples) * l <= 1
+
+    def distinct(self, tuples: Iterable[Row]) -> list[dict[str, Any]]:
+        """Return the known part of tuples, each once."""
+        known = [name for names in self.slices for name in names if name not in self.sensitive]
+        vectors = dict.fromkeys(tuple(t[name] for name in known) for t in tuples)
+        return [dict(zip(known, vector, strict=True)) for vector in vectors]
+
+
+def in_buckets(rows: Rows, buckets: Iterable[Iterable[int]], *, slices: Slices, sensitive: Sequence[str]) -> Shown:
+    """Return what is shown of rows when they go to buckets, given by row numbers."""
+    shown = []
+    for bucket in buckets:
+        inside = [rows[row] for row in bucket]
+        shown.append([[{name: row[name] for name in names} for row in inside] for names in slices])
+    return Shown(slices, sensitive, shown)
+
+
+def read_sliced(
+    table: Rows, *, slices: Slices, sensitive: Sequence[str], apart: Rows | None = None, bucket: str = "bucket"
+) -> Shown:
+    """Read a published table with a bucket column; `apart` has the sensitive values with counts, as in anatomy."""
+    numbers = sorted({row[bucket] for row in table})
+    found = []
+    for number in numbers:
+        here = [row for row in table if row[bucket] == number]
+        beside = [row for row in apart or () if row[bucket] == number for _ in repeat(None, row["count"])]
+        entries: list[list[Row]] = []
+        for names in slices:
+            source = beside if apart is not None and set(names) & set(sensitive) else here
+            entries.append([{name: row[name] for name in names} for row in source])
+        found.append(entries)
+    return Shown(slices, sensitive, found)
+
+
+def read_multisets(table: Rows, *, sensitive: Sequence[str]) -> Shown:
+    """Read a published table of multisets such as `22:2,33:1`; values come as text, one attribute a slice."""
+    known = [name for name in table[0] if name not in sensitive]
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in table:
+        groups.setdefault(tuple(row[name] for name in known), []).append(row)
+    buckets = [
+        [
+            *([{name: value} for value in _members(text)] for name, text in zip(known, texts, strict=True)),
+            *([{name: row[name]} for row in rows] for name in sensitive),
+        ]
+        for texts, rows in groups.items()
+    ]
+    return Shown([[name] for name in (*known, *sensitive)], sensitive, buckets)
+
+
+def anatomize(values: Sequence[Any], l: int) -> list[list[int]] | None:
+    """Return the groups of anatomy as row numbers, given every row's sensitive value; None if it is not eligible.
+
+    >>> anatomize(["dyspepsia", "flu", "flu", "bronchitis", "flu", "dyspepsia", "dyspepsia", "gastritis"], 2)
+    [[0, 1], [5, 2], [3, 6], [4, 7]]
+    """
+    if max(Counter(values).values()) * l > len(values):
+        return None
+    left = {value: [row for row, own in enumerate(values) if own == value] for value in sorted(set(values))}
+    groups = []
+    while sum(bool(rows) for rows in left.values()) >= l:
+        largest = sorted(left, key=lambda value: -len(left[value]))[:l]
+        groups.append([left[value].pop(0) for value in sorted(largest)])
+    for value, rows in left.items():
+        for row in rows:
+            next(group for group in groups if value not in [values[other] for other in group]).append(row)
+    return groups
+
+
+def partition_tuples(
+    rows: Rows,
+    known: Sequence[str],
+    *,
+    slices: Slices,
+    sensitive: Sequence[str],
+    l: int,
+    size: int = 1,
+    every: bool = False,
+    shown: Rows | None = None,
+) -> list[list[int]]:
+    """Return the buckets of slicing's tuple partitioning as row numbers, checked against all buckets at each split.
+
+    Buckets are cut along the attributes `known`. `shown` are the rows as slices show them, where these are
+    generalized. With `every` the other attributes are tried after the widest.
+    """
+    seen = rows if shown is None else shown
+    lines = {name: Line.of(row[name] for row in rows) for name in known}
+    queue: list[list[int]] = [list(range(len(rows)))]
+    done: list[list[int]] = []
+    while queue:
+        bucket = queue.pop(0)
+        for sides in _cuts(rows, bucket, lines, size=size, every=every):
+            if in_buckets(seen, queue + sides + done, slices=slices, sensitive=sensitive).is_diverse(seen, l):
+                queue += sides
+                break
+        else:
+            done.append(bucket)
+    return done
+
+
+def _cuts(rows: Rows, bucket: list[int], lines: Mapping[str, Line], *, size: int, every: bool) -> list[list[list[int]]]:
+    """Return the cuts of a bucket that may be tried, the widest attribute first, ties in the order of attributes."""
+    varying = [name for name in lines if len({rows[row][name] for row in bucket}) > 1]
+    by_width = sorted(varying, key=lambda name: -lines[name].width(rows[row][name] for row in bucket))
+    tried = by_width if every else by_width[:1]
+    found = [median_cut({row: rows[row][name] for row in bucket}, lines[name], k=size) for name in tried]
+    return [sides for sides in found if sides is not None]
+
+
+def _members(text: str) -> list[str]:
+    """Return the values of a multiset as it is published, each as often as it occurs; quotes guard odd values."""
+    parts, quoted = [""], False
+    for letter in text:
+        quoted ^= letter == '"'
+        if letter == "," and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    values: list[str] = []
+    for part in parts:
+        value, _, count = part.rpartition(":")
+        plain = value[1:-1].replace('""', '"') if value.startswith('"') else value
+        values += [plain] * int(count)
+    return values

@@ -1,0 +1,200 @@
+"""The checks of algorithms that publish buckets: what may be seen, what is true, and that no link survives.
+
+Each check is given a case and how it is published, and raises `AssertionError` where a release breaks its promise. A
+case's model is asked for besides the algorithm's own diversity, with buckets as classes.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from types import MappingProxyType
+from typing import Any
+
+import pyarrow as pa
+
+from indistinct.api import apply
+from indistinct.errors import InfeasibleError, InputError
+from indistinct.models import KAnonymity
+from indistinct.recoding.union import ByBucket
+from indistinct.release.release import Release
+from indistinct.schema import BUCKET, COUNT
+from indistinct.testing.bucket_reference import Shown, read_multisets, read_sliced
+from indistinct.testing.checks.case import Case, Publish, expect, projected, publish_case
+from indistinct.testing.checks.shown import check_dictionaries, check_seed
+
+
+def check_bucket_columns(case: Case, *, publish: Publish = publish_case) -> None:
+    """A release has the schema's columns less the identifiers, a bucket column where its form has one, none else."""
+    release, recoding = _published(case, publish)
+    known = [*case.schema.quasi, *case.schema.insensitive]
+    sensitive = list(case.schema.sensitive)
+    wanted = {
+        "sliced": [BUCKET, *(name for names in recoding.slices for name in names)],
+        "tables": [BUCKET, *known],
+        "multiset": [name for name in case.table.column_names if name in (*known, *sensitive)],
+    }[recoding.form]
+    expect(release.table.column_names == wanted, f"published {release.table.column_names}, wanted {wanted}")
+    named = sorted(name for names in recoding.slices for name in names)
+    expect(named == sorted([*known, *sensitive]), "the slices do not name every attribute once")
+    apart = {"sensitive": [BUCKET, *sensitive, COUNT]} if recoding.form == "tables" else {}
+    expect({what: table.column_names for what, table in release.others.items()} == apart, "an unexpected table")
+
+
+def check_bucket_metadata(case: Case, *, publish: Publish = publish_case) -> None:
+    """No table carries metadata or shows the chunks of the original."""
+    release = publish(case)
+    for table in (release.table, *release.others.values()):
+        expect(not table.schema.metadata, "a published table carries metadata")
+        expect(not any(field.metadata for field in table.schema), "a published column carries metadata")
+        expect(all(column.num_chunks <= 1 for column in table.columns), "chunks of the original table can be seen")
+
+
+def check_diversity(case: Case, *, publish: Publish = publish_case) -> None:
+    """No tuple of the original is linked to a sensitive value with more than 1 / l, by the slow reference."""
+    release, recoding = _published(case, publish)
+    originals = case.rows
+    if recoding.form == "multiset":
+        originals = [{**row, **_as_text(case, row)} for row in originals]
+    strongest = _read(case, release, recoding).strongest(originals)
+    expect(recoding.l is not None and strongest * recoding.l <= 1, f"p(t, s) is {strongest}, l = {recoding.l}")
+
+
+def check_preserved(case: Case, *, publish: Publish = publish_case) -> None:
+    """Every slice shows the rows of the original, no more and no less, whatever bucket they are in."""
+    release, recoding = _published(case, publish)
+    shown = _read(case, release, recoding)
+    rows = case.rows if recoding.form != "multiset" else [{**row, **_as_text(case, row)} for row in case.rows]
+    for place, names in enumerate(shown.slices):
+        published = Counter(tuple(e[name] for name in names) for bucket in shown.buckets for e in bucket[place])
+        expect(published == Counter(projected(rows, names)), f"the column of {', '.join(names)} changed")
+
+
+def check_links(case: Case, *, publish: Publish = publish_case) -> None:
+    """In a bucket of all rows, slices stand in orders that tell nothing, anew each time."""
+    whole = replace(case, model=KAnonymity(case.table.num_rows))
+    if case.algorithm.name == "anatomy":  # its groups are small whatever a model asks for
+        whole = case
+    release, recoding = _published(whole, publish)
+    if recoding.form != "sliced" or case.algorithm.name == "anatomy":
+        return
+    home = next(names for names in recoding.slices if case.key in names)
+    keys = release.table[case.key].to_pylist()
+    again = publish(whole).table[case.key].to_pylist()
+    expect(keys != case.table[case.key].to_pylist() and keys != sorted(keys), "rows stand in an order that tells")
+    expect(keys != again, "rows stand in the same order in every release")
+    by_key = {row[case.key]: row for row in case.rows}
+    for names in recoding.slices:
+        if names == home or len(set(projected(case.rows, names))) < case.table.num_rows // 2:
+            continue
+        beside = [tuple(by_key[key][name] for name in names) for key in keys]
+        expect(beside != projected(release.table.to_pylist(), names), "a slice still stands beside its own rows")
+
+
+def check_bucket_certificate(case: Case, *, publish: Publish = publish_case) -> None:
+    """The certificate counts rows and buckets, tells form and slices, and holds no data value."""
+    release, recoding = _published(case, publish)
+    certificate = release.certificate
+    shown = _read(case, release, recoding)
+    expect(certificate.holds, "the certificate says that the promise is broken")
+    expect(certificate.rows == case.table.num_rows, "the certificate miscounts rows")
+    expect(certificate.classes == len(shown.buckets), "the certificate miscounts buckets")
+    expect(certificate.columns == recoding.slices and certificate.form == recoding.form, "it hides the form")
+    text = certificate.to_text().replace(case.model.spec(), "")
+    telling = {value for row in case.rows for value in row.values() if isinstance(value, str) and len(value) > 3}
+    expect(not any(value in text for value in telling), "the certificate holds a data value")
+
+
+def check_bucket_sizes(case: Case, *, publish: Publish = publish_case) -> None:
+    """Buckets have as many rows as a model of class sizes asks for."""
+    release, recoding = _published(case, publish)
+    smallest = min(len(bucket[0]) for bucket in _read(case, release, recoding).buckets)
+    wanted = max(part.smallest for part in case.model.parts() if part.traits.sizes_only or part.name == "k-anonymity")
+    expect(smallest >= wanted, f"a bucket has {smallest} row(s), {wanted} were asked for")
+
+
+def check_bucket_infeasible(case: Case, *, publish: Publish = publish_case) -> None:
+    """An l that no grouping can reach is an `InfeasibleError` with a hint."""
+    given = {field.name for field in fields(case.algorithm)}  # type: ignore[arg-type]
+    if "l" not in given:
+        return
+    harder = replace(case.algorithm, l=case.table.num_rows + 1)  # type: ignore[type-var]
+    try:
+        publish(replace(case, algorithm=harder))
+    except InfeasibleError as error:
+        expect(error.hint, "the error does not say what would be feasible")
+        return
+    raise AssertionError("an l above the number of rows was published")
+
+
+def check_bucket_row_order(case: Case, *, publish: Publish = publish_case) -> None:
+    """The buckets do not depend on the order of the original rows, as far as nothing is drawn."""
+    turned = case.table.take(pa.array(range(case.table.num_rows)[::-1]))
+    first, second = (_contents(each, publish) for each in (case, replace(case, table=turned)))
+    expect(first == second, "the buckets depend on the order of the original rows")
+
+
+def check_other_tables(case: Case, *, publish: Publish = publish_case) -> None:
+    """A recoding publishes its own table again, and refuses another one."""
+    recoding = publish(case).recoding
+    again = apply(recoding, case.table, hierarchies=case.hierarchies)
+    expect(again.certificate.holds, "a stored recoding breaks its promise on its own table")
+    try:
+        apply(recoding, pa.concat_tables([case.table, case.table]), hierarchies=case.hierarchies)
+    except InputError:
+        return
+    raise AssertionError("a recoding of the rows of one table was applied to another one")
+
+
+BUCKET_CHECKS: Mapping[str, Callable[..., None]] = MappingProxyType(
+    {
+        check.__name__.removeprefix("check_"): check
+        for check in (
+            check_bucket_columns,
+            check_bucket_metadata,
+            check_dictionaries,
+            check_seed,
+            check_diversity,
+            check_preserved,
+            check_links,
+            check_bucket_certificate,
+            check_bucket_sizes,
+            check_bucket_infeasible,
+            check_bucket_row_order,
+            check_other_tables,
+        )
+    }
+)
+"""Every check of releases in buckets by its name; each is given a case."""
+
+
+def _published(case: Case, publish: Publish) -> tuple[Release, ByBucket]:
+    release = publish(case)
+    recoding = release.recoding
+    if not isinstance(recoding, ByBucket):
+        raise AssertionError("an algorithm that declares buckets returned another recoding")
+    return release, recoding
+
+
+def _read(case: Case, release: Release, recoding: ByBucket) -> Shown:
+    rows, sensitive = release.table.to_pylist(), list(case.schema.sensitive)
+    if recoding.form == "multiset":
+        return read_multisets(rows, sensitive=sensitive)
+    apart = release.others["sensitive"].to_pylist() if recoding.form == "tables" else None
+    return read_sliced(rows, slices=recoding.slices, sensitive=sensitive, apart=apart)
+
+
+def _contents(case: Case, publish: Publish) -> Counter[Any]:
+    """Return the buckets of a release by what they hold, slice by slice."""
+    release, recoding = _published(case, lambda given: publish(given, seed=7))
+    shown = _read(case, release, recoding)
+    return Counter(
+        tuple(tuple(sorted(repr(tuple(entry.values())) for entry in entries)) for entries in bucket)
+        for bucket in shown.buckets
+    )
+
+
+def _as_text(case: Case, row: Mapping[str, Any]) -> dict[str, str]:
+    """Return the attributes of a row that are not sensitive as a multiset writes them."""
+    known = (*case.schema.quasi, *case.schema.insensitive)
+    texts = {name: pa.array([row[name]], case.table.schema.field(name).type).cast(pa.string())[0] for name in known}
+    return {name: "missing" if text.as_py() is None else str(text.as_py()) for name, text in texts.items()}
