@@ -66,7 +66,10 @@ class Slicing(Algorithm):
         for key, least in (("alpha", 1), ("size", 1), ("generalize", 1), ("bins", 2)):
             value = getattr(self, key)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-                raise ParameterError(f"`{key}` of Slicing must be a whole number from {least}; got {value!r}")
+                raise ParameterError(
+                    f"`{key}` of Slicing must be a whole number from {least}; got {value!r}",
+                    hint=f"for example slicing:l=5,{key}={least + 1}",
+                )
         if self.clustered and self.alpha is not None:
             raise ParameterError(
                 "`alpha` and `clustered` of Slicing cannot stand together",
@@ -74,7 +77,8 @@ class Slicing(Algorithm):
             )
         if self.generalizer not in GENERALIZERS:
             raise ParameterError(
-                f"`generalizer` of Slicing must be one of {', '.join(GENERALIZERS)}; got {self.generalizer!r}"
+                f"`generalizer` of Slicing must be one of {', '.join(GENERALIZERS)}; got {self.generalizer!r}",
+                hint="for example slicing:l=5,generalize=10,generalizer=optimal",
             )
 
     @property
