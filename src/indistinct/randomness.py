@@ -16,5 +16,4 @@ def random_words(size: int, seed: int | None, *, stream: int) -> Codes:
 
 def random_order(size: int, seed: int | None, *, stream: int) -> Codes:
     """Return the numbers below `size` in a random order; ties of 64 bits do not happen."""
-    words = random_words(2 * size, seed, stream=stream).astype(np.uint64)
-    return np.argsort(words[0::2] << np.uint64(32) | words[1::2])
+    return np.argsort(random_words(2 * size, seed, stream=stream).view(np.uint64))

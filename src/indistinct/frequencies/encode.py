@@ -13,7 +13,8 @@ from indistinct.domain import Codes, Domain
 from indistinct.errors import InputError
 from indistinct.frequencies import _kernels
 
-# A table of this many entries stays in the second-level cache, so looking codes up beats sorting the column.
+# A table of this many entries stays in the second-level cache, so looking codes up beats sorting the column; of more
+# rows, a table of as many entries still does.
 LOOKUP_LIMIT = 1 << 20
 # Below this many cells NumPy alone is done before a kernel is compiled.
 COMPILE_FROM = 1 << 18
@@ -160,7 +161,7 @@ def _from_numbers(name: str, column: pa.ChunkedArray) -> Found:
     bounds = pc.min_max(column).as_py()
     if bounds["min"] is None:
         return Found(pa.array([], column.type), True, (), ())
-    if whole and bounds["max"] - bounds["min"] < LOOKUP_LIMIT and bounds["max"] < 1 << 62:
+    if whole and bounds["max"] - bounds["min"] < max(LOOKUP_LIMIT, len(column)) and bounds["max"] < 1 << 62:
         return _by_lookup(column, bounds["min"], bounds["max"])
     absent = column.is_null().to_numpy() if column.null_count else None
     numbers = (column.fill_null(pa.scalar(0, column.type)) if absent is not None else column).to_numpy()

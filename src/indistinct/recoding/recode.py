@@ -84,11 +84,9 @@ def _by_row(frequencies: FrequencySet, recoding: ByRow) -> Recoded:
 def _by_bucket(frequencies: FrequencySet, recoding: ByBucket) -> Recoded:
     """Return the buckets as classes; they have no published vector in common."""
     _check_rows(frequencies, recoding)
-    labels = recoding.labels
-    sizes = np.bincount(labels, weights=recoding.counts).astype(np.int64)
-    classes = Classes(sizes, _split_histograms(frequencies, recoding, labels, len(sizes)))
+    sizes = np.bincount(recoding.labels, weights=recoding.counts).astype(np.int64)
     nothing = np.zeros((len(sizes), 0), dtype=np.int32)
-    return Recoded(frequencies, (), nothing, recoding.cells, labels, recoding.counts, classes)
+    return Recoded(frequencies, (), nothing, recoding.cells, recoding.labels, recoding.counts, Classes(sizes))
 
 
 def _check_rows(frequencies: FrequencySet, recoding: ByRow | ByBucket) -> None:
@@ -121,9 +119,7 @@ def _same_pieces(histogram: Histogram, recoding: ByRow | ByBucket) -> bool:
     return np.array_equal(histogram.counts, np.add.reduceat(recoding.counts, starts) if len(starts) else starts)
 
 
-def _split_histograms(
-    frequencies: FrequencySet, recoding: ByRow | ByBucket, labels: Codes, size: int
-) -> dict[Key, Histogram]:
+def _split_histograms(frequencies: FrequencySet, recoding: ByRow, labels: Codes, size: int) -> dict[Key, Histogram]:
     """Return the histograms of classes from the joint codes that the pieces carry."""
     if frequencies.joint is None or recoding.joint is None:
         return {}

@@ -10,7 +10,7 @@ from indistinct.domain import Codes, Domain, kind_of
 from indistinct.errors import IndistinctError, InputError, SchemaError
 from indistinct.frequencies.count import join_columns
 from indistinct.frequencies.encode import Encoded, encode_column
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.grouping import WORD, group_rows, pack, sort_words
 from indistinct.recoding.labels import written_multiset
 from indistinct.schema import BUCKET, COUNT, Schema
 from indistinct.tables import open_table
@@ -78,6 +78,20 @@ class Coded:
         if key not in self.found:
             self.found[key] = self._join(key)
         return self.found[key]
+
+    def alike(self, names: Sequence[str]) -> bool:
+        """Return whether the release is known to have the same values of some attributes as often as the original.
+
+        It may be so without being known: where the vectors do not fit into one word.
+        """
+        bits = sum(max(self.sizes[name] - 1, 0).bit_length() for name in names)
+        if bits > WORD or not all(name in self.original for name in names):
+            return False
+        sizes = [self.sizes[name] for name in names]
+        mine, theirs = (
+            sort_words(pack([codes[name] for name in names], sizes)[0]) for codes in (self.published, self.original)
+        )
+        return np.array_equal(mine, theirs)
 
     def _join(self, names: tuple[str, ...]) -> tuple[Codes, Codes | None]:
         known = all(name in self.original for name in names)

@@ -56,8 +56,10 @@ def bound_of(entries: Entries, name: str, *, l: int) -> Bound:
     Groups in which a value exceeds 1 / `l` are counted, in whole numbers.
     """
     values = entries.sensitive[name]
-    groups = group_rows([entries.buckets, entries.known], _sizes(entries.buckets, entries.known))
-    owners = _numbered(groups.order, groups.counts)
+    owners = entries.buckets
+    if entries.known.any():
+        groups = group_rows([entries.buckets, entries.known], _sizes(entries.buckets, entries.known))
+        owners = _numbered(groups.order, groups.counts)
     rows = np.bincount(owners, weights=entries.counts).astype(np.int64)
     finer = group_rows([owners, values], _sizes(owners, values))
     pairs = _numbered(finer.order, finer.counts)
@@ -66,7 +68,7 @@ def bound_of(entries: Entries, name: str, *, l: int) -> Bound:
     largest = np.zeros(len(rows), dtype=np.int64)
     np.maximum.at(largest, of_group, counts)
     broken = l * largest > rows
-    worst = int(np.argmax(largest / rows))
+    worst = int(np.argmax(largest / np.maximum(rows, 1)))
     return Bound(int(largest[worst]), int(rows[worst]), int(broken.sum()), int(rows[broken].sum()))
 
 

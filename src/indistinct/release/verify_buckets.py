@@ -6,16 +6,17 @@ is above 1 / l the tuples of the original are needed, for which p(t, s) is a mea
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+import indistinct
 from indistinct.domain import Codes
 from indistinct.errors import ParameterError, SchemaError
 from indistinct.frequencies.grouping import group_rows
-from indistinct.models.anonymity import KAnonymity
 from indistinct.models.base import Model
 from indistinct.release.bucket_table import BucketTable, Coded, coded, plain
 from indistinct.release.certificate import Certificate, Verdict
@@ -52,16 +53,11 @@ def verify_buckets(
     """
     original = None if original is None else open_table(original).data
     rows = plain(published, schema)
-    if l is not None and not schema.sensitive:
-        raise SchemaError(
-            "l-diversity speaks of sensitive columns, but the schema names none",
-            hint="give the roles that the columns had when the release was made",
-        )
-    whole = verify_table(rows.table, Schema(quasi=[BUCKET]), model=KAnonymity(1), original=original)
     # Anatomy shows the tuples themselves.
     codes = coded(rows, rows.table if original is None and published.form == "tables" else original)
+    sizes = np.bincount(codes.buckets)
     verdicts = (
-        *_sizes(whole, size),
+        *_sizes(int(sizes.min()), size),
         *_diversity(rows, schema, codes, l=l, public=original is None),
         *_models(rows, schema, model=model, original=original),
         *(() if original is None else _compared(rows, codes, form=published.form)),
@@ -71,14 +67,19 @@ def verify_buckets(
             "there is nothing to check: no l, no size, no model and no original",
             hint="say what was promised, such as slicing:size=10, or give the original",
         )
-    return replace(
-        whole,
-        warnings=(*whole.warnings, *_uncompared(published, original)),
+    return Certificate(
+        version=indistinct.__version__,
         verdicts=verdicts,
+        rows=rows.table.num_rows,
+        classes=len(sizes),
+        smallest_class=int(sizes.min()),
+        original_rows=None if original is None else original.num_rows,
+        suppressed_rows=None if original is None else original.num_rows - rows.table.num_rows,
         quasi_identifiers=tuple(schema.quasi),
         form=published.form,
         columns=published.slices,
         generalized=published.generalized,
+        warnings=_uncompared(published, original),
     )
 
 
@@ -90,11 +91,11 @@ def _compared(published: BucketTable, codes: Coded, *, form: str) -> list[Verdic
     return [_preserved(published, codes), *([_broken(published, codes)] if form == "sliced" else [])]
 
 
-def _uncompared(published: BucketTable, original: pa.Table | None) -> list[str]:
+def _uncompared(published: BucketTable, original: pa.Table | None) -> tuple[str, ...]:
     if original is None or not published.generalized:
-        return []
+        return ()
     names = ", ".join(map(repr, published.generalized))
-    return [f"generalized values, of {names}, were not compared with the original: links were not tested"]
+    return (f"generalized values, of {names}, were not compared with the original: links were not tested",)
 
 
 def _models(published: BucketTable, schema: Schema, *, model: Model | None, original: pa.Table | None) -> list[Verdict]:
@@ -114,36 +115,50 @@ def _models(published: BucketTable, schema: Schema, *, model: Model | None, orig
     return verdicts
 
 
-def _sizes(whole: Certificate, size: int) -> list[Verdict]:
+def _sizes(smallest: int, size: int) -> list[Verdict]:
     if size < 2:
         return []
-    holds, found = whole.smallest_class >= size, {"size": whole.smallest_class}
-    return [Verdict(f"bucket-size:size={size}", holds, found, violating_classes=0, violating_rows=0)]
+    found = {"size": smallest}
+    return [Verdict(f"bucket-size:size={size}", smallest >= size, found, violating_classes=0, violating_rows=0)]
 
 
 def _diversity(published: BucketTable, schema: Schema, codes: Coded, *, l: int | None, public: bool) -> list[Verdict]:
     """Return the verdict on every sensitive attribute, one after the other."""
-    if l is None or not schema.sensitive:
+    if l is None:
         return []
-    entries: list[Entries] = []
-    columns: list[Codes] = []
-    ones = np.ones(len(codes.buckets), dtype=np.int64)
-    for names in published.slices:
-        shown, whole = codes.joined([name for name in names if name not in schema.sensitive])
-        hidden = {name: codes.published[name].astype(np.int64) for name in names if name in schema.sensitive}
-        entries.append(Entries(codes.buckets, shown, ones, hidden))
-        columns += [] if whole is None else [whole]
+    if not schema.sensitive:
+        raise SchemaError(
+            "l-diversity speaks of sensitive columns, but the schema names none",
+            hint="give the roles that the columns had when the release was made",
+        )
     homes = {name: next(j for j, names in enumerate(published.slices) if name in names) for name in schema.sensitive}
+    entries = {place: _entries(published, schema, codes, place) for place in dict.fromkeys(homes.values())}
     bounds = {name: bound_of(entries[home], name, l=l) for name, home in homes.items()}
     wanted = len(codes.buckets) <= EXACT_ROWS or any(bound.broken_groups for bound in bounds.values())
-    exact = wanted and len(columns) == len(entries) and codes.rows > 0
-    tuples, weights = _distinct(columns) if exact else (None, None)
+    tuples, weights, every = None, None, list(entries.values())
+    if wanted and codes.rows:
+        whole = [codes.joined(_known(names, schema))[1] for names in published.slices]
+        found = [column for column in whole if column is not None]
+        if len(found) == len(whole):
+            tuples, weights = _distinct(found)
+            every = [_entries(published, schema, codes, place) for place in range(len(published.slices))]
     verdicts = []
     for name, bound in bounds.items():
-        linked = None if tuples is None else link(entries, tuples, home=homes[name], name=name)
+        linked = None if tuples is None else link(every, tuples, home=homes[name], name=name)
         spelled = f"{DIVERSITY}:sensitive={name},l={l}"
         verdicts.append(_verdict(spelled, bound, linked, l=l, weights=weights, public=public))
     return verdicts
+
+
+def _known(names: Sequence[str], schema: Schema) -> list[str]:
+    return [name for name in names if name not in schema.sensitive]
+
+
+def _entries(published: BucketTable, schema: Schema, codes: Coded, place: int) -> Entries:
+    names = published.slices[place]
+    hidden = {name: codes.published[name].astype(np.int64) for name in names if name in schema.sensitive}
+    ones = np.ones(len(codes.buckets), dtype=np.int64)
+    return Entries(codes.buckets, codes.joined(_known(names, schema))[0], ones, hidden)
 
 
 def _verdict(
@@ -178,6 +193,8 @@ def _preserved(published: BucketTable, codes: Coded) -> Verdict:
     """Return whether every slice holds exactly the rows of the original."""
     changed = 0
     for names in published.slices:
+        if codes.alike(names):
+            continue
         shown, whole = codes.joined(names)
         if whole is None:  # a sensitive value that the original does not have
             changed += len(shown)

@@ -47,11 +47,9 @@ def apply_buckets(
     sizes = recoded.classes.sizes
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     numbers = pa.array(np.repeat(np.arange(1, len(sizes) + 1, dtype=np.int32), sizes))
-    orders = []
-    for place in range(len(recoding.slices)):
-        permuted = order.copy()
-        _kernels.shuffle_runs(permuted, starts, random_words(len(order), seed, stream=FIRST_SLICE + place))
-        orders.append(permuted)
+    orders = [order] * len(recoding.slices)
+    if recoding.form != "tables":  # there the values of a bucket are counted, in their own order
+        orders = [_permuted(order, starts, seed, stream=FIRST_SLICE + place) for place in range(len(orders))]
     others = {}
     match recoding.form:
         case "sliced":
@@ -71,7 +69,14 @@ def _count_again(recoding: ByBucket, table: pa.Table, schema: Schema) -> Counted
     known = [Encoded.plain(domain, domain.encode(table[domain.column])) for domain in recoding.domains]
     keys: dict[Key, Encoded] = {(name,): encode_column(name, table[name]) for name in schema.sensitive}
     counted = count_cells(known, keys)
-    return with_joint(counted, known, keys) if keys else counted
+    return with_joint(counted, keys) if keys else counted
+
+
+def _permuted(order: Codes, starts: Codes, seed: int | None, *, stream: int) -> Codes:
+    """Return rows in another order inside each bucket."""
+    permuted = order.copy()
+    _kernels.shuffle_runs(permuted, starts, random_words(len(order), seed, stream=stream))
+    return permuted
 
 
 def _renumbered(recoded: Recoded, seed: int | None) -> Recoded:

@@ -1,6 +1,5 @@
 """Counting in memory: columns to codes, codes to words, one sort."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -30,7 +29,7 @@ def count_table(table: pa.Table, request: Request) -> Counted:
         if name in request.hierarchies
     }
     counted = count_cells(quasi, keys, taxonomies=taxonomies)
-    return with_joint(counted, quasi, keys) if request.joint and keys else counted
+    return with_joint(counted, keys) if request.joint and keys else counted
 
 
 def count_for(recoding: Recoding, table: pa.Table) -> Counted:
@@ -50,15 +49,16 @@ def encode_named(table: pa.Table, name: str, request: Request) -> Encoded:
     return encode_column(name, table[name], order=order)
 
 
-def with_joint(counted: Counted, quasi: Sequence[Encoded], keys: dict[Key, Encoded]) -> Counted:
+def with_joint(counted: Counted, keys: dict[Key, Encoded]) -> Counted:
     """Add the vectors of all keys together, and sort rows by them inside each cell."""
     columns = list(keys.values())
     joint = join_columns(columns)
     by_code = group_rows([joint.codes], [len(joint.domain)])
     codes = {key: column.codes[by_code.first].astype(np.int32) for key, column in keys.items()}
     grouping = counted.grouping
-    finer = group_rows([c.codes for c in (*quasi, joint)], [len(c.domain) for c in (*quasi, joint)])
-    grouping = replace(grouping, order=finer.order)
+    owners = np.repeat(np.arange(len(grouping), dtype=np.uint32), grouping.counts)
+    finer = group_rows([owners, joint.codes[grouping.order]], [len(grouping), len(joint.domain)])
+    grouping = replace(grouping, order=grouping.order[finer.order])
     histogram = histogram_of(grouping, joint)
     frequencies = replace(counted.frequencies, joint=Joint(histogram, codes))
     return Counted(counted.domains, frequencies, grouping)
