@@ -70,6 +70,7 @@ class Domain:
 
     def encode(self, column: pa.ChunkedArray) -> Codes:
         """Return the code of every cell; raise `UnseenValueError` for a value outside the domain."""
+        column = plain_column(self.column, column)
         if isinstance(column.type, pa.DictionaryType):
             return self._encode_dictionaries(column)
         if pa.types.is_floating(column.type):
@@ -141,6 +142,36 @@ def kind_of(kind: pa.DataType) -> Kind:
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return Kind.DATE
     return Kind.TEXT
+
+
+def plain_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the column in one of the few Arrow types that domains are made of."""
+    kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        raise InputError(
+            f"column {name!r} has the type {kind}, which cannot be grouped",
+            hint="turn it into text, numbers or dates first, or give it the role insensitive",
+        )
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or pa.types.is_time(kind):
+        kind = pa.string()
+    elif pa.types.is_boolean(kind) or pa.types.is_null(kind):
+        return column.cast(pa.string())
+    elif pa.types.is_timestamp(kind):
+        if kind.tz is not None:  # the day and hour that the clock on the wall showed
+            plain = column.cast(kind) if isinstance(column.type, pa.DictionaryType) else column
+            column = pc.local_timestamp(plain)
+        kind = pa.timestamp("us")
+    elif pa.types.is_date(kind):
+        kind = pa.date32()
+    elif pa.types.is_float16(kind):
+        kind = pa.float32()
+    elif pa.types.is_decimal(kind) and kind.bit_width < 128:
+        kind = pa.decimal128(kind.precision, kind.scale)
+    if isinstance(column.type, pa.DictionaryType):
+        wanted = pa.dictionary(pa.int32(), kind)
+        text = pa.types.is_string(kind)
+        return column.cast(wanted) if text or column.type == wanted else column.cast(kind)
+    return column.cast(kind, safe=False) if column.type != kind else column
 
 
 def _cast(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.ChunkedArray:

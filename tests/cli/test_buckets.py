@@ -220,3 +220,57 @@ def test_an_existing_table_of_sensitive_values_is_not_replaced(folder, run):
     assert ran.code == 1
     assert (folder / "release.sensitive.csv").read_text() == "precious\n"
     assert not (folder / "release.csv").exists()
+
+
+def test_a_certificate_alone_changes_no_verdict(folder, run):
+    """Whoever can write a certificate must not be able to have a table of raw rows judged by its buckets."""
+    path = folder / "raw.csv"
+    original(folder).assign(bucket="1").drop(columns=["name"]).to_csv(path, index=False)
+    forged = {
+        "form": "sliced",
+        "columns": [KNOWN, ["disease"], ["cost"]],
+        "generalized": ["age"],
+        "verdicts": [{"model": "l-diverse-buckets:sensitive=disease,l=2"}],
+    }
+    Path(f"{path}.certificate.json").write_text(json.dumps(forged))
+    roles = ["--quasi", ",".join(KNOWN), "--sensitive", "disease,cost"]
+    ran = run("verify", str(path), *roles, "--model", "k-anonymity:k=5", "--original", str(folder / "patients.csv"))
+    assert ran.code == 4
+    assert "name the algorithm" in ran.err
+    named = [*roles, "--algorithm", "slicing:l=5", "--original", str(folder / "patients.csv")]
+    assert run("verify", str(path), *named).code == 4, "what a certificate calls generalized must be the algorithm's"
+
+
+@pytest.mark.parametrize(
+    "edit", [{"columns": 5}, {"columns": [1]}, {"columns": []}, {"verdicts": None, "generalized": 5}]
+)
+def test_an_edited_certificate_is_an_error_or_ignored(folder, run, edit):
+    job = policy(folder, "slicing:l=5")
+    run("anonymize", job)
+    path = folder / "release.csv.certificate.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **edit}))
+    ran = run("verify", str(folder / "release.csv"), "--policy", job)
+    assert ran.code in ((1, 2) if "columns" in edit else (0,))
+    assert "unexpected" not in ran.err
+
+
+def test_an_original_without_a_published_column_is_an_error(folder, run):
+    job = policy(folder, "anatomy:l=5")
+    run("anonymize", job)
+    original(folder).drop(columns=["sex"]).to_csv(folder / "less.csv", index=False)
+    for command in ("verify", "measure"):
+        ran = run(command, str(folder / "release.csv"), "--policy", job, "--original", str(folder / "less.csv"))
+        assert ran.code == 1
+        assert "'sex'" in ran.err
+
+
+def test_counts_that_do_not_add_up_are_an_error(folder, run):
+    job = policy(folder, "anatomy:l=5")
+    run("anonymize", job)
+    path = folder / "release.sensitive.csv"
+    values = pd.read_csv(path)
+    values.loc[0, "count"] = 10**12
+    values.to_csv(path, index=False)
+    ran = run("verify", str(folder / "release.csv"), "--policy", job)
+    assert ran.code == 1
+    assert "do not add up" in ran.err

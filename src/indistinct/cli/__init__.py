@@ -3,6 +3,7 @@
 Commands import what they need when they run, so that `indistinct --help` answers at once.
 """
 
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -55,5 +56,7 @@ app.command("list")(listing.command)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; no traceback reaches the user."""
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    if argv is None:  # a process of its own: being stopped takes temporary files away, as an interrupt does
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     command = typer.main.get_command(app)
     return guarded(lambda: command.main(args=arguments, prog_name="indistinct", standalone_mode=False), arguments)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from indistinct.cli.published import Question, aligned
 from indistinct.cli.screen import grid, metric_table, note, number, percent, print_json, progress, show
-from indistinct.errors import InputError, ParameterError
+from indistinct.errors import InputError, ParameterError, SchemaError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,6 +52,8 @@ class BucketFile:
                     words: membership_of(self.published, asked.schema, original=original, quasi_only=quasi_only)
                     for words, quasi_only in (("all attributes", False), ("without sensitive ones", True))
                 }
+            except SchemaError:
+                raise
             except InputError as error:
                 note(f"membership is not measured: {error.message}")
                 found = {}
@@ -70,25 +72,31 @@ class BucketFile:
 
 
 def bucket_file(path: Path, asked: Question, *, original: "pa.Table | None") -> BucketFile | None:
-    """Return a file as a release in buckets if its certificate or the algorithm says so, else None."""
+    """Return a file as a release in buckets if the algorithm says so, else None.
+
+    What was promised comes from the algorithm alone. The certificate beside the file tells the columns that the
+    algorithm found, and which values it generalized if it did.
+    """
     said = _certificate(path)
-    algorithm = asked.algorithm if asked.algorithm is not None and asked.algorithm.traits.buckets else None
-    if said.get("form") is None and algorithm is None:
+    algorithm: Any = asked.algorithm
+    if algorithm is None or not algorithm.traits.buckets:
+        if said.get("form") is not None:
+            note("its certificate says that the file is in buckets; name the algorithm to have it judged as such")
         return None
     from indistinct import api
     from indistinct.release.bucket_table import BucketTable
     from indistinct.release.writing import other_path
 
-    form = said.get("form") or _form(algorithm)
-    slices = tuple(tuple(names) for names in said.get("columns") or ()) or _slices(algorithm, asked)
+    form = _form(algorithm)
+    slices = _slices(algorithm, asked, said)
+    generalized = _names(said.get("generalized")) if getattr(algorithm, "generalize", 1) > 1 else ()
     table = api.open(path, **asked.reading).data
     apart = api.open(other_path(path, "sensitive"), **asked.reading).data if form == "tables" else None
     if original is not None:
         table, apart = aligned(table, original), None if apart is None else aligned(apart, original)
-    promised = _promised(said) if algorithm is None else (getattr(algorithm, "l", None), getattr(algorithm, "size", 1))
     _remark(path, said)
-    shown = BucketTable(table, slices, form, apart, tuple(said.get("generalized") or ()))
-    return BucketFile(path, shown, *promised)
+    shown = BucketTable(table, slices, form, apart, generalized)
+    return BucketFile(path, shown, getattr(algorithm, "l", None), getattr(algorithm, "size", 1))
 
 
 def _remark(path: Path, said: dict[str, Any]) -> None:
@@ -98,7 +106,7 @@ def _remark(path: Path, said: dict[str, Any]) -> None:
     if said.get("seeded"):
         note("the release was made with a fixed seed: whoever knows it can link every row again")
     if said.get("output_digest") != hashlib.sha256(path.read_bytes()).hexdigest():
-        note("the file is not the one that the certificate beside it speaks of; columns and form are taken from there")
+        note("the file is not the one that the certificate beside it speaks of")
 
 
 def _certificate(path: Path) -> dict[str, Any]:
@@ -117,12 +125,9 @@ def _certificate(path: Path) -> dict[str, Any]:
     return said if isinstance(said, dict) else {}
 
 
-def _promised(said: dict[str, Any]) -> tuple[int | None, int]:
-    """Return the l and the size of buckets of a certificate."""
-    specs = [str(verdict.get("model", "")) for verdict in said.get("verdicts", ())]
-    diverse = [spec.rpartition("l=")[2] for spec in specs if spec.startswith("l-diverse-buckets:")]
-    sizes = [spec.rpartition("size=")[2] for spec in specs if spec.startswith("bucket-size:")]
-    return (int(diverse[0]) if diverse else None), (int(sizes[0]) if sizes else 1)
+def _names(said: Any) -> tuple[str, ...]:
+    """Return the names that a certificate lists; anything else lists none."""
+    return tuple(said) if isinstance(said, list) and all(isinstance(name, str) for name in said) else ()
 
 
 def _form(algorithm: Any) -> str:
@@ -132,20 +137,19 @@ def _form(algorithm: Any) -> str:
     return "tables" if getattr(algorithm, "form", "") == "tables" else "sliced"
 
 
-def _slices(algorithm: Any, asked: Question) -> tuple[tuple[str, ...], ...]:
-    """Return the columns that an algorithm fixes without seeing the table."""
-    from indistinct.algorithms.bucket.slicing import Slicing
-
+def _slices(algorithm: Any, asked: Question, said: dict[str, Any]) -> tuple[tuple[str, ...], ...]:
+    """Return the columns that an algorithm fixes without seeing the table, or those that the certificate tells."""
     schema = asked.schema
     known = (*schema.quasi, *schema.insensitive)
-    if algorithm is not None and algorithm.name == "anatomy":
+    if algorithm.name == "anatomy":
         return (known, tuple(schema.sensitive))
-    if algorithm is not None and algorithm.name == "multiset":
+    if algorithm.name == "multiset":
         return tuple((name,) for name in (*known, *schema.sensitive))
-    if isinstance(algorithm, Slicing):
-        fixed = algorithm.fixed_columns(known, schema.sensitive)
-        if fixed is not None:
-            return fixed
+    fixed = algorithm.fixed_columns(known, schema.sensitive)
+    told = said.get("columns")
+    found = fixed or tuple(map(_names, told if isinstance(told, list) else ()))
+    if found:
+        return tuple(found)
     raise ParameterError(
         "the columns of the release are not known",
         hint="keep its certificate beside it, or name them: --algorithm slicing:l=5,columns=age+sex|zipcode+disease",

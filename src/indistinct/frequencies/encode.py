@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.domain import Codes, Domain
+from indistinct.domain import Codes, Domain, plain_column
 from indistinct.errors import InputError
 from indistinct.frequencies import _kernels
 
@@ -52,7 +52,7 @@ class Encoded:
 
 def encode_column(name: str, column: pa.ChunkedArray, *, order: Sequence[str] | None = None) -> Encoded:
     """Return the domain of a column, in canonical or declared order, and the code of every cell."""
-    column = _plain(name, column)
+    column = plain_column(name, column)
     if isinstance(column.type, pa.DictionaryType):
         found = from_dictionary(column)
     elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
@@ -86,36 +86,6 @@ class Found:
 def narrowest(size: int) -> type[np.unsignedinteger]:
     """Return the narrowest unsigned type that holds codes below `size`."""
     return next(kind for kind in (np.uint8, np.uint16, np.uint32) if size - 1 <= np.iinfo(kind).max)
-
-
-def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the column in one of the few Arrow types that domains are made of."""
-    kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
-    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        raise InputError(
-            f"column {name!r} has the type {kind}, which cannot be grouped",
-            hint="turn it into text, numbers or dates first, or give it the role insensitive",
-        )
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or pa.types.is_time(kind):
-        kind = pa.string()
-    elif pa.types.is_boolean(kind) or pa.types.is_null(kind):
-        return column.cast(pa.string())
-    elif pa.types.is_timestamp(kind):
-        if kind.tz is not None:  # the day and hour that the clock on the wall showed
-            plain = column.cast(kind) if isinstance(column.type, pa.DictionaryType) else column
-            column = pc.local_timestamp(plain)
-        kind = pa.timestamp("us")
-    elif pa.types.is_date(kind):
-        kind = pa.date32()
-    elif pa.types.is_float16(kind):
-        kind = pa.float32()
-    elif pa.types.is_decimal(kind) and kind.bit_width < 128:
-        kind = pa.decimal128(kind.precision, kind.scale)
-    if isinstance(column.type, pa.DictionaryType):
-        wanted = pa.dictionary(pa.int32(), kind)
-        text = pa.types.is_string(kind)
-        return column.cast(wanted) if text or column.type == wanted else column.cast(kind)
-    return column.cast(kind, safe=False) if column.type != kind else column
 
 
 def from_dictionary(column: pa.ChunkedArray) -> Found:

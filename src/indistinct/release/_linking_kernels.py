@@ -71,12 +71,15 @@ def link_tuples(
                 if share > 0.0:
                     matching += 1
                     if matching > 1 and scaled > level:
-                        continue  # next to nothing beside what is there
-                    if matching > 1 and scaled < level:  # what is there is next to nothing
-                        weight, mean = 0.0, 0.0
+                        if scaled > level + 1:
+                            continue  # next to nothing beside what is there
+                        share /= SCALE
+                        scaled = level
+                    if matching > 1 and scaled < level:
+                        down = SCALE if scaled == level - 1 else np.inf  # what is there is next to nothing
+                        weight /= down
                         for j in range(seen):
-                            mass[touched[j]] = 0.0
-                        seen = 0
+                            mass[touched[j]] /= down
                     level = scaled
                     weight += share
                     mean += share * sizes[bucket] if scaled == 0 else 0.0

@@ -113,13 +113,20 @@ class Coded:
 
 def coded(published: BucketTable, original: pa.Table | None) -> Coded:
     """Return a plain release and, where it is at hand, the original in codes."""
+    names = [name for slice_ in published.slices for name in slice_]
+    missing = [] if original is None else [name for name in names if name not in original.column_names]
+    if missing:
+        raise SchemaError(
+            f"the original has no column {', '.join(map(repr, missing))}, which the release has",
+            hint="give the table that the release was made from",
+        )
     shown, whole, sizes = {}, {}, {}
-    for name in (name for names in published.slices for name in names):
+    for name in names:
         column = None if original is None else _encode(original, name)
         try:
             if original is None or column is None or name in published.generalized:
                 raise SchemaError("there is nothing to compare with")
-            shown[name] = column.domain.encode(_as(published.table[name], original.schema.field(name).type))
+            shown[name] = column.domain.encode(_as(published.table[name], column.domain.values.type))
             whole[name] = column.codes
         except IndistinctError:
             column = _encode(published.table, name)
@@ -129,9 +136,8 @@ def coded(published: BucketTable, original: pa.Table | None) -> Coded:
     return Coded(buckets, shown, whole, sizes, 0 if original is None else original.num_rows)
 
 
-def _as(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+def _as(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
     """Return a column in a type of the original where its texts spell such values, as unfolded multisets do."""
-    wanted = kind.value_type if isinstance(kind, pa.DictionaryType) else kind
     if kind_of(column.type) is kind_of(wanted):
         return column
     try:
@@ -151,6 +157,11 @@ def _encode(table: pa.Table, name: str) -> Encoded:
 def _require(published: BucketTable, schema: Schema) -> None:
     shown = [*published.table.column_names, *(published.sensitive.column_names if published.sensitive else ())]
     needed = [name for names in published.slices for name in names]
+    if published.form not in ("sliced", "tables", "multiset") or len(set(needed)) < len(needed):
+        raise SchemaError(
+            "a release in buckets is sliced, tables or multiset, and its columns name every attribute once",
+            hint="give form and columns as the certificate has them",
+        )
     missing = [name for name in schema.published if name not in needed]
     if missing:
         raise SchemaError(
@@ -180,8 +191,11 @@ def _beside(known: pa.Table, sensitive: pa.Table) -> pa.Table:
                 f"column {name!r} must have a whole number in every row", hint="give the tables as they were written"
             )
     counts = sensitive[COUNT].to_numpy()
-    if (counts < 1).any():
-        raise InputError("a count is not positive", hint="give the tables as they were written")
+    if (counts < 1).any() or sum(counts.tolist()) != known.num_rows:
+        raise InputError(
+            "the counts of sensitive values are not positive or do not add up to the rows of the other table",
+            hint="give both tables of one release, as they were written",
+        )
     values = sensitive.take(pa.array(np.repeat(np.arange(sensitive.num_rows), counts)))
     left, right = _by_bucket(known), _by_bucket(values)
     if not np.array_equal(left[BUCKET].to_numpy(), right[BUCKET].to_numpy()):

@@ -60,7 +60,7 @@ def verify_buckets(
         *_sizes(int(sizes.min()), size),
         *_diversity(rows, schema, codes, l=l, public=original is None),
         *_models(rows, schema, model=model, original=original),
-        *(() if original is None else _compared(rows, codes, form=published.form)),
+        *(() if original is None else _compared(rows, schema, codes, form=published.form)),
     )
     if not verdicts:
         raise ParameterError(
@@ -79,23 +79,28 @@ def verify_buckets(
         form=published.form,
         columns=published.slices,
         generalized=published.generalized,
-        warnings=_uncompared(published, original),
+        warnings=_uncompared(published, original, verdicts),
     )
 
 
-def _compared(published: BucketTable, codes: Coded, *, form: str) -> list[Verdict]:
-    """Return what only the original shows, where values can be compared with it."""
-    if published.generalized:
-        return []
+def _compared(published: BucketTable, schema: Schema, codes: Coded, *, form: str) -> list[Verdict]:
+    """Return what only the original shows; generalized values cannot be compared with it."""
+    verdicts = [_preserved(published, codes)]
     # Only one table has rows: those of two tables, or of multisets, stand beside each other by our own choice.
-    return [_preserved(published, codes), *([_broken(published, codes)] if form == "sliced" else [])]
+    if form == "sliced" and not published.generalized:
+        verdicts += _broken(published, schema, codes)
+    return verdicts
 
 
-def _uncompared(published: BucketTable, original: pa.Table | None) -> tuple[str, ...]:
-    if original is None or not published.generalized:
+def _uncompared(published: BucketTable, original: pa.Table | None, verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    if original is None or published.form != "sliced":
         return ()
-    names = ", ".join(map(repr, published.generalized))
-    return (f"generalized values, of {names}, were not compared with the original: links were not tested",)
+    if published.generalized:
+        names = ", ".join(map(repr, published.generalized))
+        return (f"generalized values, of {names}, were not compared with the original: links were not tested",)
+    if not any(verdict.model == BROKEN for verdict in verdicts):
+        return ("there are too few rows to tell whether links are broken: chance could have left them all",)
+    return ()
 
 
 def _models(published: BucketTable, schema: Schema, *, model: Model | None, original: pa.Table | None) -> list[Verdict]:
@@ -190,13 +195,14 @@ def _distinct(columns: list[Codes]) -> tuple[Codes, Codes]:
 
 
 def _preserved(published: BucketTable, codes: Coded) -> Verdict:
-    """Return whether every slice holds exactly the rows of the original."""
+    """Return whether every slice holds exactly the rows of the original, as far as its values are not generalized."""
     changed = 0
-    for names in published.slices:
-        if codes.alike(names):
+    for slice_ in published.slices:
+        names = [name for name in slice_ if name not in published.generalized]
+        if not names or codes.alike(names):
             continue
         shown, whole = codes.joined(names)
-        if whole is None:  # a sensitive value that the original does not have
+        if whole is None:  # a value that the original does not have
             changed += len(shown)
             continue
         size = int(max(shown.max(), whole.max())) + 1
@@ -204,24 +210,38 @@ def _preserved(published: BucketTable, codes: Coded) -> Verdict:
     return Verdict(PRESERVED, changed == 0, {}, violating_classes=0, violating_rows=changed, needs_original=True)
 
 
-def _broken(published: BucketTable, codes: Coded) -> Verdict:
+def _broken(published: BucketTable, schema: Schema, codes: Coded) -> list[Verdict]:
     """Return whether published rows stand in the original no more often than permutations leave them by chance.
 
-    An unpermuted table has them all. The numbers stay here: they would tell how many rows are true ones.
+    Whole rows are looked at, and every slice with a sensitive attribute beside each other slice. An unpermuted table
+    has all its rows in the original; where chance alone could leave so many, nothing is said. The numbers stay here:
+    they would tell how many rows are true ones.
     """
     pairs = [codes.joined(names) for names in published.slices]
+    places = range(len(pairs))
+    homes = [j for j in places if set(published.slices[j]) & set(schema.sensitive)] or [0]
+    chosen = [tuple(places), *((home, other) for home in homes for other in places if other != home)]
+    found = [_chance([pairs[place] for place in some], codes.buckets) for some in dict.fromkeys(chosen)]
+    told = [verdict for verdict in found if verdict is not None]
+    if not told:
+        return []
+    return [Verdict(BROKEN, all(told), {}, violating_classes=0, violating_rows=0, needs_original=True)]
+
+
+def _chance(pairs: Sequence[tuple[Codes, Codes | None]], buckets: Codes) -> bool | None:
+    """Return whether rows of some slices are true ones by chance alone; None if chance could make all of them true."""
     shown, whole = [pair[0] for pair in pairs], [pair[1] for pair in pairs if pair[1] is not None]
     if len(whole) < len(pairs):
-        return Verdict(BROKEN, False, {}, violating_classes=0, violating_rows=0, needs_original=True)
+        return False
     tuples, _ = _distinct(whole)
     both = [np.concatenate([mine, theirs]) for mine, theirs in zip(shown, tuples.T, strict=True)]
     joined = group_rows(both, [int(column.max()) + 1 for column in both])
     owners = np.repeat(np.arange(len(joined)), joined.counts)
     # Tuples are distinct: a group with one of them has, beside it, the published rows that equal it.
-    true = np.bincount(owners, weights=joined.order >= len(codes.buckets)) > 0
+    true = np.bincount(owners, weights=joined.order >= len(buckets)) > 0
     found = int((joined.counts - 1)[true].sum())
-    ones, nothing = np.ones(len(codes.buckets), dtype=np.int64), np.zeros(len(codes.buckets), dtype=np.int64)
-    entries = [Entries(codes.buckets, column, ones, {BROKEN: nothing}) for column in shown]
+    ones, nothing = np.ones(len(buckets), dtype=np.int64), np.zeros(len(buckets), dtype=np.int64)
+    entries = [Entries(buckets, column, ones, {BROKEN: nothing}) for column in shown]
     expected = float(link(entries, tuples, home=0, name=BROKEN).expected.sum())
-    holds = found <= expected + DEVIATIONS * math.sqrt(2 * expected) + DEVIATIONS
-    return Verdict(BROKEN, holds, {}, violating_classes=0, violating_rows=0, needs_original=True)
+    allowed = expected + DEVIATIONS * math.sqrt(2 * expected) + DEVIATIONS
+    return None if allowed >= len(buckets) else found <= allowed

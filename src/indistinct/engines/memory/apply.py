@@ -99,6 +99,8 @@ def compact(values: pa.Array, codes: Codes, sizes: Codes | None = None) -> pa.Ar
 
 def gathered(column: pa.ChunkedArray, order: Codes) -> pa.Array:
     """Return a column's cells in published order, without a trace of the original one."""
+    if pa.types.is_floating(column.type) and not pa.types.is_float16(column.type):
+        column = pc.add(column, pa.scalar(0, column.type))  # -0.0 and 0.0 are one value, so they are published as one
     if not isinstance(column.type, pa.DictionaryType):
         return column.combine_chunks().take(pa.array(order))
     found = from_dictionary(column)
