@@ -32,8 +32,9 @@ from indistinct.release.verify import verify_table
 from indistinct.schema import Schema, did_you_mean
 from indistinct.spelling import spell
 from indistinct.tables import Table, open_table
-from indistinct.tables.inference import other_than_digits
+from indistinct.tables.inference import mixture_of
 
+COUNTERS = ("checks", "scans", "rollups", "merges")
 SEED_WARNING = "a fixed seed was used: whoever knows it can undo the shuffling of rows; use none for a real release"
 
 
@@ -89,7 +90,8 @@ def anonymize(
     )
     release = _released(problem, source, schema, counted, algorithm=algorithm, hierarchies=declared, seed=seed)
     report(1.0)
-    return replace(release, counters={**problem.counters, "seconds": time.perf_counter() - began})
+    counters = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
+    return replace(release, counters=counters, source=source.path)
 
 
 def _released(
@@ -237,17 +239,18 @@ def columns_of(counted: Counted, hierarchies: Mapping[str, Hierarchy]) -> tuple[
 
 
 def check_kinds(counted: Counted, hierarchies: Mapping[str, Hierarchy]) -> None:
-    """Raise if a quasi-identifier without a hierarchy mixes digits and a few texts: a slip, or text on purpose."""
+    """Raise if a quasi-identifier without a hierarchy is mostly numbers or dates, but not only."""
     for domain in counted.domains:
         if domain.kind is not Kind.TEXT or domain.column in hierarchies:
             continue
-        strangers = other_than_digits(domain.values)
-        if 0 < len(strangers) < len(domain.values) / 2:
+        slip = mixture_of(domain.values)
+        if slip is not None:
+            kind, strangers = slip
             raise InputError(
-                f"column {domain.column!r} mixes numbers and text: {len(strangers)} of its {len(domain.values)} "
-                "distinct values are no numbers, so it cannot be published as ranges",
-                hint=f"declare marks for missing values (--missing), correct the cells, or give {domain.column!r} "
-                "a hierarchy if it is text on purpose",
+                f"column {domain.column!r} mixes {kind} and text: {len(strangers)} of its {len(domain.values)} "
+                f"distinct values cannot be read as {kind}, so it cannot be published as ranges",
+                hint="declare marks for missing values (--missing, or `missing` under [input]), correct the cells, or "
+                f"give {domain.column!r} a hierarchy if it is text on purpose",
                 values=strangers,
                 column=domain.column,
             )

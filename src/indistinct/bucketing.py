@@ -62,7 +62,14 @@ def anonymize_into_buckets(
     counters = {**problem.counters, "seconds": time.perf_counter() - began}
     certificate = replace(certificate, algorithm=spell(algorithm))
     return Release(
-        published.table, published.schema, certificate, recoding, published.recoded, counters, published.others
+        published.table,
+        published.schema,
+        certificate,
+        recoding,
+        published.recoded,
+        counters,
+        published.others,
+        source.path,
     )
 
 

@@ -144,6 +144,17 @@ CASES: dict[str, Case] = {
     "mixed types without a hierarchy": Case(
         1, lambda f: anonymize(f, table(f, *ROWS, f"{MARKER},{MARKER},Oslo,flu")), "mixes numbers and text"
     ),
+    "mixed dates": Case(
+        1,
+        lambda f: anonymize(f, table(f, *(f"a,2024-01-{i:02d},Oslo,flu" for i in range(1, 9)), f"a,{MARKER},Oslo,flu")),
+        "mixes dates and text",
+    ),
+    "numbers in another spelling": Case(
+        1,
+        lambda f: anonymize(f, table(f, *(f'a,"{i},0{i}0",Oslo,flu' for i in range(1, 9)))),
+        "mixes numbers and text",
+    ),
+    "verify of a header": Case(1, lambda f: ["verify", _header_only(f), "--quasi", "age", *MODEL], "no rows"),
     "value outside the hierarchy": Case(
         1, lambda f: anonymize(f, table(f), "--hierarchy", hierarchy(f, "Oslo;*")), "does not cover"
     ),
@@ -358,3 +369,11 @@ def test_a_failed_write_of_the_recoding_leaves_nothing(tmp_path: Path, run, monk
     assert ran.code == 1
     assert "No space left" in ran.err
     assert contents(tmp_path) == before
+
+
+def test_a_release_that_shows_an_identifier_does_not_hold(tmp_path: Path, run) -> None:
+    rows = [f"a{i},20,Oslo,flu" for i in range(4)]
+    ran = run("verify", table(tmp_path, *rows), *ROLES, *MODEL, "--json")
+    assert ran.code == 4
+    assert not json.loads(ran.out)["holds"]
+    assert "role identifier" in ran.err

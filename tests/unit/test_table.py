@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import indistinct as ind
 from indistinct.errors import InputError
 from indistinct.tables import Table, open_table
 from indistinct.tables.dictionaries import TEXT, assemble, compact
@@ -189,3 +190,19 @@ def test_compact_forgets_what_does_not_occur_and_the_order_of_occurrence():
     array = compact(kept, ascending=True)
     assert array.dictionary.to_pylist() == ["a", "z"]
     assert array.to_pylist() == ["z", None, "a", "z"]
+
+
+def test_what_is_printed_holds_no_cells():
+    frame = pd.DataFrame({"age": [31, 31, 42, 42], "city": ["Hammerfest", "Hammerfest", "Molde", "Molde"]})
+    source = open_table(frame)
+    release = ind.anonymize(source, ind.Schema(quasi=["age", "city"]), model="k-anonymity:k=2")
+    for value in (source, release, release.recoding, release.recoded, release.recoded.frequencies):
+        assert "Hammerfest" not in repr(value)
+        assert len(repr(value)) < 200
+    assert release.counters["checks"] == 0
+
+
+def test_a_field_may_be_longer_than_a_block(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("a,b\n" + "".join(f"{row},{'z' * (5_000_000 if row == 3 else 1)}\n" for row in range(6)))
+    assert open_table(path).rows == 6

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import indistinct as ind
 from indistinct.errors import OutputError
 from indistinct.release import delimited, staging
 from indistinct.release._kernels import STEP, spell_rows
@@ -382,3 +383,14 @@ def test_a_table_without_rows(tmp_path, suffix):
     write_table(table, tmp_path / f"a{suffix}")
     back = open_table(tmp_path / f"a{suffix}").data
     assert (back.num_rows, back.column_names) == (0, ["a", "b"])
+
+
+@pytest.mark.parametrize("algorithm", ["mondrian", "slicing:size=2"])
+def test_a_release_never_replaces_the_file_that_was_read(tmp_path, algorithm):
+    path = tmp_path / "people.parquet"
+    pq.write_table(pa.table({"age": [1, 1, 2, 2], "sex": ["f", "f", "m", "m"]}), path)
+    before = path.read_bytes()
+    release = ind.anonymize(path, ind.Schema(quasi=["age", "sex"]), model="k-anonymity:k=2", algorithm=algorithm)
+    with pytest.raises(OutputError, match="replace the input"):
+        release.write(path, overwrite=True)
+    assert path.read_bytes() == before

@@ -9,7 +9,7 @@ from indistinct.cli import options
 from indistinct.cli.buckets import bucket_file
 from indistinct.cli.published import Question, aligned, published_schema, question, remarks
 from indistinct.cli.screen import groups, note, number, print_json, show, verdict_table
-from indistinct.errors import ParameterError, VerificationError
+from indistinct.errors import InputError, ParameterError, VerificationError
 from indistinct.schema import BUCKET
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def command(
     as_json: options.Json = False,
     show_values: options.ShowValues = False,
 ) -> None:
-    """Check whether a published table satisfies a model: exit 0 if it does, 4 if it does not.
+    """Check whether a published table satisfies a model: exit 0 if it does, 4 if it does not or shows an identifier.
 
     Roles and models come from a policy or from flags; --model replaces the policy's models. A release in buckets is its
     own model: p(t, s) is recomputed from it and, where the certificate says that they are needed, from the original's
@@ -49,25 +49,28 @@ def command(
         reading={"delimiter": delimiter, "encoding": encoding, "missing": missing},
         algorithm=algorithm,
     )
-    certificate, found = _verified(published, asked, original)
-    _show(published, certificate, found, as_json=as_json)
-    if not certificate.holds:
+    certificate, found, leaks = _verified(published, asked, original)
+    _show(published, certificate, found, holds=certificate.holds and not leaks, as_json=as_json)
+    if leaks or not certificate.holds:
         raise typer.Exit(VerificationError.exit_code)
 
 
-def _verified(published: Path, asked: Question, original: Path | None) -> tuple["Certificate", list[str]]:
-    """Return what holds, and what a reader must know about the columns."""
+def _verified(published: Path, asked: Question, original: Path | None) -> tuple["Certificate", list[str], bool]:
+    """Return what holds, what a reader must know about the columns, and whether an identifier is among them."""
     from indistinct import api
     from indistinct.registry import all_of
 
     whole = None if original is None else api.open(original, **asked.original_reading).data
     buckets = bucket_file(published, asked, original=whole)
     if buckets is not None:
-        found = remarks(asked.schema, [name for name in buckets.published.table.column_names if name != BUCKET])
-        return buckets.verified(asked, original=whole), found
+        names = [name for name in buckets.published.table.column_names if name != BUCKET]
+        found = remarks(asked.schema, names)
+        return buckets.verified(asked, original=whole), found, bool(set(asked.schema.identifiers) & set(names))
     if not asked.models:
         raise ParameterError("no model is given", hint="say what must hold, for example --model k-anonymity:k=5")
     table = api.open(published, **asked.reading).data
+    if not table.num_rows:
+        raise InputError("the table has no rows", hint="check that this is the right file")
     found = remarks(asked.schema, table.column_names)
     certificate = api.verify(
         table if whole is None else aligned(table, whole),
@@ -76,10 +79,10 @@ def _verified(published: Path, asked: Question, original: Path | None) -> tuple[
         original=whole,
         hierarchies=asked.hierarchies,
     )
-    return certificate, found
+    return certificate, found, bool(set(asked.schema.identifiers) & set(table.column_names))
 
 
-def _show(published: Path, certificate: "Certificate", found: list[str], *, as_json: bool) -> None:
+def _show(published: Path, certificate: "Certificate", found: list[str], *, holds: bool, as_json: bool) -> None:
     for warning in certificate.warnings:
         note(warning)
     if as_json:
@@ -87,7 +90,7 @@ def _show(published: Path, certificate: "Certificate", found: list[str], *, as_j
         print_json(
             {
                 "published": str(published),
-                "holds": certificate.holds,
+                "holds": holds,
                 "rows": certificate.rows,
                 "classes": certificate.classes,
                 "k": certificate.smallest_class,
@@ -101,5 +104,5 @@ def _show(published: Path, certificate: "Certificate", found: list[str], *, as_j
             f"{published}: {certificate.rows:,} rows in {groups(certificate)}, the smallest of "
             f"{number(certificate.smallest_class)}\n",
             verdict_table(certificate),
-            "\nholds" if certificate.holds else "\ndoes NOT hold",
+            "\nholds" if holds else "\ndoes NOT hold",
         )

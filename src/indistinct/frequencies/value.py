@@ -92,7 +92,7 @@ class Joint:
     codes: Mapping[Key, Codes]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FrequencySet:
     """Distinct quasi-identifier vectors in canonical order, with what a model needs to know of their rows.
 

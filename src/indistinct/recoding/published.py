@@ -37,7 +37,7 @@ class PublishedColumn:
         return len(self.low)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Recoded:
     """A frequency set after a recoding: which cells went to which class, and what each class shows.
 

@@ -36,7 +36,7 @@ class RecodedColumn:
     summary: ColumnSummary
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Recoding(ABC):
     """What to publish for each combination of quasi-identifier values.
 
@@ -61,13 +61,16 @@ class Recoding(ABC):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __repr__(self) -> str:  # what is in it are original values
+        return f"<{type(self).__name__} of {', '.join(self.names)}>"
+
     @property
     def names(self) -> tuple[str, ...]:
         """Return the quasi-identifiers."""
         return tuple(column.domain.column for column in self.columns)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ByColumn(Recoding):
     """Each column on its own: `groups[j][code]` is the published code of a value.
 
@@ -81,7 +84,7 @@ class ByColumn(Recoding):
     star: Codes | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ByRegion(Recoding):
     """A tree of cuts: `values[class, j]` is the published code of a region."""
 
@@ -89,7 +92,7 @@ class ByRegion(Recoding):
     values: Codes
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ByCell(Recoding):
     """Listed vectors: vector `i` goes to class `labels[i]`, negative for suppression."""
 
@@ -98,7 +101,7 @@ class ByCell(Recoding):
     values: Codes
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ByRow(Recoding):
     """Rows of equal vectors may part: piece `i` sends `counts[i]` rows of cell `cells[i]` to class `labels[i]`.
 
@@ -117,7 +120,7 @@ class ByRow(Recoding):
 Form = Literal["sliced", "tables", "multiset"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ByBucket(Recoding):
     """Rows go to buckets: piece `i` sends `counts[i]` rows of cell `cells[i]` to bucket `labels[i]`.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from indistinct.errors import MissingExtraError, ParameterError
+from indistinct.errors import MissingExtraError, OutputError, ParameterError
 from indistinct.recoding.json import recoding_to_json
 from indistinct.recoding.published import Recoded
 from indistinct.recoding.union import ByBucket, Recoding
@@ -17,7 +17,7 @@ from indistinct.release.writing import write_atomically, write_release
 from indistinct.schema import Schema
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Release:
     """What is published, how it was done, and what was verified.
 
@@ -32,6 +32,11 @@ class Release:
     recoded: Recoded
     counters: Mapping[str, float]
     others: Mapping[str, pa.Table] = field(default_factory=dict)
+    source: Path | None = None
+
+    def __repr__(self) -> str:
+        shown = self.certificate
+        return f"<Release of {shown.rows} rows in {shown.classes} {'classes' if shown.form is None else 'buckets'}>"
 
     def to_pandas(self) -> Any:
         """Return the published table as a pandas frame with text columns and a plain index."""
@@ -58,8 +63,13 @@ class Release:
     def write(self, path: str | Path, *, overwrite: bool = False) -> Certificate:
         """Write every table and, beside it, the certificate: all whole, or nothing. Return the final certificate.
 
-        A further table of `release.csv` is `release.sensitive.csv`.
+        A further table of `release.csv` is `release.sensitive.csv`. The file that was read is never replaced.
         """
+        target = Path(path)
+        if self.source is not None and target.exists() and self.source.exists() and target.samefile(self.source):
+            raise OutputError(
+                f"{target} was read: the output would replace the input", hint="choose another path for the release"
+            )
         return write_release(self.table, self.certificate, path, others=self.others, overwrite=overwrite)
 
     def write_recoding(self, path: str | Path, *, overwrite: bool = False) -> None:

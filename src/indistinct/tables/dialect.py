@@ -13,6 +13,8 @@ from typing import BinaryIO, cast
 from indistinct.errors import InputError, ParameterError
 from indistinct.tables.value import check_names
 
+# As long as a block of the fast reader may become; Python's own limit is 131,072 characters.
+LONGEST_FIELD = 1 << 30
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE_BYTES = 1 << 18
 SAMPLE_RECORDS = 200
@@ -175,6 +177,7 @@ def _strict_rows(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]
         open_bytes(path) as file,
         io.TextIOWrapper(file, encoding=encoding, newline="", errors="replace") as text,
     ):
+        csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
         reader = csv.reader(text, delimiter=dialect.delimiter, strict=True)
         for row in reader:
             yield reader.line_num, row

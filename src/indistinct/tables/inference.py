@@ -13,6 +13,9 @@ from indistinct.tables.dictionaries import assemble
 
 # Written in digits, be it a number or a code such as 02138.
 DIGITS = r"^[+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?$"
+# A number in a spelling of people: spaces around it, groups of thousands, a decimal comma, a currency or per cent.
+NUMBER_LIKE = r"^\s*[+-]?[$€£]?\s?(?:[0-9]+|[0-9]{1,3}(?:[,' ][0-9]{3})+)(?:[.,][0-9]+)?\s*%?\s*$"
+DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
 # The narrowest kind first. Arrow lets decimals of more than 38 digits overflow silently: the patterns count.
 KINDS = (
     (r"^(?:0|-?[1-9][0-9]{0,18})$", pa.int64()),
@@ -51,13 +54,21 @@ def typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.chunked_array(cells).combine_chunks()])
 
 
-def other_than_digits(values: pa.Array) -> list[str]:
-    """Return the texts that are not written in digits.
+def mixture_of(values: pa.Array) -> tuple[str, list[str]] | None:
+    """Return what most of some texts spell, numbers or dates, and those that do not spell it plainly; None if all do.
 
-    >>> other_than_digits(pa.array(["31", "4.5", "02138", "unknown"]))
-    ['unknown']
+    A code such as 02138 is written in digits and no mixture; 1,234 and 5% are numbers that are not spelled plainly.
+
+    >>> mixture_of(pa.array(["31", "4.5", "02138", "unknown"]))
+    ('numbers', ['unknown'])
     """
-    return list(values.filter(pc.invert(pc.match_substring_regex(values, DIGITS))).to_pylist())
+    digits, dates = (pc.match_substring_regex(values, pattern) for pattern in (DIGITS, DATE))
+    alike = pc.or_(digits, pc.match_substring_regex(values, NUMBER_LIKE))
+    for kind, near, plain in (("numbers", alike, digits), ("dates", dates, dates)):
+        strangers = values.filter(pc.invert(plain))
+        if len(strangers) and 2 * pc.sum(near).as_py() > len(values):
+            return kind, list(strangers.to_pylist())
+    return None
 
 
 def _converted(values: pa.ChunkedArray) -> list[pa.Array] | None:

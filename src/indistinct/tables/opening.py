@@ -40,12 +40,12 @@ def open_table(
     """
     chosen = [columns] if isinstance(columns, str) else columns
     if isinstance(source, Table):
-        return Table(source.data.select(choose(source.columns, chosen)), source.name)
+        return Table(source.data.select(choose(source.columns, chosen)), source.name, source.path)
     if isinstance(source, str | Path):
         path = Path(source)
         _check_file(path)
         absent = (missing,) if isinstance(missing, str) else tuple(missing)
-        return Table(_read(path, delimiter, encoding, absent, chosen), path.name)
+        return Table(_read(path, delimiter, encoding, absent, chosen), path.name, path)
     if not is_frame(source):
         raise InputError(
             f"a table is opened from a path or a frame; got {type(source).__name__}",

@@ -1,13 +1,14 @@
 """The table that an engine counts and a recoding is applied to: named Arrow columns and nothing else."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 
 from indistinct.errors import InputError
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Table:
     """Columns of equal length with distinct names.
 
@@ -20,12 +21,16 @@ class Table:
 
     data: pa.Table
     name: str | None = None
+    path: Path | None = None
 
     def __post_init__(self) -> None:
         names = self.data.column_names
         check_names(names)
         fields = [pa.field(field.name, field.type) for field in self.data.schema]
         object.__setattr__(self, "data", pa.table(self.data.columns, schema=pa.schema(fields)))
+
+    def __repr__(self) -> str:
+        return f"<Table of {self.rows} rows: {', '.join(self.columns)}>"
 
     @property
     def columns(self) -> tuple[str, ...]:
