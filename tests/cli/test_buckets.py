@@ -274,3 +274,21 @@ def test_counts_that_do_not_add_up_are_an_error(folder, run):
     ran = run("verify", str(folder / "release.csv"), "--policy", job)
     assert ran.code == 1
     assert "do not add up" in ran.err
+
+
+def test_an_identifier_beside_sensitive_values_does_not_hold(folder, run):
+    job = policy(folder, "anatomy:l=5")
+    run("anonymize", job)
+    path = folder / "release.sensitive.csv"
+    values = pd.read_csv(path)
+    values.assign(name=[f"person {row}" for row in range(len(values))]).to_csv(path, index=False)
+    ran = run("verify", str(folder / "release.csv"), "--policy", job)
+    assert ran.code == 4
+    assert "role identifier" in ran.err
+
+
+def test_a_broken_certificate_does_not_stop_the_check_of_classes(folder, run):
+    job = policy(folder, "mondrian", privacy=MODELS)
+    run("anonymize", job)
+    (folder / "release.csv.certificate.json").write_text("{")
+    assert run("verify", str(folder / "release.csv"), "--policy", job).code == 0

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from indistinct.cli.published import Question, aligned
 from indistinct.cli.screen import grid, metric_table, note, number, percent, print_json, progress, show
 from indistinct.errors import InputError, ParameterError, SchemaError
+from indistinct.schema import BUCKET, COUNT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,6 +30,12 @@ class BucketFile:
     published: "BucketTable"
     l: int | None
     size: int = 1
+
+    @property
+    def columns(self) -> list[str]:
+        """Return what the release shows in all its tables, but for what buckets add."""
+        tables = [self.published.table, *([self.published.sensitive] if self.published.sensitive is not None else [])]
+        return [name for table in tables for name in table.column_names if name not in (BUCKET, COUNT)]
 
     def verified(self, asked: Question, *, original: "pa.Table | None") -> "Certificate":
         """Return what the release achieves."""
@@ -77,12 +85,13 @@ def bucket_file(path: Path, asked: Question, *, original: "pa.Table | None") -> 
     What was promised comes from the algorithm alone. The certificate beside the file tells the columns that the
     algorithm found, and which values it generalized if it did.
     """
-    said = _certificate(path)
     algorithm: Any = asked.algorithm
     if algorithm is None or not algorithm.traits.buckets:
-        if said.get("form") is not None:
-            note("its certificate says that the file is in buckets; name the algorithm to have it judged as such")
+        with suppress(InputError):  # a table without buckets is judged by itself
+            if _certificate(path).get("form") is not None:
+                note("its certificate says that the file is in buckets; name the algorithm to have it judged as such")
         return None
+    said = _certificate(path)
     from indistinct import api
     from indistinct.release.bucket_table import BucketTable
     from indistinct.release.writing import other_path
@@ -105,7 +114,9 @@ def _remark(path: Path, said: dict[str, Any]) -> None:
         return
     if said.get("seeded"):
         note("the release was made with a fixed seed: whoever knows it can link every row again")
-    if said.get("output_digest") != hashlib.sha256(path.read_bytes()).hexdigest():
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if said.get("output_digest") != digest:
         note("the file is not the one that the certificate beside it speaks of")
 
 

@@ -10,7 +10,6 @@ from indistinct.cli.buckets import bucket_file
 from indistinct.cli.published import Question, aligned, published_schema, question, remarks
 from indistinct.cli.screen import groups, note, number, print_json, show, verdict_table
 from indistinct.errors import InputError, ParameterError, VerificationError
-from indistinct.schema import BUCKET
 
 if TYPE_CHECKING:
     from indistinct.release.certificate import Certificate
@@ -63,9 +62,9 @@ def _verified(published: Path, asked: Question, original: Path | None) -> tuple[
     whole = None if original is None else api.open(original, **asked.original_reading).data
     buckets = bucket_file(published, asked, original=whole)
     if buckets is not None:
-        names = [name for name in buckets.published.table.column_names if name != BUCKET]
-        found = remarks(asked.schema, names)
-        return buckets.verified(asked, original=whole), found, bool(set(asked.schema.identifiers) & set(names))
+        found = remarks(asked.schema, buckets.columns)
+        leaks = bool(set(asked.schema.identifiers) & set(buckets.columns))
+        return buckets.verified(asked, original=whole), found, leaks
     if not asked.models:
         raise ParameterError("no model is given", hint="say what must hold, for example --model k-anonymity:k=5")
     table = api.open(published, **asked.reading).data
