@@ -7,6 +7,7 @@ no release.
 import time
 from collections import Counter
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from indistinct.algorithms.base import Algorithm, Problem, Progress
@@ -119,7 +120,9 @@ def certify_buckets(
     """Verify a release in buckets, and refuse to hand out one that breaks its promise."""
     shown = recoding_table(recoding, published.table, published.others)
     schema = recoding.schema or published.schema
-    certificate = verify_buckets(shown, schema, l=recoding.l, size=recoding.size, original=source.data, model=model)
+    with ThreadPoolExecutor(1) as pool:  # a commitment to every row takes a while
+        committed = pool.submit(digest, recoding)
+        certificate = verify_buckets(shown, schema, l=recoding.l, size=recoding.size, original=source.data, model=model)
     if not certificate.holds:
         broken = [verdict.model for verdict in certificate.verdicts if not verdict.holds]
         raise VerificationError(
@@ -128,7 +131,7 @@ def certify_buckets(
             certificate=certificate,
         )
     warnings = (*certificate.warnings, *((SEED_WARNING,) if seed is not None else ()))
-    return replace(certificate, recoding_digest=digest(recoding), seeded=seed is not None, warnings=warnings)
+    return replace(certificate, recoding_digest=committed.result(), seeded=seed is not None, warnings=warnings)
 
 
 def _problem(

@@ -168,10 +168,18 @@ def plain_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     elif pa.types.is_decimal(kind) and kind.bit_width < 128:
         kind = pa.decimal128(kind.precision, kind.scale)
     if isinstance(column.type, pa.DictionaryType):
-        wanted = pa.dictionary(pa.int32(), kind)
-        text = pa.types.is_string(kind)
-        return column.cast(wanted) if text or column.type == wanted else column.cast(kind)
+        if column.type.value_type != kind and not pa.types.is_string(kind):
+            return column.cast(kind)
+        return with_room(column, kind)
     return column.cast(kind, safe=False) if column.type != kind else column
+
+
+def with_room(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Return a dictionary column of values of a type, with indices that have room for one more: that of missing."""
+    index = column.type.index_type
+    most = np.iinfo(index.to_pandas_dtype()).max
+    roomy = all(len(chunk.dictionary) < most for chunk in column.chunks)
+    return column if roomy and column.type.value_type == kind else column.cast(pa.dictionary(pa.int32(), kind))
 
 
 def _cast(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.ChunkedArray:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -11,10 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from indistinct.engines.base import Request
-from indistinct.engines.memory import Memory, _kernels
+from indistinct.engines.memory import Memory
 from indistinct.engines.memory.apply import compact
-from indistinct.frequencies import count, encode, grouping
-from indistinct.recoding import regions
 from indistinct.testing.strategies import recodings, samples
 
 quick = settings(deadline=None, max_examples=100)
@@ -72,23 +69,9 @@ def test_suppressed_rows_leave_no_trace(data):
                 assert chunk.dictionary.to_pylist() == used
 
 
-def as_if_large(patch):
-    """Let small tables go the way of large ones: compiled, and on two threads."""
-    for module, name in (
-        (encode, "COMPILE_FROM"),
-        (count, "PARALLEL_FROM"),
-        (grouping, "PARALLEL_FROM"),
-        (regions, "COMPILE_FROM"),
-        (_kernels, "COMPILE_FROM"),
-    ):
-        patch.setattr(module, name, 1)
-    patch.setattr(count, "BLOCK", 3)
-    patch.setattr(grouping.os, "cpu_count", lambda: 2)
-
-
 @quick
 @given(st.data())
-def test_large_tables_are_counted_as_small_ones(data):
+def test_large_tables_are_counted_as_small_ones(as_if_large, data):
     sample = data.draw(samples())
     cut = data.draw(st.integers(0, sample.table.num_rows))
     pieces = pa.concat_tables([sample.table.slice(0, cut), sample.table.slice(cut)])
@@ -97,6 +80,10 @@ def test_large_tables_are_counted_as_small_ones(data):
     with pytest.MonkeyPatch.context() as patch:
         as_if_large(patch)
         large = Memory().count(pieces, request)
+    assert_same_count(large, small)
+
+
+def assert_same_count(large, small):
     assert [d.values.to_pylist() for d in large.domains] == [d.values.to_pylist() for d in small.domains]
     assert large.frequencies.vectors.tolist() == small.frequencies.vectors.tolist()
     assert large.grouping.starts.tolist() == small.grouping.starts.tolist()
@@ -105,7 +92,39 @@ def test_large_tables_are_counted_as_small_ones(data):
 
 @quick
 @given(st.data())
-def test_large_tables_are_published_as_small_ones(data):
+def test_pieces_are_the_histograms_of_cells_and_sorted_inside_them(as_if_large, data):
+    """One sort gives what counting cells and each key on its own gives, and the rows of a cell by their vectors."""
+    sample = data.draw(samples())
+    keys = (("disease",), ("key",), ("disease", "key"))[: data.draw(st.integers(1, 3))]
+    request = Request(sample.schema.quasi, keys, sample.hierarchies)
+    plain = Memory().count(sample.table, request)
+    with pytest.MonkeyPatch.context() as patch:
+        if data.draw(st.booleans()):
+            as_if_large(patch)
+        found = Memory().count(sample.table, replace(request, joint=True))
+    assert found.frequencies.vectors.tolist() == plain.frequencies.vectors.tolist()
+    assert found.grouping.starts.tolist() == plain.grouping.starts.tolist()
+    for key in keys:
+        mine, theirs = (each.frequencies.classes.histograms[key] for each in (found, plain))
+        for part in ("indptr", "codes", "counts", "reference"):
+            assert getattr(mine, part).tolist() == getattr(theirs, part).tolist()
+        assert (mine.taxonomy, mine.texts) == (theirs.taxonomy, theirs.texts)
+    joint = found.frequencies.joint
+    names = list(dict.fromkeys(name for key in keys for name in key))
+    rows = sample.table.select(names).take(pa.array(found.grouping.order)).to_pylist()
+    ends = np.cumsum(joint.histogram.counts).tolist()
+    pieces = [rows[end - count : end] for end, count in zip(ends, joint.histogram.counts.tolist(), strict=True)]
+    assert all(piece.count(piece[0]) == len(piece) for piece in pieces)
+    for key, codes in joint.codes.items():
+        texts = found.frequencies.classes.histograms[key].texts
+        if len(key) == 1:
+            expected = [None if piece[0][key[0]] is None else str(piece[0][key[0]]) for piece in pieces]
+            assert [texts[code] for code in codes[joint.histogram.codes]] == expected
+
+
+@quick
+@given(st.data())
+def test_large_tables_are_published_as_small_ones(as_if_large, data):
     sample = data.draw(samples())
     recoding = data.draw(recodings(sample))
     small = Memory().apply(recoding, sample.table, schema=sample.schema, seed=3)
@@ -114,29 +133,6 @@ def test_large_tables_are_published_as_small_ones(data):
         large = Memory().apply(recoding, sample.table, schema=sample.schema, seed=3)
     assert large.order.tolist() == small.order.tolist()
     assert large.table.equals(small.table)
-
-
-@quick
-@given(st.lists(st.integers(0, 5), max_size=12), st.randoms(use_true_random=False))
-def test_shuffling_runs_moves_rows_only_inside_them(sizes, dice):
-    starts = np.cumsum([0, *sizes]).astype(np.int64)
-    rows = np.arange(int(starts[-1]))
-    random = np.array([dice.getrandbits(32) for _ in rows], dtype=np.uint32)
-    shuffled = rows.copy()
-    _kernels.shuffle_runs(shuffled, starts, random)
-    for start, stop in pairwise(starts):
-        assert sorted(shuffled[start:stop].tolist()) == rows[start:stop].tolist()
-
-
-def test_shuffling_gives_every_order_its_turn():
-    seen = Counter()
-    dice = np.random.default_rng(5)
-    for _ in range(6000):
-        rows = np.arange(3)
-        _kernels.shuffle_runs(rows, np.array([0, 3]), dice.integers(0, 1 << 32, 3, dtype=np.uint32))
-        seen[tuple(rows.tolist())] += 1
-    assert len(seen) == 6
-    assert max(seen.values()) - min(seen.values()) < 300  # of 1000 each; ten times the spread of chance
 
 
 @quick

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.engines.memory._kernels import shuffle_runs
 from indistinct.engines.memory.buckets import FIRST_SLICE
+from indistinct.randomness import shuffle_runs
 
 ROWS, SEED = 640, 7
 CASES = {
@@ -37,10 +37,8 @@ def relinked(published, slices, seed):
     starts = np.concatenate([[0], np.cumsum(sizes)])
     undone = {}
     for place, names in enumerate(slices):
-        stream = np.random.default_rng([seed, FIRST_SLICE + place])
-        words = stream.integers(0, 1 << 32, published.num_rows, dtype=np.uint32)
         permutation = np.arange(published.num_rows)
-        shuffle_runs(permutation, starts, words)
+        shuffle_runs(permutation, starts, seed, stream=FIRST_SLICE + place)
         inverse = np.argsort(permutation)
         undone.update({name: published[name].to_numpy()[inverse].tolist() for name in names})
     return undone

@@ -2,12 +2,15 @@
 
 import datetime
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from indistinct.domain import Domain, Kind
+from indistinct.engines.memory.apply import gathered
 from indistinct.errors import InputError, UnseenValueError
 from indistinct.frequencies.encode import encode_column, narrowest
+from indistinct.tables.dictionaries import compact
 
 
 def encoded(values, kind=None, **options):
@@ -138,3 +141,17 @@ def test_domains_survive_json(values):
     again = Domain.from_json(domain.to_json())
     assert again.values.equals(domain.values)
     assert (again.missing, again.declared, again.column) == (domain.missing, domain.declared, domain.column)
+
+
+@pytest.mark.parametrize("size", [126, 127, 128])
+def test_narrow_indices_leave_room_for_missing(size):
+    """Codes of one byte hold 128 values, and then none is left that could stand for missing."""
+    texts = [f"value {place:03d}" for place in range(size)]
+    indices = pa.array([*range(size), None], pa.int8())
+    column = pa.chunked_array([pa.DictionaryArray.from_arrays(indices, pa.array(texts))])
+    found = encode_column("c", column)
+    assert found.codes.tolist() == [*range(1, size + 1), 0]
+    assert found.domain.encode(column).tolist() == found.codes.tolist()
+    assert compact(column, ascending=True).to_pylist() == [*texts, None]
+    order = np.arange(size, -1, -1)
+    assert gathered(column, order).to_pylist() == [None, *reversed(texts)]

@@ -131,3 +131,22 @@ def test_published_names_must_not_collide():
 def test_bad_options_are_our_errors(options, kind):
     with pytest.raises(kind):
         release_of(ROWS, **options)
+
+
+@pytest.mark.parametrize("counts", [[0, 2, 1, 1], [2, 0, 1, 1], [3, -1, 1, 1], [1, 1, 1, 2], [1, 1, 1, 0]])
+def test_rows_of_a_recoding_into_buckets_are_counted(counts):
+    """The loops that move rows trust these counts."""
+    table = pa.table({"age": [1, 1, 2, 3], "disease": ["x", "x", "y", "y"]})
+    schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    recoding = ind.anonymize(table, schema, algorithm="anatomy:l=2", seed=1).recoding
+    assert ind.apply(replace(recoding, counts=np.array([1, 1, 1, 1])), table).certificate.holds
+    with pytest.raises(InputError, match="another one"):
+        ind.apply(replace(recoding, counts=np.array(counts)), table)
+
+
+def test_a_recoding_into_buckets_leaves_no_row_out():
+    table = pa.table({"age": [1, 1, 2, 3], "disease": ["x", "x", "y", "y"]})
+    schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    recoding = ind.anonymize(table, schema, algorithm="anatomy:l=2").recoding
+    with pytest.raises(InputError, match="leaves out no row"):
+        ind.apply(replace(recoding, labels=np.array([0, -1, 0, 1])), table)

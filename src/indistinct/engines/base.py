@@ -6,6 +6,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from indistinct.domain import Codes
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.value import Key
 from indistinct.hierarchy.value import Hierarchy
@@ -32,13 +33,14 @@ class Request:
 class Published:
     """A table after a recoding: what may be seen, and privately which rows stand where.
 
-    `schema` names the published columns. `order[i]` is the original row of published row `i`: it never leaves the
-    process. `others` are further tables of the release, by what they hold.
+    `schema` names the published columns. `order[i]` is the original row of published row `i`, None in buckets, where
+    the columns have different orders: it never leaves the process. `others` are further tables of the release, by what
+    they hold.
     """
 
     table: pa.Table
     schema: Schema
-    order: object
+    order: Codes | None
     recoded: Recoded
     others: Mapping[str, pa.Table] = field(default_factory=dict)
 

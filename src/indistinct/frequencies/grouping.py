@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from indistinct.allocation import room
 from indistinct.domain import Codes
 from indistinct.frequencies import _kernels
 
@@ -61,7 +62,7 @@ def group_words(words: Codes, row_bits: int) -> tuple[Grouping, Codes]:
     """Group rows by words that carry the row number in their last bits; return the word of each group as well."""
     rows, bits = len(words), np.uint64(row_bits)
     words = sort_words(words)
-    order = np.empty(rows, dtype=np.uint32 if row_bits <= 32 else np.int64)
+    order = room(rows, np.uint32 if row_bits <= 32 else np.int64)
 
     def split(part: slice) -> Codes:
         np.bitwise_and(words[part], (np.uint64(1) << bits) - np.uint64(1), out=order[part], casting="unsafe")
@@ -85,7 +86,7 @@ def sort_words(words: Codes) -> Codes:
         return words
     half = len(words) // 2
     left, right = words[:half], words[half:]
-    merged = np.empty_like(words)
+    merged = room(len(words), words.dtype)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(np.ndarray.sort, (left, right)))
         cut = _halfway(left, right)
@@ -136,6 +137,27 @@ def run_starts(words: Codes) -> Codes:
     starts[0], starts[-1] = 0, len(words)
     np.add(inner, 1, out=starts[1:-1])
     return starts
+
+
+def repeated(values: Codes, counts: Codes) -> Codes:
+    """Return each value as often as its count says."""
+    rows = int(counts.sum())
+    if rows < PARALLEL_FROM:
+        return np.repeat(values, counts)
+    out = room(rows, values.dtype)
+    _kernels.repeat(values, counts, out)
+    return out
+
+
+def one_of_each(codes: Codes, size: int) -> Codes:
+    """Return a row of every code below `size`, all of which occur; mostly they do so among the first rows."""
+    rows = np.full(size, -1, dtype=np.int64)
+    for start in range(0, len(codes), PARALLEL_FROM):
+        block = codes[start : start + PARALLEL_FROM]
+        rows[block] = np.arange(start, start + len(block))
+        if rows.min(initial=0) >= 0:
+            break
+    return rows
 
 
 def _dense(words: Codes) -> tuple[Codes, int]:

@@ -23,6 +23,8 @@ from indistinct.schema import Schema
 
 FORMAT = "indistinct-recoding"
 VERSION = 2
+# Numbers that are hashed at a time.
+BLOCK = 1 << 16
 
 
 def recoding_to_json(recoding: Recoding) -> str:
@@ -51,11 +53,22 @@ def digest(recoding: Recoding) -> str:
         state.update(f"\n{path}:".encode())
         if isinstance(part, np.ndarray):
             state.update(f"{part.shape}".encode())
-            kind = "<f8" if part.dtype.kind == "f" else "<i8"
-            state.update(np.ascontiguousarray(part, dtype=kind).tobytes())
+            kind = _width(part)
+            state.update(kind.encode())
+            for start in range(0, len(part), BLOCK):  # whole arrays would be copied
+                state.update(np.ascontiguousarray(part[start : start + BLOCK], dtype=kind).tobytes())
         else:
             state.update(json.dumps(part, ensure_ascii=False).encode())
     return state.hexdigest()
+
+
+def _width(part: Codes) -> str:
+    """Return the narrowest type that holds an array, whatever type it has here."""
+    if part.dtype.kind == "f":
+        return "<f8"
+    low, high = (int(part.min()), int(part.max())) if part.size else (0, 0)
+    kinds = ("<i1", "<i2", "<i4", "<i8")
+    return next(kind for kind in kinds if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
 
 
 def parts_of(recoding: Recoding) -> dict[str, Any]:

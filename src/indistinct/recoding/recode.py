@@ -7,7 +7,8 @@ import numpy as np
 
 from indistinct.domain import Codes
 from indistinct.errors import InputError, UnseenValueError
-from indistinct.frequencies.grouping import group_rows, pack, run_starts
+from indistinct.frequencies import _kernels
+from indistinct.frequencies.grouping import group_rows, pack
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.recoding.published import PublishedColumn, Recoded
 from indistinct.recoding.union import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding
@@ -84,17 +85,25 @@ def _by_row(frequencies: FrequencySet, recoding: ByRow) -> Recoded:
 def _by_bucket(frequencies: FrequencySet, recoding: ByBucket) -> Recoded:
     """Return the buckets as classes; they have no published vector in common."""
     _check_rows(frequencies, recoding)
-    sizes = np.bincount(recoding.labels, weights=recoding.counts).astype(np.int64)
+    if recoding.labels.min() < 0:
+        raise InputError("a recoding into buckets leaves out no row", hint="search a new recoding")
+    sizes = np.zeros(int(recoding.labels.max()) + 1, dtype=np.int64)
+    _kernels.add_up(recoding.labels, recoding.counts, sizes)
     nothing = np.zeros((len(sizes), 0), dtype=np.int32)
     return Recoded(frequencies, (), nothing, recoding.cells, recoding.labels, recoding.counts, Classes(sizes))
 
 
 def _check_rows(frequencies: FrequencySet, recoding: ByRow | ByBucket) -> None:
     """Raise unless a recoding that speaks of rows speaks of those of this table."""
-    expected = np.bincount(recoding.cells, weights=recoding.counts, minlength=len(recoding.vectors))
-    same = np.array_equal(frequencies.vectors, recoding.vectors) and np.array_equal(expected, frequencies.counts)
+    same = np.array_equal(frequencies.vectors, recoding.vectors) and recoding.counts.min(initial=1) > 0
     if same and recoding.joint is not None and frequencies.joint is not None:
-        same = _same_pieces(frequencies.joint.histogram, recoding)
+        inner = frequencies.joint.histogram
+        same = _kernels.are_entries(
+            recoding.cells, recoding.joint, recoding.counts, inner.indptr, inner.codes, inner.counts
+        )
+    elif same:
+        expected = np.bincount(recoding.cells, weights=recoding.counts, minlength=len(recoding.vectors))
+        same = np.array_equal(expected, frequencies.counts)
     if not same:
         raise InputError(
             "this recoding assigns the rows of one table to classes; the table at hand is another one",
@@ -105,18 +114,6 @@ def _check_rows(frequencies: FrequencySet, recoding: ByRow | ByBucket) -> None:
             "this recoding also says which sensitive values go to which class; the table at hand was counted without",
             hint="search a new recoding; strict partitioning gives one that can be applied again",
         )
-
-
-def _same_pieces(histogram: Histogram, recoding: ByRow | ByBucket) -> bool:
-    """Return whether the pieces of a recoding have the sensitive values that a table has in each cell."""
-    if recoding.joint is None or recoding.joint.max(initial=0) >= len(histogram.reference):
-        return False
-    words = recoding.cells.astype(np.int64) * len(histogram.reference) + recoding.joint
-    starts = run_starts(words)[:-1]  # pieces ascend by cell and code
-    mine = histogram.owners() * len(histogram.reference) + histogram.codes
-    if not np.array_equal(mine, words[starts]):
-        return False
-    return np.array_equal(histogram.counts, np.add.reduceat(recoding.counts, starts) if len(starts) else starts)
 
 
 def _split_histograms(frequencies: FrequencySet, recoding: ByRow, labels: Codes, size: int) -> dict[Key, Histogram]:

@@ -10,6 +10,29 @@ SCALE = 2.0**600
 
 
 @jit
+def largest_share(starts, values, counts, scratch, l):
+    """Return the largest share of a value in a run, as count and rows, and the runs and rows with one above 1 / l.
+
+    `scratch` has one zero a value.
+    """
+    top, whole, broken, lost = np.int64(0), np.int64(1), np.int64(0), np.int64(0)
+    for run in range(len(starts) - 1):
+        rows, largest = np.int64(0), np.int64(0)
+        for i in range(starts[run], starts[run + 1]):
+            rows += counts[i]
+            scratch[values[i]] += counts[i]
+            largest = max(largest, scratch[values[i]])
+        for i in range(starts[run], starts[run + 1]):
+            scratch[values[i]] = 0
+        if largest * whole > top * rows:
+            top, whole = largest, rows
+        if l * largest > rows:
+            broken += 1
+            lost += rows
+    return top, whole, broken, lost
+
+
+@jit
 def find_bucket(buckets, first, last, bucket, total):
     """Return the place of a bucket in an ascending stretch, or where it would stand; there are `total` buckets."""
     if last - first == total:

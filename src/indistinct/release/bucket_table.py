@@ -1,16 +1,19 @@
 """A published table in buckets as a value, whatever its form: slices, and rows that share nothing but the bucket."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 
-from indistinct.domain import Codes, Domain, kind_of
+from indistinct.domain import Codes, Domain
 from indistinct.errors import IndistinctError, InputError, SchemaError
 from indistinct.frequencies.count import join_columns
-from indistinct.frequencies.encode import Encoded, encode_column
-from indistinct.frequencies.grouping import WORD, group_rows, pack, sort_words
+from indistinct.frequencies.encode import Encoded, encode_column, in_domain
+from indistinct.frequencies.fingerprint import same_rows
+from indistinct.frequencies.grouping import PARALLEL_FROM, group_rows, repeated, run_starts
 from indistinct.recoding.labels import written_multiset
 from indistinct.schema import BUCKET, COUNT, Schema
 from indistinct.tables import open_table
@@ -63,11 +66,16 @@ class Coded:
     """
 
     buckets: Codes
-    published: Mapping[str, Codes]
-    original: Mapping[str, Codes]
-    sizes: Mapping[str, int]
+    published: Mapping[str, Encoded]
+    original: Mapping[str, Encoded]
     rows: int
     found: dict[tuple[str, ...], tuple[Codes, Codes | None]] = field(default_factory=dict)
+
+    @property
+    def sizes(self) -> Codes:
+        """Return the number of rows of each bucket."""
+        ascending = (self.buckets[1:] >= self.buckets[:-1]).all()
+        return np.diff(run_starts(self.buckets)) if ascending else np.bincount(self.buckets)
 
     def joined(self, names: Sequence[str]) -> tuple[Codes, Codes | None]:
         """Return the values of some attributes together as codes: of published rows, and of the original's.
@@ -80,32 +88,24 @@ class Coded:
         return self.found[key]
 
     def alike(self, names: Sequence[str]) -> bool:
-        """Return whether the release is known to have the same values of some attributes as often as the original.
-
-        It may be so without being known: where the vectors do not fit into one word.
-        """
-        bits = sum(max(self.sizes[name] - 1, 0).bit_length() for name in names)
-        if bits > WORD or not all(name in self.original for name in names):
+        """Return whether the release has the same values of some attributes as often as the original."""
+        if not all(name in self.original for name in names):
             return False
-        sizes = [self.sizes[name] for name in names]
-        mine, theirs = (
-            sort_words(pack([codes[name] for name in names], sizes)[0]) for codes in (self.published, self.original)
-        )
-        return np.array_equal(mine, theirs)
+        return same_rows([self.published[name] for name in names], [self.original[name] for name in names])
 
     def _join(self, names: tuple[str, ...]) -> tuple[Codes, Codes | None]:
         known = all(name in self.original for name in names)
         if not names:
-            return np.zeros(len(self.buckets), dtype=np.int64), np.zeros(self.rows, dtype=np.int64)
+            return np.zeros(len(self.buckets), dtype=np.uint8), np.zeros(self.rows, dtype=np.uint8)
         if len(names) == 1:
-            own, theirs = self.published[names[0]], self.original.get(names[0])
-            return own.astype(np.int64), None if theirs is None else theirs.astype(np.int64)
-        sizes = [self.sizes[name] for name in names]
+            return self.published[names[0]].codes, self.original[names[0]].codes if known else None
         columns = [
-            np.concatenate([self.published[name], self.original[name]]) if known else self.published[name]
+            np.concatenate([self.published[name].codes, self.original[name].codes])
+            if known
+            else self.published[name].codes
             for name in names
         ]
-        grouping = group_rows(columns, sizes)
+        grouping = group_rows(columns, [len(self.published[name].domain) for name in names])
         numbers = np.empty(len(grouping.order), dtype=np.int64)
         numbers[grouping.order] = np.repeat(np.arange(len(grouping)), grouping.counts)
         return numbers[: len(self.buckets)], numbers[len(self.buckets) :] if known else None
@@ -120,30 +120,45 @@ def coded(published: BucketTable, original: pa.Table | None) -> Coded:
             f"the original has no column {', '.join(map(repr, missing))}, which the release has",
             hint="give the table that the release was made from",
         )
-    shown, whole, sizes = {}, {}, {}
-    for name in names:
-        column = None if original is None else _encode(original, name)
+
+    def pair(name: str) -> tuple[Encoded, Encoded | None]:
+        shown = _encode(published.table, name)
+        if original is None or name in published.generalized:
+            return shown, None
+        whole = _encode(original, name)
         try:
-            if original is None or column is None or name in published.generalized:
-                raise SchemaError("there is nothing to compare with")
-            shown[name] = column.domain.encode(_as(published.table[name], column.domain.values.type))
-            whole[name] = column.codes
-        except IndistinctError:
-            column = _encode(published.table, name)
-            shown[name] = column.codes
-        sizes[name] = len(column.domain)
-    buckets = _encode(published.table, BUCKET).codes.astype(np.int64)
-    return Coded(buckets, shown, whole, sizes, 0 if original is None else original.num_rows)
+            return _as(shown, whole.domain), whole
+        except IndistinctError:  # values that the original does not have
+            return shown, None
+
+    with ThreadPoolExecutor(2 if published.table.num_rows >= PARALLEL_FROM else 1) as pool:
+        pairs = dict(zip(names, pool.map(pair, names), strict=True))
+    return Coded(
+        _numbered(published.table),
+        {name: shown for name, (shown, _) in pairs.items()},
+        {name: whole for name, (_, whole) in pairs.items() if whole is not None},
+        0 if original is None else original.num_rows,
+    )
 
 
-def _as(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
-    """Return a column in a type of the original where its texts spell such values, as unfolded multisets do."""
-    if kind_of(column.type) is kind_of(wanted):
-        return column
-    try:
-        return column.cast(wanted)
-    except pa.ArrowException:
-        return column
+def _numbered(table: pa.Table) -> Codes:
+    """Return the buckets of rows as codes that ascend with their numbers."""
+    column = table[BUCKET]
+    if pa.types.is_integer(column.type) and not column.null_count:
+        numbers = column.to_numpy()
+        if (numbers[1:] >= numbers[:-1]).all():
+            starts = run_starts(numbers)
+            return repeated(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
+    return _encode(table, BUCKET).codes.astype(np.int32)
+
+
+def _as(column: Encoded, domain: Domain) -> Encoded:
+    """Return a column in the codes of the original; texts may spell its values, as those of unfolded multisets do."""
+    own = column.domain
+    if own.kind is not domain.kind:
+        with suppress(pa.ArrowException):
+            own = replace(own, values=own.values.cast(domain.values.type))
+    return in_domain(replace(column, domain=own), domain)
 
 
 def _encode(table: pa.Table, name: str) -> Encoded:
@@ -191,12 +206,15 @@ def _beside(known: pa.Table, sensitive: pa.Table) -> pa.Table:
                 f"column {name!r} must have a whole number in every row", hint="give the tables as they were written"
             )
     counts = sensitive[COUNT].to_numpy()
-    if (counts < 1).any() or sum(counts.tolist()) != known.num_rows:
+    # No count above the number of rows: then their sum cannot overflow.
+    if counts.min(initial=1) < 1 or counts.max(initial=0) > known.num_rows or counts.sum() != known.num_rows:
         raise InputError(
             "the counts of sensitive values are not positive or do not add up to the rows of the other table",
             hint="give both tables of one release, as they were written",
         )
-    values = sensitive.take(pa.array(np.repeat(np.arange(sensitive.num_rows), counts)))
+    values = sensitive
+    if sensitive.num_rows < known.num_rows:
+        values = sensitive.take(pa.array(np.repeat(np.arange(sensitive.num_rows), counts)))
     left, right = _by_bucket(known), _by_bucket(values)
     if not np.array_equal(left[BUCKET].to_numpy(), right[BUCKET].to_numpy()):
         raise InputError(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from indistinct.domain import Codes
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.grouping import group_rows, run_starts
 from indistinct.release import _linking_kernels
 
 # Below this many tuples starting a thread costs more than it saves.
@@ -55,21 +55,14 @@ def bound_of(entries: Entries, name: str, *, l: int) -> Bound:
 
     Groups in which a value exceeds 1 / `l` are counted, in whole numbers.
     """
-    values = entries.sensitive[name]
-    owners = entries.buckets
-    if entries.known.any():
+    values, counts = entries.sensitive[name], entries.counts
+    if not entries.known.any() and (entries.buckets[1:] >= entries.buckets[:-1]).all():
+        starts = run_starts(entries.buckets)
+    else:
         groups = group_rows([entries.buckets, entries.known], _sizes(entries.buckets, entries.known))
-        owners = _numbered(groups.order, groups.counts)
-    rows = np.bincount(owners, weights=entries.counts).astype(np.int64)
-    finer = group_rows([owners, values], _sizes(owners, values))
-    pairs = _numbered(finer.order, finer.counts)
-    counts = np.bincount(pairs, weights=entries.counts).astype(np.int64)
-    of_group = owners[finer.first]
-    largest = np.zeros(len(rows), dtype=np.int64)
-    np.maximum.at(largest, of_group, counts)
-    broken = l * largest > rows
-    worst = int(np.argmax(largest / np.maximum(rows, 1)))
-    return Bound(int(largest[worst]), int(rows[worst]), int(broken.sum()), int(rows[broken].sum()))
+        starts, values, counts = groups.starts, values[groups.order], counts[groups.order]
+    scratch = np.zeros(int(values.max(initial=0)) + 1, dtype=np.int64)
+    return Bound(*(int(part) for part in _linking_kernels.largest_share(starts, values, counts, scratch, l)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

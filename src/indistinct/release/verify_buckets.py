@@ -55,7 +55,7 @@ def verify_buckets(
     rows = plain(published, schema)
     # Anatomy shows the tuples themselves.
     codes = coded(rows, rows.table if original is None and published.form == "tables" else original)
-    sizes = np.bincount(codes.buckets)
+    sizes = codes.sizes
     verdicts = (
         *_sizes(int(sizes.min()), size),
         *_diversity(rows, schema, codes, l=l, public=original is None),
@@ -161,8 +161,8 @@ def _known(names: Sequence[str], schema: Schema) -> list[str]:
 
 def _entries(published: BucketTable, schema: Schema, codes: Coded, place: int) -> Entries:
     names = published.slices[place]
-    hidden = {name: codes.published[name].astype(np.int64) for name in names if name in schema.sensitive}
-    ones = np.ones(len(codes.buckets), dtype=np.int64)
+    hidden = {name: codes.published[name].codes for name in names if name in schema.sensitive}
+    ones = np.ones(len(codes.buckets), dtype=np.uint8)
     return Entries(codes.buckets, codes.joined(_known(names, schema))[0], ones, hidden)
 
 
@@ -240,7 +240,7 @@ def _chance(pairs: Sequence[tuple[Codes, Codes | None]], buckets: Codes) -> bool
     # Tuples are distinct: a group with one of them has, beside it, the published rows that equal it.
     true = np.bincount(owners, weights=joined.order >= len(buckets)) > 0
     found = int((joined.counts - 1)[true].sum())
-    ones, nothing = np.ones(len(buckets), dtype=np.int64), np.zeros(len(buckets), dtype=np.int64)
+    ones, nothing = np.ones(len(buckets), dtype=np.uint8), np.zeros(len(buckets), dtype=np.uint8)
     entries = [Entries(buckets, column, ones, {BROKEN: nothing}) for column in shown]
     expected = float(link(entries, tuples, home=0, name=BROKEN).expected.sum())
     allowed = expected + DEVIATIONS * math.sqrt(2 * expected) + DEVIATIONS

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.domain import Codes
+from indistinct.allocation import room
+from indistinct.domain import Codes, with_room
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 
@@ -22,16 +23,14 @@ def is_text(kind: pa.DataType) -> bool:
 
 def assemble(column: pa.ChunkedArray) -> pa.DictionaryArray:
     """Return a dictionary-encoded text column as one array with one dictionary of distinct values."""
-    chunks = column.cast(TEXT).chunks
+    chunks = with_room(column if isinstance(column.type, pa.DictionaryType) else column.cast(TEXT), pa.string()).chunks
     if len(chunks) == 1 and _is_sound(chunks[0].dictionary):
         return chunks[0]
     spelled = pa.chunked_array([chunk.dictionary for chunk in chunks], pa.string())
     values = pc.drop_null(spelled.unique())
     # -1 stands for a missing value that hides in a dictionary instead of behind the codes.
     places = pc.fill_null(pc.index_in(spelled, value_set=values), -1).to_numpy()
-    # NumPy and Arrow's own allocators ask for huge pages, which can take longer to get than the codes to compute.
-    room = pa.allocate_buffer(4 * len(column), memory_pool=pa.system_memory_pool())
-    codes = np.frombuffer(room, dtype=np.int32)
+    codes = room(len(column), np.int32)
     begin = first = 0
     for chunk in chunks:
         indices = pc.fill_null(chunk.indices, 0) if chunk.indices.null_count else chunk.indices
@@ -56,14 +55,12 @@ def compact(column: pa.ChunkedArray, *, ascending: bool = False) -> pa.Dictionar
     """
     array = assemble(column)
     values = array.dictionary
-    codes = _codes(array)
-    used = np.zeros(len(values) + 1, dtype=bool)
-    used[codes] = True
-    kept = np.flatnonzero(used[:-1])
+    kept = np.sort(pc.unique(array.indices).drop_null().to_numpy())
     if ascending:
         kept = kept[pc.sort_indices(values.take(pa.array(kept))).to_numpy()]
     if np.array_equal(kept, np.arange(len(values))):
         return array
+    codes = _codes(array)
     places = np.zeros(len(values) + 1, dtype=np.int32)
     places[kept] = np.arange(len(kept), dtype=np.int32)
     absent = codes == len(values) if array.null_count else None

@@ -25,11 +25,11 @@ def sift_down(heap, size, place):
 
 
 @jit
-def draw_groups(rows, starts, l, heap, taken, labels):
+def draw_groups(starts, l, heap, taken, sequence):
     """Form groups of `l` distinct values, always from the `l` values with most rows left; return their number.
 
-    `rows[starts[v]:starts[v + 1]]` are the rows of value `v`. A heap entry is (rows left, reversed value): of equals
-    the smaller value comes first. Rows that are left over keep the label -1.
+    `sequence[starts[v]:starts[v + 1]]` gets the groups of the rows of value `v`, ascending. A heap entry is (rows left,
+    reversed value): of equals the smaller value comes first. What stands for rows that are left over is not touched.
     """
     size = 0
     last = np.int64(len(starts) - 2)
@@ -49,7 +49,7 @@ def draw_groups(rows, starts, l, heap, taken, labels):
         for i in range(l):
             value = last - (taken[i] & 0xFFFFFFFF)
             left = taken[i] >> 32
-            labels[rows[starts[value + 1] - left]] = groups
+            sequence[starts[value + 1] - left] = groups
             if left > 1:
                 # A new last entry can only rise: swap it up.
                 place = size
@@ -64,19 +64,28 @@ def draw_groups(rows, starts, l, heap, taken, labels):
 
 
 @jit
-def place_leftovers(rows, starts, labels, groups):
-    """Put each row that is left over into the first group without its value; return whether all found one."""
+def place_leftovers(starts, sequence, groups):
+    """Put each row that is left over (-1) into the first group without its value; return whether all found one."""
     for value in range(len(starts) - 1):
         free = 0  # groups ascend along the rows of a value: the first gap has no row of it
         for i in range(starts[value], starts[value + 1]):
-            if labels[rows[i]] == free:
+            if sequence[i] == free:
                 free += 1
-            elif labels[rows[i]] < 0:
+            elif sequence[i] < 0:
                 if free >= groups:
                     return False
-                labels[rows[i]] = free
+                sequence[i] = free
                 free += 1
     return True
+
+
+@jit
+def deal_labels(values, places, sequence, labels):
+    """Give every row the next label of its value; those of value `v` stand from `places[v]` on."""
+    for i in range(len(values)):
+        value = values[i]
+        labels[i] = sequence[places[value]]
+        places[value] += 1
 
 
 @jit

@@ -14,9 +14,12 @@ from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.bucket import _kernels
 from indistinct.algorithms.bucket.diversity import require_diversity
 from indistinct.algorithms.bucket.pieces import codes_of, pieces_of
+from indistinct.allocation import room
 from indistinct.domain import Codes
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
-from indistinct.randomness import random_order
+from indistinct.frequencies.encode import narrowest
+from indistinct.frequencies.grouping import repeated
+from indistinct.randomness import shuffle_runs
 from indistinct.recoding.union import ByBucket
 
 # Streams of a seed: the search has the fourth of each hundred, engines have others.
@@ -62,23 +65,23 @@ class Anatomy(Algorithm):
                 "anatomy needs a sensitive column; the schema names none", hint="slicing works without: slicing:size=10"
             )
         pieces = pieces_of(problem)
-        rows = np.repeat(np.arange(len(pieces.cells), dtype=np.int32), pieces.counts)
         sensitive = tuple(column.name for column in problem.sensitive)
-        columns = {name: codes_of(problem, pieces, name)[rows] for name in sensitive}
-        largest = {name: int(np.bincount(values).max()) for name, values in columns.items()}
-        values = columns.pop(max(sensitive, key=largest.__getitem__))
-        labels = _drawn(values, columns, self.l, seed=problem.seed)
+        columns = {name: codes_of(problem, pieces, name) for name in sensitive}
+        counts = {name: np.bincount(codes, weights=pieces.counts).astype(np.int64) for name, codes in columns.items()}
+        chosen = max(sensitive, key=lambda name: int(counts[name].max()))
+        rows = {name: repeated(_narrow(codes), pieces.counts) for name, codes in columns.items()}
+        labels = _drawn(rows.pop(chosen), counts[chosen], rows, self.l, seed=problem.seed)
         problem.progress(0.9)
-        problem.counters["groups"] += len(values) // self.l
+        problem.counters["groups"] += len(labels) // self.l
         names = problem.frequencies.names
         return ByBucket(
             (),
             tuple(column.domain for column in problem.columns),
-            np.ascontiguousarray(problem.frequencies.vectors),
-            pieces.cells[rows],
-            None if pieces.joint is None else pieces.joint[rows],
+            problem.frequencies.vectors,
+            repeated(pieces.cells, pieces.counts),
+            None if pieces.joint is None else repeated(_narrow(pieces.joint), pieces.counts),
             labels,
-            np.ones(len(rows), dtype=np.int64),
+            repeated(np.ones(1, dtype=np.int32), np.array([len(labels)])),
             (names, sensitive),
             form="tables" if self.form == "tables" else "sliced",
             l=self.l,
@@ -95,34 +98,48 @@ def anatomize(values: Codes, l: int) -> Codes:
     [0, 0, 1, 2, 3, 1, 2, 3]
     """
     counts = np.bincount(values)
-    if int(counts.max()) * l > len(values):
-        raise InfeasibleError(
-            f"l = {l} cannot hold: the most frequent sensitive value has {int(counts.max()):,} of "
-            f"{len(values):,} rows, more than one in {l}",
-            hint=f"the largest l that this table allows is {len(values) // int(counts.max())}",
-        )
-    # Narrow codes are sorted by their digits, in one or two passes.
-    rows = np.argsort(values.astype(np.uint16) if len(counts) <= 1 << 16 else values, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    labels = np.full(len(values), -1, dtype=np.int32)
-    heap, taken = np.empty(len(counts), dtype=np.int64), np.empty(l, dtype=np.int64)
-    groups = _kernels.draw_groups(rows, starts, l, heap, taken, labels)
-    if not _kernels.place_leftovers(rows, starts, labels, groups):
-        raise AssertionError("an eligible table has a group for every row")
+    labels = np.empty(len(values), dtype=np.int32)
+    _kernels.deal_labels(values, _starts(counts)[:-1].copy(), _sequence(counts, l), labels)
     return labels
 
 
-def _drawn(values: Codes, others: Mapping[str, Codes], l: int, *, seed: int | None) -> Codes:
-    """Return groups of rows in a random order; of some draws the first that is l-diverse in the other columns as well.
+def _narrow(codes: Codes) -> Codes:
+    return codes.astype(narrowest(int(codes.max(initial=0)) + 1))
+
+
+def _starts(counts: Codes) -> Codes:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def _sequence(counts: Codes, l: int) -> Codes:
+    """Return the groups that get a row of the first value, ascending, then those of the second, and so on."""
+    rows, largest = int(counts.sum()), int(counts.max())
+    if largest * l > rows:
+        raise InfeasibleError(
+            f"l = {l} cannot hold: the most frequent sensitive value has {largest:,} of {rows:,} rows, more than one "
+            f"in {l}",
+            hint=f"the largest l that this table allows is {rows // largest}",
+        )
+    starts, sequence = _starts(counts), np.full(rows, -1, dtype=np.int32)
+    heap, taken = np.empty(len(counts), dtype=np.int64), np.empty(l, dtype=np.int64)
+    groups = _kernels.draw_groups(starts, l, heap, taken, sequence)
+    if not _kernels.place_leftovers(starts, sequence, groups):
+        raise AssertionError("an eligible table has a group for every row")
+    return sequence
+
+
+def _drawn(values: Codes, counts: Codes, others: Mapping[str, Codes], l: int, *, seed: int | None) -> Codes:
+    """Return groups drawn among a value's rows; of some draws the first that is l-diverse in the other columns as well.
 
     Rows of a value in canonical order would line the groups up with the quasi-identifiers: who knows how these go with
     the sensitive values could tell far more than one in l.
     """
     broken: dict[str, int] = {}
+    starts, sequence = _starts(counts), _sequence(counts, l)
+    labels = room(len(values), np.int32)
     for draw in range(DRAWS):
-        order = random_order(len(values), seed, stream=STREAM + STREAMS * draw)
-        labels = np.empty(len(values), dtype=np.int32)
-        labels[order] = anatomize(values[order], l)
+        shuffle_runs(sequence, starts, seed, stream=STREAM + STREAMS * draw)
+        _kernels.deal_labels(values, starts[:-1].copy(), sequence, labels)
         broken = {name: _exceeding(labels, codes, l) for name, codes in others.items()}
         if not any(broken.values()):
             return labels

@@ -1,8 +1,13 @@
 """The loops that put rows behind classes, compiled where NumPy has none as quick."""
 
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
 import numba as nb
 import numpy as np
 
+from indistinct.allocation import room
 from indistinct.domain import Codes
 
 jit = nb.njit(cache=True, nogil=True)
@@ -12,23 +17,43 @@ COMPILE_FROM = 1 << 18
 
 
 def scatter_rows(order: Codes, labels: Codes, counts: Codes, places: Codes, out: Codes) -> None:
-    """Send runs of rows to their classes: piece `i` takes the next `counts[i]` rows of `order`."""
-    if len(order) >= COMPILE_FROM:
-        _scatter_runs(order, labels, counts, places, out)
+    """Send runs of rows to their classes: piece `i` takes the next `counts[i]` rows of `order`.
+
+    Class `c` goes to `out` from `places[c]` on, which is overwritten; rows of label -1 go nowhere.
+    """
+    if len(order) < COMPILE_FROM:
+        owners = np.repeat(labels, counts)
+        arranged = np.argsort(np.append(places, -1)[owners], kind="stable")
+        out[:] = order[arranged[np.count_nonzero(owners < 0) :]]
         return
-    owners = np.repeat(labels, counts)
-    arranged = np.argsort(owners, kind="stable")
-    out[:] = order[arranged[np.count_nonzero(owners < 0) :]]
+    # Each thread serves its own classes.
+    half = len(places) // 2 if (os.cpu_count() or 1) > 1 else 0
+    parts = [(0, half), (half, len(places))] if half else [(0, len(places))]
+    with ThreadPoolExecutor(2) as pool:
+        if len(labels) == len(order):
+            list(pool.map(lambda part: _scatter(order, labels, places, out, *part), parts))
+        else:
+            list(pool.map(lambda part: _scatter_runs(order, labels, counts, places, out, *part), parts))
 
 
 @jit
-def _scatter_runs(order, labels, counts, places, out):
-    """Copy each run to where its class goes on; rows of label -1 go nowhere."""
+def _scatter(order, labels, places, out, first, last):
+    """Copy each row of classes `first` to `last` to where its class goes on."""
+    for i in range(len(labels)):
+        label = labels[i]
+        if first <= label < last:
+            out[places[label]] = order[i]
+            places[label] += 1
+
+
+@jit
+def _scatter_runs(order, labels, counts, places, out, first, last):
+    """Copy each run of classes `first` to `last` to where its class goes on; rows of label -1 go nowhere."""
     at = 0
     for piece in range(len(labels)):
         label = labels[piece]
         count = counts[piece]
-        if label >= 0:
+        if first <= label < last:
             place = places[label]
             for i in range(count):
                 out[place + i] = order[at + i]
@@ -36,11 +61,76 @@ def _scatter_runs(order, labels, counts, places, out):
         at += count
 
 
+def gather_codes(chunks: Sequence[Codes], lookups: Sequence[Codes], order: Codes, used: Codes) -> Codes:
+    """Return the codes of cells, `lookups[i][cell]` for a cell of chunk `i`, in an order; mark those that occur."""
+    parts = zip(lookups, chunks, strict=True)
+    if len(order) < COMPILE_FROM:
+        return gather(np.concatenate([lookup[chunk] for lookup, chunk in parts]), order, used)
+    # Narrow codes stay in the cache while rows are gathered from all over the table.
+    narrow = room(sum(map(len, chunks)), lookups[0].dtype)
+    end = 0
+    for lookup, chunk in parts:
+        _look_up(chunk, lookup, narrow[end : end + len(chunk)])
+        end += len(chunk)
+    return gather(narrow, order, used)
+
+
+def gather(codes: Codes, order: Codes, used: Codes) -> Codes:
+    """Return codes in an order, and mark those that occur."""
+    if len(order) < COMPILE_FROM:
+        found: Codes = codes[order]
+        used[found] = True
+        return found
+    out = room(len(order), codes.dtype)
+    _gather(codes, order, out, used)
+    return out
+
+
 @jit
-def shuffle_runs(rows, starts, random):
-    """Shuffle the rows inside each run (Fisher and Yates), with one random word of 32 bits a row."""
+def _look_up(cells, lookup, out):
+    for i in range(len(cells)):
+        out[i] = lookup[cells[i]]
+
+
+@jit
+def _gather(codes, order, out, used):
+    for i in range(len(order)):
+        code = codes[order[i]]
+        out[i] = code
+        used[code] = True
+
+
+@jit
+def sort_run(codes):
+    """Sort codes in place; short runs by insertion, which has no overhead."""
+    if len(codes) > 32:
+        codes.sort()
+        return
+    for i in range(1, len(codes)):
+        code = codes[i]
+        place = i
+        while place > 0 and codes[place - 1] > code:
+            codes[place] = codes[place - 1]
+            place -= 1
+        codes[place] = code
+
+
+@jit
+def count_in_runs(codes, starts, entries, counts, lengths):
+    """Count equal codes inside each run, in place: write each run's distinct codes, ascending, and how often each.
+
+    `lengths[run]` is the number of distinct codes of a run; return the number of all.
+    """
+    end = 0
     for run in range(len(starts) - 1):
-        start = starts[run]
-        for i in range(starts[run + 1] - 1, start, -1):
-            other = start + np.int64((np.uint64(random[i]) * np.uint64(i - start + 1)) >> np.uint64(32))
-            rows[i], rows[other] = rows[other], rows[i]
+        first = end
+        own = codes[starts[run] : starts[run + 1]]
+        sort_run(own)
+        for i in range(len(own)):
+            if i == 0 or own[i] != own[i - 1]:
+                entries[end] = own[i]
+                counts[end] = 0
+                end += 1
+            counts[end - 1] += 1
+        lengths[run] = end - first
+    return end

@@ -1,16 +1,20 @@
 """Applying a recoding in memory: rows go to their classes, are shuffled there, and only then get their labels."""
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.domain import Codes
+from indistinct.allocation import room
+from indistinct.domain import Codes, with_room
 from indistinct.engines.base import Published
 from indistinct.engines.memory import _kernels
 from indistinct.engines.memory.count import count_for
 from indistinct.frequencies.count import Counted
-from indistinct.frequencies.encode import from_dictionary, narrowest
-from indistinct.randomness import random_words
+from indistinct.frequencies.encode import from_dictionary
+from indistinct.randomness import shuffle_runs
 from indistinct.recoding.published import PublishedColumn, Recoded
 from indistinct.recoding.recode import recode
 from indistinct.recoding.union import ByRow, Recoding
@@ -51,18 +55,27 @@ def apply_recoding(
 def order_of(counted: Counted, recoded: Recoded, *, seed: int | None, mixed: bool) -> Codes:
     """Return the original row of every published row."""
     source = counted.grouping.order
-    sizes = recoded.classes.sizes
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     if mixed:  # which of a cell's equal rows go to which class is nobody's choice
         source = source.copy()
         joint = counted.frequencies.joint
         inner = counted.grouping.counts if joint is None else joint.histogram.counts
-        runs = np.concatenate([[0], np.cumsum(inner)]).astype(np.int64)
-        _kernels.shuffle_runs(source, runs, random_words(len(source), seed, stream=1))
-    order = np.empty(int(starts[-1]), dtype=source.dtype)
-    _kernels.scatter_rows(source, recoded.labels, recoded.counts, starts[:-1].copy(), order)
-    _kernels.shuffle_runs(order, starts, random_words(len(order), seed, stream=0))
+        shuffle_runs(source, starts_of(inner), seed, stream=1)
+    starts = starts_of(recoded.classes.sizes)
+    order = scattered(source, recoded, starts[:-1])
+    shuffle_runs(order, starts, seed, stream=0)
     return order
+
+
+def scattered(source: Codes, recoded: Recoded, places: Codes) -> Codes:
+    """Return rows, given in the order of the cells, by class; `places` says where the rows of each class begin."""
+    order = room(recoded.classes.rows, source.dtype)
+    _kernels.scatter_rows(source, recoded.labels, recoded.counts, places.copy(), order)
+    return order
+
+
+def starts_of(sizes: Codes) -> Codes:
+    """Return where runs of some sizes begin, and the end as the last entry."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def _published(column: PublishedColumn, codes: Codes, sizes: Codes) -> dict[str, pa.Array]:
@@ -87,8 +100,9 @@ def compact(values: pa.Array, codes: Codes, sizes: Codes | None = None) -> pa.Ar
     kept = values.take(pa.array(present))
     distinct = kept.drop_null().unique()
     dictionary = distinct.take(pc.sort_indices(distinct))
-    lookup = np.full(len(values) + 1, -1, dtype=np.int32)
-    lookup[present] = pc.fill_null(pc.index_in(kept, value_set=dictionary), -1).to_numpy()
+    kind = index_type(len(dictionary))
+    lookup = np.full(len(values) + 1, -1, dtype=kind)
+    lookup[present] = pc.fill_null(pc.index_in(kept, value_set=dictionary), -1).to_numpy().astype(kind)
     indices = lookup[codes]
     absent = indices < 0 if (lookup[used] < 0).any() else None
     if sizes is not None:
@@ -97,19 +111,34 @@ def compact(values: pa.Array, codes: Codes, sizes: Codes | None = None) -> pa.Ar
     return pa.DictionaryArray.from_arrays(pa.array(indices, mask=absent), dictionary)
 
 
+def index_type(values: int) -> type[np.signedinteger]:
+    """Return the narrowest type of dictionary indices that still has room for one more, which stands for missing."""
+    return next(kind for kind in (np.int8, np.int16, np.int32) if values < np.iinfo(kind).max)
+
+
+def gather_columns(table: pa.Table, names: Sequence[str], order: Codes) -> dict[str, pa.Array]:
+    """Return some columns in published order, two at a time."""
+    with ThreadPoolExecutor(2 if len(order) >= _kernels.COMPILE_FROM else 1) as pool:
+        return dict(zip(names, pool.map(lambda name: gathered(table[name], order), names), strict=True))
+
+
 def gathered(column: pa.ChunkedArray, order: Codes) -> pa.Array:
     """Return a column's cells in published order, without a trace of the original one."""
     if pa.types.is_floating(column.type) and not pa.types.is_float16(column.type):
         column = pc.add(column, pa.scalar(0, column.type))  # -0.0 and 0.0 are one value, so they are published as one
     if not isinstance(column.type, pa.DictionaryType):
         return column.combine_chunks().take(pa.array(order))
-    found = from_dictionary(column)
+    found = from_dictionary(with_room(column, column.type.value_type))
     values = found.values
-    # Narrow codes stay in the cache while rows are gathered from all over the table; the last one is missing.
-    codes = np.append(np.arange(len(values)), len(values)).astype(narrowest(len(values) + 1))
-    pairs = zip(found.places, found.chunks, strict=True)
-    indices = np.concatenate([codes[places][chunk] for places, chunk in pairs])[order]
-    if not pa.types.is_string(values.type) and not pa.types.is_large_string(values.type):
-        places = pa.array(indices, mask=indices == len(values))
-        return values.take(places)
-    return compact(values, indices)
+    text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+    if text:
+        values = values.take(pc.sort_indices(values))
+    ranks = pc.index_in(found.values, value_set=values).to_numpy()
+    kind = index_type(len(values))
+    lookups = [np.append(ranks, len(values)).astype(kind)[places] for places in found.places]
+    used = np.zeros(len(values) + 1, dtype=bool)
+    indices = _kernels.gather_codes(found.chunks, lookups, order, used)
+    if text and not used[:-1].all():
+        return compact(values, indices)
+    cells = pa.array(indices, mask=indices == len(values) if used[-1] else None)
+    return pa.DictionaryArray.from_arrays(cells, values) if text else values.take(cells)

@@ -1,22 +1,24 @@
 """Applying a recoding into buckets: rows go to their bucket, and every column is permuted there on its own."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import assert_never
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from indistinct.allocation import room
 from indistinct.domain import Codes
 from indistinct.engines.base import Published
 from indistinct.engines.memory import _kernels
-from indistinct.engines.memory.apply import compact, gathered, order_of
-from indistinct.engines.memory.count import with_joint
-from indistinct.frequencies.count import Counted, count_cells
+from indistinct.engines.memory.apply import compact, gather_columns, scattered, starts_of
+from indistinct.frequencies.count import Counted, count_cells, count_pieces, join_columns
 from indistinct.frequencies.encode import Encoded, encode_column
-from indistinct.frequencies.grouping import group_rows
-from indistinct.frequencies.value import Key
-from indistinct.randomness import random_order, random_words
+from indistinct.frequencies.grouping import one_of_each, repeated
+from indistinct.frequencies.value import FrequencySet, Key
+from indistinct.randomness import random_order, shuffle_runs
 from indistinct.recoding.labels import multiset_labels
 from indistinct.recoding.projection import project
 from indistinct.recoding.published import Recoded
@@ -26,6 +28,7 @@ from indistinct.schema import BUCKET, COUNT, Schema
 
 # Streams of a seed: 0 and 1 order the rows, 2 numbers the buckets, 3 is the search's, further ones permute the slices.
 NUMBERING, FIRST_SLICE = 2, 4
+POOL = pa.system_memory_pool()
 
 
 def apply_buckets(
@@ -42,111 +45,133 @@ def apply_buckets(
     permuted for each slice on its own. Randomness comes from the operating system unless a seed is given.
     """
     counted = counted or _count_again(recoding, table, schema)
-    recoded = _renumbered(recode(counted.frequencies, recoding), seed)
-    order = order_of(counted, recoded, seed=seed, mixed=True)
-    sizes = recoded.classes.sizes
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    numbers = pa.array(np.repeat(np.arange(1, len(sizes) + 1, dtype=np.int32), sizes))
-    orders = [order] * len(recoding.slices)
-    if recoding.form != "tables":  # there the values of a bucket are counted, in their own order
-        orders = [_permuted(order, starts, seed, stream=FIRST_SLICE + place) for place in range(len(orders))]
+    with ThreadPoolExecutor(1) as pool:
+        gathering = pool.submit(_pieces, table, [name for names in recoding.slices for name in names], counted)
+        recoded = recode(counted.frequencies, recoding)
+        shown = random_order(len(recoded.classes), seed, stream=NUMBERING)
+        sizes = recoded.classes.sizes[shown]
+        starts = starts_of(sizes)
+        places = np.empty(len(shown), dtype=np.int64)
+        places[shown] = starts[:-1]
+    pieces = gathering.result()
+    order = scattered(repeated(np.arange(len(pieces.cells), dtype=np.int32), pieces.counts), recoded, places)
+    numbers = pa.array(repeated(np.arange(1, len(sizes) + 1, dtype=np.int32), sizes))
     others = {}
     match recoding.form:
         case "sliced":
-            arrays = {BUCKET: numbers, **_sliced(recoding, table, counted, orders)}
+            orders = _permuted(recoding, order, starts, seed)
+            arrays = {BUCKET: numbers, **_sliced(recoding, pieces, counted.frequencies, orders)}
         case "tables":
-            arrays = {BUCKET: numbers, **{name: gathered(table[name], orders[0]) for name in recoding.names}}
-            others = {"sensitive": _sensitive_table(table, recoding.slices[1], numbers, orders[1])}
+            shuffle_runs(order, starts, seed, stream=FIRST_SLICE)
+            with ThreadPoolExecutor(1) as pool:
+                counting = pool.submit(_sensitive_table, pieces, recoding.slices[1], numbers, order, starts)
+                arrays = {BUCKET: numbers, **pieces.take(recoding.names, order)}
+            others = {"sensitive": counting.result()}
         case "multiset":
-            arrays = _multisets(recoding, table, recoded, orders)
+            arrays = _multisets(recoding, pieces, recoded, shown, _permuted(recoding, order, starts, seed))
+            arrays = {name: arrays[name] for name in table.column_names if name in arrays}
         case _:
             assert_never(recoding.form)
-    return Published(pa.table(arrays), _published_schema(recoding, schema), order, recoded, others)
+    return Published(pa.table(arrays), _published_schema(recoding, schema), None, recoded, others)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pieces:
+    """Rows that agree on all that is published, as one: a row of each piece, its cell, and how many rows it stands for.
+
+    Which of a piece's rows goes to which bucket says nothing, so that rows need not be looked at again.
+    """
+
+    table: pa.Table
+    cells: Codes
+    counts: Codes
+
+    def take(self, names: Sequence[str], order: Codes) -> dict[str, pa.Array]:
+        """Return some columns for pieces in an order, two at a time."""
+        places = pa.array(order)
+        with ThreadPoolExecutor(2) as pool:
+            taken = pool.map(lambda name: pc.take(self.table[name].chunk(0), places, memory_pool=POOL), names)
+            return dict(zip(names, taken, strict=True))
+
+
+def _pieces(table: pa.Table, names: Sequence[str], counted: Counted) -> _Pieces:
+    joint, grouping = counted.frequencies.joint, counted.grouping
+    counts = grouping.counts if joint is None else joint.histogram.counts
+    cells = np.arange(len(grouping)) if joint is None else joint.histogram.owners()
+    firsts = grouping.order[starts_of(counts)[:-1]]
+    return _Pieces(pa.table(gather_columns(table, names, firsts)), cells, counts)
 
 
 def _count_again(recoding: ByBucket, table: pa.Table, schema: Schema) -> Counted:
     """Count a table in the codes of a stored recoding; `recode` refuses one that the recoding does not speak of."""
     known = [Encoded.plain(domain, domain.encode(table[domain.column])) for domain in recoding.domains]
     keys: dict[Key, Encoded] = {(name,): encode_column(name, table[name]) for name in schema.sensitive}
-    counted = count_cells(known, keys)
-    return with_joint(counted, keys) if keys else counted
+    return count_pieces(known, keys) if keys else count_cells(known, keys)
 
 
-def _permuted(order: Codes, starts: Codes, seed: int | None, *, stream: int) -> Codes:
-    """Return rows in another order inside each bucket."""
-    permuted = order.copy()
-    _kernels.shuffle_runs(permuted, starts, random_words(len(order), seed, stream=stream))
-    return permuted
+def _permuted(recoding: ByBucket, order: Codes, starts: Codes, seed: int | None) -> list[Codes]:
+    """Return the rows of every slice, each in an order of its own inside each bucket."""
+    orders = [order.copy() for _ in recoding.slices]
+    for place, own in enumerate(orders):
+        shuffle_runs(own, starts, seed, stream=FIRST_SLICE + place)
+    return orders
 
 
-def _renumbered(recoded: Recoded, seed: int | None) -> Recoded:
-    """Return the same buckets under random numbers."""
-    places = random_order(len(recoded.classes), seed, stream=NUMBERING)
-    numbers = np.empty(len(places), dtype=np.int32)
-    numbers[places] = np.arange(len(places), dtype=np.int32)
-    return replace(recoded, labels=numbers[recoded.labels], classes=recoded.classes.take(places))
-
-
-def _sliced(recoding: ByBucket, table: pa.Table, counted: Counted, orders: list[Codes]) -> dict[str, pa.Array]:
+def _sliced(recoding: ByBucket, pieces: _Pieces, frequencies: FrequencySet, orders: list[Codes]) -> dict[str, pa.Array]:
     """Return every attribute in the order of its slice, generalized where the recoding says so."""
     arrays: dict[str, pa.Array] = {}
-    frequencies = counted.frequencies
     for names, order in zip(recoding.slices, orders, strict=True):
         part = next((each for each in recoding.generalized if set(each.names) <= set(names)), None)
         shown: dict[str, dict[str, pa.Array]] = {}
         if part is not None:
             projected, places = project(frequencies, part.names)
             found = recode(projected, part)
-            cells = np.empty(frequencies.rows, dtype=np.int32)
-            cells[counted.grouping.order] = np.repeat(np.arange(len(frequencies)), frequencies.counts)
-            classes = found.labels[places][cells[order]]
+            classes = found.labels[places][pieces.cells[order]]
             for place, column in enumerate(found.columns):
                 codes = found.values[classes, place]
                 shown[column.column] = {
                     name: compact(values, codes) if pa.types.is_string(values.type) else values.take(pa.array(codes))
                     for name, values in column.outputs
                 }
+        taken = pieces.take([name for name in names if name not in shown], order)
         for name in names:
-            arrays.update(shown.get(name) or {name: gathered(table[name], order)})
+            arrays.update(shown.get(name) or {name: taken[name]})
     return arrays
 
 
-def _sensitive_table(table: pa.Table, names: Sequence[str], numbers: pa.Array, order: Codes) -> pa.Table:
+def _sensitive_table(pieces: _Pieces, names: Sequence[str], numbers: pa.Array, order: Codes, starts: Codes) -> pa.Table:
     """Return how often each bucket has each vector of sensitive values, in the order of buckets and values."""
-    columns = {name: pa.chunked_array([gathered(table[name], order)]) for name in names}
-    encoded = [encode_column(name, column) for name, column in columns.items()]
-    buckets = numbers.to_numpy()
-    grouping = group_rows(
-        [buckets, *(column.codes for column in encoded)],
-        [int(buckets.max()) + 1, *(len(column.domain) for column in encoded)],
-    )
-    first = grouping.first.astype(np.int64)
-    return pa.table(
-        {
-            BUCKET: pa.array(buckets[first]),
-            **{name: gathered(column, first) for name, column in columns.items()},
-            COUNT: pa.array(grouping.counts.astype(np.int64)),
-        }
-    )
+    vectors = join_columns([encode_column(name, pieces.table[name]) for name in names])
+    codes = _kernels.gather(vectors.codes, order, np.zeros(len(vectors.domain), dtype=bool))
+    entries, counts = room(len(codes), codes.dtype), room(len(codes), np.int32)
+    lengths = np.empty(len(starts) - 1, dtype=np.int32)
+    end = _kernels.count_in_runs(codes, starts, entries, counts, lengths)
+    if end < len(codes):  # some values occur more than once in a bucket
+        numbers = pa.array(repeated(np.arange(1, len(starts), dtype=np.int32), lengths))
+    each, cells = pieces.take(names, one_of_each(vectors.codes, len(vectors.domain))), pa.array(entries[:end])
+    columns = {name: each[name].take(cells) for name in names}
+    return pa.table({BUCKET: numbers, **columns, COUNT: pa.array(counts[:end])})
 
 
-def _multisets(recoding: ByBucket, table: pa.Table, recoded: Recoded, orders: list[Codes]) -> dict[str, pa.Array]:
-    """Return every attribute as the multiset of its bucket, and the sensitive values in any order."""
+def _multisets(
+    recoding: ByBucket, pieces: _Pieces, recoded: Recoded, shown: Codes, orders: list[Codes]
+) -> dict[str, pa.Array]:
+    """Return every attribute as the multiset of its bucket, and the sensitive values in any order.
+
+    `shown` are the buckets in the order in which they are published.
+    """
     arrays: dict[str, pa.Array] = {}
     sizes = recoded.classes.sizes
-    buckets = np.arange(len(sizes), dtype=np.int32)
-    homes = {name: order for names, order in zip(recoding.slices, orders, strict=True) for name in names}
-    for name in table.column_names:
-        if name in recoding.names:
-            place = recoding.names.index(name)
-            codes, domain = recoding.vectors[recoded.cells, place], recoding.domains[place]
-            words, inverse = np.unique(recoded.labels.astype(np.int64) * len(domain) + codes, return_inverse=True)
-            counts = np.bincount(inverse, weights=recoded.counts).astype(np.int64)
-            owners, members = np.divmod(words, len(domain))
-            indptr = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=len(sizes)))])
-            arrays[name] = compact(multiset_labels(domain.texts(), indptr, members, counts), buckets, sizes)
-        elif name in homes:
-            arrays[name] = gathered(table[name], homes[name])
+    for names, order in zip(recoding.slices, orders, strict=True):
+        arrays.update(pieces.take([name for name in names if name not in recoding.names], order))
+    for place, name in enumerate(recoding.names):
+        codes, domain = recoding.vectors[recoded.cells, place], recoding.domains[place]
+        words, inverse = np.unique(recoded.labels.astype(np.int64) * len(domain) + codes, return_inverse=True)
+        counts = np.bincount(inverse, weights=recoded.counts).astype(np.int64)
+        owners, members = np.divmod(words, len(domain))
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=len(sizes)))])
+        labels = multiset_labels(domain.texts(), indptr, members, counts)
+        arrays[name] = compact(labels, shown, sizes[shown])
     return arrays
 
 

@@ -1,16 +1,11 @@
 """Counting in memory: columns to codes, codes to words, one sort."""
 
-from dataclasses import replace
-
-import numpy as np
 import pyarrow as pa
 
 from indistinct.engines.base import Request
 from indistinct.errors import InputError
-from indistinct.frequencies.count import Counted, count_cells, histogram_of, join_columns
+from indistinct.frequencies.count import Counted, count_cells, count_pieces, join_columns
 from indistinct.frequencies.encode import Encoded, encode_column
-from indistinct.frequencies.grouping import group_rows
-from indistinct.frequencies.value import Joint, Key
 from indistinct.hierarchy import Order
 from indistinct.recoding.union import Recoding
 
@@ -28,8 +23,8 @@ def count_table(table: pa.Table, request: Request) -> Counted:
         for name, column in singles.items()
         if name in request.hierarchies
     }
-    counted = count_cells(quasi, keys, taxonomies=taxonomies)
-    return with_joint(counted, keys) if request.joint and keys else counted
+    count = count_pieces if request.joint and keys else count_cells
+    return count(quasi, keys, taxonomies=taxonomies)
 
 
 def count_for(recoding: Recoding, table: pa.Table) -> Counted:
@@ -47,18 +42,3 @@ def encode_named(table: pa.Table, name: str, request: Request) -> Encoded:
     hierarchy = request.hierarchies.get(name)
     order = hierarchy.values if isinstance(hierarchy, Order) else None
     return encode_column(name, table[name], order=order)
-
-
-def with_joint(counted: Counted, keys: dict[Key, Encoded]) -> Counted:
-    """Add the vectors of all keys together, and sort rows by them inside each cell."""
-    columns = list(keys.values())
-    joint = join_columns(columns)
-    by_code = group_rows([joint.codes], [len(joint.domain)])
-    codes = {key: column.codes[by_code.first].astype(np.int32) for key, column in keys.items()}
-    grouping = counted.grouping
-    owners = np.repeat(np.arange(len(grouping), dtype=np.uint32), grouping.counts)
-    finer = group_rows([owners, joint.codes[grouping.order]], [len(grouping), len(joint.domain)])
-    grouping = replace(grouping, order=grouping.order[finer.order])
-    histogram = histogram_of(grouping, joint)
-    frequencies = replace(counted.frequencies, joint=Joint(histogram, codes))
-    return Counted(counted.domains, frequencies, grouping)

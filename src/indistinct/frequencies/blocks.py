@@ -1,0 +1,39 @@
+"""Columns in blocks of rows that stay in the cache from the first column to the last."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+
+from indistinct.domain import Codes
+from indistinct.frequencies.encode import Encoded
+
+# Rows of a block: words for them fill half a megabyte.
+BLOCK = 1 << 16
+
+Result = TypeVar("Result")
+Work = Callable[[int, int, list[tuple[int, Codes]]], Result]
+
+
+def in_blocks(columns: Sequence[Encoded], work: Work[Result]) -> list[Result]:
+    """Call `work(start, stop, parts)` for every block of rows, on two threads; return what it returned.
+
+    `parts` has, for each column, the number of the chunk in which the block lies, and the block's cells.
+    """
+    ends = [column.ends for column in columns]
+    rows = int(ends[0][-1])
+    bounds = np.unique(np.concatenate([[0], *ends, np.arange(0, rows, BLOCK)]))
+    places = [np.searchsorted(end, bounds[:-1], side="right").tolist() for end in ends]
+
+    def call(block: int) -> Result:
+        start, stop = bounds[block : block + 2].tolist()
+        parts = []
+        for column, end, chunks in zip(columns, ends, places, strict=True):
+            chunk = chunks[block]
+            first = start - (int(end[chunk - 1]) if chunk else 0)
+            parts.append((chunk, column.chunks[chunk][first : first + stop - start]))
+        return work(start, stop, parts)
+
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(call, range(len(bounds) - 1)))
