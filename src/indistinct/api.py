@@ -21,7 +21,7 @@ from indistinct.frequencies.value import Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import Measurements, Metric, measure_all, standard_metrics
 from indistinct.models import KAnonymity, Model
-from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.columns import columns_of
 from indistinct.recoding.interpret import interpret_table
 from indistinct.recoding.json import digest
 from indistinct.recoding.union import ByBucket, Recoding
@@ -82,7 +82,7 @@ def anonymize(
     report(0.2)
     problem = Problem(
         counted.frequencies,
-        columns_of(counted, declared),
+        columns_of(counted.domains, declared),
         model,
         suppression=budget(suppression, source.rows),
         progress=lambda share: report(0.2 + 0.4 * share),
@@ -210,7 +210,7 @@ def measure_table(
     counted = Memory().count(whole.data, Request(schema.quasi, (), declared))
     recoded = interpret_table(
         source.data,
-        columns_of(counted, declared),
+        columns_of(counted.domains, declared),
         frequencies=counted.frequencies,
         schema=schema,
         keys=tuple(dict.fromkeys(key for metric in chosen for key in metric.keys)),
@@ -225,17 +225,6 @@ def budget(suppression: float, rows: int) -> int:
             f"`suppression` must be a share from 0 to 1; got {suppression!r}", hint="0.02 allows two rows in a hundred"
         )
     return int(Fraction(str(suppression)) * rows)
-
-
-def columns_of(counted: Counted, hierarchies: Mapping[str, Hierarchy]) -> tuple[QuasiColumn, ...]:
-    """Return the quasi-identifiers of a count with their hierarchies laid over them."""
-    columns = []
-    for domain in counted.domains:
-        hierarchy = hierarchies.get(domain.column)
-        taxonomy = None if hierarchy is None else hierarchy.bind(domain)
-        tree = hierarchy is not None and (hierarchy.categorical or not domain.ordered)
-        columns.append(QuasiColumn(domain, taxonomy, tree))
-    return tuple(columns)
 
 
 def check_kinds(counted: Counted, hierarchies: Mapping[str, Hierarchy]) -> None:

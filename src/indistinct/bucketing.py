@@ -20,7 +20,7 @@ from indistinct.hierarchy import Hierarchy, Order
 from indistinct.metrics import Measurements
 from indistinct.metrics.buckets import measure_buckets
 from indistinct.models import KAnonymity, Model
-from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.json import digest
 from indistinct.recoding.union import ByBucket
 from indistinct.release.bucket_table import BucketTable, coded, plain
@@ -152,21 +152,13 @@ def _problem(
     progress(0.2)
     problem = Problem(
         counted.frequencies,
-        tuple(_column(domain.column, QuasiColumn(domain), hierarchies) for domain in counted.domains),
+        columns_of(counted.domains, hierarchies),
         model or KAnonymity(1),
         progress=lambda share: progress(0.2 + 0.4 * share),
         counters=Counter(scans=1),
         sensitive=tuple(_sensitive(source, name, hierarchies) for name in schema.sensitive),
     )
     return counted, problem
-
-
-def _column(name: str, column: QuasiColumn, hierarchies: Mapping[str, Hierarchy]) -> QuasiColumn:
-    hierarchy = hierarchies.get(name)
-    if hierarchy is None:
-        return column
-    tree = hierarchy.categorical or not column.domain.ordered
-    return QuasiColumn(column.domain, hierarchy.bind(column.domain), tree)
 
 
 def _sensitive(source: Table, name: str, hierarchies: Mapping[str, Hierarchy]) -> QuasiColumn:

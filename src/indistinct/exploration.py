@@ -11,7 +11,7 @@ from indistinct.algorithms.base import Problem, Progress
 from indistinct.algorithms.full_domain.chosen import spelled
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import Objective, objective_of
-from indistinct.api import budget, check_job, check_kinds, columns_of
+from indistinct.api import budget, check_job, check_kinds
 from indistinct.domain import Codes
 from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory
@@ -21,6 +21,7 @@ from indistinct.frequencies.rollup import RolledUp
 from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import Metric
 from indistinct.models import Model
+from indistinct.recoding.columns import columns_of
 from indistinct.registry import parse_metric, parse_model
 from indistinct.report.lattice import Axis, Box, State, draw_lattice
 from indistinct.report.levels import level_meanings
@@ -218,7 +219,7 @@ def explore(
     counted = Memory().count(source.data, Request(schema.quasi, keys, declared))
     check_kinds(counted, declared)
     problem = Problem(
-        counted.frequencies, columns_of(counted, declared), model, suppression=budget(suppression, source.rows)
+        counted.frequencies, columns_of(counted.domains, declared), model, suppression=budget(suppression, source.rows)
     )
     model.check(problem.whole())
     space = FullDomain(problem)

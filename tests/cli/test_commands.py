@@ -257,6 +257,19 @@ def test_measure_by_policy_agrees_with_the_release(policy: Path, run) -> None:
     assert "gcp" in run("measure", policy.parent / "release.csv", "--policy", policy).out
 
 
+def test_measure_tells_who_could_have_been_in_the_table(policy: Path, run) -> None:
+    run("anonymize", policy)
+    job = ["measure", policy.parent / "release.csv", "--policy", policy]
+    chart = policy.parent / "matching.svg"
+    members = json.loads(run(*job, "--json", "--chart", chart).out)["membership"]["quasi_identifiers"]
+    assert members["originals"] == members["unique_original"] > 0, "Mondrian's classes do not overlap"
+    assert members["fake"] > 0
+    assert "matching classes of a tuple" in chart.read_text()
+    said = run(*job, "--chart", chart)
+    assert (said.code, "--overwrite" in said.err) == (1, True)
+    assert "originals with one matching class" in run(*job).out
+
+
 def test_generate_is_seeded_or_says_its_seed(tmp_path: Path, run) -> None:
     for name in ("a.csv", "b.csv"):
         assert run("generate", "patients", "--rows", 20, "--seed", 3, "-o", tmp_path / name).code == 0

@@ -10,9 +10,9 @@ from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.bottom_up import BottomUp
 from indistinct.algorithms.full_domain.incognito import Incognito, _joined, _pruned
 from indistinct.algorithms.full_domain.samarati import Samarati
-from indistinct.api import columns_of
 from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory
+from indistinct.recoding.columns import columns_of
 
 PATIENTS = [
     ("1/21/76", "Male", "53715", "Flu"),
@@ -39,7 +39,7 @@ def patients(*quasi, k=2, suppression=0):
     data = table(PATIENTS, (*LADDERS, "Disease"))
     hierarchies = {name: LADDERS[name] for name in names}
     counted = Memory().count(data, Request(names, (), hierarchies))
-    return Problem(counted.frequencies, columns_of(counted, hierarchies), ind.KAnonymity(k), suppression)
+    return Problem(counted.frequencies, columns_of(counted.domains, hierarchies), ind.KAnonymity(k), suppression)
 
 
 def nodes(text):

@@ -11,11 +11,12 @@ import pytest
 import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.optimal import Optimal
-from indistinct.api import budget, columns_of
+from indistinct.api import budget
 from indistinct.datasets import adult_hierarchies, load_adult_arx
 from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory
 from indistinct.metrics import Discernibility, GeometricLoss, Loss, Precision
+from indistinct.recoding.columns import columns_of
 from indistinct.recoding.recode import recode
 
 DATA = Path(os.environ.get("INDISTINCT_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
@@ -66,7 +67,7 @@ def test_the_optimum_is_that_of_arx(row):
     rows = cells.frequencies.rows
     problem = Problem(
         cells.frequencies,
-        columns_of(cells, sample()[1]),
+        columns_of(cells.domains, sample()[1]),
         ind.KAnonymity(k),
         suppression=budget(float(row["suppression_limit"]), rows),
     )

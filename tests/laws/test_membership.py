@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indistinct.risks.membership import BucketCodes, membership, random_buckets, unique_matches
+from indistinct.risks.membership import BucketCodes, membership, random_buckets
 
 quick = settings(max_examples=80, deadline=None)
 
@@ -55,17 +55,6 @@ def test_exact_equals_sets(data):
     assert found.unique_original == matching.count(1)
     assert found.mean_matching_original == pytest.approx(np.mean(matching) if matching else 0)
     assert found.mean_matching_fake == pytest.approx(np.mean(fake) if fake else 0)
-
-
-@quick
-@given(releases())
-def test_unique_matches_equal_sets(data):
-    published, originals = data
-    candidates = matching_by_sets(published)
-    sizes = [column.max() for column in published.columns]
-    distinct = {tuple(v if v <= last else -1 for v, last in zip(x, sizes, strict=True)) for x in originals.tolist()}
-    expected = sum(candidates[x] == 1 for x in distinct) / len(distinct)
-    assert unique_matches(published, originals) == pytest.approx(expected)
 
 
 @quick

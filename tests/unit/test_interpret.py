@@ -12,11 +12,12 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.api import columns_of, measure_table
+from indistinct.api import measure_table
 from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory
 from indistinct.errors import InputError, ParameterError, SchemaError
 from indistinct.hierarchy import Hierarchy
+from indistinct.recoding.columns import columns_of
 from indistinct.recoding.interpret import interpret_table
 from indistinct.recoding.labels import WrittenRange, written_members, written_ranges
 from indistinct.recoding.published import PublishedColumn
@@ -37,7 +38,7 @@ def read(
     counted = Memory().count(pa.table({name: original * 2}), Request([name], (), declared))
     recoded = interpret_table(
         table,
-        columns_of(counted, declared),
+        columns_of(counted.domains, declared),
         frequencies=counted.frequencies,
         schema=ind.Schema(quasi=[name]),
     )
@@ -253,7 +254,7 @@ def test_a_label_on_several_levels_is_the_lowest() -> None:
 )
 def test_every_level_is_measured_as_its_nodes(hierarchy: Hierarchy, values: list[Any]) -> None:
     counted = Memory().count(pa.table({"q": values}), Request(["q"], (), {"q": hierarchy}))
-    (column,) = columns_of(counted, {"q": hierarchy})
+    (column,) = columns_of(counted.domains, {"q": hierarchy})
     taxonomy = column.taxonomy
     assert taxonomy is not None
     for level in range(1, taxonomy.height + 1):

@@ -9,7 +9,7 @@ import pytest
 
 from indistinct.errors import InputError, ParameterError
 from indistinct.risks import membership as module
-from indistinct.risks.membership import BucketCodes, Membership, membership, random_buckets, unique_matches
+from indistinct.risks.membership import BucketCodes, Membership, membership, random_buckets
 
 
 def release(buckets, *columns):
@@ -53,7 +53,7 @@ def test_no_rows_are_no_candidates():
     assert found.exact
     assert (found.candidates, found.originals, found.fake) == (0, 0, 0)
     assert (found.mean_matching_original, found.mean_matching_fake, found.fake_per_original) == (0, 0, 0)
-    assert unique_matches(BucketCodes(empty, (empty,)), np.empty((0, 1), dtype=np.int64)) == 0
+    assert found.unique_share == 0
 
 
 def test_a_release_without_any_original_is_all_fake():
@@ -91,11 +91,10 @@ def test_figures_are_frozen_and_plain_in_json():
     }
 
 
-def test_unique_matches_is_a_share_of_distinct_vectors():
+def test_unique_matches_are_a_share_of_the_originals():
     published = release([0, 0, 1, 1], [0, 1, 1, 2])
-    assert unique_matches(published, np.array([[0], [1], [2], [2]])) == pytest.approx(2 / 3)
-    assert unique_matches(published, np.array([[0], [1], [-1], [-1]])) == pytest.approx(1 / 3)
-    assert unique_matches(release([0, 0, 1], [0, 1, 2], [0, 1, 2]), np.array([[0, 1], [0, 2]])) == 0.5
+    assert membership(published, np.array([[0], [1], [2], [2]])).unique_share == pytest.approx(2 / 3)
+    assert membership(published, np.array([[0], [1], [-1], [-1]])).unique_share == pytest.approx(1 / 2)
 
 
 def test_columns_that_do_not_fit_a_word_are_ranked():
@@ -187,7 +186,7 @@ def test_random_buckets_have_one_size_but_the_last():
         (lambda: release([0], [0, 1]), "each of the 1 published rows"),
         (lambda: release([0, 1], [0, -1]), "at least 0"),
         (lambda: membership(release([0], [0]), np.array([[0, 0]])), "1 columns"),
-        (lambda: unique_matches(release([0], [0]), np.array([0])), "matrix"),
+        (lambda: membership(release([0], [0]), np.array([0])), "matrix"),
         (lambda: membership(release([0], [0]), np.array([[0]]), limit=-1), "`limit` of membership"),
         (lambda: membership(release([0], [0]), np.array([[0]]), samples=1), "`samples` of membership"),
         (lambda: random_buckets(5, 0, rng=np.random.default_rng(1)), "`size` of random_buckets"),

@@ -12,19 +12,19 @@ from indistinct.algorithms.cluster.refine import Refine
 from indistinct.algorithms.cluster.refining import charges as module
 from indistinct.algorithms.cluster.refining.charges import METRICS, cell_metric
 from indistinct.algorithms.cluster.refining.search import LocalSearch
-from indistinct.api import columns_of
 from indistinct.datasets import CENSUS_QUASI, census_hierarchies, generate_census
 from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory
 from indistinct.errors import ParameterError
 from indistinct.models import KAnonymity
+from indistinct.recoding.columns import columns_of
 from indistinct.recoding.recode import recode
 
 
 def problem_of(table, hierarchies, model=None):
     model = model or KAnonymity(5)
     counted = Memory().count(table, Request(table.column_names, model.keys, hierarchies))
-    return Problem(counted.frequencies, columns_of(counted, hierarchies), model, counters=Counter())
+    return Problem(counted.frequencies, columns_of(counted.domains, hierarchies), model, counters=Counter())
 
 
 def mixed():

@@ -10,12 +10,12 @@ import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.specialization import Specialization, TopDownSpecialization
-from indistinct.api import columns_of
 from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory
 from indistinct.errors import HierarchyError, InfeasibleError, ParameterError
 from indistinct.models import KAnonymity
 from indistinct.models.base import ModelTraits
+from indistinct.recoding.columns import columns_of
 
 JOBS = ind.Hierarchy.tree({"Any_Job": {"Professional": ["Engineer", "Lawyer"], "Artist": ["Writer", "Dancer"]}})
 AGES = ind.Hierarchy.intervals([5])
@@ -40,7 +40,7 @@ def patients():
 def problem_of(table, schema, algorithm, *, model, hierarchies):
     keys = tuple(dict.fromkeys([*model.keys, *algorithm.keys]))
     counted = Memory().count(table, Request(schema.quasi, keys, hierarchies))
-    return Problem(counted.frequencies, columns_of(counted, hierarchies), model)
+    return Problem(counted.frequencies, columns_of(counted.domains, hierarchies), model)
 
 
 def jobs(*values, algorithm, k, labels=None):

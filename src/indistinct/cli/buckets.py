@@ -2,24 +2,22 @@
 
 import hashlib
 import json
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from indistinct.cli.members import BUCKETS, draw_members, measured_members, members_document, members_table
 from indistinct.cli.published import Question, aligned
-from indistinct.cli.screen import grid, metric_table, note, number, percent, print_json, progress, show
-from indistinct.errors import InputError, ParameterError, SchemaError
+from indistinct.cli.screen import metric_table, note, print_json, progress, show
+from indistinct.errors import InputError, ParameterError
 from indistinct.schema import BUCKET, COUNT
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from rich.table import Table
 
     from indistinct.release.bucket_table import BucketTable
     from indistinct.release.certificate import Certificate
-    from indistinct.risks.membership import Membership
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,33 +48,24 @@ class BucketFile:
     ) -> None:
         """Print what the release cost and how well it hides who is in it; draw the latter if asked to."""
         from indistinct.bucketing import measure_bucket_table
-        from indistinct.risks.releases import membership_of
 
         with progress("measuring") as share:
             metrics = measure_bucket_table(self.published, asked.schema, k=self.l or 1)
             share(0.2)
-            try:
-                found = {
-                    words: membership_of(self.published, asked.schema, original=original, quasi_only=quasi_only)
-                    for words, quasi_only in (("all attributes", False), ("without sensitive ones", True))
-                }
-            except SchemaError:
-                raise
-            except InputError as error:
-                note(f"membership is not measured: {error.message}")
-                found = {}
+            kinds = {"all attributes": {"quasi_only": False}, "without sensitive ones": {"quasi_only": True}}
+            found = measured_members(kinds, self.published, asked.schema, original=original)
             share(1.0)
         if chart is not None:
-            _draw(found, chart, overwrite=overwrite)
+            draw_members(found, chart, BUCKETS, overwrite=overwrite)
         rows = self.published.table.num_rows, original.num_rows
         if as_json:
             said = {"published": str(self.path), "rows": rows[0], "original_rows": rows[1], "form": self.published.form}
-            members = {words.replace(" ", "_"): each.to_json() for words, each in found.items()}
+            members = members_document(found)
             print_json({**said, "metrics": metrics.to_json(), "membership": members, "chart": chart and str(chart)})
         else:
             show(f"{self.path}: {rows[0]:,} of {rows[1]:,} rows\n", metric_table(metrics))
             if found:
-                show("", _members(found))
+                show("", members_table(found, BUCKETS))
 
 
 def bucket_file(path: Path, asked: Question, *, original: "pa.Table | None") -> BucketFile | None:
@@ -165,32 +154,3 @@ def _slices(algorithm: Any, asked: Question, said: dict[str, Any]) -> tuple[tupl
         "the columns of the release are not known",
         hint="keep its certificate beside it, or name them: --algorithm slicing:l=5,columns=age+sex|zipcode+disease",
     )
-
-
-def _draw(found: "dict[str, Membership]", chart: Path, *, overwrite: bool) -> None:
-    from indistinct.release.writing import write_atomically
-    from indistinct.report.histograms import draw_matching
-
-    if not found:
-        raise ParameterError("there is nothing to draw: membership was not measured", hint="leave --chart out")
-    text = draw_matching(found["all attributes"], title="Buckets that match original and fake tuples")
-    write_atomically(chart, lambda place: _write_text(place, text), overwrite=overwrite)
-
-
-def _write_text(place: Path, text: str) -> None:
-    place.write_text(text, encoding="utf-8", newline="\n")
-
-
-def _members(found: "dict[str, Membership]") -> "Table":
-    table = grid("membership", *found, right=list(found))
-    rows: dict[str, Callable[[Membership], str]] = {
-        "candidate tuples": lambda each: number(round(each.candidates)) + ("" if each.exact else " (estimated)"),
-        "original tuples": lambda each: number(each.originals),
-        "fake tuples": lambda each: number(round(each.fake)) + ("" if each.exact else " (estimated)"),
-        "originals with one matching bucket": lambda each: percent(each.unique_original / max(each.originals, 1)),
-        "matching buckets of an original, mean": lambda each: number(each.mean_matching_original),
-        "matching buckets of a fake, mean": lambda each: number(each.mean_matching_fake),
-    }
-    for words, value in rows.items():
-        table.add_row(words, *(value(each) for each in found.values()))
-    return table

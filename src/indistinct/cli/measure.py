@@ -7,8 +7,9 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.buckets import bucket_file
+from indistinct.cli.members import CLASSES, draw_members, measured_members, members_document, members_table
 from indistinct.cli.published import Question, aligned, question, remarks
-from indistinct.cli.screen import metric_table, note, print_json, show
+from indistinct.cli.screen import metric_table, note, print_json, progress, show
 from indistinct.cli.targets import check_targets
 from indistinct.errors import ParameterError
 
@@ -30,7 +31,7 @@ def command(
     label: options.Label = None,
     chart: Annotated[
         Path | None,
-        typer.Option("--chart", metavar="FILE", help="Draw the matching buckets of a release in buckets (.svg)."),
+        typer.Option("--chart", metavar="FILE", help="Draw by how many classes or buckets tuples are matched (.svg)."),
     ] = None,
     overwrite: options.Overwrite = False,
     delimiter: options.Delimiter = None,
@@ -42,8 +43,8 @@ def command(
     """Measure the utility of a published table.
 
     The original is the policy's input unless --original names another. A model gives the k of the metric
-    average-class-size. Of a release in buckets the membership disclosure is measured as well: how many tuples could
-    have been in the table, and how many of them were not.
+    average-class-size. Membership disclosure is measured as well: how many tuples could have been in the table, and how
+    many of them were not.
     """
     asked = question(
         policy,
@@ -76,19 +77,24 @@ def _measure(
     if buckets is not None:
         buckets.measured(asked, original=whole, chart=chart, overwrite=overwrite, as_json=as_json)
         return
-    if chart is not None:
-        raise ParameterError("--chart draws releases in buckets; this is none", hint="leave it out")
-    table = api.open(published, **asked.reading).data
+    table = aligned(api.open(published, **asked.reading).data, whole)
     remarks(asked.schema, table.column_names)
-    measured = api.measure_table(
-        aligned(table, whole),
-        asked.schema,
-        original=whole,
-        hierarchies=asked.hierarchies,
-        k=all_of(asked.models).smallest if asked.models else 1,
-        label=asked.label,
-        metrics=_metrics(asked),
-    )
+    with progress("measuring") as share:
+        measured = api.measure_table(
+            table,
+            asked.schema,
+            original=whole,
+            hierarchies=asked.hierarchies,
+            k=all_of(asked.models).smallest if asked.models else 1,
+            label=asked.label,
+            metrics=_metrics(asked),
+        )
+        share(0.5)
+        found = measured_members(
+            {"quasi-identifiers": {"hierarchies": asked.hierarchies}}, table, asked.schema, original=whole
+        )
+    if chart is not None:
+        draw_members(found, chart, CLASSES, overwrite=overwrite)
     rows = table.num_rows, whole.num_rows
     if as_json:
         about = {
@@ -97,9 +103,12 @@ def _measure(
             "rows": rows[0],
             "original_rows": rows[1],
         }
-        print_json({**about, "metrics": measured.to_json()})
+        said = {"metrics": measured.to_json(), "membership": members_document(found), "chart": chart and str(chart)}
+        print_json({**about, **said})
     else:
         show(f"{published}: {rows[0]:,} of {rows[1]:,} rows\n", metric_table(measured))
+        if found:
+            show("", members_table(found, CLASSES))
 
 
 def _metrics(asked: Question) -> "list[Metric] | None":

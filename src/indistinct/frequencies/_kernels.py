@@ -211,9 +211,16 @@ def multiples(factor, size):
 
 @jit
 def add_terms(words, values, base, terms):
-    """Add the term of a value, `terms[value - base]`, to every word, modulo the prime."""
+    """Add the term of a value, `terms[value - base]`, to every word."""
     for i in range(len(words)):
-        words[i] = reduced(words[i] + terms[values[i] - base])
+        words[i] += terms[values[i] - base]
+
+
+@jit
+def reduce_all(words):
+    """Replace every word by its remainder modulo the prime."""
+    for i in range(len(words)):
+        words[i] = reduced(words[i])
 
 
 @jit

@@ -12,6 +12,8 @@ from indistinct.frequencies.encode import Encoded
 from indistinct.frequencies.grouping import PARALLEL_FROM, group_rows
 
 PRIME = _kernels.PRIME
+# A remainder and so many more add up to less than 2⁶⁴.
+ADDENDS = 7
 
 
 def same_rows(mine: Sequence[Encoded], theirs: Sequence[Encoded]) -> bool:
@@ -40,8 +42,10 @@ def fingerprint(columns: Sequence[Encoded], point: Sequence[int]) -> int:
 
     def work(start: int, stop: int, parts: list[tuple[int, Codes]]) -> int:
         words = np.full(stop - start, point[0], dtype=np.uint64)
-        for column, tables, (chunk, cells) in zip(columns, terms, parts, strict=True):
+        for place, (column, tables, (chunk, cells)) in enumerate(zip(columns, terms, parts, strict=True), start=1):
             _kernels.add_terms(words, cells, column.base, tables[chunk])
+            if place % ADDENDS == 0 or place == len(columns):
+                _kernels.reduce_all(words)
         return int(_kernels.product_of(words))
 
     found = 1

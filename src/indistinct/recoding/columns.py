@@ -1,12 +1,13 @@
 """A quasi-identifier as algorithms see it: its domain, its hierarchy, and how it may be cut."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from indistinct.domain import Codes, Domain, Kind
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.value import Hierarchy, Taxonomy
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,3 +70,14 @@ class QuasiColumn:
     def textual(self) -> bool:
         """Whether the raw values are text."""
         return self.domain.kind is Kind.TEXT
+
+
+def columns_of(domains: Sequence[Domain], hierarchies: Mapping[str, Hierarchy]) -> tuple[QuasiColumn, ...]:
+    """Return quasi-identifiers with their hierarchies laid over them."""
+    columns = []
+    for domain in domains:
+        hierarchy = hierarchies.get(domain.column)
+        taxonomy = None if hierarchy is None else hierarchy.bind(domain)
+        tree = hierarchy is not None and (hierarchy.categorical or not domain.ordered)
+        columns.append(QuasiColumn(domain, taxonomy, tree))
+    return tuple(columns)

@@ -4,7 +4,10 @@ A kill at any moment leaves the old file or none, and a file that is in the way 
 was asked for.
 """
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,13 +34,14 @@ def write_release(
     """Write a published table and, beside it, its certificate with the digest of the file; return the latter.
 
     The certificate of `release.parquet` is `release.parquet.certificate.json`; a further table that holds `sensitive`
-    values is `release.sensitive.parquet`.
+    values is `release.sensitive.parquet`. Where a release is replaced, further tables that only the old one had go too.
     """
     target, beside = Path(path), certificate_path(path)
     produce = producer_for(table, target)
     further = {name: other_path(path, name) for name in others or {}}
     for each in (target, *further.values(), beside):
         check_target(each, overwrite=overwrite)
+    outdated = _outdated(target, further) if overwrite else []
     with staging() as staged:
         staged.append(stage(target, produce))
         digests = {}
@@ -47,7 +51,28 @@ def write_release(
         final = replace(certificate, output_digest=staged[0].digest, other_digests=digests)
         staged.append(stage(beside, lambda place: _write_text(place, final.to_text())))
         publish(staged, overwrite=overwrite)
+    for each in outdated:
+        with suppress(OSError):  # the new release is whole, whatever lies beside it
+            each.unlink()
     return final
+
+
+def _outdated(target: Path, kept: Collection[str]) -> list[Path]:
+    """Return the further tables of the release at a path which a new one does not have.
+
+    Only files that the old certificate names and that are still what it says: nobody else's file is touched.
+    """
+    try:
+        said = json.loads(certificate_path(target).read_text(encoding="utf-8"))["other_digests"]
+        places = {other_path(target, name): digest for name, digest in said.items() if name not in kept}
+        return [place for place, digest in places.items() if place.is_file() and _digest(place) == digest]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return []
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def other_path(path: str | Path, name: str) -> Path:

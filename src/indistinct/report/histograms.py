@@ -1,4 +1,4 @@
-"""Histograms about a release of buckets, drawn as one SVG: by how many buckets an algorithm's tuples are matched."""
+"""Histograms about a release, drawn as one SVG: by how many buckets, or classes, an algorithm's tuples are matched."""
 
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
@@ -16,14 +16,14 @@ STRIPES = (
     "</pattern></defs>"
 )
 FILLS = ((ORIGINAL, ORIGINAL), ("url(#stripes)", FAKE))  # inside and frame
-X_LABEL = "matching buckets of a tuple"
 Y_LABEL = "share of tuples"
 
 
-def draw_matching(membership: Membership, *, title: str) -> str:
+def draw_matching(membership: Membership, *, title: str, matched: tuple[str, str] = ("bucket", "buckets")) -> str:
     """Return the histograms of matching buckets of original and of fake tuples side by side, as an SVG document.
 
-    Where the two differ much, an attacker tells original tuples from fake ones.
+    Where the two differ much, an attacker tells original tuples from fake ones. `matched` is what tuples match, one of
+    them and many.
     """
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
@@ -34,10 +34,10 @@ def draw_matching(membership: Membership, *, title: str) -> str:
         f'<text x="16" y="28" font-size="17" font-weight="bold">{escape(title)}</text>',
         *(
             f'<text x="16" y="{48 + 16 * line}" fill="#555">{escape(text)}</text>'
-            for line, text in enumerate(_notes(membership))
+            for line, text in enumerate(_notes(membership, matched[0]))
         ),
         *_legend([_named(membership.originals, "original"), _named(membership.fake, "fake")]),
-        *_axes([label for label, _ in membership.matching_original]),
+        *_axes([label for label, _ in membership.matching_original], f"matching {matched[1]} of a tuple"),
     ]
     for place, histogram in enumerate((membership.matching_original, membership.matching_fake)):
         counts = [count for _, count in histogram]
@@ -49,10 +49,10 @@ def draw_matching(membership: Membership, *, title: str) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _notes(membership: Membership) -> list[str]:
+def _notes(membership: Membership, matched: str) -> list[str]:
     unique = membership.unique_original
     verb = "matches" if unique == 1 else "match"
-    notes = [f"{_short(membership.candidates)} candidates; {_named(unique, 'original')} {verb} exactly one bucket"]
+    notes = [f"{_short(membership.candidates)} candidates; {_named(unique, 'original')} {verb} exactly one {matched}"]
     if not membership.exact:
         low, high = (_short(end, digits=5) for end in membership.interval)
         notes.append(f"estimate: between {low} and {high} candidates with a confidence of 95%")
@@ -72,7 +72,7 @@ def _legend(names: Sequence[str]) -> list[str]:
     return parts
 
 
-def _axes(labels: Sequence[str]) -> list[str]:
+def _axes(labels: Sequence[str], below: str) -> list[str]:
     floor, across = HEIGHT - BOTTOM, (LEFT + WIDTH - RIGHT) / 2
     parts = [
         f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{_up(share):.1f}" y2="{_up(share):.1f}" stroke="#ddd"/>'
@@ -83,7 +83,7 @@ def _axes(labels: Sequence[str]) -> list[str]:
         f'<text x="{_middle(group, len(labels)):.1f}" y="{floor + 17}" text-anchor="middle">{escape(label)}</text>'
         for group, label in enumerate(labels)
     ]
-    parts.append(f'<text x="{across}" y="{floor + 38}" text-anchor="middle" fill="#555">{X_LABEL}</text>')
+    parts.append(f'<text x="{across}" y="{floor + 38}" text-anchor="middle" fill="#555">{escape(below)}</text>')
     parts.append(
         f'<text transform="translate(16 {_up(0.5):.1f}) rotate(-90)" text-anchor="middle" fill="#555">{Y_LABEL}</text>'
     )

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from indistinct.algorithms.base import Problem, Progress
-from indistinct.api import columns_of
 from indistinct.datasets import adult_hierarchies, census_hierarchies, generate_census, load_adult
 from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory
@@ -19,6 +18,7 @@ from indistinct.frequencies.count import Counted
 from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import Discernibility, Distortion
 from indistinct.models import KAnonymity
+from indistinct.recoding.columns import columns_of
 from indistinct.recoding.recode import recode
 from indistinct.registry import parse_algorithm
 from indistinct.reproduce.base import Cell, Figure, Reproduction
@@ -73,7 +73,7 @@ def measured(table: pa.Table, hierarchies: Mapping[str, Hierarchy], size: int) -
 
 
 def _measure(counted: Counted, hierarchies: Mapping[str, Hierarchy], algorithm: str, k: int) -> tuple[Cell, ...]:
-    problem = Problem(counted.frequencies, columns_of(counted, hierarchies), KAnonymity(k))
+    problem = Problem(counted.frequencies, columns_of(counted.domains, hierarchies), KAnonymity(k))
     seconds = math.inf
     for _ in range(REPEATS):
         began = time.perf_counter()

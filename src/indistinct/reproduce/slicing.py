@@ -274,11 +274,9 @@ def _slices(table: pa.Table, count: int) -> Slices:
 
 def _both(published: pa.Table, slices: Slices, original: pa.Table) -> list[tuple[str, Membership]]:
     """Return what membership disclosure is for tuples of all attributes, and for those without the sensitive one."""
-    shown, options = BucketTable(published, slices), {"limit": LIMIT, "samples": SAMPLES, "seed": SEED}
-    return [
-        (kind, membership_of(shown, _schema(original), original=original, quasi_only=kind == QUASI, **options))
-        for kind in (ALL, QUASI)
-    ]
+    shown, schema = BucketTable(published, slices), _schema(original)
+    options: dict[str, Any] = {"original": original, "limit": LIMIT, "samples": SAMPLES, "seed": SEED}
+    return [(kind, membership_of(shown, schema, quasi_only=kind == QUASI, **options)) for kind in (ALL, QUASI)]
 
 
 def _schema(table: pa.Table) -> Schema:

@@ -75,6 +75,11 @@ class Membership:
             return math.inf if self.fake else 0.0
         return self.fake / self.originals
 
+    @property
+    def unique_share(self) -> float:
+        """Return the share of the originals that match exactly one bucket."""
+        return self.unique_original / self.originals if self.originals else 0.0
+
     def to_json(self) -> Mapping[str, Any]:
         """Return the figures as plain JSON values."""
         ratio = self.fake_per_original
@@ -118,18 +123,6 @@ def membership(
     if total <= limit:
         return _exact(index, matching)
     return _estimate(index, tuples, matching, total=total, draws=_draw(index, samples, np.random.default_rng(seed)))
-
-
-def unique_matches(published: BucketCodes, originals: Codes) -> float:
-    """Return the share of the distinct original vectors that match exactly one bucket, 0 if there are no vectors.
-
-    Distinct are rows of `originals`: vectors fall together that differ in values alone that are published nowhere.
-    For classes of a generalization, give each class a bucket with one column whose value is the class.
-    """
-    index = _index(published)
-    distinct = _distinct(originals, index)
-    matching = _matching(_known(distinct), index)
-    return float((matching == 1).sum() / len(distinct)) if len(distinct) else 0.0
 
 
 def random_buckets(rows: int, size: int, *, rng: np.random.Generator) -> Codes:

@@ -13,12 +13,12 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster.space import ClusterSpace
-from indistinct.api import columns_of
 from indistinct.domain import Codes
 from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import KAnonymity
+from indistinct.recoding.columns import columns_of
 from indistinct.registry import parse_model
 
 Node = tuple[int, int]
@@ -128,7 +128,7 @@ def random_problem(seed: int, *, k: int = 2, model: str | None = None, values: i
     wanted = KAnonymity(k) if model is None else parse_model(model)
     request = Request(tuple(f"q{place}" for place in range(width)), wanted.keys, hierarchies, joint=True)
     counted = Memory().count(pa.table(columns), request)
-    return Problem(counted.frequencies, columns_of(counted, hierarchies), wanted)
+    return Problem(counted.frequencies, columns_of(counted.domains, hierarchies), wanted)
 
 
 def random_hierarchy(dice: np.random.Generator, size: int) -> Hierarchy:

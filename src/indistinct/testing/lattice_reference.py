@@ -15,11 +15,11 @@ from itertools import product
 import pyarrow as pa
 
 from indistinct.algorithms.base import Problem
-from indistinct.api import columns_of
 from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import Model
+from indistinct.recoding.columns import columns_of
 from indistinct.testing.reference import violating_classes
 
 Node = tuple[int, ...]
@@ -53,7 +53,7 @@ class LatticeTable:
         """Return what an algorithm is given."""
         request = Request(tuple(self.ladders), tuple(dict.fromkeys((*model.keys, *keys))), self.hierarchies)
         counted = Memory().count(self.arrow(), request)
-        return Problem(counted.frequencies, columns_of(counted, self.hierarchies), model, suppression)
+        return Problem(counted.frequencies, columns_of(counted.domains, self.hierarchies), model, suppression)
 
     def nodes(self) -> Iterator[Node]:
         """Yield every node, lexicographically."""

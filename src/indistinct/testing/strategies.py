@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
-from indistinct.api import columns_of
 from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory
 from indistinct.frequencies.count import Counted
@@ -27,7 +26,7 @@ from indistinct.models import (
     TCloseness,
     XYAnonymity,
 )
-from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.summary import floor_of, summarize_sets
 from indistinct.recoding.union import ByCell, ByColumn, RecodedColumn, Recoding
 from indistinct.registry import parse_algorithm
@@ -58,7 +57,7 @@ class Sample:
 
     def columns(self, counted: Counted) -> tuple[QuasiColumn, ...]:
         """Return the quasi-identifiers with their hierarchies."""
-        return columns_of(counted, self.hierarchies)
+        return columns_of(counted.domains, self.hierarchies)
 
 
 def trees(values: Sequence[str]) -> st.SearchStrategy[Hierarchy]:

@@ -62,7 +62,7 @@ def apply_buckets(
             orders = _permuted(recoding, order, starts, seed)
             arrays = {BUCKET: numbers, **_sliced(recoding, pieces, counted.frequencies, orders)}
         case "tables":
-            shuffle_runs(order, starts, seed, stream=FIRST_SLICE)
+            # Rows of a bucket are in the order of their values, which tells what they tell themselves.
             with ThreadPoolExecutor(1) as pool:
                 counting = pool.submit(_sensitive_table, pieces, recoding.slices[1], numbers, order, starts)
                 arrays = {BUCKET: numbers, **pieces.take(recoding.names, order)}

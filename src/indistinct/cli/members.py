@@ -1,0 +1,73 @@
+"""What the command line says of membership disclosure: figures, JSON and a chart."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from indistinct.cli.screen import grid, note, number, percent
+from indistinct.errors import InputError, ParameterError, SchemaError
+from indistinct.schema import Schema
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from indistinct.risks.membership import Membership
+
+# What tuples match in a release, one of them and many.
+BUCKETS = ("bucket", "buckets")
+CLASSES = ("class", "classes")
+
+
+def measured_members(
+    kinds: Mapping[str, Mapping[str, Any]], published: Any, schema: Schema, *, original: Any
+) -> "dict[str, Membership]":
+    """Return the membership disclosure of a release for each kind of tuples; nothing but a note where there is none."""
+    from indistinct.risks.releases import membership_of
+
+    try:
+        return {
+            words: membership_of(published, schema, original=original, **options) for words, options in kinds.items()
+        }
+    except SchemaError:
+        raise
+    except InputError as error:
+        note(f"membership is not measured: {error.message}")
+        return {}
+
+
+def members_table(found: "Mapping[str, Membership]", matched: tuple[str, str]) -> "Table":
+    """Return the figures of each kind of tuples, side by side."""
+    one, many = matched
+    table = grid("membership", *found, right=list(found))
+    rows: dict[str, Callable[[Membership], str]] = {
+        "candidate tuples": lambda each: number(round(each.candidates)) + ("" if each.exact else " (estimated)"),
+        "original tuples": lambda each: number(each.originals),
+        "fake tuples": lambda each: number(round(each.fake)) + ("" if each.exact else " (estimated)"),
+        f"originals with one matching {one}": lambda each: percent(each.unique_share),
+        f"matching {many} of an original, mean": lambda each: number(each.mean_matching_original),
+        f"matching {many} of a fake, mean": lambda each: number(each.mean_matching_fake),
+    }
+    for words, value in rows.items():
+        table.add_row(words, *(value(each) for each in found.values()))
+    return table
+
+
+def members_document(found: "Mapping[str, Membership]") -> dict[str, Any]:
+    """Return the figures of each kind of tuples as plain JSON values."""
+    return {words.replace(" ", "_").replace("-", "_"): each.to_json() for words, each in found.items()}
+
+
+def draw_members(found: "Mapping[str, Membership]", chart: Path, matched: tuple[str, str], *, overwrite: bool) -> None:
+    """Draw the histograms of the first kind of tuples."""
+    from indistinct.release.writing import write_atomically
+    from indistinct.report.histograms import draw_matching
+
+    if not found:
+        raise ParameterError("there is nothing to draw: membership was not measured", hint="leave --chart out")
+    title = f"{matched[1].capitalize()} that match original and fake tuples"
+    text = draw_matching(next(iter(found.values())), title=title, matched=matched)
+    write_atomically(chart, lambda place: _write_text(place, text), overwrite=overwrite)
+
+
+def _write_text(place: Path, text: str) -> None:
+    place.write_text(text, encoding="utf-8", newline="\n")
