@@ -46,9 +46,10 @@ class Histogram:
 
     def take(self, classes: Codes) -> "Histogram":
         """Return the histogram of some of the classes, in the order given."""
-        sizes = np.diff(self.indptr)[classes]
+        starts = self.indptr[classes]
+        sizes = self.indptr[1:][classes] - starts
         indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        entries = np.arange(indptr[-1]) + np.repeat(self.indptr[classes] - indptr[:-1], sizes)
+        entries = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], sizes)
         return Histogram(indptr, self.codes[entries], self.counts[entries], self.reference, self.taxonomy, self.texts)
 
 

@@ -132,7 +132,7 @@ class DiversityCheck:
         """Return the two buckets that take the place of one, or None if the check would fail: nothing changes then."""
         affected = bucket.matching
         others = set[int]().union(*(self.matches[cell] for cell in affected.tolist())) - {bucket.number}
-        first = max(self.buckets) + 1
+        first = next(reversed(self.buckets)) + 1  # numbers ascend
         made = self._bucket(first, np.sort(left), affected), self._bucket(first + 1, np.sort(right), affected)
         remaining = [self.buckets[number] for number in sorted(others)]
         if not self._within(self._probabilities(affected, [*remaining, *made])):
