@@ -358,11 +358,14 @@ def test_an_interrupt_is_130_and_writes_nothing(tmp_path: Path, run, monkeypatch
 
 
 def test_a_failed_write_of_the_recoding_leaves_nothing(tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(path: Path, text: str) -> None:
-        path.write_text(text[:10])
-        raise OSError(28, "No space left on device")
+    def filled(text: str):
+        def full(path: Path) -> None:
+            path.write_text(text[:10])
+            raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("indistinct.cli.releasing._write_text", full)
+        return full
+
+    monkeypatch.setattr("indistinct.release.staging.filled", filled)
     command = anonymize(tmp_path, table(tmp_path), "--save-recoding", str(tmp_path / "r.json"))
     before = contents(tmp_path)
     ran = run(*command)

@@ -116,14 +116,10 @@ def _chosen(found: "Exploration", policy: "Policy", node: str | None) -> tuple[i
 
 
 def _draw(found: "Exploration", svg: Path, *, chosen: tuple[int, ...] | None, overwrite: bool) -> None:
+    from indistinct.release.staging import filled
     from indistinct.release.writing import write_atomically
 
-    picture = found.to_svg(chosen=chosen)
-
-    def fill(place: Path) -> None:
-        place.write_text(picture, encoding="utf-8", newline="\n")
-
-    write_atomically(svg, fill, overwrite=overwrite)
+    write_atomically(svg, filled(found.to_svg(chosen=chosen)), overwrite=overwrite)
 
 
 def _show(found: "Exploration", chosen: tuple[int, ...] | None, *, limit: int | None) -> None:

@@ -59,6 +59,7 @@ def members_document(found: "Mapping[str, Membership]") -> dict[str, Any]:
 
 def draw_members(found: "Mapping[str, Membership]", chart: Path, matched: tuple[str, str], *, overwrite: bool) -> None:
     """Draw the histograms of the first kind of tuples."""
+    from indistinct.release.staging import filled
     from indistinct.release.writing import write_atomically
     from indistinct.report.histograms import draw_matching
 
@@ -66,8 +67,4 @@ def draw_members(found: "Mapping[str, Membership]", chart: Path, matched: tuple[
         raise ParameterError("there is nothing to draw: membership was not measured", hint="leave --chart out")
     title = f"{matched[1].capitalize()} that match original and fake tuples"
     text = draw_matching(next(iter(found.values())), title=title, matched=matched)
-    write_atomically(chart, lambda place: _write_text(place, text), overwrite=overwrite)
-
-
-def _write_text(place: Path, text: str) -> None:
-    place.write_text(text, encoding="utf-8", newline="\n")
+    write_atomically(chart, filled(text), overwrite=overwrite)

@@ -60,7 +60,7 @@ def publish(release: "Release", target: Target) -> "Certificate":
         return release.write(target.output, overwrite=target.overwrite)
     text = recoding_to_json(release.recoding)
     with staging.staging() as staged:
-        staged.append(staging.stage(target.recoding, lambda place: _write_text(place, text), private=True))
+        staged.append(staging.stage(target.recoding, staging.filled(text), private=True))
         certificate = release.write(target.output, overwrite=target.overwrite)
         staging.publish(staged, overwrite=target.overwrite)
     return certificate
@@ -120,7 +120,3 @@ def bucket_lines(certificate: "Certificate") -> list[str]:
         return []
     columns = " | ".join("+".join(names) for names in certificate.columns)
     return [f"columns      {columns}", "             inside a bucket every column stands in an order of its own\n"]
-
-
-def _write_text(place: Path, text: str) -> None:
-    place.write_text(text, encoding="utf-8")

@@ -87,6 +87,7 @@ def sizes_of(text: str, known: tuple[int, ...], *, meaning: str) -> tuple[int, .
 
 
 def _write(made: "Reproduction", output: Path, *, overwrite: bool) -> None:
+    from indistinct.release.staging import filled
     from indistinct.release.writing import write_atomically
 
     text = json.dumps(made.to_json(), indent=2, allow_nan=False) + "\n"
@@ -94,11 +95,7 @@ def _write(made: "Reproduction", output: Path, *, overwrite: bool) -> None:
         if made.picture is None:
             raise ParameterError("this figure has no picture", hint="write it as .json")
         text = made.picture
-
-    def fill(place: Path) -> None:
-        place.write_text(text, encoding="utf-8", newline="\n")
-
-    write_atomically(output, fill, overwrite=overwrite)
+    write_atomically(output, filled(text), overwrite=overwrite)
 
 
 def _grid(made: "Reproduction") -> "Table":

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.policy.value import Policy, rebased
+from indistinct.release.staging import filled
 from indistinct.release.writing import write_atomically
 from indistinct.schema import Role
 from indistinct.spelling import spell
@@ -26,7 +27,7 @@ def write_policy(
     """
     place = Path(path)
     text = policy_to_toml(rebased(policy, place.parent), heading=heading, notes=notes)
-    write_atomically(place, lambda target: _write_text(target, text), overwrite=overwrite)
+    write_atomically(place, filled(text), overwrite=overwrite)
     return place
 
 
@@ -105,7 +106,3 @@ def _key(name: str) -> str:
 def _text(text: str) -> str:
     # JSON and TOML escape alike, but for the one control character that JSON lets through.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _write_text(target: Path, text: str) -> None:
-    target.write_text(text, encoding="utf-8", newline="\n")

@@ -13,6 +13,7 @@ from indistinct.recoding.published import Recoded
 from indistinct.recoding.union import ByBucket, Recoding
 from indistinct.release.bucket_table import BucketTable
 from indistinct.release.certificate import Certificate
+from indistinct.release.staging import filled
 from indistinct.release.writing import write_atomically, write_release
 from indistinct.schema import Schema
 
@@ -75,17 +76,13 @@ class Release:
     def write_recoding(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the recoding as JSON, readable by its owner alone: it holds original values."""
         text = recoding_to_json(self.recoding)
-        write_atomically(Path(path), lambda target: _write_text(target, text), overwrite=overwrite, private=True)
+        write_atomically(Path(path), filled(text), overwrite=overwrite, private=True)
 
 
 def recoding_table(recoding: ByBucket, table: pa.Table, others: Mapping[str, pa.Table]) -> BucketTable:
     """Return what a recoding into buckets published, as it is verified."""
     generalized = tuple(name for part in recoding.generalized for name in part.names)
     return BucketTable(table, recoding.slices, recoding.form, others.get("sensitive"), generalized)
-
-
-def _write_text(target: Path, text: str) -> None:
-    target.write_text(text, encoding="utf-8")
 
 
 def _without_dictionaries(table: pa.Table) -> pa.Table:

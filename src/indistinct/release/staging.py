@@ -26,6 +26,21 @@ class Staged:
     digest: str
 
 
+def filled(text: str) -> Produce:
+    """Return what fills a file with text: UTF-8, with line feeds."""
+
+    def produce(place: Path) -> None:
+        place.write_text(text, encoding="utf-8", newline="\n")
+
+    return produce
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 @contextmanager
 def staging() -> Iterator[list[Staged]]:
     """Give a list for staged files; whatever happens, no temporary file outlives the block."""

@@ -4,7 +4,6 @@ A kill at any moment leaves the old file or none, and a file that is in the way 
 was asked for.
 """
 
-import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -15,7 +14,7 @@ import pyarrow as pa
 
 from indistinct.release.certificate import Certificate
 from indistinct.release.formats import producer_for
-from indistinct.release.staging import Produce, check_target, publish, stage, staging
+from indistinct.release.staging import Produce, check_target, digest_of, filled, publish, stage, staging
 
 
 def write_table(table: pa.Table, path: str | Path, *, overwrite: bool = False) -> str:
@@ -49,7 +48,7 @@ def write_release(
             staged.append(stage(further[name], producer_for(part, further[name])))
             digests[name] = staged[-1].digest
         final = replace(certificate, output_digest=staged[0].digest, other_digests=digests)
-        staged.append(stage(beside, lambda place: _write_text(place, final.to_text())))
+        staged.append(stage(beside, filled(final.to_text())))
         publish(staged, overwrite=overwrite)
     for each in outdated:
         with suppress(OSError):  # the new release is whole, whatever lies beside it
@@ -65,14 +64,9 @@ def _outdated(target: Path, kept: Collection[str]) -> list[Path]:
     try:
         said = json.loads(certificate_path(target).read_text(encoding="utf-8"))["other_digests"]
         places = {other_path(target, name): digest for name, digest in said.items() if name not in kept}
-        return [place for place, digest in places.items() if place.is_file() and _digest(place) == digest]
+        return [place for place, digest in places.items() if place.is_file() and digest_of(place) == digest]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return []
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def other_path(path: str | Path, name: str) -> Path:
@@ -116,7 +110,3 @@ def write_together(
             staged.append(stage(Path(path), produce, private=private))
         publish(staged, overwrite=overwrite)
         return tuple(each.digest for each in staged)
-
-
-def _write_text(place: Path, text: str) -> None:
-    place.write_text(text, encoding="utf-8", newline="\n")
