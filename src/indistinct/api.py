@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -78,7 +78,7 @@ def anonymize(
     check_job(source, schema, model, declared, extra=extra, seed=seed)
     began, keys = time.perf_counter(), tuple(dict.fromkeys([*model.keys, *extra]))
     counted = Memory().count(source.data, Request(schema.quasi, keys, declared, joint=algorithm.traits.splits))
-    check_kinds(counted, declared)
+    check_kinds(counted, known=(*declared, *source.text))
     report(0.2)
     problem = Problem(
         counted.frequencies,
@@ -227,10 +227,10 @@ def budget(suppression: float, rows: int) -> int:
     return int(Fraction(str(suppression)) * rows)
 
 
-def check_kinds(counted: Counted, hierarchies: Mapping[str, Hierarchy]) -> None:
-    """Raise if a quasi-identifier without a hierarchy is mostly numbers or dates, but not only."""
+def check_kinds(counted: Counted, *, known: Collection[str]) -> None:
+    """Raise if a quasi-identifier is mostly numbers or dates, but not only; those `known` to be text may be so."""
     for domain in counted.domains:
-        if domain.kind is not Kind.TEXT or domain.column in hierarchies:
+        if domain.kind is not Kind.TEXT or domain.column in known:
             continue
         slip = mixture_of(domain.values)
         if slip is not None:
@@ -239,7 +239,7 @@ def check_kinds(counted: Counted, hierarchies: Mapping[str, Hierarchy]) -> None:
                 f"column {domain.column!r} mixes {kind} and text: {len(strangers)} of its {len(domain.values)} "
                 f"distinct values cannot be read as {kind}, so it cannot be published as ranges",
                 hint="declare marks for missing values (--missing, or `missing` under [input]), correct the cells, or "
-                f"give {domain.column!r} a hierarchy if it is text on purpose",
+                f"say that {domain.column!r} is text (--text, or `text` under [input]; or a hierarchy)",
                 values=strangers,
                 column=domain.column,
             )

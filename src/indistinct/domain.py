@@ -168,10 +168,21 @@ def plain_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     elif pa.types.is_decimal(kind) and kind.bit_width < 128:
         kind = pa.decimal128(kind.precision, kind.scale)
     if isinstance(column.type, pa.DictionaryType):
-        if column.type.value_type != kind and not pa.types.is_string(kind):
-            return column.cast(kind)
-        return with_room(column, kind)
+        # Numbers and dates are checked, and their zeros united, where they stand in cells.
+        return with_room(column, kind) if pa.types.is_string(kind) else column.cast(kind)
     return column.cast(kind, safe=False) if column.type != kind else column
+
+
+def one_to_one(kind: pa.DataType) -> bool:
+    """Return whether cells of an Arrow type that count as one value are always written alike.
+
+    Not so: hours that a clock shows twice, parts of a microsecond, and hours of a day.
+    """
+    if isinstance(kind, pa.DictionaryType):
+        kind = kind.value_type
+    if pa.types.is_timestamp(kind):
+        return kind.tz is None and kind.unit != "ns"
+    return not pa.types.is_date64(kind)
 
 
 def with_room(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:

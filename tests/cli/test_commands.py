@@ -335,3 +335,46 @@ def test_version_and_help(run) -> None:
         ran = run(command, "--help")
         assert ran.code == 0
         assert "--json" in ran.out
+
+
+CODES = "name,age,icd\n" + "".join(f"p{i},{30 + i},{code}\n" for i, code in enumerate(["250.00", "250.0"] * 4))
+CODE_ROLES = ["--identifier", "name", "--quasi", "age", "--sensitive", "icd"]
+
+
+@pytest.mark.parametrize("how", ["--algorithm=anatomy:l=2", "--model=distinct-l-diversity:sensitive=icd,l=2"])
+def test_columns_of_codes_are_published_as_they_are(how, tmp_path: Path, run) -> None:
+    """Read as numbers, both codes would be one, and no class could be diverse."""
+    data, release = tmp_path / "codes.csv", tmp_path / "release.csv"
+    data.write_text(CODES)
+    job = [*CODE_ROLES, how]
+    assert run("anonymize", data, *job, "-o", release).code == 3
+    ran = run("anonymize", data, *job, "--text", "icd", "-o", release)
+    assert ran.code == 0, ran.err
+    shown = "".join(path.read_text() for path in tmp_path.glob("release*.csv"))
+    assert "250.00" in shown
+    assert "250.0\n" in shown.replace(",1\n", "\n")
+    assert run("verify", release, *job, "--text", "icd", "--text", "name", "--original", data).code == 0
+    assert run("verify", release, *job).code == 4
+    misspelt = run("verify", release, *job, "--text", "icf")
+    assert (misspelt.code, "did you mean 'icd'" in misspelt.err) == (2, True)
+    assert run("anonymize", data, *job, "--text", "icf", "--overwrite", "-o", release).code == 1
+
+
+def test_text_under_input_is_text_in_the_release_too(tmp_path: Path, run) -> None:
+    (tmp_path / "codes.csv").write_text(CODES)
+    found = run("inspect", tmp_path / "codes.csv", "--text", "icd", "-o", tmp_path / "job.toml")
+    assert found.code == 0, found.err
+    text = (tmp_path / "job.toml").read_text()
+    assert 'text = ["icd"]' in text
+    (tmp_path / "job.toml").write_text(text.replace("k=5", "k=2"))
+    assert run("anonymize", tmp_path / "job.toml").code == 0
+    ran = run("verify", tmp_path / "codes-release.csv", "--policy", tmp_path / "job.toml")
+    assert ran.code == 0, ran.err
+
+
+def test_a_mixture_that_is_text_on_purpose(tmp_path: Path, run) -> None:
+    (tmp_path / "a.csv").write_text("code,s\n" + "250,x\n251,y\n252,z\nV58,w\n" * 2)
+    job = ["anonymize", tmp_path / "a.csv", "--quasi", "code", "--sensitive", "s", "--model", "k-anonymity:k=2"]
+    refused = run(*job, "-o", tmp_path / "r.csv")
+    assert (refused.code, "--text" in refused.err) == (1, True)
+    assert run(*job, "--text", "code", "-o", tmp_path / "r.csv").code == 0

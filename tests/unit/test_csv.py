@@ -5,6 +5,7 @@ import gzip
 import io
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -278,3 +279,25 @@ def test_quoted_text_comes_back_as_the_csv_module_wrote_it(opened, rows, block):
         patch.setattr(delimited, "BLOCK_BYTES", block)
         data = opened(buffer.getvalue())
     assert list(zip(*data.to_pydict().values(), strict=True)) == [("x" + a, "x" + b) for a, b in rows]
+
+
+def test_codes_stay_text_where_that_is_said(opened):
+    content = "icd,age,day\n250.00,31,2024-01-01\n250.0,32,2024-01-02\n,33,2024-01-03\n"
+    assert opened(content)["icd"].to_pylist() == [250.0, 250.0, None]
+    data = opened(content, text=["icd", "day"])
+    assert data["icd"].to_pylist() == ["250.00", "250.0", None]
+    assert (data["day"].type, data["age"].type) == (TEXT, pa.int64())
+    assert opened(content, text="icd", columns=["age"]).column_names == ["age"]
+    refused(opened, content, "'icf'", text=["icf"])
+
+
+def test_other_tables_have_text_too(tmp_path):
+    numbers = pa.table({"code": [1, 2, None], "age": [3, 4, 5]})
+    assert open_table(numbers, text=["code"]).data["code"].to_pylist() == ["1", "2", None]
+    pq.write_table(numbers, tmp_path / "a.parquet")
+    table = open_table(tmp_path / "a.parquet", text=["code"])
+    assert table.data["code"].to_pylist() == ["1", "2", None]
+    assert table.text == ("code",)
+    assert open_table(table, text=["age"]).text == ("code", "age")
+    with pytest.raises(InputError, match="'cod'"):
+        open_table(numbers, text=["cod"])

@@ -6,7 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import indistinct as ind
 from indistinct.domain import Domain, Kind
+from indistinct.engines.memory import apply
 from indistinct.engines.memory.apply import gathered
 from indistinct.errors import InputError, UnseenValueError
 from indistinct.frequencies.encode import encode_column, narrowest
@@ -155,3 +157,38 @@ def test_narrow_indices_leave_room_for_missing(size):
     assert compact(column, ascending=True).to_pylist() == [*texts, None]
     order = np.arange(size, -1, -1)
     assert gathered(column, order).to_pylist() == [None, *reversed(texts)]
+
+
+@pytest.mark.parametrize("index", [pa.int8(), pa.int32(), pa.uint64()])
+def test_numbers_in_dictionaries_are_looked_at_as_numbers(index):
+    """Two zeros are one value, and NaN is none, whatever a dictionary makes of them."""
+
+    def column(*values):
+        indices = pa.array([0, 1, 0], index)
+        return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, pa.array(values, pa.float64()))])
+
+    assert encode_column("c", column(0.0, -0.0)).codes.tolist() == [0, 0, 0]
+    with pytest.raises(InputError, match="NaN"):
+        encode_column("c", column(float("nan"), 1.0))
+
+
+def test_long_text_is_gathered_with_wide_offsets(monkeypatch):
+    monkeypatch.setattr(apply, "LONGEST_TEXT", 10)
+    column = pa.chunked_array([["abcdef", None], ["ghijkl"]])
+    found = gathered(column, np.array([2, 0, 1]))
+    assert found.type == pa.large_string()
+    assert found.to_pylist() == ["ghijkl", "abcdef", None]
+
+
+@pytest.mark.parametrize("algorithm", ["anatomy:l=2", "slicing:l=2,columns=each", "multiset:l=2", "mondrian"])
+def test_views_of_text_and_empty_chunks_are_tables_too(algorithm):
+    pieces = [["x", "y"] * 3, [], ["x", "z"] * 3]
+    views = pa.chunked_array([pa.array(piece, pa.string_view()) for piece in pieces])
+    numbers = pa.chunked_array([pa.array(range(len(piece)), pa.int64()) for piece in pieces])
+    schema = ind.Schema(quasi=["a"], sensitive=["s"])
+    source = ind.Table(pa.table({"a": numbers, "s": views}))
+    model = None if ":" in algorithm else ind.KAnonymity(2)
+    release = ind.anonymize(source, schema, model=model, algorithm=algorithm)
+    assert release.certificate.holds
+    sliced = pa.table({"a": numbers, "s": views.cast(pa.string())}).slice(1)
+    assert ind.anonymize(sliced, schema, model=model, algorithm=algorithm).certificate.rows == 11

@@ -64,7 +64,7 @@ def test_the_policy_of_the_design_is_read_and_written_letter_by_letter() -> None
 
 def test_everything_that_can_stand_in_a_policy() -> None:
     policy = Policy(
-        Input(Path("data/in.txt"), delimiter=";", encoding="cp1252", missing=("", "?")),
+        Input(Path("data/in.txt"), delimiter=";", encoding="cp1252", missing=("", "?"), text=("d",)),
         ind.Schema(quasi=["a b", "größe", "d"], sensitive=['say "s"'], insensitive=["rest"]),
         (ind.TCloseness("s", t=0.25, distance="hierarchical"),),
         hierarchies={
@@ -141,6 +141,7 @@ def policies(draw: st.DrawFn) -> Policy:
             Path(draw(st.sampled_from(["a.csv", "../b c.parquet", "/d/é.arrow"]))),
             delimiter=draw(st.sampled_from([None, ";", "\t"])),
             missing=tuple(draw(st.lists(NAMES, max_size=2))),
+            text=tuple(draw(st.lists(st.sampled_from(names), max_size=2, unique=True))),
         ),
         schema,
         tuple(draw(st.lists(MODELS, min_size=1, max_size=2))),
@@ -168,6 +169,12 @@ MISTAKES = {
         "did you mean 'role'?",
     ),
     "unknown key of a hierarchy": ("mask =", "maks =", "[columns] zipcode: unknown key 'maks'", "'mask'"),
+    "text of no column": (
+        'path = "patients.csv"',
+        'path = "patients.csv"\ntext = ["sexx"]',
+        "[input] text: there is no column 'sexx'",
+        "did you mean 'sex'?",
+    ),
     "unknown role": ('"identifier"', '"identifer"', "got 'identifer'", "'identifier'"),
     "role that is no text": ('"identifier"', "7", "[columns] name: expected a role", 'name = "insensitive"'),
     "no role": ('{ role = "quasi" }', "{ }", "[columns] sex: the key 'role' is missing", "role"),

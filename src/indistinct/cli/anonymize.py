@@ -35,6 +35,7 @@ def command(
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
     missing: options.Missing = None,
+    text: options.TextColumns = None,
     as_json: options.Json = False,
     show_values: options.ShowValues = False,
 ) -> None:
@@ -44,7 +45,7 @@ def command(
     """
     job = job_of(
         (quasi, sensitive, insensitive, identifier),
-        (delimiter, encoding, missing),
+        (delimiter, encoding, missing, text),
         model=model,
         algorithm=algorithm,
         hierarchy=hierarchy,

@@ -23,6 +23,7 @@ def command(
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
     missing: options.Missing = None,
+    text: options.TextColumns = None,
     as_json: options.Json = False,
     show_values: options.ShowValues = False,
 ) -> None:
@@ -30,17 +31,17 @@ def command(
 
     A value that the recoding does not know is an error; --model asks for something else than the promise.
     """
-    text = _read_text(recoding)
+    stored = _read_text(recoding)
     from indistinct import api
     from indistinct.recoding.json import recoding_from_json
     from indistinct.registry import all_of
 
     with progress("applying") as share:
-        found = recoding_from_json(text)
+        found = recoding_from_json(stored)
         others = ("sensitive",) if getattr(found, "form", None) == "tables" else ()
         target = Target.checked(output, recoding=None, overwrite=overwrite, sources=[recoding, data], others=others)
         share(0.2)
-        table = api.open(data, **reading_options(delimiter, encoding, missing=missing))
+        table = api.open(data, **reading_options(delimiter, encoding, missing=missing, text=text))
         release = api.apply(
             found,
             table,

@@ -80,15 +80,14 @@ def bucket_file(path: Path, asked: Question, *, original: "pa.Table | None") -> 
                 note("its certificate says that the file is in buckets; name the algorithm to have it judged as such")
         return None
     said = _certificate(path)
-    from indistinct import api
     from indistinct.release.bucket_table import BucketTable
     from indistinct.release.writing import other_path
 
     form = _form(algorithm)
     slices = _slices(algorithm, asked, said)
     generalized = _names(said.get("generalized")) if getattr(algorithm, "generalize", 1) > 1 else ()
-    table = api.open(path, **asked.reading).data
-    apart = api.open(other_path(path, "sensitive"), **asked.reading).data if form == "tables" else None
+    table = asked.opened(path)
+    apart = asked.opened(other_path(path, "sensitive")) if form == "tables" else None
     if original is not None:
         table, apart = aligned(table, original), None if apart is None else aligned(apart, original)
     _remark(path, said)

@@ -127,7 +127,9 @@ def refuse_beside_policy(given: Mapping[str, Any]) -> None:
         )
 
 
-def reading_options(delimiter: str | None, encoding: str | None, *, missing: Sequence[str] | None) -> dict[str, Any]:
+def reading_options(
+    delimiter: str | None, encoding: str | None, *, missing: Sequence[str] | None, text: Sequence[str] | None
+) -> dict[str, Any]:
     """Return how text files are read; no text at all is always missing."""
     texts = tuple(dict.fromkeys(("", *(missing or ()))))
-    return {"delimiter": delimiter, "encoding": encoding, "missing": texts}
+    return {"delimiter": delimiter, "encoding": encoding, "missing": texts, "text": tuple(dict.fromkeys(text or ()))}

@@ -24,6 +24,7 @@ def command(
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
     missing: options.Missing = None,
+    text: options.TextColumns = None,
     as_json: options.Json = False,
     show_values: options.ShowValues = False,
 ) -> None:
@@ -37,7 +38,7 @@ def command(
     from indistinct.inspection import inspect_table
     from indistinct.policy.starter import write_starter
 
-    reading = reading_options(delimiter, encoding, missing=missing)
+    reading = reading_options(delimiter, encoding, missing=missing, text=text)
     found = inspect_table(api.open(data, **reading))
     if output is not None:
         write_starter(found, data, output, reading=reading, overwrite=overwrite)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 ROLES = ("--quasi", "--sensitive", "--insensitive", "--identifier")
-READING = ("--delimiter", "--encoding", "--missing")
+READING = ("--delimiter", "--encoding", "--missing", "--text")
 
 
 def job_of(roles: tuple[Any, ...], reading: tuple[Any, ...], **others: Any) -> dict[str, Any]:
@@ -58,7 +58,8 @@ def opened(policy: "Policy") -> "Table":
     from indistinct import api
 
     read = policy.input
-    return api.open(policy.locate(read.path), delimiter=read.delimiter, encoding=read.encoding, missing=read.missing)
+    how = {name: getattr(read, name) for name in ("delimiter", "encoding", "missing", "text")}
+    return api.open(policy.locate(read.path), **how)
 
 
 def _from_flags(source: Path, job: Mapping[str, Any]) -> "Policy":
@@ -75,7 +76,10 @@ def _from_flags(source: Path, job: Mapping[str, Any]) -> "Policy":
     algorithm = parse_algorithm(job["--algorithm"]) if job.get("--algorithm") else Mondrian()
     own = algorithm.traits.buckets and not job["--model"]
     return Policy(
-        input=Input(source, **reading_options(job["--delimiter"], job["--encoding"], missing=job["--missing"])),
+        input=Input(
+            source,
+            **reading_options(job["--delimiter"], job["--encoding"], missing=job["--missing"], text=job["--text"]),
+        ),
         schema=schema,
         models=() if own else models_of(job["--model"]),
         hierarchies=hierarchies_of(job["--hierarchy"]),

@@ -37,6 +37,7 @@ def command(
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
     missing: options.Missing = None,
+    text: options.TextColumns = None,
     as_json: options.Json = False,
     show_values: options.ShowValues = False,
 ) -> None:
@@ -52,7 +53,7 @@ def command(
         model,
         hierarchies=hierarchy,
         label=label,
-        reading={"delimiter": delimiter, "encoding": encoding, "missing": missing},
+        reading={"delimiter": delimiter, "encoding": encoding, "missing": missing, "text": text},
         algorithm=algorithm,
     )
     named = None if asked.policy is None else asked.policy.locate(asked.policy.input.path)
@@ -77,7 +78,7 @@ def _measure(
     if buckets is not None:
         buckets.measured(asked, original=whole, chart=chart, overwrite=overwrite, as_json=as_json)
         return
-    table = aligned(api.open(published, **asked.reading).data, whole)
+    table = aligned(asked.opened(published), whole)
     remarks(asked.schema, table.column_names)
     with progress("measuring") as share:
         measured = api.measure_table(

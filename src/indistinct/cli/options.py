@@ -58,6 +58,10 @@ Missing = Annotated[
     list[str] | None,
     typer.Option("--missing", metavar="TEXT", help="A text that stands for missing, besides none. Repeatable."),
 ]
+TextColumns = Annotated[
+    list[str] | None,
+    typer.Option("--text", metavar="COLUMN", help="A column of codes: text, whatever its values spell. Repeatable."),
+]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Where to write: .csv, .tsv, .parquet or .arrow."),

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from indistinct.cli.flags import hierarchies_of, models_of, reading_options, refuse_beside_policy, schema_of
 from indistinct.cli.screen import note
-from indistinct.schema import Schema
+from indistinct.errors import ParameterError
+from indistinct.schema import Schema, did_you_mean
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +35,17 @@ class Question:
     policy: "Policy | None" = None
     algorithm: "Algorithm | None" = None
 
+    def opened(self, path: Path) -> "pa.Table":
+        """Return a published table, which may lack some of the columns that are read as text."""
+        from indistinct import api
+        from indistinct.tables.opening import columns_in
+
+        how = dict(self.reading)
+        if how["text"]:
+            shown = columns_in(path, delimiter=how["delimiter"], encoding=how["encoding"]) if path.is_file() else ()
+            how["text"] = [name for name in how["text"] if name in shown]
+        return api.open(path, **how).data
+
 
 def question(
     policy_path: Path | None,
@@ -46,12 +58,13 @@ def question(
     algorithm: str | None = None,
 ) -> Question:
     """Return what flags and, if there is one, a policy ask; the flag --model replaces the policy's models."""
-    how = reading_options(reading["delimiter"], reading["encoding"], missing=reading["missing"])
+    how = reading_options(**reading)
     from indistinct.policy import predicted_column, read_policy
     from indistinct.registry import parse_algorithm
 
     if policy_path is None:
         schema = schema_of(**roles)
+        _check_text(how["text"], schema)
         asked = models_of(models) if models else ()
         predicted = predicted_column(label, (), schema=schema)
         made = parse_algorithm(algorithm) if algorithm else None
@@ -59,9 +72,20 @@ def question(
     given = {f"--{name}": value for name, value in roles.items()}
     refuse_beside_policy({**given, "--hierarchy": hierarchies, "--label": label, "--algorithm": algorithm})
     policy = read_policy(policy_path)
-    first = {key: getattr(policy.input, key) for key in ("delimiter", "encoding", "missing")}
+    first = {key: getattr(policy.input, key) for key in ("delimiter", "encoding", "missing", "text")}
+    _check_text(how["text"], policy.schema)
+    how = {**how, "text": tuple(dict.fromkeys((*how["text"], *policy.input.text)))}
     asked = models_of(models) if models else policy.models
     return Question(policy.schema, asked, policy.hierarchies, policy.label, how, first, policy, policy.algorithm)
+
+
+def _check_text(names: Sequence[str], schema: Schema) -> None:
+    for name in names:
+        if name not in schema.columns:
+            raise ParameterError(
+                f"--text names the column {name!r}, which has no role",
+                hint=did_you_mean(name, schema.columns) or "give the columns the roles that they had",
+            )
 
 
 def published_schema(schema: Schema, columns: Sequence[str]) -> Schema:

@@ -29,6 +29,7 @@ def command(
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
     missing: options.Missing = None,
+    text: options.TextColumns = None,
     as_json: options.Json = False,
     show_values: options.ShowValues = False,
 ) -> None:
@@ -45,7 +46,7 @@ def command(
         model,
         hierarchies=hierarchy,
         label=None,
-        reading={"delimiter": delimiter, "encoding": encoding, "missing": missing},
+        reading={"delimiter": delimiter, "encoding": encoding, "missing": missing, "text": text},
         algorithm=algorithm,
     )
     certificate, found, leaks = _verified(published, asked, original)
@@ -67,7 +68,7 @@ def _verified(published: Path, asked: Question, original: Path | None) -> tuple[
         return buckets.verified(asked, original=whole), found, leaks
     if not asked.models:
         raise ParameterError("no model is given", hint="say what must hold, for example --model k-anonymity:k=5")
-    table = api.open(published, **asked.reading).data
+    table = asked.opened(published)
     if not table.num_rows:
         raise InputError("the table has no rows", hint="check that this is the right file")
     found = remarks(asked.schema, table.column_names)

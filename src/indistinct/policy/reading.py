@@ -32,7 +32,7 @@ TABLE: Accepts = ("a table of keys", lambda value: isinstance(value, dict))
 
 # Every table of a policy but [columns], whose keys are the columns.
 TABLES: dict[str, dict[str, Accepts]] = {
-    "input": {"path": TEXT, "delimiter": TEXT, "encoding": TEXT, "missing": TEXTS},
+    "input": {"path": TEXT, "delimiter": TEXT, "encoding": TEXT, "missing": TEXTS, "text": TEXTS},
     "privacy": {"models": TEXTS, "suppression": NUMBER},
     "algorithm": {"use": TEXT, "node": LEVELS},
     "measure": {"metrics": TEXTS, "label": TEXT},
@@ -87,6 +87,7 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
             delimiter=read.get("delimiter"),
             encoding=read.get("encoding"),
             missing=tuple(read.get("missing", ("",))),
+            text=_known(tuple(read.get("text", ())), schema),
         ),
         schema=schema,
         models=models,
@@ -100,6 +101,17 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
         ),
         base=base,
     )
+
+
+def _known(names: tuple[str, ...], schema: Schema) -> tuple[str, ...]:
+    """Return the columns that are read as text, all of which must have a role."""
+    for name in names:
+        if name not in schema.columns:
+            raise PolicyError(
+                f"[input] text: there is no column {name!r}",
+                hint=did_you_mean(name, schema.columns) or "name columns that have a role",
+            )
+    return names
 
 
 def _parse(text: str) -> dict[str, Any]:

@@ -23,6 +23,7 @@ class Input:
     delimiter: str | None = None
     encoding: str | None = None
     missing: tuple[str, ...] = ("",)
+    text: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

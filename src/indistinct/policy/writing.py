@@ -47,6 +47,7 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
                 "delimiter": read.delimiter,
                 "encoding": read.encoding,
                 "missing": None if read.missing == ("",) else list(read.missing),
+                "text": list(read.text) or None,
             },
         ),
         _columns(policy, notes or {}),

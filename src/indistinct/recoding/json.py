@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, assert_never
+from typing import Any, assert_never, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from indistinct.errors import InputError
 from indistinct.recoding.published import PublishedColumn
 from indistinct.recoding.regions import Cuts
 from indistinct.recoding.summary import ColumnSummary
-from indistinct.recoding.union import ByBucket, ByCell, ByColumn, ByRegion, ByRow, RecodedColumn, Recoding
+from indistinct.recoding.union import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Form, RecodedColumn, Recoding
 from indistinct.schema import Schema
 
 FORMAT = "indistinct-recoding"
@@ -206,6 +206,8 @@ def _recoding(data: Mapping[str, Any]) -> Recoding:
 
 def _by_bucket(data: Mapping[str, Any], about: Mapping[str, Any]) -> ByBucket:
     domains = tuple(Domain.from_json(domain) for domain in data["domains"])
+    slices = tuple(tuple(names) for names in data["slices"])
+    _check_slices(data, slices, [domain.column for domain in domains], about["schema"])
     return ByBucket(
         (),
         domains,
@@ -214,13 +216,26 @@ def _by_bucket(data: Mapping[str, Any], about: Mapping[str, Any]) -> ByBucket:
         None if data["joint"] is None else _ints(data["joint"]),
         _ints(data["labels"]),
         _ints(data["counts"], np.int64),
-        tuple(tuple(names) for names in data["slices"]),
+        slices,
         tuple(_recoding(part) for part in data["generalized"]),
         form=data["form"],
         l=data["l"],
         size=data["size"],
         **about,
     )
+
+
+def _check_slices(
+    data: Mapping[str, Any], slices: tuple[tuple[str, ...], ...], known: list[str], schema: Schema | None
+) -> None:
+    """Raise `ValueError` unless every attribute is in one slice, and form and numbers are those of buckets."""
+    if data["form"] not in get_args(Form) or not isinstance(data["l"], int | None) or not isinstance(data["size"], int):
+        raise ValueError("no form or no numbers of buckets")
+    sensitive = () if schema is None else schema.sensitive
+    if sorted(name for names in slices for name in names) != sorted([*known, *sensitive]):
+        raise ValueError("the slices do not name every attribute once")
+    if data["form"] == "tables" and slices != (tuple(known), tuple(sensitive)):
+        raise ValueError("two tables show what is known, and what is sensitive")
 
 
 def _column(data: Mapping[str, Any]) -> RecodedColumn:
@@ -245,7 +260,10 @@ def _column(data: Mapping[str, Any]) -> RecodedColumn:
 
 
 def _ints(values: Any, kind: Any = np.int32) -> Codes:
-    return np.array(values, dtype=kind)
+    found = np.array(values, dtype=kind)
+    if found.ndim != 1:
+        raise ValueError("a list of numbers is wanted")
+    return found
 
 
 def _matrix(values: Any, width: int) -> Codes:

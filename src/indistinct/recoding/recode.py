@@ -85,8 +85,8 @@ def _by_row(frequencies: FrequencySet, recoding: ByRow) -> Recoded:
 def _by_bucket(frequencies: FrequencySet, recoding: ByBucket) -> Recoded:
     """Return the buckets as classes; they have no published vector in common."""
     _check_rows(frequencies, recoding)
-    if recoding.labels.min() < 0:
-        raise InputError("a recoding into buckets leaves out no row", hint="search a new recoding")
+    if recoding.labels.min() < 0 or recoding.labels.max() >= len(recoding.labels):
+        raise InputError("a recoding into buckets gives every row a bucket", hint="search a new recoding")
     sizes = np.zeros(int(recoding.labels.max()) + 1, dtype=np.int64)
     _kernels.add_up(recoding.labels, recoding.counts, sizes)
     nothing = np.zeros((len(sizes), 0), dtype=np.int32)
@@ -94,16 +94,24 @@ def _by_bucket(frequencies: FrequencySet, recoding: ByBucket) -> Recoded:
 
 
 def _check_rows(frequencies: FrequencySet, recoding: ByRow | ByBucket) -> None:
-    """Raise unless a recoding that speaks of rows speaks of those of this table."""
-    same = np.array_equal(frequencies.vectors, recoding.vectors) and recoding.counts.min(initial=1) > 0
+    """Raise unless a recoding that speaks of rows speaks of those of this table.
+
+    Recodings may come from a file that anybody wrote, and the kernels trust these arrays.
+    """
+    parts = [recoding.cells, recoding.labels, recoding.counts, *([] if recoding.joint is None else [recoding.joint])]
+    if any(part.shape != (len(recoding.cells),) for part in parts) or not len(recoding.cells):
+        raise InputError("the pieces of this recoding do not fit together", hint="search a new recoding")
+    same = np.array_equal(frequencies.vectors, recoding.vectors) and recoding.counts.min() > 0
     if same and recoding.joint is not None and frequencies.joint is not None:
         inner = frequencies.joint.histogram
         same = _kernels.are_entries(
             recoding.cells, recoding.joint, recoding.counts, inner.indptr, inner.codes, inner.counts
         )
-    elif same:
+    elif same and recoding.cells.min() >= 0 and recoding.cells.max() < len(recoding.vectors):
         expected = np.bincount(recoding.cells, weights=recoding.counts, minlength=len(recoding.vectors))
         same = np.array_equal(expected, frequencies.counts)
+    else:
+        same = False
     if not same:
         raise InputError(
             "this recoding assigns the rows of one table to classes; the table at hand is another one",

@@ -214,7 +214,7 @@ def _beside(known: pa.Table, sensitive: pa.Table) -> pa.Table:
         )
     values = sensitive
     if sensitive.num_rows < known.num_rows:
-        values = sensitive.take(pa.array(np.repeat(np.arange(sensitive.num_rows), counts)))
+        values = sensitive.take(pa.array(np.repeat(np.arange(sensitive.num_rows), counts.astype(np.int64))))
     left, right = _by_bucket(known), _by_bucket(values)
     if not np.array_equal(left[BUCKET].to_numpy(), right[BUCKET].to_numpy()):
         raise InputError(

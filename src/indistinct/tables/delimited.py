@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from indistinct.errors import InputError
 from indistinct.tables.dialect import Dialect, diagnose, encodings, find_dialect, nul_error
 from indistinct.tables.dictionaries import TEXT
 from indistinct.tables.files import choose
-from indistinct.tables.inference import settle, spellings, typed
+from indistinct.tables.inference import as_text, settle, spellings, typed
 
 # Small blocks keep the reader's dictionaries in the cache; a record must fit into one block.
 BLOCK_BYTES = 1 << 21
@@ -27,17 +28,18 @@ def read_delimited(
     encoding: str | None = None,
     missing: Sequence[str] = ("",),
     columns: Sequence[str] | None = None,
+    text: Sequence[str] = (),
 ) -> pa.Table:
     """Return a delimited text file with a header line.
 
     Fields follow RFC 4180. Exactly the fields that `missing` lists are missing, quoted or not. A blank line
-    is skipped, except in a file of one column, where it is a row.
+    is skipped, except in a file of one column, where it is a row. Columns in `text` are not looked at for other types.
     """
     try:
         possible = encodings(path, encoding)
         for candidate in possible:
             try:
-                return _read_as(path, find_dialect(path, candidate, delimiter), missing, columns)
+                return _read_as(path, find_dialect(path, candidate, delimiter), missing, columns, text)
             except UnicodeError:
                 continue
     except (OSError, EOFError):
@@ -51,8 +53,18 @@ def read_delimited(
     )
 
 
-def _read_as(path: Path, dialect: Dialect, missing: Sequence[str], columns: Sequence[str] | None) -> pa.Table:
-    wanted = choose(dialect.names, columns)
+def header_of(path: Path, *, delimiter: str | None = None, encoding: str | None = None) -> tuple[str, ...]:
+    """Return the names in the header line of a delimited text file."""
+    for candidate in encodings(path, encoding):
+        with suppress(UnicodeError):
+            return find_dialect(path, candidate, delimiter).names
+    return ()
+
+
+def _read_as(
+    path: Path, dialect: Dialect, missing: Sequence[str], columns: Sequence[str] | None, text: Sequence[str]
+) -> pa.Table:
+    wanted, plain = choose(dialect.names, columns), set(choose(dialect.names, text))
     if dialect.bare:
         return pa.table([pa.array([], TEXT) for _ in wanted], names=wanted)
     if columns is not None or any('"' in text for text in missing):
@@ -69,7 +81,8 @@ def _read_as(path: Path, dialect: Dialect, missing: Sequence[str], columns: Sequ
         del columns_read
         found = dict(zip(names, texts, strict=True))
         _check_content(path, dialect, found)
-        return pa.table(list(threads.map(typed, (found[name] for name in wanted))), names=wanted)
+        shown = threads.map(lambda name: (as_text if name in plain else typed)(found[name]), wanted)
+        return pa.table(list(shown), names=wanted)
 
 
 def _read_text(

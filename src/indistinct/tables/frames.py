@@ -33,6 +33,8 @@ def from_frame(source: Any) -> pa.Table:
         return _from_pandas(source)
     if _is(source, "polars", "LazyFrame"):
         source = source.collect()
+    if isinstance(source, pa.Table):
+        return source
     try:
         return pa.table(source)
     except (pa.ArrowException, TypeError, ValueError):

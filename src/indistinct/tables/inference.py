@@ -49,9 +49,14 @@ def typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """
     converted = _converted(spellings(column))
     if converted is None:
-        return column if column.num_chunks == 1 else column.cast(pa.string())
+        return as_text(column)
     cells = [values.take(chunk.indices) for values, chunk in zip(converted, column.chunks, strict=True)]
     return pa.chunked_array([pa.chunked_array(cells).combine_chunks()])
+
+
+def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a settled text column as it is, whatever its values spell."""
+    return column if column.num_chunks == 1 else column.cast(pa.string())
 
 
 def mixture_of(values: pa.Array) -> tuple[str, list[str]] | None:

@@ -7,7 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.errors import InputError
-from indistinct.tables.delimited import read_delimited
+from indistinct.tables.delimited import header_of, read_delimited
+from indistinct.tables.dictionaries import is_text
 from indistinct.tables.files import choose, read_arrow, read_parquet
 from indistinct.tables.frames import flat, from_frame, is_frame
 from indistinct.tables.value import Table
@@ -24,6 +25,7 @@ def open_table(
     encoding: str | None = None,
     missing: Sequence[str] = ("",),
     columns: Sequence[str] | None = None,
+    text: Sequence[str] = (),
 ) -> Table:
     """Return the table at a path or in a frame; `columns` chooses some and their order.
 
@@ -33,26 +35,30 @@ def open_table(
 
     `delimiter`, `encoding` and `missing` concern delimited text alone. Delimiter and encoding are found if
     not given; only the texts in `missing` are missing, so `NA` stays text unless it is listed. Types are
-    decided on whole columns.
+    decided on whole columns; those in `text` are text whatever they spell, such as codes like 250.00, which
+    are not the number 250.
 
         >>> open_table(pa.table({"age": [31, 42], "city": ["Oslo", "Bergen"]})).rows
         2
     """
     chosen = [columns] if isinstance(columns, str) else columns
+    plain = (text,) if isinstance(text, str) else tuple(text)
     if isinstance(source, Table):
-        return Table(source.data.select(choose(source.columns, chosen)), source.name, source.path)
+        data = _with_text(source.data, plain)
+        named = tuple(dict.fromkeys((*source.text, *plain)))
+        return Table(data.select(choose(source.columns, chosen)), source.name, source.path, named)
     if isinstance(source, str | Path):
         path = Path(source)
         _check_file(path)
         absent = (missing,) if isinstance(missing, str) else tuple(missing)
-        return Table(_read(path, delimiter, encoding, absent, chosen), path.name, path)
+        return Table(_read(path, delimiter, encoding, absent, chosen, plain), path.name, path, plain)
     if not is_frame(source):
         raise InputError(
             f"a table is opened from a path or a frame; got {type(source).__name__}",
             hint="give a path, or a pandas, polars or Arrow table",
         )
-    table = flat(from_frame(source))
-    return Table(table.select(choose(table.column_names, chosen)))
+    table = _with_text(flat(from_frame(source)), plain)
+    return Table(table.select(choose(table.column_names, chosen)), text=plain)
 
 
 def _read(
@@ -61,22 +67,41 @@ def _read(
     encoding: str | None,
     missing: Sequence[str],
     columns: Sequence[str] | None,
+    text: Sequence[str],
 ) -> pa.Table:
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    kind = suffixes[-1] if suffixes else ""
-    if kind == ".gz" and len(suffixes) > 1 and suffixes[-2] in DELIMITED:
-        kind = suffixes[-2]
+    kind = _kind(path)
     if kind in DELIMITED:
         mark = "\t" if delimiter is None and kind == ".tsv" else delimiter
-        return read_delimited(path, delimiter=mark, encoding=encoding, missing=missing, columns=columns)
+        return read_delimited(path, delimiter=mark, encoding=encoding, missing=missing, columns=columns, text=text)
     if kind in PARQUET:
-        return flat(read_parquet(path, columns))
+        return _with_text(flat(read_parquet(path, columns)), text)
     if kind in ARROW:
-        return flat(read_arrow(path, columns))
+        return _with_text(flat(read_arrow(path, columns)), text)
     raise InputError(
         f"{path}: the suffix {kind!r} does not say how to read the file" if kind else f"{path} has no suffix",
         hint=f"rename it to end in one of {', '.join((*DELIMITED, *PARQUET, *ARROW))}; text may end in .gz",
     )
+
+
+def columns_in(path: Path, *, delimiter: str | None = None, encoding: str | None = None) -> tuple[str, ...]:
+    """Return the columns of a delimited text file; of other files, whose types are their own, none."""
+    return header_of(path, delimiter=delimiter, encoding=encoding) if _kind(path) in DELIMITED else ()
+
+
+def _kind(path: Path) -> str:
+    """Return the suffix that says how a file is read."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    kind = suffixes[-1] if suffixes else ""
+    return suffixes[-2] if kind == ".gz" and len(suffixes) > 1 and suffixes[-2] in DELIMITED else kind
+
+
+def _with_text(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Return a table in which some columns are text."""
+    for name in choose(table.column_names, names):
+        if not is_text(table[name].type):
+            place = table.column_names.index(name)
+            table = table.set_column(place, name, table[name].cast(pa.string()))
+    return table
 
 
 def _check_file(path: Path) -> None:

@@ -13,7 +13,8 @@ class Table:
     """Columns of equal length with distinct names.
 
     Metadata is stripped, because it may describe rows (a pandas index is kept there), and there is never an
-    index column: whatever an engine sees, somebody chose to be a column.
+    index column: whatever an engine sees, somebody chose to be a column. `text` names columns that are text on purpose,
+    whatever they spell.
 
         >>> Table(pa.table({"age": [31, 42]})).columns
         ('age',)
@@ -22,6 +23,7 @@ class Table:
     data: pa.Table
     name: str | None = None
     path: Path | None = None
+    text: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = self.data.column_names

@@ -20,6 +20,9 @@ from indistinct.recoding.recode import recode
 from indistinct.recoding.union import ByRow, Recoding
 from indistinct.schema import Schema
 
+# Offsets of plain text count up to so many bytes.
+LONGEST_TEXT = (1 << 31) - 1
+
 
 def apply_recoding(
     recoding: Recoding,
@@ -124,10 +127,8 @@ def gather_columns(table: pa.Table, names: Sequence[str], order: Codes) -> dict[
 
 def gathered(column: pa.ChunkedArray, order: Codes) -> pa.Array:
     """Return a column's cells in published order, without a trace of the original one."""
-    if pa.types.is_floating(column.type) and not pa.types.is_float16(column.type):
-        column = pc.add(column, pa.scalar(0, column.type))  # -0.0 and 0.0 are one value, so they are published as one
     if not isinstance(column.type, pa.DictionaryType):
-        return column.combine_chunks().take(pa.array(order))
+        return _takeable(column).combine_chunks().take(pa.array(order))
     found = from_dictionary(with_room(column, column.type.value_type))
     values = found.values
     text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
@@ -141,4 +142,15 @@ def gathered(column: pa.ChunkedArray, order: Codes) -> pa.Array:
     if text and not used[:-1].all():
         return compact(values, indices)
     cells = pa.array(indices, mask=indices == len(values) if used[-1] else None)
-    return pa.DictionaryArray.from_arrays(cells, values) if text else values.take(cells)
+    return pa.DictionaryArray.from_arrays(cells, values) if text else _takeable(values).take(cells)
+
+
+def _takeable(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+    """Return cells as they are published, in a type from which Arrow can take them."""
+    kind = column.type
+    if pa.types.is_floating(kind):  # -0.0 and 0.0 are one value, so they are published as one
+        wide = pa.float32() if pa.types.is_float16(kind) else kind
+        return pc.add(column.cast(wide), pa.scalar(0, wide)).cast(kind)
+    if pa.types.is_string_view(kind):
+        return column.cast(pa.string())
+    return column.cast(pa.large_string()) if pa.types.is_string(kind) and column.nbytes >= LONGEST_TEXT else column

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.allocation import room
-from indistinct.domain import Codes
+from indistinct.domain import Codes, one_to_one
 from indistinct.engines.base import Published
 from indistinct.engines.memory import _kernels
 from indistinct.engines.memory.apply import compact, gather_columns, scattered, starts_of
@@ -27,7 +27,7 @@ from indistinct.recoding.union import ByBucket
 from indistinct.schema import BUCKET, COUNT, Schema
 
 # Streams of a seed: 0 and 1 order the rows, 2 numbers the buckets, 3 is the search's, further ones permute the slices.
-NUMBERING, FIRST_SLICE = 2, 4
+MIXING, NUMBERING, FIRST_SLICE = 1, 2, 4
 POOL = pa.system_memory_pool()
 
 
@@ -46,7 +46,7 @@ def apply_buckets(
     """
     counted = counted or _count_again(recoding, table, schema)
     with ThreadPoolExecutor(1) as pool:
-        gathering = pool.submit(_pieces, table, [name for names in recoding.slices for name in names], counted)
+        gathering = pool.submit(_pieces, table, _shown_as_they_are(recoding), counted, seed)
         recoded = recode(counted.frequencies, recoding)
         shown = random_order(len(recoded.classes), seed, stream=NUMBERING)
         sizes = recoded.classes.sizes[shown]
@@ -62,7 +62,7 @@ def apply_buckets(
             orders = _permuted(recoding, order, starts, seed)
             arrays = {BUCKET: numbers, **_sliced(recoding, pieces, counted.frequencies, orders)}
         case "tables":
-            # Rows of a bucket are in the order of their values, which tells what they tell themselves.
+            shuffle_runs(order, starts, seed, stream=FIRST_SLICE)
             with ThreadPoolExecutor(1) as pool:
                 counting = pool.submit(_sensitive_table, pieces, recoding.slices[1], numbers, order, starts)
                 arrays = {BUCKET: numbers, **pieces.take(recoding.names, order)}
@@ -79,7 +79,9 @@ def apply_buckets(
 class _Pieces:
     """Rows that agree on all that is published, as one: a row of each piece, its cell, and how many rows it stands for.
 
-    Which of a piece's rows goes to which bucket says nothing, so that rows need not be looked at again.
+    Which of a piece's rows goes to which bucket says nothing, so that rows need not be looked at again. Where cells
+    that differ count as one value, every row is a piece of its own: one row's cell, shown for all that have its
+    sensitive value, would give that value away.
     """
 
     table: pa.Table
@@ -94,12 +96,24 @@ class _Pieces:
             return dict(zip(names, taken, strict=True))
 
 
-def _pieces(table: pa.Table, names: Sequence[str], counted: Counted) -> _Pieces:
+def _pieces(table: pa.Table, names: Sequence[str], counted: Counted, seed: int | None) -> _Pieces:
     joint, grouping = counted.frequencies.joint, counted.grouping
     counts = grouping.counts if joint is None else joint.histogram.counts
     cells = np.arange(len(grouping)) if joint is None else joint.histogram.owners()
-    firsts = grouping.order[starts_of(counts)[:-1]]
-    return _Pieces(pa.table(gather_columns(table, names, firsts)), cells, counts)
+    if all(one_to_one(table[name].type) for name in names):
+        return _Pieces(pa.table(gather_columns(table, names, grouping.order[starts_of(counts)[:-1]])), cells, counts)
+    order = grouping.order.copy()
+    shuffle_runs(order, starts_of(counts), seed, stream=MIXING)
+    rows = pa.table(gather_columns(table, names, order))
+    return _Pieces(rows, np.repeat(cells, counts), np.ones(len(order), dtype=np.int64))
+
+
+def _shown_as_they_are(recoding: ByBucket) -> list[str]:
+    """Return the attributes whose values a release shows; others are shown as multisets or generalized."""
+    hidden = {name for part in recoding.generalized for name in part.names}
+    if recoding.form == "multiset":
+        hidden |= set(recoding.names)
+    return [name for names in recoding.slices for name in names if name not in hidden]
 
 
 def _count_again(recoding: ByBucket, table: pa.Table, schema: Schema) -> Counted:
