@@ -133,6 +133,16 @@ def test_binary_files_open_as_they_were(tmp_path, suffix):
     assert "'born'" in str(caught.value)
 
 
+def test_codes_that_point_beyond_their_dictionary_are_refused(tmp_path):
+    """Compiled loops would follow them out of the dictionary."""
+    wild = pa.DictionaryArray.from_arrays(pa.array([0, 5_000_000], pa.int32()), pa.array(["a", "b"]), safe=False)
+    data = pa.table({"a": wild})
+    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_file(file, data.schema) as writer:
+        writer.write_table(data)
+    with pytest.raises(InputError, match="cannot be read"):
+        open_table(tmp_path / "a.arrow")
+
+
 def test_an_arrow_stream_opens_too(tmp_path):
     data = pa.table({"age": [1, 2]})
     with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_stream(file, data.schema) as writer:

@@ -43,6 +43,7 @@ def read_arrow(path: Path, columns: Sequence[str] | None) -> pa.Table:
     try:
         with pa.OSFile(str(path)) as file:
             table = _arrow_table(file)
+        table.validate(full=True)  # codes that point beyond a dictionary would be followed there
     except (pa.ArrowException, OSError):
         raise _broken(path, "Arrow IPC") from None
     return table.select(choose(table.column_names, columns))
