@@ -3,6 +3,7 @@
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -39,7 +40,7 @@ def sliced_lines() -> Iterator[Line]:
         table, name, most = ind.open(census(45_000)).data, "census", 6
     anonymize(table, "slicing:l=2")
     for l in (2, 5, most):
-        ours = best(lambda l=l: anonymize(table, f"slicing:l={l}"))
+        ours = best(partial(anonymize, table, f"slicing:l={l}"))
         what = f"slicing, l = {l}, {name}, {table.num_rows:,} rows × {table.num_columns} columns"
         yield Line(what, ours, "ten seconds", 10.0, 1)
     ours = best(lambda: anonymize(table, "slicing:l=8", sensitive="age"))
@@ -54,7 +55,7 @@ def sliced_growth_lines(largest: int) -> Iterator[Line]:
             return
         table = ind.open(census(rows)).data
         anonymize(table, "slicing:l=2")
-        ours = best(lambda table=table: anonymize(table, "slicing:l=2"))
+        ours = best(partial(anonymize, table, "slicing:l=2"))
         scale = scale or ours / (rows * np.log2(rows))
         expected = float(rows * np.log2(rows) * scale)
         yield Line(f"growth of slicing, l = 2, {rows:,} rows", ours, "n log n from 10,000 rows", expected, None)
@@ -65,7 +66,7 @@ def many_columns_lines(rows: int) -> Iterator[Line]:
     table = dependent(rows, 50, seed=1)
     last = table.column_names[-1]
     for spelled in ("slicing:l=2", "slicing:l=2,columns=10", "slicing:l=2,try_all_dims=true"):
-        ours = best(lambda spelled=spelled: anonymize(table, spelled, sensitive=last), repeat=1)
+        ours = best(partial(anonymize, table, spelled, sensitive=last), repeat=1)
         yield Line(f"{spelled}, {rows:,} rows × {table.num_columns} columns", ours, "one minute", 60.0, 1)
 
 

@@ -1,6 +1,7 @@
 """Local recoding: each algorithm against KACA in the same process, and growth on census-like rows."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import pyarrow as pa
 
@@ -30,7 +31,7 @@ def clustering_lines() -> Iterator[Line]:
     for spelled in ("kaca", "top-down", "top-down-kaca", "two-level"):
         algorithm = parse_algorithm(spelled)
         algorithm.search(problem)
-        times[spelled] = best(lambda algorithm=algorithm: algorithm.search(problem))
+        times[spelled] = best(partial(algorithm.search, problem))
     yield Line(f"kaca, {len(problem.frequencies):,} cells", times["kaca"], "half a second", 0.5, 1)
     for spelled in ("top-down", "top-down-kaca", "two-level"):
         yield Line(spelled, times[spelled], "kaca", times["kaca"], 1)
@@ -44,5 +45,5 @@ def clustering_growth_lines(largest: int) -> Iterator[Line]:
             return
         problem = problem_of(ind.open(census(rows)).data, QUASI, census_hierarchies(), k=5, share=0)
         for spelled in ("two-level", "top-down-kaca"):
-            ours = best(lambda spelled=spelled, problem=problem: parse_algorithm(spelled).search(problem), repeat=1)
+            ours = best(partial(parse_algorithm(spelled).search, problem), repeat=1)
             yield Line(f"{spelled}, {rows:,} rows, {len(problem.frequencies):,} cells", ours, "one minute", 60.0, 1)

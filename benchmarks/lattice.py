@@ -15,19 +15,20 @@ from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import objective_of
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.full_domain.sweep import survey_lattice
-from indistinct.api import budget, columns_of
+from indistinct.api import budget
 from indistinct.datasets import ADULT_QUASI, adult_hierarchies, census_hierarchies, load_adult, load_adult_arx
 from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory
 from indistinct.errors import InputError
 from indistinct.metrics import parse_metric
+from indistinct.recoding.columns import columns_of
 
 
 def problem_of(
     table: pa.Table, names: list[str], hierarchies: Mapping[str, ind.Hierarchy], *, k: int, share: float
 ) -> Problem:
     counted = Memory().count(table, Request(names))
-    columns = columns_of(counted, {name: hierarchies[name] for name in names})
+    columns = columns_of(counted.domains, {name: hierarchies[name] for name in names})
     rows = budget(share, table.num_rows)
     return Problem(counted.frequencies, columns, ind.KAnonymity(k=k), suppression=rows, counters=Counter())
 

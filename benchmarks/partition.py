@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -14,10 +15,10 @@ import indistinct as ind
 from benchmarks.data import QUASI, census
 from benchmarks.timing import Line, best, in_child
 from indistinct.algorithms.base import Problem
-from indistinct.api import columns_of
 from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory
 from indistinct.frequencies.encode import encode_column
+from indistinct.recoding.columns import columns_of
 
 ORDER = ", ".join(QUASI)
 
@@ -25,7 +26,7 @@ ORDER = ", ".join(QUASI)
 def search(table: pa.Table) -> None:
     """Find the strict partition of a table in memory: frequency set included, nothing applied or written."""
     counted = Memory().count(table, Request(QUASI))
-    ind.Mondrian().search(Problem(counted.frequencies, columns_of(counted, {}), ind.KAnonymity(k=5)))
+    ind.Mondrian().search(Problem(counted.frequencies, columns_of(counted.domains, {}), ind.KAnonymity(k=5)))
 
 
 def search_lines(rows: int) -> Iterator[Line]:
@@ -74,7 +75,7 @@ def growth_lines(largest: int) -> Iterator[Line]:
             return
         table = ind.open(census(rows)).data
         search(table)
-        ours = best(lambda table=table: search(table))
+        ours = best(partial(search, table))
         expected = rows * np.log2(rows) * scale
         if rows == smallest:
             scale = ours / (rows * np.log2(rows))
