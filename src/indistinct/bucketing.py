@@ -35,6 +35,7 @@ SEED_WARNING = (
     "a fixed seed was used: whoever knows it can undo the permutation and link every row again; "
     "use none for a real release"
 )
+NO_PROMISE = "l = 1 promises nothing about sensitive values: a bucket may tell them for certain"
 
 
 def anonymize_into_buckets(
@@ -130,8 +131,10 @@ def certify_buckets(
             hint="nothing was written; ask for less, or for another algorithm",
             certificate=certificate,
         )
-    warnings = (*certificate.warnings, *((SEED_WARNING,) if seed is not None else ()))
-    return replace(certificate, recoding_digest=committed.result(), seeded=seed is not None, warnings=warnings)
+    warnings = list(certificate.warnings)
+    warnings += [NO_PROMISE] if recoding.l == 1 and schema.sensitive else []
+    warnings += [SEED_WARNING] if seed is not None else []
+    return replace(certificate, recoding_digest=committed.result(), seeded=seed is not None, warnings=tuple(warnings))
 
 
 def _problem(

@@ -287,3 +287,14 @@ def test_a_broken_certificate_does_not_stop_the_check_of_classes(folder, run):
     run("anonymize", job)
     (folder / "release.csv.certificate.json").write_text("{")
     assert run("verify", str(folder / "release.csv"), "--policy", job).code == 0
+
+
+def test_what_becomes_of_an_old_second_table_is_said(folder, run):
+    run("anonymize", policy(folder, "anatomy:l=5"))
+    gone = run("anonymize", policy(folder, "slicing:l=5"), "--overwrite")
+    assert "is gone with it" in gone.err
+    assert not (folder / "release.sensitive.csv").exists()
+    (folder / "release.sensitive.csv").write_text("mine")
+    kept = run("anonymize", policy(folder, "slicing:l=5"), "--overwrite")
+    assert "left where it is" in kept.err
+    assert (folder / "release.sensitive.csv").read_text() == "mine"

@@ -301,3 +301,19 @@ def test_other_tables_have_text_too(tmp_path):
     assert open_table(table, text=["age"]).text == ("code", "age")
     with pytest.raises(InputError, match="'cod'"):
         open_table(numbers, text=["cod"])
+
+
+@pytest.mark.parametrize(
+    ("cells", "names"),
+    [
+        (["250.00", "250.0", "7.5"], ("x",)),
+        (["1.5", "1", "1.0"], ("x",)),
+        (["1.5", "2.5", "1.5", ""], ()),
+        (["1", "2", "3"], ()),
+        (["01", "1"], ()),
+    ],
+)
+def test_numbers_that_are_spelled_in_several_ways_are_told(tmp_path, cells, names):
+    (tmp_path / "a.csv").write_text("x,y\n" + "".join(f"{cell},k\n" for cell in cells))
+    assert open_table(tmp_path / "a.csv").respelled == names
+    assert open_table(tmp_path / "a.csv", text=["x"]).respelled == ()

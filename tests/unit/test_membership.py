@@ -202,3 +202,16 @@ def test_membership_is_a_value():
     figures = (3, 2, 1, True, (3.0, 3.0), (("1 to 10", 2),), (("1 to 10", 1),), 2, 1.0, 1.0)
     assert Membership(*figures) == Membership(*figures)
     assert hash(Membership(*figures)) == hash(Membership(*figures))
+
+
+def test_an_estimate_of_disjoint_buckets_is_the_number_of_pairs():
+    """Every fake tuple that is drawn matches one bucket, and the pairs without an original are known."""
+    rng = np.random.default_rng(4)
+    buckets = np.repeat(np.arange(50), 40)
+    columns = [40 * buckets + np.tile(rng.permutation(40), 50) for _ in range(4)]
+    originals = np.stack(columns, axis=1)
+    found = membership(BucketCodes(buckets, tuple(columns)), originals, limit=1000, seed=1)
+    assert not found.exact
+    assert found.candidates == 50 * 40**4
+    assert found.fake == 50 * 40**4 - 2000
+    assert found.interval[0] < found.candidates == found.interval[1]

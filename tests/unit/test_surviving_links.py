@@ -36,6 +36,22 @@ def test_two_slices_that_stay_linked_are_caught_beside_others_that_do_not():
     assert not verdict_of(certificate, "links-broken").holds
 
 
+def test_known_attributes_that_stay_linked_to_each_other_are_caught():
+    """Membership rests on them, although no sensitive value is told."""
+    rng = np.random.default_rng(6)
+    rows = 2_000
+    columns = {"age": np.arange(rows), "zip": rng.integers(0, 90, rows)}
+    table = pa.table({**columns, "disease": [f"d{code}" for code in rng.integers(0, 12, rows)]})
+    schema = ind.Schema(quasi=["age", "zip"], sensitive=["disease"])
+    release = ind.anonymize(table, schema, algorithm="slicing:l=2,size=20,columns=each")
+    assert verdict_of(release.certificate, "links-broken").holds
+    own = pa.array(columns["zip"][release.table["age"].to_numpy()])
+    linked = release.table.set_column(release.table.column_names.index("zip"), "zip", own)
+    certificate = verify_buckets(BucketTable(linked, release.certificate.columns), schema, l=2, original=table)
+    assert verdict_of(certificate, "columns-preserved").holds
+    assert not verdict_of(certificate, "links-broken").holds
+
+
 def test_where_chance_could_leave_all_rows_true_nothing_is_claimed():
     table = pa.table({"age": range(8), "disease": [f"d{row}" for row in range(8)]})
     schema = ind.Schema(quasi=["age"], sensitive=["disease"])

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import hierarchies_of, models_of, reading_options
+from indistinct.cli.flags import hierarchies_of, models_of, opened_table, reading_options
 from indistinct.cli.releasing import Target, publish, report
 from indistinct.cli.screen import progress
 from indistinct.errors import InputError
@@ -41,7 +41,7 @@ def command(
         others = ("sensitive",) if getattr(found, "form", None) == "tables" else ()
         target = Target.checked(output, recoding=None, overwrite=overwrite, sources=[recoding, data], others=others)
         share(0.2)
-        table = api.open(data, **reading_options(delimiter, encoding, missing=missing, text=text))
+        table = opened_table(data, reading_options(delimiter, encoding, missing=missing, text=text))
         release = api.apply(
             found,
             table,

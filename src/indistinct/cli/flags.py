@@ -5,12 +5,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from indistinct.cli.screen import note
 from indistinct.errors import ParameterError
 from indistinct.schema import Schema, did_you_mean
 
 if TYPE_CHECKING:
     from indistinct.hierarchy import Hierarchy
     from indistinct.models import Model
+    from indistinct.tables import Table
 
 HIERARCHY_KINDS = ("mask", "intervals", "dates", "order", "suppression", "file")
 
@@ -125,6 +127,16 @@ def refuse_beside_policy(given: Mapping[str, Any]) -> None:
             f"{', '.join(flags)} cannot stand beside a policy, which says it already",
             hint="change the policy, or name the data file and give everything as flags",
         )
+
+
+def opened_table(path: Path, how: Mapping[str, Any]) -> "Table":
+    """Return the table in a file; say where codes may have been taken for numbers."""
+    from indistinct import api
+
+    table = api.open(path, **how)
+    for name in table.respelled:
+        note(f"column {name!r} spells one number in several ways, which are one value now; codes want --text {name}")
+    return table
 
 
 def reading_options(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import reading_options
+from indistinct.cli.flags import opened_table, reading_options
 from indistinct.cli.screen import grid, percent, print_json, show
 from indistinct.cli.targets import check_targets
 
@@ -34,12 +34,11 @@ def command(
     """
     if output is not None:
         check_targets([output], sources=[data], overwrite=overwrite)
-    from indistinct import api
     from indistinct.inspection import inspect_table
     from indistinct.policy.starter import write_starter
 
     reading = reading_options(delimiter, encoding, missing=missing, text=text)
-    found = inspect_table(api.open(data, **reading))
+    found = inspect_table(opened_table(data, reading))
     if output is not None:
         write_starter(found, data, output, reading=reading, overwrite=overwrite)
     if as_json:

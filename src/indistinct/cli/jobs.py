@@ -9,6 +9,7 @@ from indistinct.cli.flags import (
     hierarchies_of,
     models_of,
     node_of,
+    opened_table,
     reading_options,
     refuse_beside_policy,
     schema_of,
@@ -55,11 +56,9 @@ def policy_of(source: Path, job: Mapping[str, Any], *, node: str | None = None) 
 
 def opened(policy: "Policy") -> "Table":
     """Return the table that a policy reads."""
-    from indistinct import api
-
     read = policy.input
     how = {name: getattr(read, name) for name in ("delimiter", "encoding", "missing", "text")}
-    return api.open(policy.locate(read.path), **how)
+    return opened_table(policy.locate(read.path), how)
 
 
 def _from_flags(source: Path, job: Mapping[str, Any]) -> "Policy":

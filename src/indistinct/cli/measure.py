@@ -7,6 +7,7 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.buckets import bucket_file
+from indistinct.cli.flags import opened_table
 from indistinct.cli.members import CLASSES, draw_members, measured_members, members_document, members_table
 from indistinct.cli.published import Question, aligned, question, remarks
 from indistinct.cli.screen import metric_table, note, print_json, progress, show
@@ -73,7 +74,7 @@ def _measure(
     from indistinct import api
     from indistinct.registry import all_of
 
-    whole = api.open(source, **asked.original_reading).data
+    whole = opened_table(source, asked.original_reading).data
     buckets = bucket_file(published, asked, original=whole)
     if buckets is not None:
         buckets.measured(asked, original=whole, chart=chart, overwrite=overwrite, as_json=as_json)

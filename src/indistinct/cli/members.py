@@ -41,15 +41,22 @@ def members_table(found: "Mapping[str, Membership]", matched: tuple[str, str]) -
     table = grid("membership", *found, right=list(found))
     rows: dict[str, Callable[[Membership], str]] = {
         "candidate tuples": lambda each: number(round(each.candidates)) + ("" if each.exact else " (estimated)"),
+        "between, with a confidence of 95 %": lambda each: "–" if each.exact else _between(*each.interval),
         "original tuples": lambda each: number(each.originals),
         "fake tuples": lambda each: number(round(each.fake)) + ("" if each.exact else " (estimated)"),
         f"originals with one matching {one}": lambda each: percent(each.unique_share),
         f"matching {many} of an original, mean": lambda each: number(each.mean_matching_original),
-        f"matching {many} of a fake, mean": lambda each: number(each.mean_matching_fake),
+        f"matching {many} of a fake, mean": lambda each: number(each.mean_matching_fake) if each.fake else "–",
     }
+    if all(each.exact for each in found.values()):
+        del rows["between, with a confidence of 95 %"]
     for words, value in rows.items():
         table.add_row(words, *(value(each) for each in found.values()))
     return table
+
+
+def _between(low: float, high: float) -> str:
+    return f"{number(round(low))} to {number(round(high))}"
 
 
 def members_document(found: "Mapping[str, Membership]") -> dict[str, Any]:
@@ -66,5 +73,6 @@ def draw_members(found: "Mapping[str, Membership]", chart: Path, matched: tuple[
     if not found:
         raise ParameterError("there is nothing to draw: membership was not measured", hint="leave --chart out")
     title = f"{matched[1].capitalize()} that match original and fake tuples"
-    text = draw_matching(next(iter(found.values())), title=title, matched=matched)
+    kind, first = next(iter(found.items()))
+    text = draw_matching(first, title=title, matched=matched, kind=kind)
     write_atomically(chart, filled(text), overwrite=overwrite)

@@ -5,7 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from indistinct.cli.flags import hierarchies_of, models_of, reading_options, refuse_beside_policy, schema_of
+from indistinct.cli.flags import (
+    hierarchies_of,
+    models_of,
+    opened_table,
+    reading_options,
+    refuse_beside_policy,
+    schema_of,
+)
 from indistinct.cli.screen import note
 from indistinct.errors import ParameterError
 from indistinct.schema import Schema, did_you_mean
@@ -37,14 +44,13 @@ class Question:
 
     def opened(self, path: Path) -> "pa.Table":
         """Return a published table, which may lack some of the columns that are read as text."""
-        from indistinct import api
         from indistinct.tables.opening import columns_in
 
         how = dict(self.reading)
         if how["text"]:
             shown = columns_in(path, delimiter=how["delimiter"], encoding=how["encoding"]) if path.is_file() else ()
             how["text"] = [name for name in how["text"] if name in shown]
-        return api.open(path, **how).data
+        return opened_table(path, how).data
 
 
 def question(

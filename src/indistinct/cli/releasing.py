@@ -53,6 +53,19 @@ class Target:
 
 def publish(release: "Release", target: Target) -> "Certificate":
     """Write a release, its certificate and its recoding; a recoding that cannot be kept stops it."""
+    from indistinct.release.writing import other_path
+
+    beside = other_path(target.output, "sensitive")
+    foreign = beside.is_file() and "sensitive" not in release.others
+    certificate = _written(release, target)
+    if foreign and beside.exists():
+        note(f"{beside} is no part of this release; it was left where it is")
+    elif foreign:
+        note(f"{beside} was part of the release that was replaced, and is gone with it")
+    return certificate
+
+
+def _written(release: "Release", target: Target) -> "Certificate":
     from indistinct.recoding.json import recoding_to_json
     from indistinct.release import staging
 

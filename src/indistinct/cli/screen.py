@@ -102,8 +102,8 @@ def metric_table(metrics: Mapping[str, float]) -> "Table":
 
 
 def number(value: float) -> str:
-    """Return a number for people: whole ones whole, others to six digits."""
-    return f"{int(value):,}" if float(value).is_integer() else f"{value:.6g}"
+    """Return a number for people: whole ones whole up to a quadrillion, others to six digits."""
+    return f"{int(value):,}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:.6g}"
 
 
 def percent(share: float) -> str:

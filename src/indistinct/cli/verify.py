@@ -7,6 +7,7 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.buckets import bucket_file
+from indistinct.cli.flags import opened_table
 from indistinct.cli.published import Question, aligned, published_schema, question, remarks
 from indistinct.cli.screen import groups, note, number, print_json, show, verdict_table
 from indistinct.errors import InputError, ParameterError, VerificationError
@@ -60,7 +61,7 @@ def _verified(published: Path, asked: Question, original: Path | None) -> tuple[
     from indistinct import api
     from indistinct.registry import all_of
 
-    whole = None if original is None else api.open(original, **asked.original_reading).data
+    whole = None if original is None else opened_table(original, asked.original_reading).data
     buckets = bucket_file(published, asked, original=whole)
     if buckets is not None:
         found = remarks(asked.schema, buckets.columns)

@@ -129,7 +129,7 @@ def _packed(columns: Sequence[Encoded], widths: Sequence[int], rows: int, row_bi
     """Return the rows as words that carry the row number in their last bits."""
     if rows < PARALLEL_FROM:
         return number_words(pack([c.codes for c in columns], [len(c.domain) for c in columns])[0], row_bits)
-    words = room(rows, np.uint64)
+    words = np.empty(rows, dtype=np.uint64)
     lookups = [[lookup.astype(np.uint64) for lookup in column.lookups] for column in columns]
 
     def fill(start: int, stop: int, parts: list[tuple[int, Codes]]) -> None:

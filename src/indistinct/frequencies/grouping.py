@@ -86,7 +86,7 @@ def sort_words(words: Codes) -> Codes:
         return words
     half = len(words) // 2
     left, right = words[:half], words[half:]
-    merged = room(len(words), words.dtype)
+    merged = np.empty_like(words)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(np.ndarray.sort, (left, right)))
         cut = _halfway(left, right)

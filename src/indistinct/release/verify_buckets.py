@@ -32,6 +32,8 @@ PRESERVED = "columns-preserved"
 BROKEN = "links-broken"
 # Up to so many rows p(t, s) is computed even where its bound suffices.
 EXACT_ROWS = 2_000_000
+# Up to so many rows, times the number of slices squared, links of every two slices are tested.
+ALL_PAIRS = 20_000_000
 # So many deviations above what chance gives, rows are not permuted.
 DEVIATIONS = 6
 
@@ -99,7 +101,10 @@ def _uncompared(published: BucketTable, original: pa.Table | None, verdicts: Seq
         names = ", ".join(map(repr, published.generalized))
         return (f"generalized values, of {names}, were not compared with the original: links were not tested",)
     if not any(verdict.model == BROKEN for verdict in verdicts):
-        return ("there are too few rows to tell whether links are broken: chance could have left them all",)
+        return (
+            "there are too few rows, or too few different values, to tell whether links are broken: chance could have "
+            "left them all",
+        )
     return ()
 
 
@@ -213,14 +218,17 @@ def _preserved(published: BucketTable, codes: Coded) -> Verdict:
 def _broken(published: BucketTable, schema: Schema, codes: Coded) -> list[Verdict]:
     """Return whether published rows stand in the original no more often than permutations leave them by chance.
 
-    Whole rows are looked at, and every slice with a sensitive attribute beside each other slice. An unpermuted table
-    has all its rows in the original; where chance alone could leave so many, nothing is said. The numbers stay here:
-    they would tell how many rows are true ones.
+    Whole rows are looked at, every slice with a sensitive attribute beside each other slice and, up to a limit of rows
+    and slices, every other two. An unpermuted table has all its rows in the original; where chance alone could leave so
+    many, nothing is said. The numbers stay here: they would tell how many rows are true ones.
     """
     pairs = [codes.joined(names) for names in published.slices]
     places = range(len(pairs))
     homes = [j for j in places if set(published.slices[j]) & set(schema.sensitive)] or [0]
-    chosen = [tuple(places), *((home, other) for home in homes for other in places if other != home)]
+    if len(codes.buckets) * len(pairs) ** 2 <= ALL_PAIRS:
+        homes = list(places)
+    pairwise = [tuple(sorted((home, other))) for home in homes for other in places if other != home]
+    chosen = [tuple(places), *pairwise]
     found = [_chance([pairs[place] for place in some], codes.buckets) for some in dict.fromkeys(chosen)]
     told = [verdict for verdict in found if verdict is not None]
     if not told:

@@ -19,11 +19,13 @@ FILLS = ((ORIGINAL, ORIGINAL), ("url(#stripes)", FAKE))  # inside and frame
 Y_LABEL = "share of tuples"
 
 
-def draw_matching(membership: Membership, *, title: str, matched: tuple[str, str] = ("bucket", "buckets")) -> str:
+def draw_matching(
+    membership: Membership, *, title: str, matched: tuple[str, str] = ("bucket", "buckets"), kind: str = ""
+) -> str:
     """Return the histograms of matching buckets of original and of fake tuples side by side, as an SVG document.
 
     Where the two differ much, an attacker tells original tuples from fake ones. `matched` is what tuples match, one of
-    them and many.
+    them and many, and `kind` what tuples are made of.
     """
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
@@ -34,7 +36,7 @@ def draw_matching(membership: Membership, *, title: str, matched: tuple[str, str
         f'<text x="16" y="28" font-size="17" font-weight="bold">{escape(title)}</text>',
         *(
             f'<text x="16" y="{48 + 16 * line}" fill="#555">{escape(text)}</text>'
-            for line, text in enumerate(_notes(membership, matched[0]))
+            for line, text in enumerate(_notes(membership, matched, kind))
         ),
         *_legend([_named(membership.originals, "original"), _named(membership.fake, "fake")]),
         *_axes([label for label, _ in membership.matching_original], f"matching {matched[1]} of a tuple"),
@@ -49,14 +51,17 @@ def draw_matching(membership: Membership, *, title: str, matched: tuple[str, str
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _notes(membership: Membership, matched: str) -> list[str]:
-    unique = membership.unique_original
-    verb = "matches" if unique == 1 else "match"
-    notes = [f"{_short(membership.candidates)} candidates; {_named(unique, 'original')} {verb} exactly one {matched}"]
+def _notes(membership: Membership, matched: tuple[str, str], kind: str) -> list[str]:
+    one, many = matched
+    candidates = f"{_short(membership.candidates)} candidates"
     if not membership.exact:
         low, high = (_short(end, digits=5) for end in membership.interval)
-        notes.append(f"estimate: between {low} and {high} candidates with a confidence of 95%")
-    return notes
+        candidates += f" ({low} to {high} with 95% confidence)"
+    about = f"tuples of {kind}: " if kind else ""
+    means = f"{many} of an original, mean: {membership.mean_matching_original:.3g}"
+    if membership.fake:
+        means += f", of a fake: {membership.mean_matching_fake:.3g}"
+    return [f"{about}{candidates}", f"{means}; originals with one {one}: {_short(membership.unique_original)}"]
 
 
 def _named(count: float, kind: str) -> str:

@@ -267,28 +267,31 @@ def _draw(index: _Index, samples: int, rng: np.random.Generator) -> Codes:
 def _estimate(index: _Index, tuples: Codes, matching: Codes, *, total: float, draws: Codes) -> Membership:
     """Estimate the number of fake tuples; originals are known and are counted, not drawn.
 
-    A tuple with m matching buckets is in m of the `total` pairs, so that each draw of it counts 1/m.
+    A fake tuple with m matching buckets is in m of the pairs that hold no original, whose number is known, so that each
+    draw of it counts 1/m of a pair.
     """
-    found = _matching(draws, index)
-    weights = np.where(_are_in(draws, tuples, index), 0.0, 1.0 / found)
-    originals, drawn = len(matching), len(draws)
-    fake = total * float(weights.mean())
-    error = DEVIATIONS * total * float(weights.std(ddof=1)) / math.sqrt(drawn)
-    if not fake:
-        error = total * UNMET / drawn
-    # Pairs that hold no original tuple are known exactly, and there are no more fake tuples than these.
+    fakes = draws[~_are_in(draws, tuples, index)]
+    found = _matching(fakes, index)
+    shares, originals = 1.0 / found, len(matching)
     most = max(total - float(matching.sum()), 0.0)
+    fake = most * float(shares.mean()) if len(shares) else 0.0
+    error = DEVIATIONS * most * float(shares.std(ddof=1)) / math.sqrt(len(shares)) if len(shares) > 1 else most
+    if not len(shares):
+        low, high = 0.0, min(total * UNMET / len(draws), most)
+    else:  # where no draw had another number of buckets, a few pairs in as many still may
+        low = max(fake - max(error, fake * UNMET / len(shares)), 0.0)
+        high = max(min(fake + error, most), fake)
     return Membership(
         originals + fake,
         originals,
         fake,
         exact=False,
-        interval=(originals + max(fake - error, 0.0), originals + max(min(fake + error, most), fake)),
+        interval=(originals + low, originals + high),
         matching_original=_histogram(matching),
-        matching_fake=_histogram(found, weights * (total / drawn)),
+        matching_fake=_histogram(found, shares * (most / max(len(shares), 1))),
         unique_original=int((matching == 1).sum()),
         mean_matching_original=float(matching.mean()) if originals else 0.0,
-        mean_matching_fake=float(np.count_nonzero(weights) / weights.sum()) if fake else 0.0,
+        mean_matching_fake=float(len(shares) / shares.sum()) if len(shares) else 0.0,
     )
 
 

@@ -14,7 +14,7 @@ from indistinct.errors import InputError
 from indistinct.tables.dialect import Dialect, diagnose, encodings, find_dialect, nul_error
 from indistinct.tables.dictionaries import TEXT
 from indistinct.tables.files import choose
-from indistinct.tables.inference import as_text, settle, spellings, typed
+from indistinct.tables.inference import as_text, respelled, settle, spellings, typed
 
 # Small blocks keep the reader's dictionaries in the cache; a record must fit into one block.
 BLOCK_BYTES = 1 << 21
@@ -29,8 +29,8 @@ def read_delimited(
     missing: Sequence[str] = ("",),
     columns: Sequence[str] | None = None,
     text: Sequence[str] = (),
-) -> pa.Table:
-    """Return a delimited text file with a header line.
+) -> tuple[pa.Table, tuple[str, ...]]:
+    """Return a delimited text file with a header line, and the columns that spell one number in several ways.
 
     Fields follow RFC 4180. Exactly the fields that `missing` lists are missing, quoted or not. A blank line
     is skipped, except in a file of one column, where it is a row. Columns in `text` are not looked at for other types.
@@ -63,10 +63,10 @@ def header_of(path: Path, *, delimiter: str | None = None, encoding: str | None 
 
 def _read_as(
     path: Path, dialect: Dialect, missing: Sequence[str], columns: Sequence[str] | None, text: Sequence[str]
-) -> pa.Table:
+) -> tuple[pa.Table, tuple[str, ...]]:
     wanted, plain = choose(dialect.names, columns), set(choose(dialect.names, text))
     if dialect.bare:
-        return pa.table([pa.array([], TEXT) for _ in wanted], names=wanted)
+        return pa.table([pa.array([], TEXT) for _ in wanted], names=wanted), ()
     if columns is not None or any('"' in text for text in missing):
         # A quote in a column that is not read, or in a missing value, would not be seen.
         dialect = replace(dialect, quoted=True)
@@ -81,8 +81,9 @@ def _read_as(
         del columns_read
         found = dict(zip(names, texts, strict=True))
         _check_content(path, dialect, found)
-        shown = threads.map(lambda name: (as_text if name in plain else typed)(found[name]), wanted)
-        return pa.table(list(shown), names=wanted)
+        shown = list(threads.map(lambda name: (as_text if name in plain else typed)(found[name]), wanted))
+        twice = [name for name, column in zip(wanted, shown, strict=True) if respelled(found[name], column.type)]
+        return pa.table(shown, names=wanted), tuple(twice)
 
 
 def _read_text(

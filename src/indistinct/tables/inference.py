@@ -28,6 +28,8 @@ KINDS = (
     ),
 )
 FEW = 1 << 16
+# Of more values nobody looks whether they are codes.
+COMPARED = 1 << 20
 
 
 def settle(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -57,6 +59,15 @@ def typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a settled text column as it is, whatever its values spell."""
     return column if column.num_chunks == 1 else column.cast(pa.string())
+
+
+def respelled(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
+    """Return whether a text column that was read as a type spells one number in several ways, as codes may."""
+    texts = spellings(column)
+    if not pa.types.is_floating(kind) or len(texts) > COMPARED:
+        return False
+    distinct = pc.drop_null(texts.unique())
+    return bool(pc.count_distinct(distinct.cast(kind)).as_py() < len(distinct))
 
 
 def mixture_of(values: pa.Array) -> tuple[str, list[str]] | None:

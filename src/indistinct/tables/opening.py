@@ -46,12 +46,13 @@ def open_table(
     if isinstance(source, Table):
         data = _with_text(source.data, plain)
         named = tuple(dict.fromkeys((*source.text, *plain)))
-        return Table(data.select(choose(source.columns, chosen)), source.name, source.path, named)
+        return Table(data.select(choose(source.columns, chosen)), source.name, source.path, named, source.respelled)
     if isinstance(source, str | Path):
         path = Path(source)
         _check_file(path)
         absent = (missing,) if isinstance(missing, str) else tuple(missing)
-        return Table(_read(path, delimiter, encoding, absent, chosen, plain), path.name, path, plain)
+        table, respelled = _read(path, delimiter, encoding, absent, chosen, plain)
+        return Table(table, path.name, path, plain, respelled)
     if not is_frame(source):
         raise InputError(
             f"a table is opened from a path or a frame; got {type(source).__name__}",
@@ -68,15 +69,15 @@ def _read(
     missing: Sequence[str],
     columns: Sequence[str] | None,
     text: Sequence[str],
-) -> pa.Table:
+) -> tuple[pa.Table, tuple[str, ...]]:
     kind = _kind(path)
     if kind in DELIMITED:
         mark = "\t" if delimiter is None and kind == ".tsv" else delimiter
         return read_delimited(path, delimiter=mark, encoding=encoding, missing=missing, columns=columns, text=text)
     if kind in PARQUET:
-        return _with_text(flat(read_parquet(path, columns)), text)
+        return _with_text(flat(read_parquet(path, columns)), text), ()
     if kind in ARROW:
-        return _with_text(flat(read_arrow(path, columns)), text)
+        return _with_text(flat(read_arrow(path, columns)), text), ()
     raise InputError(
         f"{path}: the suffix {kind!r} does not say how to read the file" if kind else f"{path} has no suffix",
         hint=f"rename it to end in one of {', '.join((*DELIMITED, *PARQUET, *ARROW))}; text may end in .gz",

@@ -14,7 +14,7 @@ class Table:
 
     Metadata is stripped, because it may describe rows (a pandas index is kept there), and there is never an
     index column: whatever an engine sees, somebody chose to be a column. `text` names columns that are text on purpose,
-    whatever they spell.
+    whatever they spell, and `respelled` those in which a text file spells one number in several ways.
 
         >>> Table(pa.table({"age": [31, 42]})).columns
         ('age',)
@@ -24,6 +24,7 @@ class Table:
     name: str | None = None
     path: Path | None = None
     text: tuple[str, ...] = ()
+    respelled: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = self.data.column_names

@@ -213,9 +213,11 @@ def _check_whole(links: Links, l: int) -> None:
     if largest is not None and largest < l:
         alone = all(int(part.max()) == 0 for part in links.parts)
         more = "" if alone else "; fewer attributes beside the sensitive one allow more"
+        where = "this table allows" if alone else "these columns allow"
+        little = ", which promises nothing" if largest == 1 else ""
         raise InfeasibleError(
             f"l = {l} cannot hold: the whole table as one bucket links a tuple to a sensitive value too strongly",
-            hint=f"the largest l that {'this table allows' if alone else 'these columns allow'} is {largest}{more}",
+            hint=f"the largest l that {where} is {largest}{little}{more}",
         )
 
 
