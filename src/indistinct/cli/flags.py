@@ -143,5 +143,5 @@ def reading_options(
     delimiter: str | None, encoding: str | None, *, missing: Sequence[str] | None, text: Sequence[str] | None
 ) -> dict[str, Any]:
     """Return how text files are read; no text at all is always missing."""
-    texts = tuple(dict.fromkeys(("", *(missing or ()))))
-    return {"delimiter": delimiter, "encoding": encoding, "missing": texts, "text": tuple(dict.fromkeys(text or ()))}
+    texts, columns = tuple(dict.fromkeys(("", *(missing or ())))), tuple(dict.fromkeys(names_of(text)))
+    return {"delimiter": delimiter, "encoding": encoding, "missing": texts, "text": columns}

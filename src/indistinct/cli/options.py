@@ -60,7 +60,7 @@ Missing = Annotated[
 ]
 TextColumns = Annotated[
     list[str] | None,
-    typer.Option("--text", metavar="COLUMN", help="A column of codes: text, whatever its values spell. Repeatable."),
+    typer.Option("--text", metavar="COLUMNS", help="Columns of codes: text, whatever their values spell."),
 ]
 Output = Annotated[
     Path | None,
