@@ -298,3 +298,11 @@ def test_what_becomes_of_an_old_second_table_is_said(folder, run):
     kept = run("anonymize", policy(folder, "slicing:l=5"), "--overwrite")
     assert "left where it is" in kept.err
     assert (folder / "release.sensitive.csv").read_text() == "mine"
+
+
+def test_a_second_table_that_is_lost_is_named(folder, run):
+    job = policy(folder, "anatomy:l=5")
+    run("anonymize", job)
+    (folder / "release.sensitive.csv").unlink()
+    ran = run("verify", str(folder / "release.csv"), "--policy", job)
+    assert (ran.code, "the second table of an anatomy release" in ran.err) == (1, True)

@@ -337,6 +337,15 @@ def test_version_and_help(run) -> None:
         assert "--json" in ran.out
 
 
+def test_measure_of_a_release_in_which_every_row_is_suppressed(tmp_path: Path, run) -> None:
+    (tmp_path / "a.csv").write_text("age,d\n30,flu\n31,cold\n")
+    (tmp_path / "r.csv").write_text("age,d\n")
+    roles = ["--quasi", "age", "--sensitive", "d"]
+    ran = run("measure", tmp_path / "r.csv", *roles, "--original", tmp_path / "a.csv", "--json")
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["membership"]["quasi_identifiers"]["candidates"] == 0
+
+
 CODES = "name,age,icd\n" + "".join(f"p{i},{30 + i},{code}\n" for i, code in enumerate(["250.00", "250.0"] * 4))
 CODE_ROLES = ["--identifier", "name", "--quasi", "age", "--sensitive", "icd"]
 

@@ -40,6 +40,12 @@ def test_suppressed_vectors_are_no_originals_of_the_release():
     assert (found.candidates, found.originals, found.fake) == (1, 1, 0)
 
 
+def test_a_release_without_rows_makes_nothing_possible():
+    empty = pa.table({"age": pa.array([], pa.string()), "city": pa.array([], pa.string())})
+    found = ind.membership_of(empty, SCHEMA, original=ORIGINAL)
+    assert (found.candidates, found.originals, found.fake, found.unique_share) == (0, 0, 0, 0)
+
+
 def test_missing_is_a_value():
     original = pa.table({"age": [20, None, 30, 31], "city": ["a", "a", "b", "b"]})
     published = pa.table({"age": ["[20-30] or missing"] * 3 + ["31"], "city": ["*"] * 3 + ["b"]})

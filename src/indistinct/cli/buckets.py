@@ -87,12 +87,21 @@ def bucket_file(path: Path, asked: Question, *, original: "pa.Table | None") -> 
     slices = _slices(algorithm, asked, said)
     generalized = _names(said.get("generalized")) if getattr(algorithm, "generalize", 1) > 1 else ()
     table = asked.opened(path)
-    apart = asked.opened(other_path(path, "sensitive")) if form == "tables" else None
+    apart = asked.opened(_second_table(other_path(path, "sensitive"))) if form == "tables" else None
     if original is not None:
         table, apart = aligned(table, original), None if apart is None else aligned(apart, original)
     _remark(path, said)
     shown = BucketTable(table, slices, form, apart, generalized)
     return BucketFile(path, shown, getattr(algorithm, "l", None), getattr(algorithm, "size", 1))
+
+
+def _second_table(path: Path) -> Path:
+    if not path.exists():
+        raise InputError(
+            f"there is no file {path}, the second table of an anatomy release",
+            hint="keep both tables beside each other, under the names that they were written with",
+        )
+    return path
 
 
 def _remark(path: Path, said: dict[str, Any]) -> None:

@@ -68,6 +68,9 @@ def _classes(
 ) -> tuple[BucketCodes, Codes]:
     """Return classes as buckets with a column for each quasi-identifier, and the distinct vectors of the original."""
     counted = Memory().count(whole, Request(schema.quasi, (), hierarchies))
+    if not published.num_rows:  # every row is suppressed: nothing matches anything
+        nothing = np.zeros(0, dtype=np.int64)
+        return BucketCodes(nothing, (nothing,) * len(counted.domains)), np.full_like(counted.frequencies.vectors, -1)
     covers = cover_of(published, columns_of(counted.domains, hierarchies), schema=schema)
     # A class has as many rows as its longest column; others repeat their values.
     lengths = np.stack([np.diff(cover.indptr) for cover in covers], axis=1)

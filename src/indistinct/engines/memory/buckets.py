@@ -28,6 +28,7 @@ from indistinct.schema import BUCKET, COUNT, Schema
 
 # Streams of a seed: 0 and 1 order the rows, 2 numbers the buckets, 3 is the search's, further ones permute the slices.
 MIXING, NUMBERING, FIRST_SLICE = 1, 2, 4
+# Whose pages are quicker to get than those of Arrow's own pool, for columns that are filled once.
 POOL = pa.system_memory_pool()
 
 
