@@ -48,7 +48,7 @@ def main(folder: Path, console: Console) -> ind.Release:
 
 def first_class(release: ind.Release) -> int:
     """Return the number of rows in the first class; classes stand together in a release."""
-    return int(release.recoded.classes.sizes[0])
+    return int(release.assignment.classes.sizes[0])
 
 
 def excerpt(data: pa.Table, title: str, *, rows: int) -> Table:

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from indistinct.algorithms.cluster.two_level import TwoLevel
     from indistinct.algorithms.full_domain.bottom_up import BottomUp
     from indistinct.algorithms.full_domain.cell_suppression import CellSuppression
-    from indistinct.algorithms.full_domain.chosen import ChosenNode
     from indistinct.algorithms.full_domain.datafly import Datafly
     from indistinct.algorithms.full_domain.incognito import Incognito
+    from indistinct.algorithms.full_domain.node import ChosenNode
     from indistinct.algorithms.full_domain.optimal import Optimal
     from indistinct.algorithms.full_domain.samarati import Samarati
-    from indistinct.algorithms.full_domain.specialization import TopDownSpecialization
+    from indistinct.algorithms.full_domain.tds import TopDownSpecialization
     from indistinct.algorithms.full_domain.value_suppression import ValueSuppression
     from indistinct.algorithms.partition.mondrian import Mondrian
-    from indistinct.algorithms.partition.single import SingleDimensional
+    from indistinct.algorithms.partition.single_dimensional import SingleDimensional
     from indistinct.api import anonymize, apply, measure, measure_table, open, verify  # noqa: A004
     from indistinct.errors import (
         HierarchyError,
@@ -55,13 +55,13 @@ if TYPE_CHECKING:
         TCloseness,
         XYAnonymity,
     )
-    from indistinct.recoding.union import Recoding
+    from indistinct.recoding.kinds import Recoding
     from indistinct.release.bucket_table import BucketTable
     from indistinct.release.certificate import Certificate
     from indistinct.release.release import Release
     from indistinct.release.verify_buckets import verify_buckets
     from indistinct.risks.membership import Membership
-    from indistinct.risks.releases import membership_of
+    from indistinct.risks.membership_of_release import membership_of
     from indistinct.schema import Schema
     from indistinct.tables import Table
 
@@ -136,15 +136,15 @@ _NAMES_BY_HOME: dict[str, tuple[str, ...]] = {
     "indistinct.algorithms.cluster.two_level": ("TwoLevel",),
     "indistinct.algorithms.full_domain.bottom_up": ("BottomUp",),
     "indistinct.algorithms.full_domain.cell_suppression": ("CellSuppression",),
-    "indistinct.algorithms.full_domain.chosen": ("ChosenNode",),
+    "indistinct.algorithms.full_domain.node": ("ChosenNode",),
     "indistinct.algorithms.full_domain.datafly": ("Datafly",),
     "indistinct.algorithms.full_domain.incognito": ("Incognito",),
     "indistinct.algorithms.full_domain.optimal": ("Optimal",),
     "indistinct.algorithms.full_domain.samarati": ("Samarati",),
-    "indistinct.algorithms.full_domain.specialization": ("TopDownSpecialization",),
+    "indistinct.algorithms.full_domain.tds": ("TopDownSpecialization",),
     "indistinct.algorithms.full_domain.value_suppression": ("ValueSuppression",),
     "indistinct.algorithms.partition.mondrian": ("Mondrian",),
-    "indistinct.algorithms.partition.single": ("SingleDimensional",),
+    "indistinct.algorithms.partition.single_dimensional": ("SingleDimensional",),
     "indistinct.api": ("anonymize", "apply", "measure", "measure_table", "open", "verify"),
     "indistinct.errors": (
         "HierarchyError",
@@ -171,13 +171,13 @@ _NAMES_BY_HOME: dict[str, tuple[str, ...]] = {
         "TCloseness",
         "XYAnonymity",
     ),
-    "indistinct.recoding.union": ("Recoding",),
+    "indistinct.recoding.kinds": ("Recoding",),
     "indistinct.release.bucket_table": ("BucketTable",),
     "indistinct.release.certificate": ("Certificate",),
     "indistinct.release.release": ("Release",),
     "indistinct.release.verify_buckets": ("verify_buckets",),
     "indistinct.risks.membership": ("Membership",),
-    "indistinct.risks.releases": ("membership_of",),
+    "indistinct.risks.membership_of_release": ("membership_of",),
     "indistinct.schema": ("Schema",),
     "indistinct.tables": ("Table",),
 }

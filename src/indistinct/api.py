@@ -24,7 +24,7 @@ from indistinct.models import KAnonymity, Model
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.interpret import interpret_table
 from indistinct.recoding.json import digest
-from indistinct.recoding.union import ByBucket, Recoding
+from indistinct.recoding.kinds import ByBucket, Recoding
 from indistinct.registry import parse_algorithm, parse_metric, parse_model
 from indistinct.release.certificate import Certificate
 from indistinct.release.release import Release
@@ -51,13 +51,13 @@ def anonymize(
     algorithm: Algorithm | str | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     suppression: float = 0.0,
-    label: str | None = None,
+    target: str | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Return a release of a table that satisfies a model, verified on the published rows.
 
-    `suppression` is the share of the original rows that may be dropped. `label` names a column whose classification
+    `suppression` is the share of the original rows that may be dropped. `target` names a column whose classification
     metric is wanted. `seed` fixes the shuffling for tests; a real release leaves it out. An algorithm that is its own
     model (anatomy, multiset, slicing) can do without another one.
 
@@ -74,7 +74,7 @@ def anonymize(
         )
     if model is None:
         raise ParameterError(f"{algorithm.name} needs a model", hint="for example model=KAnonymity(5)")
-    extra = (*algorithm.keys, *([(label,)] if label else []))
+    extra = (*algorithm.keys, *([(target,)] if target else []))
     check_job(source, schema, model, declared, extra=extra, seed=seed)
     began, keys = time.perf_counter(), tuple(dict.fromkeys([*model.keys, *extra]))
     counted = Memory().count(source.data, Request(schema.quasi, keys, declared, joint=algorithm.traits.splits))
@@ -111,7 +111,7 @@ def _released(
     published = Memory().apply(recoding, source.data, schema=schema, seed=seed, counted=counted)
     certificate = _certify(published, source, recoding, model=model, hierarchies=hierarchies, seed=seed)
     certificate = replace(certificate, algorithm=spell(algorithm))
-    return Release(published.table, published.schema, certificate, recoding, published.recoded, {})
+    return Release(published.table, published.schema, certificate, recoding, published.assignment, {})
 
 
 def apply(
@@ -144,7 +144,7 @@ def apply(
     published = Memory().apply(recoding, source.data, schema=schema, seed=seed)
     certificate = _certify(published, source, recoding, model=wanted, hierarchies=declared, seed=seed)
     counters = {"scans": 1, "seconds": time.perf_counter() - began}
-    return Release(published.table, published.schema, certificate, recoding, published.recoded, counters)
+    return Release(published.table, published.schema, certificate, recoding, published.assignment, counters)
 
 
 def verify(
@@ -174,9 +174,9 @@ def measure(release: Release, metrics: Sequence[Metric | str] | None = None) -> 
         return measure_bucket_table(release.bucket_table(), schema, k=release.recoding.l or 1)
     if metrics is not None:
         chosen = [parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics]
-        return measure_all(release.recoded, chosen)
+        return measure_all(release.assignment, chosen)
     promise = parse_model(release.recoding.promise) if release.recoding.promise else KAnonymity(1)
-    return measure_all(release.recoded, standard_metrics(k=promise.smallest))
+    return measure_all(release.assignment, standard_metrics(k=promise.smallest))
 
 
 def measure_table(
@@ -186,7 +186,7 @@ def measure_table(
     original: Any,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     k: int = 1,
-    label: str | None = None,
+    target: str | None = None,
     metrics: Sequence[Metric | str] | None = None,
 ) -> Measurements:
     """Return the utility of a published table from anywhere, beside the original that it was made from.
@@ -194,12 +194,12 @@ def measure_table(
     `schema` gives the roles in the original, `hierarchies` those that the published labels come from. Every
     standard metric is measured, or those that are named, but not `entropy`: it compares rows with their
     originals, and a published table does not tell which ones these are. `k` is the unit of the average class
-    size; `label` names a column whose classification metric is wanted.
+    size; `target` names a column whose classification metric is wanted.
     """
     source, whole, declared = open_table(published), open_table(original), dict(hierarchies or {})
     check_job(whole, schema, KAnonymity(k), declared)
     if metrics is None:
-        chosen = [metric for metric in standard_metrics(k=k, label=label) if metric.name != "entropy"]
+        chosen = [metric for metric in standard_metrics(k=k, target=target) if metric.name != "entropy"]
     else:
         chosen = [parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics]
     if any(metric.name == "entropy" for metric in chosen):
@@ -208,14 +208,14 @@ def measure_table(
             hint="measure the release when it is made",
         )
     counted = Memory().count(whole.data, Request(schema.quasi, (), declared))
-    recoded = interpret_table(
+    assignment = interpret_table(
         source.data,
         columns_of(counted.domains, declared),
         frequencies=counted.frequencies,
         schema=schema,
         keys=tuple(dict.fromkeys(key for metric in chosen for key in metric.keys)),
     )
-    return measure_all(recoded, chosen)
+    return measure_all(assignment, chosen)
 
 
 def budget(suppression: float, rows: int) -> int:

@@ -22,7 +22,7 @@ from indistinct.metrics.buckets import measure_buckets
 from indistinct.models import KAnonymity, Model
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.json import digest
-from indistinct.recoding.union import ByBucket
+from indistinct.recoding.kinds import ByBucket
 from indistinct.release.bucket_table import BucketTable, coded, plain
 from indistinct.release.certificate import Certificate
 from indistinct.release.release import Release, recoding_table
@@ -68,7 +68,7 @@ def anonymize_into_buckets(
         published.schema,
         certificate,
         recoding,
-        published.recoded,
+        published.assignment,
         counters,
         published.others,
         source.path,
@@ -83,7 +83,7 @@ def apply_into_buckets(recoding: ByBucket, source: Table, *, model: Model | None
     certificate = certify_buckets(published, source, recoding, model=model, seed=seed)
     counters = {"scans": 1, "seconds": time.perf_counter() - began}
     return Release(
-        published.table, published.schema, certificate, recoding, published.recoded, counters, published.others
+        published.table, published.schema, certificate, recoding, published.assignment, counters, published.others
     )
 
 

@@ -10,9 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from indistinct.arrays import Codes
 from indistinct.errors import InputError, UnseenValueError
-
-Codes = np.ndarray[Any, np.dtype[Any]]
 
 
 class Kind(StrEnum):

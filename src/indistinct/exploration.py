@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from indistinct.algorithms.base import Problem, Progress
-from indistinct.algorithms.full_domain.chosen import spelled
+from indistinct.algorithms.full_domain.node import spelled
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import Objective, objective_of
 from indistinct.api import budget, check_job, check_kinds
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory
 from indistinct.errors import InfeasibleError, ParameterError

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.domain import Codes, Domain, Kind, kind_of
+from indistinct.arrays import Codes
+from indistinct.domain import Domain, Kind, kind_of
 from indistinct.errors import InputError
 from indistinct.frequencies.grouping import group_rows
 from indistinct.hierarchy import Hierarchy, suggest

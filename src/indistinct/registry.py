@@ -16,15 +16,15 @@ from indistinct.algorithms.cluster.top_down_kaca import TopDownKACA
 from indistinct.algorithms.cluster.two_level import TwoLevel
 from indistinct.algorithms.full_domain.bottom_up import BottomUp
 from indistinct.algorithms.full_domain.cell_suppression import CellSuppression
-from indistinct.algorithms.full_domain.chosen import ChosenNode
 from indistinct.algorithms.full_domain.datafly import Datafly
 from indistinct.algorithms.full_domain.incognito import Incognito
+from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.full_domain.samarati import Samarati
-from indistinct.algorithms.full_domain.specialization import TopDownSpecialization
+from indistinct.algorithms.full_domain.tds import TopDownSpecialization
 from indistinct.algorithms.full_domain.value_suppression import ValueSuppression
 from indistinct.algorithms.partition.mondrian import Mondrian
-from indistinct.algorithms.partition.single import SingleDimensional
+from indistinct.algorithms.partition.single_dimensional import SingleDimensional
 from indistinct.metrics import METRICS, parse_metric
 from indistinct.models import Model
 from indistinct.spelling import parse, split

@@ -50,7 +50,7 @@ ALGORITHMS = [
 def test_the_published_two_anonymous_table(algorithm):
     release = publish(algorithm)
     assert {shown: len(rows) for shown, rows in rows_by_class(release).items()} == TWO_ANONYMOUS
-    assert Distortion().value(release.recoded) == 2.5
+    assert Distortion().value(release.assignment) == 2.5
     assert rows_by_class(release)["cat1", "*", "4350"] == {1, 2}
 
 
@@ -74,7 +74,7 @@ def test_top_down_for_alpha_k():
 def test_kaca_goes_on_until_the_model_holds():
     release = publish("kaca", "alpha-k:sensitive=illness,alpha=1/2,k=2,protected=HIV")
     assert release.certificate.holds
-    assert min(release.recoded.classes.sizes) >= 2
+    assert min(release.assignment.classes.sizes) >= 2
 
 
 def test_a_stub_leaves_the_trunk_as_detailed_as_it_was():

@@ -26,8 +26,8 @@ from indistinct.metrics import (
     tuple_distance,
     weighted_hierarchical_distance,
 )
-from indistinct.recoding.published import Recoded
-from indistinct.testing.recoded import HandColumn, HandValue, recoded_by_hand
+from indistinct.recoding.outputs import Assignment
+from indistinct.testing.by_hand import HandColumn, HandValue, assignment_by_hand
 
 AGE = HandColumn("age", size=4, span=3, ranged=True)
 SEX = HandColumn("sex", size=2)
@@ -41,9 +41,9 @@ def span(low: float, high: float) -> HandValue:
 
 
 @pytest.fixture
-def multidimensional() -> Recoded:
+def multidimensional() -> Assignment:
     """LeFevre et al. (2006), figure 3: the 2-anonymous strict partitioning of six patients."""
-    return recoded_by_hand(
+    return assignment_by_hand(
         [AGE, SEX, ZIP],
         [
             ([(25, "M", 53711), (26, "M", 53711)], [span(25, 26), MALE, span(53711, 53711)]),
@@ -54,11 +54,11 @@ def multidimensional() -> Recoded:
 
 
 @pytest.fixture
-def single_dimensional() -> Recoded:
+def single_dimensional() -> Assignment:
     """The same patients under single-dimensional partitioning: classes of four and two."""
     men = [(25, "M", 53711), (26, "M", 53711), (27, "M", 53710), (28, "M", 53711)]
     women = [(25, "F", 53712), (27, "F", 53712)]
-    return recoded_by_hand(
+    return assignment_by_hand(
         [AGE, SEX, ZIP],
         [
             (men, [span(25, 28), MALE, span(53710, 53711)]),
@@ -67,7 +67,7 @@ def single_dimensional() -> Recoded:
     )
 
 
-def test_multidimensional_partitioning_of_the_patients(multidimensional: Recoded) -> None:
+def test_multidimensional_partitioning_of_the_patients(multidimensional: Assignment) -> None:
     assert Discernibility().value(multidimensional) == 12
     assert AverageClassSize(2).value(multidimensional) == 1
     assert NCP().value(multidimensional) == pytest.approx(11 / 3)
@@ -75,17 +75,19 @@ def test_multidimensional_partitioning_of_the_patients(multidimensional: Recoded
     assert GCP().value(multidimensional) == pytest.approx(0.20370, abs=5e-6)
 
 
-def test_single_dimensional_partitioning_of_the_patients(single_dimensional: Recoded) -> None:
+def test_single_dimensional_partitioning_of_the_patients(single_dimensional: Assignment) -> None:
     assert Discernibility().value(single_dimensional) == 20
     assert AverageClassSize(2).value(single_dimensional) == 1.5
 
 
-def test_the_misprinted_formulas_give_other_values(multidimensional: Recoded, single_dimensional: Recoded) -> None:
+def test_the_misprinted_formulas_give_other_values(
+    multidimensional: Assignment, single_dimensional: Assignment
+) -> None:
     # C_DM without its superscript; C_AVG with k as the divisor of the classes, or as a root.
-    for recoded in (multidimensional, single_dimensional):
-        sizes, k = recoded.classes.sizes, 2
-        assert Discernibility().value(recoded) != (sizes / 2).sum()
-        assert AverageClassSize(k).value(recoded) != recoded.rows / (len(sizes) / k)
+    for assignment in (multidimensional, single_dimensional):
+        sizes, k = assignment.classes.sizes, 2
+        assert Discernibility().value(assignment) != (sizes / 2).sum()
+        assert AverageClassSize(k).value(assignment) != assignment.rows / (len(sizes) / k)
     sizes = single_dimensional.classes.sizes
     assert AverageClassSize(2).value(single_dimensional) != (sizes.sum() / len(sizes)) ** (1 / 2)
 
@@ -107,12 +109,12 @@ ANY_JOB = HandValue("Any_Job", leaves=4, level=2)
 def test_one_lawyer_among_four_jobs(
     shown: HandValue | None, iloss: float, loss: float, ncp: float, precision: float
 ) -> None:
-    recoded = recoded_by_hand([JOBS], [([("Lawyer",)], None if shown is None else [shown])])
-    assert ILoss().value(recoded) == iloss
-    assert Loss().value(recoded) == pytest.approx(loss)
-    assert GeometricLoss().value(recoded) == pytest.approx(loss)
-    assert NCP().value(recoded) == ncp
-    assert Precision().value(recoded) == precision
+    assignment = assignment_by_hand([JOBS], [([("Lawyer",)], None if shown is None else [shown])])
+    assert ILoss().value(assignment) == iloss
+    assert Loss().value(assignment) == pytest.approx(loss)
+    assert GeometricLoss().value(assignment) == pytest.approx(loss)
+    assert NCP().value(assignment) == ncp
+    assert Precision().value(assignment) == precision
 
 
 # Rows are children of Any_Job (Professional, Artist), columns are Hepatitis, HIV, Flu.
@@ -131,7 +133,7 @@ def test_igpl_of_specializing_any_job() -> None:
 
 def test_classification_metric_of_the_same_patients() -> None:
     professional, artist = PROFESSIONAL, HandValue("Artist", leaves=2, level=1)
-    recoded = recoded_by_hand(
+    assignment = assignment_by_hand(
         [JOBS],
         [
             ([("Engineer",), ("Engineer",), ("Lawyer",)], [professional]),
@@ -140,7 +142,7 @@ def test_classification_metric_of_the_same_patients() -> None:
         sensitive={"disease": ["Hepatitis", "Hepatitis", "HIV", "Flu", "HIV", "HIV", "HIV"]},
     )
     # One row of each class is not in the majority.
-    assert ClassificationMetric("disease").value(recoded) == 2 / 7
+    assert ClassificationMetric("disease").value(assignment) == 2 / 7
 
 
 def test_precision_of_the_datafly_example() -> None:
@@ -171,11 +173,11 @@ def test_precision_of_the_datafly_example() -> None:
         entry("white", "1967", "male", "02138", "2/13", "3/21"),
     ]
     dropped = [("white", "10/23/1964", "male", "02138"), ("white", "3/15/1965", "female", "02139")]
-    whole = recoded_by_hand(columns, [*kept, (dropped, None)])
+    whole = assignment_by_hand(columns, [*kept, (dropped, None)])
     assert (whole.rows, whole.suppressed, len(whole.classes)) == (12, 2, 5)
     assert Precision().value(whole) == pytest.approx(1 - 13 / 48)
     assert Precision().value(whole) == pytest.approx(0.7292, abs=5e-5)
-    assert Precision().value(recoded_by_hand(columns, kept)) == 0.875
+    assert Precision().value(assignment_by_hand(columns, kept)) == 0.875
     assert Discernibility().value(whole) == 5 * 4 + 12 * 2
     assert Distortion().value(whole) == 10 * 0.5 + 2 * 4
 
@@ -189,9 +191,9 @@ def test_two_steps_up_a_six_level_hierarchy() -> None:
 
 def test_distortion_of_the_same_steps() -> None:
     dates = HandColumn("birth", size=100, height=5)
-    recoded = recoded_by_hand([dates], [([("1/2/1970",)], [HandValue("1970", leaves=50, level=2)])])
-    assert Distortion().value(recoded) == pytest.approx(0.4)
-    assert Distortion("height").value(recoded) == pytest.approx(0.19708, abs=5e-6)
+    assignment = assignment_by_hand([dates], [([("1/2/1970",)], [HandValue("1970", leaves=50, level=2)])])
+    assert Distortion().value(assignment) == pytest.approx(0.4)
+    assert Distortion("height").value(assignment) == pytest.approx(0.19708, abs=5e-6)
 
 
 def tree(column: str, *paths: str) -> Taxonomy:
@@ -224,7 +226,7 @@ def test_distortion_of_a_local_recoding() -> None:
         HandColumn("postcode", size=3, height=4),
     ]
     any_birth = HandValue("*", leaves=2, level=1)
-    recoded = recoded_by_hand(
+    assignment = assignment_by_hand(
         columns,
         [
             (
@@ -238,18 +240,18 @@ def test_distortion_of_a_local_recoding() -> None:
             ([("cat2", 1975, 4350)] * 2, [HandValue("cat2"), HandValue("1975"), HandValue("4350")]),
         ],
     )
-    assert Distortion().value(recoded) == 2.5
-    assert len(recoded.frequencies) == 5
+    assert Distortion().value(assignment) == 2.5
+    assert len(assignment.frequencies) == 5
 
 
 def test_entropy_of_a_full_domain_node() -> None:
     """n(v) = 1, 3 below one node and 4 below another: log2(4/1) + 3·log2(4/3) bits, none for the second."""
     column = HandColumn("value", size=3)
-    recoded = recoded_by_hand(
+    assignment = assignment_by_hand(
         [column],
         [
             ([("a",), ("b",), ("b",), ("b",)], [HandValue("ab", leaves=2, level=1)]),
             ([("c",)] * 4, [HandValue("c")]),
         ],
     )
-    assert NonUniformEntropy().value(recoded) == pytest.approx(2 + 3 * np.log2(4 / 3))
+    assert NonUniformEntropy().value(assignment) == pytest.approx(2 + 3 * np.log2(4 / 3))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from indistinct.metrics import Discernibility, GeometricLoss, Loss, Precision
-from indistinct.recoding.published import Recoded
-from indistinct.testing.recoded import HandColumn, HandValue, recoded_by_hand
+from indistinct.recoding.outputs import Assignment
+from indistinct.testing.by_hand import HandColumn, HandValue, assignment_by_hand
 
 ADULT = Path(os.environ.get("INDISTINCT_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"), "adult-arx")
 
@@ -23,7 +23,7 @@ def read(name: str) -> list[list[str]]:
         return list(csv.reader(lines, delimiter=";"))
 
 
-def node(levels: tuple[int, ...], *, k: int) -> Recoded:
+def node(levels: tuple[int, ...], *, k: int) -> Assignment:
     """Return the node of the lattice over the first columns of the file; classes below k are suppressed."""
     header, *rows = read("adult")
     columns, climbs = [], []
@@ -36,7 +36,7 @@ def node(levels: tuple[int, ...], *, k: int) -> Recoded:
     for row in rows:
         cells = tuple(row[: len(levels)])
         classes[tuple(climb[cell] for climb, cell in zip(climbs, cells, strict=True))].append(cells)
-    return recoded_by_hand(
+    return assignment_by_hand(
         columns, [(members, shown if len(members) >= k else None) for shown, members in classes.items()]
     )
 
@@ -59,9 +59,9 @@ def test_metrics_of_the_optimum(
     discernibility: int,
     precision: float,
 ) -> None:
-    recoded = node(levels, k=k)
-    assert recoded.suppressed == suppressed
-    assert GeometricLoss().value(recoded) == pytest.approx(geometric)
-    assert Loss().value(recoded) == pytest.approx(mean)
-    assert Discernibility().value(recoded) == discernibility
-    assert Precision().value(recoded) == pytest.approx(precision)
+    assignment = node(levels, k=k)
+    assert assignment.suppressed == suppressed
+    assert GeometricLoss().value(assignment) == pytest.approx(geometric)
+    assert Loss().value(assignment) == pytest.approx(mean)
+    assert Discernibility().value(assignment) == discernibility
+    assert Precision().value(assignment) == pytest.approx(precision)

@@ -25,15 +25,15 @@ SKEWED = [["Hepatitis", "Hepatitis", "HIV"], ["Flu", "HIV", "HIV", "HIV"]]
 @pytest.mark.parametrize(("group", "distance"), [([3, 4, 5], 0.375), ([6, 8, 11], 1 / 6)])
 def test_ordered_distance_of_the_salary_example(group, distance):
     classes = classes_of([group], ("salary",), original=SALARIES)
-    assert TCloseness("salary", t=0.5, distance="ordered").level(classes)["t"] == pytest.approx(distance, abs=1e-15)
+    assert TCloseness("salary", t=0.5, distance="ordered").achieved(classes)["t"] == pytest.approx(distance, abs=1e-15)
     assert not TCloseness("salary", t=distance, distance="ordered").violations(classes).any()
     assert TCloseness("salary", t=distance - 1e-6, distance="ordered").violations(classes).all()
 
 
 def test_entropy_diversity_of_the_skewed_table():
     model = EntropyLDiversity("s", l=1.8)
-    assert model.level(classes_of(SKEWED[:1]))["l"] == pytest.approx(1.8899, abs=5e-5)
-    assert model.level(classes_of(SKEWED[1:]))["l"] == pytest.approx(1.7548, abs=5e-5)
+    assert model.achieved(classes_of(SKEWED[:1]))["l"] == pytest.approx(1.8899, abs=5e-5)
+    assert model.achieved(classes_of(SKEWED[1:]))["l"] == pytest.approx(1.7548, abs=5e-5)
     assert model.violations(classes_of(SKEWED)).tolist() == [False, True]
     assert not EntropyLDiversity("s", l=1.7547).violations(classes_of(SKEWED)).any()
     assert not DistinctLDiversity("s", l=2).violations(classes_of(SKEWED)).any()
@@ -42,14 +42,14 @@ def test_entropy_diversity_of_the_skewed_table():
 def test_alpha_and_recursive_diversity_of_the_skewed_table():
     classes = classes_of(SKEWED)
     assert AlphaK("s", alpha=0.5, k=3, protected="HIV").violations(classes).tolist() == [False, True]
-    assert AlphaK("s", alpha=0.5, k=3, protected="HIV").level(classes) == {"alpha": 0.75, "k": 3}
+    assert AlphaK("s", alpha=0.5, k=3, protected="HIV").achieved(classes) == {"alpha": 0.75, "k": 3}
     assert RecursiveLDiversity("s", c=3, l=2).violations(classes).tolist() == [False, True]
 
 
 def test_recursive_diversity_of_a_hand_computed_class():
     # 5, 3, 1, 1: with l = 2 the tail is 5, with l = 3 it is 2, with l = 4 it is 1.
     classes = classes_of([list("aaaaabbbcd")])
-    ratios = [RecursiveLDiversity("s", c=1, l=rank).level(classes)["c"] for rank in (1, 2, 3, 4, 5)]
+    ratios = [RecursiveLDiversity("s", c=1, l=rank).achieved(classes)["c"] for rank in (1, 2, 3, 4, 5)]
     assert ratios == [0.5, 1.0, 2.5, 5.0, math.inf]
 
 
@@ -58,8 +58,8 @@ def test_hierarchical_distance_of_a_hand_computed_tree():
     # 1/2 moves between the groups over the root: 1/2 * 1/4 + 1 * 1/2.
     paths = {"a": ("AB", "*"), "b": ("AB", "*"), "c": ("CD", "*"), "d": ("CD", "*")}
     classes = classes_of([["a"]], original=list("abcd"), paths=paths)
-    assert TCloseness("s", t=1, distance="hierarchical").level(classes) == {"t": 0.625}
-    assert TCloseness("s", t=1).level(classes) == {"t": 0.75}
+    assert TCloseness("s", t=1, distance="hierarchical").achieved(classes) == {"t": 0.625}
+    assert TCloseness("s", t=1).achieved(classes) == {"t": 0.75}
 
 
 ROWS = [["flu", "flu", "cold"], ["flu", "HIV", "cold", "cold"], ["flu"]]
@@ -71,7 +71,7 @@ def test_xy_anonymity_with_a_row_key_is_k_anonymity(k):
     keyed = classes_of([[next(numbers) for _ in group] for group in ROWS], ("row",))
     xy, plain = XYAnonymity("row", k), KAnonymity(k)
     assert xy.violations(keyed).tolist() == plain.violations(keyed).tolist()
-    assert xy.level(keyed) == plain.level(keyed)
+    assert xy.achieved(keyed) == plain.achieved(keyed)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
@@ -79,7 +79,7 @@ def test_xy_anonymity_with_the_sensitive_column_is_distinct_diversity(k):
     classes = classes_of(ROWS)
     xy, distinct = XYAnonymity("s", k), DistinctLDiversity("s", k)
     assert xy.violations(classes).tolist() == distinct.violations(classes).tolist()
-    assert xy.level(classes)["k"] == distinct.level(classes)["l"]
+    assert xy.achieved(classes)["k"] == distinct.achieved(classes)["l"]
 
 
 def test_xy_anonymity_with_a_person_counts_people_not_rows():

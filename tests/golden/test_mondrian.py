@@ -135,7 +135,7 @@ def sizes(rows, k, **options):
     names = [f"q{place}" for place in range(len(rows[0]))]
     table = pa.table({name: [row[place] for row in rows] for place, name in enumerate(names)})
     release = ind.anonymize(table, ind.Schema(quasi=names), model=ind.KAnonymity(k), **options)
-    return sorted(release.recoded.classes.sizes.tolist())
+    return sorted(release.assignment.classes.sizes.tolist())
 
 
 def test_the_median_may_go_to_the_right():

@@ -98,4 +98,4 @@ def test_the_published_two_anonymous_table(algorithm):
         shown = (row["job"], row["birth"], row["postcode"])
         found.setdefault(shown, set()).add(row["row"])
     assert found == {("cat1", "*", "4350"): {1, 2}, ("cat1", "1955", "543*"): {3, 4}, ("cat2", "1975", "4350"): {5, 6}}
-    assert Distortion().value(release.recoded) == 2.5
+    assert Distortion().value(release.assignment) == 2.5

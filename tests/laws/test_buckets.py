@@ -150,7 +150,7 @@ def test_partition_with_generalized_slices_equals_the_naive_one(data):
     whole = reference.in_buckets(shown, [range(len(shown))], slices=slices, sensitive=case.sensitive)
     l = data.draw(st.integers(1, int(1 / whole.strongest(shown))))
     size, every = data.draw(st.integers(1, 2)), data.draw(st.booleans())
-    links = links_of(counted.frequencies, case.slices, sensitive=case.sensitive, labels=labels)
+    links = links_of(counted.frequencies, case.slices, sensitive=case.sensitive, class_ids=labels)
     problem = problem_of(counted)
     lines = lines_of(problem.columns, counted.frequencies.vectors)
     found, _ = partition_by_check(problem, lines, links, Rules(l, size, every))
@@ -167,7 +167,7 @@ def test_incremental_check_equals_the_naive_one_after_every_split(data):
     case = data.draw(cases(most_rows=9))
     counted = case.counted()
     labels, shown, slices = generalized(data.draw, case, counted)
-    links = links_of(counted.frequencies, case.slices, sensitive=case.sensitive, labels=labels)
+    links = links_of(counted.frequencies, case.slices, sensitive=case.sensitive, class_ids=labels)
     cells = cells_of(counted)
 
     def naive(buckets):

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster.kaca import KACA
-from indistinct.algorithms.cluster.nearest import forest_of, merge_by_size
-from indistinct.algorithms.cluster.space import ClusterSpace, Tree, recoding_of
+from indistinct.algorithms.cluster.merge_nearest import forest_of, merge_by_size
 from indistinct.algorithms.cluster.top_down import TopDown, specialize_by_size
 from indistinct.algorithms.cluster.top_down_kaca import TopDownKACA
+from indistinct.algorithms.cluster.tree_space import ClusterSpace, Tree, recoding_of
 from indistinct.metrics import Distortion
-from indistinct.recoding.recode import recode
+from indistinct.recoding.assign import assign
 from indistinct.testing.kaca_reference import random_problem
 
 seeds = st.integers(0, 100_000)
@@ -36,17 +36,17 @@ def feasible(seed, model):
 
 
 def published(problem, algorithm):
-    return recode(problem.frequencies, algorithm.search(problem))
+    return assign(problem.frequencies, algorithm.search(problem))
 
 
 @settings(max_examples=40, deadline=None)
 @given(seeds, st.sampled_from(ALGORITHMS), st.sampled_from(MODELS))
 def test_every_class_holds_and_no_row_is_lost(seed, algorithm, model):
     problem = feasible(seed, model)
-    recoded = published(problem, algorithm)
-    assert not problem.model.violations(recoded.classes).any()
-    assert recoded.suppressed == 0
-    rows = np.bincount(recoded.cells, weights=recoded.counts, minlength=len(problem.frequencies))
+    assignment = published(problem, algorithm)
+    assert not problem.model.violations(assignment.classes).any()
+    assert assignment.suppressed == 0
+    rows = np.bincount(assignment.cells, weights=assignment.counts, minlength=len(problem.frequencies))
     assert np.array_equal(rows, problem.frequencies.counts)
 
 
@@ -54,12 +54,12 @@ def test_every_class_holds_and_no_row_is_lost(seed, algorithm, model):
 @given(seeds, st.sampled_from(ALGORITHMS))
 def test_published_values_are_the_closest_common_ancestors(seed, algorithm):
     problem = random_problem(seed, k=3)
-    recoded, space = published(problem, algorithm), ClusterSpace(problem)
+    assignment, space = published(problem, algorithm), ClusterSpace(problem)
     vectors = problem.frequencies.vectors
-    for label in range(len(recoded.classes)):
-        members = vectors[recoded.cells[recoded.labels == label]]
+    for label in range(len(assignment.classes)):
+        members = vectors[assignment.cells[assignment.class_ids == label]]
         for place, taxonomy in enumerate(space.taxonomies):
-            level = recoded.columns[place].levels[recoded.values[label, place]]
+            level = assignment.columns[place].levels[assignment.values[label, place]]
             paths = taxonomy.ancestors[members[:, place]]
             assert len(np.unique(paths[:, level])) == 1
             assert level == 0 or len(np.unique(paths[:, level - 1])) > 1
@@ -81,7 +81,7 @@ def test_donors_keep_k_rows(seed, k):
     forest, counts = forest_of(space), space.problem.frequencies.counts
     nodes = space.cells + forest.offsets
     found = merge_by_size(forest, np.arange(len(counts)), counts, nodes=nodes, k=k, stub=True)
-    assert np.bincount(found.labels, weights=found.counts).min() >= k
+    assert np.bincount(found.class_ids, weights=found.counts).min() >= k
     kept = np.bincount(found.cells, weights=found.counts, minlength=len(counts))
     assert np.array_equal(kept, counts)
 
@@ -120,10 +120,10 @@ def test_integer_distances_are_the_distortion(seed, scheme):
     space = ClusterSpace(random_problem(seed), scheme=scheme)
     frequencies = space.problem.frequencies
     labels = np.random.default_rng(seed).integers(0, 4, len(frequencies))
-    recoded = recode(frequencies, recoding_of(space, np.arange(len(labels)), labels))
+    assignment = assign(frequencies, recoding_of(space, np.arange(len(labels)), labels))
     _, dense = np.unique(labels, return_inverse=True)
     total = space.distortion(np.arange(len(labels)), dense, frequencies.counts) / space.scale
-    assert total == pytest.approx(Distortion(scheme=scheme).value(recoded), abs=1e-5)
+    assert total == pytest.approx(Distortion(scheme=scheme).value(assignment), abs=1e-5)
 
 
 @settings(max_examples=40, deadline=None)

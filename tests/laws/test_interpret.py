@@ -131,17 +131,17 @@ def test_a_published_table_measures_as_its_release(case: Case, form: str) -> Non
         model=ind.KAnonymity(k),
         algorithm=algorithm,
         hierarchies=hierarchies,
-        label="disease",
+        target="disease",
         seed=1,
     )
-    released = ind.measure(release, [*MEASURED[:-1], "classification:label=disease"])
+    released = ind.measure(release, [*MEASURED[:-1], "classification:target=disease"])
     measured = measure_table(
         read_back(release.table, form),
         schema,
         original=table,
         hierarchies=hierarchies,
         k=1,
-        label="disease",
+        target="disease",
     )
     assert tuple(measured) == MEASURED
     assert dict(measured) == pytest.approx(dict(released), rel=1e-9, abs=1e-9)

@@ -20,8 +20,8 @@ from indistinct.metrics import (
     weighted_hierarchical_distance,
 )
 from indistinct.metrics.hierarchical import Scheme
-from indistinct.recoding.published import Recoded
-from indistinct.testing.recoded import HandColumn, HandValue, recoded_by_hand
+from indistinct.recoding.outputs import Assignment
+from indistinct.testing.by_hand import HandColumn, HandValue, assignment_by_hand
 
 # A number along its line, and a name with a binary hierarchy over eight values.
 COLUMNS = (
@@ -29,7 +29,7 @@ COLUMNS = (
     HandColumn("name", size=8, height=3),
 )
 K = 2
-METRICS: tuple[Metric, ...] = (*standard_metrics(k=K, label="y"),)
+METRICS: tuple[Metric, ...] = (*standard_metrics(k=K, target="y"),)
 MONOTONE = tuple(metric for metric in METRICS if metric.monotone)
 
 Row = tuple[int, int]
@@ -62,9 +62,9 @@ def united(groups: list[list[Labelled]]) -> list[list[Labelled]]:
     return list(classes.values())
 
 
-def recode(groups: list[list[Labelled]], dropped: list[Labelled]) -> Recoded:
+def assign(groups: list[list[Labelled]], dropped: list[Labelled]) -> Assignment:
     everything = [*[(members, show(members)) for members in groups], (dropped, None)]
-    return recoded_by_hand(
+    return assignment_by_hand(
         COLUMNS,
         [([row for row, _ in members], shown) for members, shown in everything],
         sensitive={"y": [label for members, _ in everything for _, label in members]},
@@ -137,20 +137,20 @@ def slow_entropy(classes: list[list[Labelled]], dropped: list[Labelled]) -> floa
 @given(partitions())
 @laws
 def test_metrics_agree_with_a_recomputation_row_by_row(partition: Partition) -> None:
-    recoded = recode(*partition)
+    assignment = assign(*partition)
     expected = slow(*partition)
     assert {metric.name for metric in METRICS} == set(expected)
     for metric in METRICS:
-        assert metric.value(recoded) == pytest.approx(expected[metric.name], abs=1e-9), metric.name
+        assert metric.value(assignment) == pytest.approx(expected[metric.name], abs=1e-9), metric.name
 
 
 @given(partitions())
 @laws
 def test_values_stay_within_their_bounds(partition: Partition) -> None:
-    recoded = recode(*partition)
+    assignment = assign(*partition)
     for metric in METRICS:
         low, high = metric.bounds
-        value = metric.value(recoded)
+        value = metric.value(assignment)
         assert low is None or value >= low, metric.name
         assert high is None or value <= high, metric.name
 
@@ -164,7 +164,7 @@ def test_merging_classes_never_improves_a_monotone_metric(partition: Partition, 
     second = data.draw(st.integers(0, len(fine) - 1).filter(lambda place: place != first or len(fine) == 1))
     coarse = [members for place, members in enumerate(fine) if place not in (first, second)]
     coarse.append(fine[first] + (fine[second] if second != first else []))
-    before, after = recode(fine, dropped), recode(coarse, dropped)
+    before, after = assign(fine, dropped), assign(coarse, dropped)
     for metric in MONOTONE:
         gained = metric.value(after) - metric.value(before)
         assert (gained if metric.goal == "max" else -gained) <= 1e-9, metric.name
@@ -177,7 +177,7 @@ def test_suppressing_a_class_improves_nothing_but_the_average(partition: Partiti
     fine = united(groups)
     victim = data.draw(st.integers(0, len(fine) - 1))
     kept = [members for place, members in enumerate(fine) if place != victim]
-    before, after = recode(fine, dropped), recode(kept, dropped + fine[victim])
+    before, after = assign(fine, dropped), assign(kept, dropped + fine[victim])
     for metric in MONOTONE:
         if metric.name != "average-class-size":
             gained = metric.value(after) - metric.value(before)
@@ -187,9 +187,9 @@ def test_suppressing_a_class_improves_nothing_but_the_average(partition: Partiti
 @given(st.lists(rows, min_size=1, max_size=12), st.integers(0, 2))
 @laws
 def test_entropy_never_falls_on_the_way_up_a_full_domain_lattice(table: list[Labelled], level: int) -> None:
-    def node(height: int) -> Recoded:
+    def node(height: int) -> Assignment:
         groups = [([row[1:]], [ancestor(row[1], height)]) for row, _ in table]
-        return recoded_by_hand(COLUMNS[1:], groups)
+        return assignment_by_hand(COLUMNS[1:], groups)
 
     counts = Counter(row[1] for row, _ in table)
     nodes = Counter(row[1] >> level for row, _ in table)
@@ -225,9 +225,9 @@ def test_distortion_of_a_cell_is_whd_from_its_leaf(
 ) -> None:
     level = data.draw(st.integers(0, height))
     column = HandColumn("name", size=2**height, height=height)
-    recoded = recoded_by_hand([column], [([(0,)], [ancestor(0, level)])])
+    assignment = assignment_by_hand([column], [([(0,)], [ancestor(0, level)])])
     climbed = weighted_hierarchical_distance(height + 1, height + 1 - level, height=height, scheme=scheme, beta=beta)
-    assert Distortion(scheme, beta).value(recoded) == pytest.approx(climbed)
+    assert Distortion(scheme, beta).value(assignment) == pytest.approx(climbed)
 
 
 BINARY = Taxonomy(
@@ -261,5 +261,5 @@ def test_merging_two_classes_of_equal_rows_costs_their_distance(
     columns = [COLUMNS[1], COLUMNS[1]]
     pairs = list(zip(x.codes, y.codes, strict=True))
     shown = [ancestor(a, next(level for level in range(4) if a >> level == b >> level)) for a, b in pairs]
-    recoded = recoded_by_hand(columns, [([x.codes] * n + [y.codes] * m, shown)])
-    assert Distortion(scheme).value(recoded) == pytest.approx(distance)
+    assignment = assignment_by_hand(columns, [([x.codes] * n + [y.codes] * m, shown)])
+    assert Distortion(scheme).value(assignment) == pytest.approx(distance)

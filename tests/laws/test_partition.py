@@ -11,8 +11,8 @@ from indistinct.algorithms.partition import layout as layout_module
 from indistinct.algorithms.partition import strict as strict_module
 from indistinct.algorithms.partition.layout import layout_of, ranks_of
 from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_size
-from indistinct.algorithms.partition.rounds import partition_by_rounds
 from indistinct.algorithms.partition.strict import partition_by_size
+from indistinct.algorithms.partition.strict_any_model import partition_by_rounds
 from indistinct.models import KAnonymity
 from indistinct.recoding import regions as regions_module
 from indistinct.testing.strategies import Sample, samples
@@ -127,8 +127,8 @@ def test_cells_of_a_class_stand_together(sample, k):
     if frequencies.rows < k:
         return
     found = partition_by_size(ranks, frequencies.counts, layout=layout, k=k)
-    assert found.labels.tolist() == sorted(found.cuts.locate(ranks).tolist())
-    assert found.cuts.locate(found.ranks).tolist() == found.labels.tolist()
+    assert found.class_ids.tolist() == sorted(found.cuts.locate(ranks).tolist())
+    assert found.cuts.locate(found.ranks).tolist() == found.class_ids.tolist()
     cells = zip(found.ranks.tolist(), found.counts.tolist(), strict=True)
     assert sorted(cells) == sorted(zip(ranks.tolist(), frequencies.counts.tolist(), strict=True))
 
@@ -179,7 +179,9 @@ def test_the_kernel_halves_as_the_rounds_do(sample, k):
 def classes_of(pieces):
     """Return the classes of relaxed partitioning without their numbers."""
     classes = {}
-    for cell, label, count in zip(pieces.cells.tolist(), pieces.labels.tolist(), pieces.counts.tolist(), strict=True):
+    for cell, label, count in zip(
+        pieces.cells.tolist(), pieces.class_ids.tolist(), pieces.counts.tolist(), strict=True
+    ):
         classes.setdefault(label, Counter())[cell] += count
     return Counter(frozenset(counter.items()) for counter in classes.values())
 

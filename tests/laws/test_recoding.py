@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from indistinct.algorithms.base import Problem
 from indistinct.engines.memory import Memory
 from indistinct.errors import InfeasibleError, InputError
+from indistinct.recoding.assign import assign
 from indistinct.recoding.json import digest, recoding_from_json, recoding_to_json
-from indistinct.recoding.recode import recode
-from indistinct.recoding.union import ByRow
+from indistinct.recoding.kinds import ByRow
 from indistinct.testing.strategies import algorithms, models, recodings, samples
 
 quick = settings(deadline=None, max_examples=120)
@@ -48,12 +48,12 @@ def shown_classes(published):
     return Counter(tuple(row.values()) for row in rows)
 
 
-def told_classes(recoded):
+def told_classes(assignment):
     """Return the same count as the recoding tells it."""
-    columns = [values.to_pylist() for column in recoded.columns for _, values in column.outputs]
-    owners = [place for place, column in enumerate(recoded.columns) for _ in column.outputs]
+    columns = [values.to_pylist() for column in assignment.columns for _, values in column.outputs]
+    owners = [place for place, column in enumerate(assignment.columns) for _ in column.outputs]
     told = Counter()
-    for vector, size in zip(recoded.values.tolist(), recoded.classes.sizes.tolist(), strict=True):
+    for vector, size in zip(assignment.values.tolist(), assignment.classes.sizes.tolist(), strict=True):
         told[tuple(values[vector[owner]] for values, owner in zip(columns, owners, strict=True))] += size
     return told
 
@@ -63,11 +63,11 @@ def told_classes(recoded):
 def test_counting_the_applied_table_is_regrouping_the_count(drawn):
     sample, counted, recoding = drawn
     published = Memory().apply(recoding, sample.table, schema=sample.schema, counted=counted)
-    recoded = recode(counted.frequencies, recoding)
+    assignment = assign(counted.frequencies, recoding)
     shown = shown_classes(published)
-    assert shown == told_classes(recoded)
-    assert len(shown) == len(recoded.classes)
-    assert published.table.num_rows == sample.table.num_rows - recoded.suppressed
+    assert shown == told_classes(assignment)
+    assert len(shown) == len(assignment.classes)
+    assert published.table.num_rows == sample.table.num_rows - assignment.suppressed
 
 
 @quick
@@ -76,10 +76,10 @@ def test_histograms_of_classes_are_those_of_their_rows(drawn):
     sample, counted, recoding = drawn
     published = Memory().apply(recoding, sample.table, schema=sample.schema, counted=counted)
     diseases = published.table["disease"].to_pylist()
-    histogram = published.recoded.classes.histograms.get(("disease",))
+    histogram = published.assignment.classes.histograms.get(("disease",))
     assume(histogram is not None)
     start = 0
-    for label, size in enumerate(published.recoded.classes.sizes.tolist()):
+    for label, size in enumerate(published.assignment.classes.sizes.tolist()):
         entries = slice(histogram.indptr[label], histogram.indptr[label + 1])
         told = {
             histogram.texts[code]: count

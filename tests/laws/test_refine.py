@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster.refine import Refine
-from indistinct.algorithms.cluster.refining.charges import cell_metric
-from indistinct.algorithms.cluster.refining.search import LocalSearch
+from indistinct.algorithms.cluster.refine_charges import cell_metric
+from indistinct.algorithms.cluster.refine_search import LocalSearch
 from indistinct.errors import InfeasibleError
-from indistinct.recoding.recode import recode
+from indistinct.recoding.assign import assign
 from indistinct.testing.strategies import models, samples
 
 quick = settings(deadline=None, max_examples=60)
@@ -34,11 +34,11 @@ def test_the_model_holds_and_the_metric_is_never_worse(sample, model, start, met
     algorithm = Refine(start, metric, rounds=6)
     problem = problem_of(sample, model, joint=algorithm.traits.splits)
     try:
-        before = recode(problem.frequencies, algorithm._starter().search(problem))
+        before = assign(problem.frequencies, algorithm._starter().search(problem))
     except InfeasibleError:
         return
     recoding = algorithm.search(problem)
-    after = recode(problem.frequencies, recoding)
+    after = assign(problem.frequencies, recoding)
     chosen = cell_metric(metric)
     sign = 1 if chosen.goal == "min" else -1
     assert sign * chosen.value(after) <= sign * chosen.value(before)
@@ -57,20 +57,20 @@ def test_what_is_known_of_classes_stays_true(sample, model, start):
         recoding = algorithm._starter().search(problem)
     except InfeasibleError:
         return
-    search = LocalSearch(problem, recoding, recode(problem.frequencies, recoding), metric=cell_metric("gcp"))
+    search = LocalSearch(problem, recoding, assign(problem.frequencies, recoding), metric=cell_metric("gcp"))
     cost = search.cost()
     search.run(seconds=60, rounds=4)
     state = search.state
     assert search.cost() <= cost + 1e-9
-    used = np.unique(state.label)
+    used = np.unique(state.class_id)
     free = state.free[1 : state.free[0] + 1]
-    assert sorted([*used.tolist(), *free.tolist()]) == list(range(len(state.label)))
+    assert sorted([*used.tolist(), *free.tolist()]) == list(range(len(state.class_id)))
     for c in used.tolist():
         members, u = [], int(state.head[c])
         while u >= 0:
             members.append(u)
             u = int(state.after[u])
-        assert sorted(members) == np.flatnonzero(state.label == c).tolist()
+        assert sorted(members) == np.flatnonzero(state.class_id == c).tolist()
         assert state.size[c] == search.counts[members].sum()
-    classes = search.classes.regroup(np.searchsorted(used, state.label).astype(np.int32), len(used))
+    classes = search.classes.regroup(np.searchsorted(used, state.class_id).astype(np.int32), len(used))
     assert not model.violations(classes).any()

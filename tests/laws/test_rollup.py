@@ -18,7 +18,7 @@ from indistinct.engines.memory import Memory
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.lattice import Lattice, down_set, up_set
 from indistinct.frequencies.rollup import OUT, Cells
-from indistinct.recoding.recode import recode
+from indistinct.recoding.assign import assign
 from indistinct.registry import METRICS, parse_metric
 from indistinct.testing.lattice_reference import LatticeTable, random_table
 from indistinct.testing.strategies import samples
@@ -195,7 +195,7 @@ def test_neighbours_are_one_step_apart(heights):
 # Bounds.
 
 SPELLED = [
-    *(name + (":label=disease" if name == "classification" else "") for name in METRICS),
+    *(name + (":target=disease" if name == "classification" else "") for name in METRICS),
     "distortion:scheme=height,beta=2",
 ]
 
@@ -248,11 +248,11 @@ def test_a_score_is_the_metric_of_the_recoding_whatever_the_columns(sample, k, d
     node = tuple(draws.draw(st.integers(0, height)) for height in space.lattice.heights)
     rolled = space.cells.roll_up(space.cells.base, node)
     broken = space.outside(rolled)
-    recoded = recode(counted.frequencies, space.recoding_without(rolled, np.flatnonzero(broken)))
+    assignment = assign(counted.frequencies, space.recoding_without(rolled, np.flatnonzero(broken)))
     for spelled in SPELLED:
         metric = parse_metric(spelled)
         objective = objective_of(space, metric)
-        assert objective.sign * objective.score(rolled, broken) == pytest.approx(metric.value(recoded)), spelled
+        assert objective.sign * objective.score(rolled, broken) == pytest.approx(metric.value(assignment)), spelled
 
 
 @pytest.mark.parametrize("metric", [m for m in SPELLED if not m.startswith("classification")])

@@ -11,15 +11,15 @@ from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.cell_suppression import CellSuppression
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.optimal import Optimal
-from indistinct.algorithms.full_domain.specialization import Specialization, TopDownSpecialization
+from indistinct.algorithms.full_domain.tds import Specialization, TopDownSpecialization
 from indistinct.algorithms.full_domain.value_suppression import ValueSuppression
 from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory
 from indistinct.errors import InfeasibleError
 from indistinct.metrics import Loss, igpl, information_gain
 from indistinct.models import DistinctLDiversity, KAnonymity
+from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
-from indistinct.recoding.recode import recode
 from indistinct.testing.reference import violating_classes
 from indistinct.testing.strategies import models, samples
 
@@ -117,7 +117,7 @@ def test_published_values_are_ancestors(sample, algorithm):
 @SETTINGS
 @given(samples(most_rows=16), SPECIALIZATIONS)
 def test_scores_are_those_of_the_definition_at_every_step(sample, algorithm):
-    algorithm = replace(algorithm, label="disease", score="igpl")
+    algorithm = replace(algorithm, target="disease", score="igpl")
     counted, problem = problem_of(sample, KAnonymity(2), keys=algorithm.keys)
     assume(problem.frequencies.rows >= 2)
     space = FullDomain(problem)
@@ -165,9 +165,9 @@ def test_values_are_published_raw_or_as_the_root(sample, model, share):
     space, levels = FullDomain(problem), levels_of(recoding)
     assert all(set(own.tolist()) <= {0, top} for own, top in zip(levels, space.lattice.heights, strict=True))
     outside = breaks(sample, counted, space, levels=levels, model=model)
-    recoded = recode(counted.frequencies, recoding)
-    assert sum(outside) == recoded.suppressed <= problem.suppression
-    assert recoded.classes.rows
+    assignment = assign(counted.frequencies, recoding)
+    assert sum(outside) == assignment.suppressed <= problem.suppression
+    assert assignment.classes.rows
     if share and not model.traits.absorbing:
         return
     for j, top in enumerate(space.lattice.heights):
@@ -182,21 +182,21 @@ def test_values_are_published_raw_or_as_the_root(sample, model, share):
 @given(samples(most_rows=18), models(), SHARES)
 def test_starred_cells_save_rows_and_lose_no_more(sample, model, share):
     counted, problem = problem_of(sample, model, share=share)
-    plain = recode(counted.frequencies, searched(Optimal(), problem))
-    starred = recode(counted.frequencies, searched(CellSuppression(), problem))
+    plain = assign(counted.frequencies, searched(Optimal(), problem))
+    starred = assign(counted.frequencies, searched(CellSuppression(), problem))
     assert starred.suppressed <= plain.suppressed <= problem.suppression
     assert Loss().value(starred) <= Loss().value(plain) + 1e-12
     rows = _published(sample, counted, starred)
     assert violating_classes(rows, sample.schema.quasi, model=model, original=sample.table.to_pylist()) == []
 
 
-def _published(sample, counted, recoded):
+def _published(sample, counted, assignment):
     """Return the published rows, with the columns that a model looks at as they are."""
-    texts = [column.outputs[0][1].cast("string").to_pylist() for column in recoded.columns]
+    texts = [column.outputs[0][1].cast("string").to_pylist() for column in assignment.columns]
     labels = np.empty(sample.table.num_rows, dtype=np.int64)
-    labels[counted.grouping.order] = np.repeat(recoded.labels, counted.grouping.counts)
+    labels[counted.grouping.order] = np.repeat(assignment.class_ids, counted.grouping.counts)
     return [
-        {**row, **{name: texts[j][recoded.values[label, j]] for j, name in enumerate(sample.schema.quasi)}}
+        {**row, **{name: texts[j][assignment.values[label, j]] for j, name in enumerate(sample.schema.quasi)}}
         for row, label in zip(sample.table.to_pylist(), labels.tolist(), strict=True)
         if label >= 0
     ]
@@ -207,16 +207,16 @@ def _published(sample, counted, recoded):
 def test_what_is_dropped_could_not_be_placed_and_what_is_shown_is_the_node(sample, model, share):
     counted, problem = problem_of(sample, model, share=share)
     plain = searched(Optimal(), problem)
-    recoded = recode(counted.frequencies, searched(CellSuppression(), problem))
+    assignment = assign(counted.frequencies, searched(CellSuppression(), problem))
     space = FullDomain(problem)
     nodes = np.stack([group[counted.frequencies.vectors[:, j]] for j, group in enumerate(plain.groups)], axis=1)
-    for cell, label in enumerate(recoded.labels.tolist()):
-        for j, column in enumerate(recoded.columns if label >= 0 else ()):
-            shown, level = recoded.values[label, j], plain.levels[column.column]
+    for cell, label in enumerate(assignment.class_ids.tolist()):
+        for j, column in enumerate(assignment.columns if label >= 0 else ()):
+            shown, level = assignment.values[label, j], plain.levels[column.column]
             own = space.taxonomies[j].labels[level][nodes[cell, j]]
             text = column.outputs[0][1][int(shown)].cast("string").as_py()
             assert text == own or column.levels[shown] == space.lattice.heights[j]
-    dropped = np.flatnonzero(recoded.labels < 0)
+    dropped = np.flatnonzero(assignment.class_ids < 0)
     for stars in range(len(plain.groups) + 1):
         for kept in combinations(range(len(plain.groups)), len(plain.groups) - stars):
             if len(dropped):

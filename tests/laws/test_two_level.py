@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster import two_level as module
-from indistinct.algorithms.cluster.refining.charges import cell_metric
-from indistinct.algorithms.cluster.space import ClusterSpace
+from indistinct.algorithms.cluster.refine_charges import cell_metric
+from indistinct.algorithms.cluster.tree_space import ClusterSpace
 from indistinct.algorithms.cluster.two_level import (
     TwoLevel,
     cheapest_lifts,
@@ -24,8 +24,8 @@ from indistinct.algorithms.cluster.two_level import (
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.metrics import Distortion
 from indistinct.models import KAnonymity
-from indistinct.recoding.recode import recode
-from indistinct.recoding.union import ByRow
+from indistinct.recoding.assign import assign
+from indistinct.recoding.kinds import ByRow
 from indistinct.testing.strategies import Sample, models, samples
 
 quick = settings(deadline=None, max_examples=60)
@@ -59,9 +59,9 @@ def test_every_class_satisfies_the_model_and_no_row_is_lost(sample, model, algor
     except InfeasibleError:
         assert model.violations(problem.whole()).any()
         return
-    recoded = recode(problem.frequencies, recoding)
-    assert not model.violations(recoded.classes).any()
-    assert recoded.classes.rows == problem.frequencies.rows
+    assignment = assign(problem.frequencies, recoding)
+    assert not model.violations(assignment.classes).any()
+    assert assignment.classes.rows == problem.frequencies.rows
     assert isinstance(recoding, ByRow) == algorithm.stub
 
 
@@ -125,7 +125,7 @@ def test_a_stub_takes_no_more_than_it_needs(sample, k, rule):
     problem = problem_of(sample, KAnonymity(k))
     if problem.frequencies.rows < k:
         return
-    sizes = recode(problem.frequencies, TwoLevel(rule, stub=True).search(problem)).classes.sizes
+    sizes = assign(problem.frequencies, TwoLevel(rule, stub=True).search(problem)).classes.sizes
     assert sizes.min() >= k
     assert sizes.sum() == problem.frequencies.rows
 
@@ -144,7 +144,7 @@ def test_the_cheapest_lifts_lose_less_than_the_literal_ones():
             algorithm=form,
             hierarchies=hierarchies,
         )
-        losses[form] = Distortion().value(release.recoded)
+        losses[form] = Distortion().value(release.assignment)
         assert release.certificate.holds
     assert losses["two-level"] < losses["two-level:rule=literal"]
 

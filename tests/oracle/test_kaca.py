@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indistinct.algorithms.base import Problem
-from indistinct.algorithms.cluster import _kernels
-from indistinct.algorithms.cluster.nearest import forest_of, fresh_state, merge_by_model, merge_by_size
-from indistinct.algorithms.cluster.space import ClusterSpace
+from indistinct.algorithms.cluster import _merge_nearest_kernels as _kernels
+from indistinct.algorithms.cluster.merge_nearest import forest_of, fresh_state, merge_by_model, merge_by_size
+from indistinct.algorithms.cluster.tree_space import ClusterSpace
 from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory
 from indistinct.hierarchy import Hierarchy
@@ -24,8 +24,8 @@ def fast_kaca(space, *, k, stub):
     forest, frequencies = forest_of(space), space.problem.frequencies
     nodes = space.cells + forest.offsets
     found = merge_by_size(forest, np.arange(len(nodes)), frequencies.counts, nodes=nodes, k=k, stub=stub)
-    classes = [[] for _ in range(int(found.labels.max()) + 1)]
-    for cell, label, count in zip(found.cells, found.labels, found.counts, strict=True):
+    classes = [[] for _ in range(int(found.class_ids.max()) + 1)]
+    for cell, label, count in zip(found.cells, found.class_ids, found.counts, strict=True):
         classes[label].append((int(cell), int(count)))
     return Counter(tuple(members) for members in classes)
 
@@ -90,4 +90,4 @@ def test_models_of_values_agree_with_sizes_where_values_do_not_matter(seed, k):
     one = merge_by_size(forest, cells, frequencies.counts, nodes=nodes, k=k, stub=False)
     other = merge_by_model(forest, cells, nodes=nodes, classes=frequencies.classes, model=problem.model)
     assert np.array_equal(one.cells, other.cells)
-    assert np.array_equal(one.labels, other.labels)
+    assert np.array_equal(one.class_ids, other.class_ids)

@@ -84,11 +84,13 @@ def test_relaxed_partitioning_is_its_definition(rows, k):
     axes = [Line.of(column) for column in zip(*rows, strict=True)]
     expected = [Counter(rows[row] for row in part) for part in relaxed_partition(rows, axes, k=k)]
     release, _ = released(rows, ind.Mondrian(relaxed=True), k)
-    cells = list(map(tuple, release.recoded.frequencies.vectors.tolist()))
+    cells = list(map(tuple, release.assignment.frequencies.vectors.tolist()))
     domains = [column.domain.values.to_pylist() for column in release.recoding.columns]
     found = {}
     pieces = release.recoding
-    for cell, label, count in zip(pieces.cells.tolist(), pieces.labels.tolist(), pieces.counts.tolist(), strict=True):
+    for cell, label, count in zip(
+        pieces.cells.tolist(), pieces.class_ids.tolist(), pieces.counts.tolist(), strict=True
+    ):
         vector = tuple(domain[code] for domain, code in zip(domains, cells[cell], strict=True))
         found.setdefault(label, Counter())[vector] += count
     assert sorted(map(sorted, (c.items() for c in found.values()))) == sorted(
@@ -111,7 +113,7 @@ def test_relaxed_classes_have_k_to_2k_less_one_rows(rows, k):
     k = min(k, len(rows))
     release, _ = released(rows, ind.Mondrian(relaxed=True), k)
     sizes = Counter()
-    for label, count in zip(release.recoding.labels.tolist(), release.recoding.counts.tolist(), strict=True):
+    for label, count in zip(release.recoding.class_ids.tolist(), release.recoding.counts.tolist(), strict=True):
         sizes[label] += count
     assert min(sizes.values()) >= k
     assert max(sizes.values()) <= max(2 * k - 1, 1)

@@ -59,7 +59,7 @@ def classes(rows, column):
 
 def test_k_anonymity(rows):
     k = anonymity.k_anonymity(pd.DataFrame(rows), QUASI)
-    assert KAnonymity(1).level(classes(rows, "disease")) == {"k": k}
+    assert KAnonymity(1).achieved(classes(rows, "disease")) == {"k": k}
     assert violating_classes(rows, QUASI, model=KAnonymity(k)) == []
     assert violating_classes(rows, QUASI, model=KAnonymity(k + 1)) != []
 
@@ -67,7 +67,7 @@ def test_k_anonymity(rows):
 @pytest.mark.parametrize("column", ["disease", "salary"])
 def test_alpha_k_anonymity(rows, column):
     alpha, k = anonymity.alpha_k_anonymity(pd.DataFrame(rows), QUASI, [column])
-    assert AlphaK(column, 1, 1).level(classes(rows, column)) == {"alpha": alpha, "k": k}
+    assert AlphaK(column, 1, 1).achieved(classes(rows, column)) == {"alpha": alpha, "k": k}
     loose = AlphaK(column, min(alpha + 1e-9, 1), k)
     assert violating_classes(rows, QUASI, model=loose) == []
     assert violating_classes(rows, QUASI, model=AlphaK(column, alpha - 1e-9, k)) != []
@@ -76,8 +76,8 @@ def test_alpha_k_anonymity(rows, column):
 @pytest.mark.parametrize("column", ["disease", "salary"])
 def test_distinct_l_diversity(rows, column):
     distinct = anonymity.l_diversity(pd.DataFrame(rows), QUASI, [column])
-    assert DistinctLDiversity(column, 1).level(classes(rows, column)) == {"l": distinct}
-    assert XYAnonymity(column, 1).level(classes(rows, column)) == {"k": distinct}
+    assert DistinctLDiversity(column, 1).achieved(classes(rows, column)) == {"l": distinct}
+    assert XYAnonymity(column, 1).achieved(classes(rows, column)) == {"k": distinct}
     assert violating_classes(rows, QUASI, model=DistinctLDiversity(column, distinct)) == []
     assert violating_classes(rows, QUASI, model=DistinctLDiversity(column, distinct + 1)) != []
 
@@ -85,7 +85,7 @@ def test_distinct_l_diversity(rows, column):
 @pytest.mark.parametrize("column", ["disease", "salary"])
 def test_entropy_l_diversity(rows, column):
     whole = anonymity.entropy_l_diversity(pd.DataFrame(rows), QUASI, [column])
-    achieved = EntropyLDiversity(column, 1).level(classes(rows, column))["l"]
+    achieved = EntropyLDiversity(column, 1).achieved(classes(rows, column))["l"]
     assert whole in (math.floor(achieved), math.floor(achieved - 1e-9))
     assert violating_classes(rows, QUASI, model=EntropyLDiversity(column, whole)) == []
 
@@ -94,8 +94,8 @@ def test_entropy_l_diversity(rows, column):
 def test_recursive_l_diversity_in_its_l(rows, column):
     _, distinct = anonymity.recursive_c_l_diversity(pd.DataFrame(rows), QUASI, [column])
     judged = classes(rows, column)
-    assert math.isfinite(RecursiveLDiversity(column, 1, distinct).level(judged)["c"])
-    assert RecursiveLDiversity(column, 1, distinct + 1).level(judged)["c"] == math.inf
+    assert math.isfinite(RecursiveLDiversity(column, 1, distinct).achieved(judged)["c"])
+    assert RecursiveLDiversity(column, 1, distinct + 1).achieved(judged)["c"] == math.inf
 
 
 def test_recursive_l_diversity_in_its_c_differs_from_the_paper():
@@ -103,13 +103,13 @@ def test_recursive_l_diversity_in_its_c_differs_from_the_paper():
     # the rarest value as r1 and answers floor(1 / 3 + 1) = 1.
     rows = [{"age": "a", "sex": "F", "disease": disease} for disease in ("flu", "flu", "flu", "HIV")]
     assert anonymity.recursive_c_l_diversity(pd.DataFrame(rows), QUASI, ["disease"]) == (1, 2)
-    assert RecursiveLDiversity("disease", 1, 2).level(classes(rows, "disease")) == {"c": 3.0, "l": 2}
+    assert RecursiveLDiversity("disease", 1, 2).achieved(classes(rows, "disease")) == {"c": 3.0, "l": 2}
 
 
 @pytest.mark.parametrize(("column", "distance"), [("disease", "equal"), ("salary", "ordered")])
 def test_t_closeness(rows, column, distance):
     t = anonymity.t_closeness(pd.DataFrame(rows), QUASI, [column])
-    achieved = TCloseness(column, 1, distance).level(classes(rows, column))["t"]
+    achieved = TCloseness(column, 1, distance).achieved(classes(rows, column))["t"]
     assert achieved == pytest.approx(t, abs=1e-12)
     assert violating_classes(rows, QUASI, model=TCloseness(column, min(t + 1e-8, 1), distance)) == []
     assert violating_classes(rows, QUASI, model=TCloseness(column, t - 1e-8, distance)) != []

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from indistinct.algorithms.cluster.space import ClusterSpace
 from indistinct.algorithms.cluster.top_down import TopDown, specialize_by_size
-from indistinct.recoding.recode import recode
+from indistinct.algorithms.cluster.tree_space import ClusterSpace
+from indistinct.recoding.assign import assign
 from indistinct.testing.kaca_reference import random_problem
 
 
@@ -68,7 +68,7 @@ def _unspecialized(children, k):
 def classes_of_parts(space, parts):
     vectors = space.problem.frequencies.vectors
     found = [[] for _ in range(len(parts))]
-    for cell, label, count in zip(parts.cells, parts.labels, parts.counts, strict=True):
+    for cell, label, count in zip(parts.cells, parts.class_ids, parts.counts, strict=True):
         found[label] += [tuple(vectors[cell].tolist())] * int(count)
     return Counter(tuple(sorted(part)) for part in found)
 
@@ -94,7 +94,7 @@ def test_models_of_values_agree_with_sizes_where_values_do_not_matter(again):
         plain = random_problem(seed, k=3)
         valued = random_problem(seed, k=3, model="alpha-k:sensitive=s,alpha=1,k=3", values=1)
         algorithm = TopDown(respecialize_remainder=again)
-        sizes = [np.sort(recode(p.frequencies, algorithm.search(p)).classes.sizes) for p in (plain, valued)]
+        sizes = [np.sort(assign(p.frequencies, algorithm.search(p)).classes.sizes) for p in (plain, valued)]
         assert np.array_equal(*sizes)
 
 

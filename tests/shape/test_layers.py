@@ -15,7 +15,9 @@ ROOT = Path(indistinct.__file__).parent
 # A package may import those on a lower layer, and itself. What is not named here has no place yet: give it one.
 LAYERS = {
     "errors": 0,
-    "allocation": 1,
+    "arrays": 1,
+    "compiled": 1,
+    "parallel": 1,
     "schema": 1,
     "spelling": 2,
     "domain": 2,

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.algorithms.partition import mondrian, rounds
+from indistinct.algorithms.partition import mondrian
+from indistinct.algorithms.partition import strict_any_model as rounds
 from indistinct.errors import InfeasibleError
 from indistinct.frequencies.value import Classes
 from indistinct.models import KAnonymity
@@ -36,7 +37,7 @@ def row_index_left(case, *, seed=None):
 
 def class_number_left(case, *, seed=None):
     release = publish_case(case, seed=seed)
-    sizes = release.recoded.classes.sizes
+    sizes = release.assignment.classes.sizes
     return with_table(release, release.table.append_column("class", pa.array(np.repeat(np.arange(len(sizes)), sizes))))
 
 
@@ -71,7 +72,7 @@ def order_kept(case, *, seed=None):
 def order_kept_inside_classes(case, *, seed=None):
     release = publish_case(case, seed=seed)
     places = {key: place for place, key in enumerate(case.table["key"].to_pylist())}
-    labels = np.repeat(np.arange(len(release.recoded.classes)), release.recoded.classes.sizes)
+    labels = np.repeat(np.arange(len(release.assignment.classes)), release.assignment.classes.sizes)
     rows = range(release.table.num_rows)
     back = sorted(rows, key=lambda row: (labels[row], places[release.table["key"][row].as_py()]))
     return with_table(release, release.table.take(pa.array(back)))

@@ -10,7 +10,7 @@ from indistinct.algorithms.full_domain.cell_suppression import MASKS, STARTS, Ce
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.models import KAnonymity
 from indistinct.recoding.json import recoding_from_json, recoding_to_json
-from indistinct.recoding.union import ByCell, ByColumn
+from indistinct.recoding.kinds import ByCell, ByColumn
 from indistinct.registry import parse_algorithm
 from indistinct.spelling import spell
 
@@ -104,7 +104,7 @@ def test_twenty_columns_are_within_reach():
 
 
 def test_the_start_is_spelled_and_checked():
-    algorithm = parse_algorithm('cell-suppression:start="optimal:metric=classification:label=y"')
+    algorithm = parse_algorithm('cell-suppression:start="optimal:metric=classification:target=y"')
     assert algorithm.keys == (("y",),)
     assert parse_algorithm(spell(algorithm)) == algorithm
     assert CellSuppression("samarati").beginning() == ind.Samarati()

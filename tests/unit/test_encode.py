@@ -7,11 +7,12 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
+from indistinct.arrays import narrowest
 from indistinct.domain import Domain, Kind
 from indistinct.engines.memory import apply
 from indistinct.engines.memory.apply import gathered
 from indistinct.errors import InputError, UnseenValueError
-from indistinct.frequencies.encode import encode_column, narrowest
+from indistinct.frequencies.encode import encode_column
 from indistinct.tables.dictionaries import compact
 
 

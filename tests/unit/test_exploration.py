@@ -22,7 +22,7 @@ SCHEMA = ind.Schema(quasi=["age", "sex", "zipcode"], sensitive=["disease"])
 HIERARCHIES = {"age": ind.Hierarchy.intervals([10, 20]), "zipcode": ind.Hierarchy.masking(levels=2)}
 HEIGHTS = (3, 1, 3)
 MODELS = ("k-anonymity:k=4", "k-anonymity:k=2 & distinct-l-diversity:sensitive=disease,l=3")
-METRIC_SPECS = ["classification:label=disease" if name == "classification" else name for name in METRICS]
+METRIC_SPECS = ["classification:target=disease" if name == "classification" else name for name in METRICS]
 
 
 def explored(model=MODELS[0], *, suppression=0.1, metrics=("loss", "discernibility"), **given):
@@ -39,7 +39,7 @@ def released(node, model=MODELS[0], *, suppression=0.1):
         algorithm=ind.ChosenNode(node),
         hierarchies=HIERARCHIES,
         suppression=suppression,
-        label="disease",
+        target="disease",
     )
 
 

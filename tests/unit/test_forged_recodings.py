@@ -39,13 +39,13 @@ def whole(key, value):
 
 
 FORGERIES = {
-    **{f"{key} longer": longer(key, 1000) for key in ("labels", "counts", "cells", "joint")},
-    **{f"{key} shorter": shorter(key) for key in ("labels", "counts", "cells", "joint")},
-    **{f"{key} negative": first(key, -5) for key in ("labels", "counts", "cells", "joint")},
-    **{f"{key} huge": first(key, 2**31 - 1) for key in ("labels", "counts", "cells", "joint")},
-    **{f"{key} a number": whole(key, 3) for key in ("labels", "counts", "cells", "joint")},
-    **{f"{key} empty": whole(key, []) for key in ("labels", "counts", "cells", "joint")},
-    "labels nested": lambda data: data.__setitem__("labels", [[label] for label in data["labels"]]),
+    **{f"{key} longer": longer(key, 1000) for key in ("class_ids", "counts", "cells", "joint")},
+    **{f"{key} shorter": shorter(key) for key in ("class_ids", "counts", "cells", "joint")},
+    **{f"{key} negative": first(key, -5) for key in ("class_ids", "counts", "cells", "joint")},
+    **{f"{key} huge": first(key, 2**31 - 1) for key in ("class_ids", "counts", "cells", "joint")},
+    **{f"{key} a number": whole(key, 3) for key in ("class_ids", "counts", "cells", "joint")},
+    **{f"{key} empty": whole(key, []) for key in ("class_ids", "counts", "cells", "joint")},
+    "labels nested": lambda data: data.__setitem__("class_ids", [[label] for label in data["class_ids"]]),
     "a count of none": first("counts", 0),
     "an unknown form": whole("form", "circles"),
     "an unknown attribute": lambda data: data["slices"][0].append("salary"),

@@ -20,7 +20,7 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.interpret import interpret_table
 from indistinct.recoding.labels import WrittenRange, written_members, written_ranges
-from indistinct.recoding.published import PublishedColumn
+from indistinct.recoding.outputs import PublishedColumn
 from indistinct.recoding.summary import node_summary
 
 AGES = [20, 21, 25, 30, 40]
@@ -36,13 +36,13 @@ def read(
     table = published if isinstance(published, pa.Table) else pa.table({name: published})
     declared = {} if hierarchy is None else {name: hierarchy}
     counted = Memory().count(pa.table({name: original * 2}), Request([name], (), declared))
-    recoded = interpret_table(
+    assignment = interpret_table(
         table,
         columns_of(counted.domains, declared),
         frequencies=counted.frequencies,
         schema=ind.Schema(quasi=[name]),
     )
-    return recoded.columns[0]
+    return assignment.columns[0]
 
 
 def covered(column: PublishedColumn) -> dict[str | None, tuple[float, float, int, int]]:
@@ -283,7 +283,7 @@ SCHEMA = ind.Schema(quasi=["q"], sensitive=["s"])
 
 
 def test_rows_that_are_not_published_are_suppressed() -> None:
-    measured = measure_table(pa.table({"q": ["[20-21]"] * 2, "s": ["x", "y"]}), SCHEMA, original=TABLE, k=2, label="s")
+    measured = measure_table(pa.table({"q": ["[20-21]"] * 2, "s": ["x", "y"]}), SCHEMA, original=TABLE, k=2, target="s")
     assert "entropy" not in measured
     assert measured["discernibility"] == 2 * 2 + 5 * 3
     assert measured["average-class-size"] == 1
@@ -294,7 +294,7 @@ def test_rows_that_are_not_published_are_suppressed() -> None:
 
 def test_a_table_without_rows_has_lost_everything() -> None:
     empty = pa.table({"q": pa.array([], pa.string()), "s": pa.array([], pa.string())})
-    measured = measure_table(empty, SCHEMA, original=TABLE, label="s")
+    measured = measure_table(empty, SCHEMA, original=TABLE, target="s")
     assert (measured["loss"], measured["precision"], measured["classification"]) == (1, 0, 1)
 
 
@@ -325,9 +325,9 @@ def test_what_cannot_be_measured_is_refused() -> None:
     with pytest.raises(SchemaError, match="nothing of quasi-identifier 'q'"):
         measure_table(pa.table({"q_min": [20], "s": ["x"]}), SCHEMA, original=TABLE)
     with pytest.raises(SchemaError, match="column 's'"):
-        measure_table(pa.table({"q": [20]}), SCHEMA, original=TABLE, label="s")
+        measure_table(pa.table({"q": [20]}), SCHEMA, original=TABLE, target="s")
     with pytest.raises(SchemaError, match="column 'q'"):
-        measure_table(TABLE, SCHEMA, original=TABLE, label="q")
+        measure_table(TABLE, SCHEMA, original=TABLE, target="q")
     with pytest.raises(ParameterError, match="entropy"):
         measure_table(TABLE, SCHEMA, original=TABLE, metrics=["gcp", "entropy"])
     with pytest.raises(ParameterError, match="k"):
@@ -335,7 +335,7 @@ def test_what_cannot_be_measured_is_refused() -> None:
 
 
 def test_named_metrics_alone_are_measured() -> None:
-    measured = measure_table(TABLE, SCHEMA, original=TABLE, metrics=["classification:label=s", "gcp"])
+    measured = measure_table(TABLE, SCHEMA, original=TABLE, metrics=["classification:target=s", "gcp"])
     assert dict(measured) == {"classification": 0, "gcp": 0}
 
 

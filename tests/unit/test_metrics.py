@@ -33,8 +33,8 @@ from indistinct.metrics import (
     standard_metrics,
     weighted_hierarchical_distance,
 )
-from indistinct.recoding.published import Recoded
-from indistinct.testing.recoded import HandColumn, HandValue, recoded_by_hand
+from indistinct.recoding.outputs import Assignment
+from indistinct.testing.by_hand import HandColumn, HandValue, assignment_by_hand
 
 LETTERS = HandColumn("letter", size=4, height=2)
 A, B = HandValue("a"), HandValue("b")
@@ -56,13 +56,13 @@ NAMES = (
 )
 
 
-def labelled(shown: HandValue | None) -> Recoded:
+def labelled(shown: HandValue | None) -> Assignment:
     rows = [("a",), ("a",), ("b",)]
-    return recoded_by_hand([LETTERS], [(rows, None if shown is None else [shown])], sensitive={"y": [0, 1, 1]})
+    return assignment_by_hand([LETTERS], [(rows, None if shown is None else [shown])], sensitive={"y": [0, 1, 1]})
 
 
 def test_every_metric_has_the_name_of_the_design() -> None:
-    assert tuple(metric.name for metric in standard_metrics(k=2, label="y")) == NAMES
+    assert tuple(metric.name for metric in standard_metrics(k=2, target="y")) == NAMES
     assert tuple(metric.name for metric in standard_metrics(k=2)) == NAMES[:-1]
 
 
@@ -73,7 +73,7 @@ def test_all_names_exactly_what_is_public() -> None:
     assert kinds <= set(metrics.__all__)
 
 
-@pytest.mark.parametrize("metric", standard_metrics(k=1, label="y"), ids=lambda metric: metric.name)
+@pytest.mark.parametrize("metric", standard_metrics(k=1, target="y"), ids=lambda metric: metric.name)
 def test_metrics_are_values(metric: metrics.Metric) -> None:
     assert metric == pickle.loads(pickle.dumps(metric))  # noqa: S301
     assert hash(metric) == hash(pickle.loads(pickle.dumps(metric)))  # noqa: S301
@@ -82,12 +82,12 @@ def test_metrics_are_values(metric: metrics.Metric) -> None:
 
 
 def test_only_precision_is_to_be_made_large() -> None:
-    assert [metric.name for metric in standard_metrics(k=1, label="y") if metric.goal == "max"] == ["precision"]
+    assert [metric.name for metric in standard_metrics(k=1, target="y") if metric.goal == "max"] == ["precision"]
 
 
 def test_suppressing_everything_is_the_worst_value_of_every_bounded_metric() -> None:
     gone = labelled(None)
-    for metric in standard_metrics(k=1, label="y"):
+    for metric in standard_metrics(k=1, target="y"):
         worst = metric.bounds[0] if metric.goal == "max" else metric.bounds[1]
         if worst is not None:
             assert metric.value(gone) == worst, metric.name
@@ -99,43 +99,43 @@ def test_suppressing_everything_is_the_worst_value_of_every_bounded_metric() -> 
 
 
 def test_an_empty_table_costs_nothing() -> None:
-    empty = recoded_by_hand([LETTERS], [], sensitive={"y": []})
-    for metric in standard_metrics(k=3, label="y"):
+    empty = assignment_by_hand([LETTERS], [], sensitive={"y": []})
+    for metric in standard_metrics(k=3, target="y"):
         assert metric.value(empty) == (1.0 if metric.goal == "max" else 0.0), metric.name
 
 
 def test_groups_that_look_alike_are_one_class() -> None:
-    recoded = recoded_by_hand([LETTERS], [([("a",)], [AB]), ([("b",)], [AB])])
-    assert recoded.classes.sizes.tolist() == [2]
-    assert Discernibility().value(recoded) == 4
+    assignment = assignment_by_hand([LETTERS], [([("a",)], [AB]), ([("b",)], [AB])])
+    assert assignment.classes.sizes.tolist() == [2]
+    assert Discernibility().value(assignment) == 4
 
 
 def test_texts_that_look_alike_must_cover_the_same() -> None:
     with pytest.raises(ParameterError, match="look alike"):
-        recoded_by_hand([LETTERS], [([("a",)], [AB]), ([("b",)], [HandValue("ab", leaves=3, level=1)])])
+        assignment_by_hand([LETTERS], [([("a",)], [AB]), ([("b",)], [HandValue("ab", leaves=3, level=1)])])
 
 
 def test_average_class_size_looks_at_released_rows_alone() -> None:
-    recoded = recoded_by_hand([LETTERS], [([("a",)] * 4, [A]), ([("b",)] * 2, [B]), ([("c",)], None)])
-    assert AverageClassSize().value(recoded) == 3
-    assert AverageClassSize(2).value(recoded) == 1.5
+    assignment = assignment_by_hand([LETTERS], [([("a",)] * 4, [A]), ([("b",)] * 2, [B]), ([("c",)], None)])
+    assert AverageClassSize().value(assignment) == 3
+    assert AverageClassSize(2).value(assignment) == 1.5
     with pytest.raises(ParameterError, match="must be at least 1; got 0"):
         AverageClassSize(0)
 
 
 def test_discernibility_does_not_overflow_narrow_sizes() -> None:
-    recoded = recoded_by_hand([LETTERS], [([("a",)] * 200, [A])])
-    narrow = replace(recoded.classes, sizes=recoded.classes.sizes.astype(np.int16))
-    assert Discernibility().value(replace(recoded, classes=narrow)) == 40_000
+    assignment = assignment_by_hand([LETTERS], [([("a",)] * 200, [A])])
+    narrow = replace(assignment.classes, sizes=assignment.classes.sizes.astype(np.int16))
+    assert Discernibility().value(replace(assignment, classes=narrow)) == 40_000
 
 
 def test_a_constant_column_costs_nothing_until_it_is_suppressed() -> None:
     columns = [HandColumn("number", size=1, ranged=True), HandColumn("word", size=1, height=0)]
-    kept = recoded_by_hand(columns, [([(7, "x")] * 2, [HandValue("7", 7, 7), HandValue("x")])])
+    kept = assignment_by_hand(columns, [([(7, "x")] * 2, [HandValue("7", 7, 7), HandValue("x")])])
     for metric in (Loss(), GeometricLoss(), ILoss(), NCP(), GCP(), Distortion(), NonUniformEntropy()):
         assert metric.value(kept) == 0, metric.name
     assert Precision().value(kept) == 1
-    gone = recoded_by_hand(columns, [([(7, "x")] * 2, None)])
+    gone = assignment_by_hand(columns, [([(7, "x")] * 2, None)])
     assert Loss().value(gone) == GCP().value(gone) == 1
     assert ILoss().value(gone) == 0
     assert Precision().value(gone) == 0
@@ -143,28 +143,28 @@ def test_a_constant_column_costs_nothing_until_it_is_suppressed() -> None:
 
 def test_loss_and_iloss_part_on_columns_measured_along_their_line() -> None:
     incomes = HandColumn("income", size=5, span=1000, ranged=True)
-    recoded = recoded_by_hand([incomes], [([(0,), (10,)], [HandValue("[0-10]", 0, 10, leaves=2, level=1)])])
-    assert Loss().value(recoded) == pytest.approx(0.01)
-    assert NCP().value(recoded) == pytest.approx(0.02)
-    assert ILoss().value(recoded) == pytest.approx(2 * 1 / 5)
+    assignment = assignment_by_hand([incomes], [([(0,), (10,)], [HandValue("[0-10]", 0, 10, leaves=2, level=1)])])
+    assert Loss().value(assignment) == pytest.approx(0.01)
+    assert NCP().value(assignment) == pytest.approx(0.02)
+    assert ILoss().value(assignment) == pytest.approx(2 * 1 / 5)
 
 
 def test_geometric_loss_is_the_geometric_mean_of_one_plus_loss() -> None:
     columns = [LETTERS, LETTERS]
-    recoded = recoded_by_hand(columns, [([("a", "a")], [TOP, A])])
-    assert Loss().value(recoded) == 0.5
-    assert GeometricLoss().value(recoded) == pytest.approx(math.sqrt(2) - 1)
+    assignment = assignment_by_hand(columns, [([("a", "a")], [TOP, A])])
+    assert Loss().value(assignment) == 0.5
+    assert GeometricLoss().value(assignment) == pytest.approx(math.sqrt(2) - 1)
 
 
 @pytest.mark.parametrize("metric", [ILoss, NCP, Distortion])
 def test_weights_count_columns_in_order(metric: type[ILoss] | type[NCP] | type[Distortion]) -> None:
-    recoded = recoded_by_hand([LETTERS, LETTERS], [([("a", "a")], [TOP, AB])])
-    alone = [metric(weights=weights).value(recoded) for weights in ((1, 0), (0, 1))]
+    assignment = assignment_by_hand([LETTERS, LETTERS], [([("a", "a")], [TOP, AB])])
+    alone = [metric(weights=weights).value(assignment) for weights in ((1, 0), (0, 1))]
     assert alone[0] > alone[1] > 0
-    assert metric(weights=(2, 3)).value(recoded) == pytest.approx(2 * alone[0] + 3 * alone[1])
-    assert metric().value(recoded) == pytest.approx(sum(alone))
+    assert metric(weights=(2, 3)).value(assignment) == pytest.approx(2 * alone[0] + 3 * alone[1])
+    assert metric().value(assignment) == pytest.approx(sum(alone))
     with pytest.raises(ParameterError, match="each of 2 quasi-identifiers; got 1"):
-        metric(weights=(1,)).value(recoded)
+        metric(weights=(1,)).value(assignment)
     for bad in (-1.0, math.nan, math.inf):
         with pytest.raises(ParameterError, match="finite and not negative"):
             metric(weights=(1.0, bad))
@@ -209,19 +209,19 @@ def test_closest_common_starts_above_both_and_needs_a_root() -> None:
 
 
 def test_entropy_of_suppressed_rows_is_that_of_their_original_values() -> None:
-    recoded = recoded_by_hand([LETTERS], [([("a",)] * 2, [A]), ([("a",), ("b",)], None)])
-    assert NonUniformEntropy().value(recoded) == 2
+    assignment = assignment_by_hand([LETTERS], [([("a",)] * 2, [A]), ([("a",), ("b",)], None)])
+    assert NonUniformEntropy().value(assignment) == 2
 
 
 def test_entropy_is_never_above_the_lattice_form() -> None:
     # The node sends a and b to ab, and three rows are suppressed. The lattice form charges 3 a's and
     # 2 b's below ab, and then what the suppressed rows would have shown: ab, ab and c.
-    recoded = recoded_by_hand([LETTERS], [([("a",), ("b",), ("b",)], [AB]), ([("a",), ("a",), ("c",)], None)])
+    assignment = assignment_by_hand([LETTERS], [([("a",), ("b",), ("b",)], [AB]), ([("a",), ("a",), ("c",)], None)])
     whole = 3 * math.log2(5 / 3) + 2 * math.log2(5 / 2)
     suppressed = 2 * math.log2(3 / 2) + math.log2(3)
-    assert NonUniformEntropy().value(recoded) < whole + suppressed
+    assert NonUniformEntropy().value(assignment) < whole + suppressed
     released = math.log2(3) + 2 * math.log2(3 / 2)
-    assert NonUniformEntropy().value(recoded) == pytest.approx(released + suppressed)
+    assert NonUniformEntropy().value(assignment) == pytest.approx(released + suppressed)
 
 
 def test_entropy_may_fall_when_classes_merge_so_it_is_not_monotone() -> None:
@@ -232,8 +232,8 @@ def test_entropy_may_fall_when_classes_merge_so_it_is_not_monotone() -> None:
     second = [("x", "q")] + [("y", "q")] * 9
     third = [("z", "r")]
     p, q, r = HandValue("p"), HandValue("q"), HandValue("r")
-    fine = recoded_by_hand([kinds, others], [(first, [both, p]), (second, [both, q]), (third, [HandValue("z"), r])])
-    coarse = recoded_by_hand(
+    fine = assignment_by_hand([kinds, others], [(first, [both, p]), (second, [both, q]), (third, [HandValue("z"), r])])
+    coarse = assignment_by_hand(
         [kinds, others], [(first, [both, p]), (second + third, [every, HandValue("qr", leaves=2, level=1)])]
     )
     assert NonUniformEntropy().value(coarse) < NonUniformEntropy().value(fine)
@@ -244,24 +244,24 @@ def test_entropy_by_sorting_equals_entropy_by_counting(monkeypatch: pytest.Monke
     random = np.random.default_rng(3)
     # A few values far apart in number make the dense table much longer than the pieces.
     groups = [([(int(v),) for v in random.integers(0, 40, 5)], [HandValue(f"g{g}")]) for g in range(40)]
-    recoded = recoded_by_hand([LETTERS], [*groups, ([(1,), (2,)], None)])
-    counted = NonUniformEntropy().value(recoded)
+    assignment = assignment_by_hand([LETTERS], [*groups, ([(1,), (2,)], None)])
+    counted = NonUniformEntropy().value(assignment)
     monkeypatch.setattr(information, "_SMALL_TABLE", 0)
-    assert 4 * len(recoded.cells) < 41 * 40
-    assert NonUniformEntropy().value(recoded) == pytest.approx(counted)
+    assert 4 * len(assignment.cells) < 41 * 40
+    assert NonUniformEntropy().value(assignment) == pytest.approx(counted)
 
 
 def test_classification_charges_minorities_and_suppressed_rows() -> None:
-    recoded = recoded_by_hand(
+    assignment = assignment_by_hand(
         [LETTERS],
         [([("a",)] * 3, [A]), ([("b",)] * 2, [B]), ([("c",)], None)],
         sensitive={"y": ["no", "yes", "no", "yes", "no", "yes"]},
     )
     metric = ClassificationMetric("y")
     assert metric.keys == (("y",),)
-    assert metric.value(recoded) == (1 + 1 + 1) / 6
+    assert metric.value(assignment) == (1 + 1 + 1) / 6
     with pytest.raises(ParameterError, match="counted without column 'z'"):
-        ClassificationMetric("z").value(recoded)
+        ClassificationMetric("z").value(assignment)
 
 
 def test_information_gain_at_its_edges() -> None:
@@ -275,7 +275,7 @@ def test_information_gain_at_its_edges() -> None:
 
 
 def test_measurements_are_a_frozen_mapping() -> None:
-    measured = measure_all(labelled(AB), standard_metrics(k=3, label="y"))
+    measured = measure_all(labelled(AB), standard_metrics(k=3, target="y"))
     assert list(measured) == list(NAMES)
     assert measured["average-class-size"] == 1
     assert measured == dict(measured.items())

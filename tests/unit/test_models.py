@@ -65,12 +65,12 @@ class TestEvery:
     def test_no_rows_have_no_level_and_are_feasible(self, name):
         model = EVERY[name]
         for classes in (classes_of([]), classes_of([[], []])):
-            assert model.level(classes) == {}
+            assert model.achieved(classes) == {}
             model.check(classes)
 
     def test_its_level_is_named_like_its_parameters(self, name):
         model = EVERY[name]
-        level = model.level(classes_of([["a", "b", "c"]]))
+        level = model.achieved(classes_of([["a", "b", "c"]]))
         assert set(level) <= {field.name for field in dataclasses.fields(model)}
         assert all(type(value) in (int, float) for value in level.values())
 
@@ -103,7 +103,7 @@ class TestAlphaK:
         groups = [["flu", "flu", "flu", "HIV"], ["flu", "HIV"], ["flu", "flu"], [None, None]]
         model = AlphaK("s", 0.25, 1, protected="HIV")
         assert broken(model, groups) == [False, True, False, False]
-        assert model.level(classes_of(groups)) == {"alpha": 0.5, "k": 2}
+        assert model.achieved(classes_of(groups)) == {"alpha": 0.5, "k": 2}
 
     def test_missing_is_protected_when_everything_is(self):
         assert broken(AlphaK("s", 0.5, 1), [[None, None, "flu"], [None, "flu"]]) == [True, False]
@@ -131,13 +131,13 @@ class TestRecursive:
     def test_the_tail_starts_at_rank_l_wherever_the_codes_lie(self):
         groups = [list("abbbcc"), list("aaabbc"), list("abbccc")]
         for group in groups:
-            assert RecursiveLDiversity("s", 9, 3).level(classes_of([group])) == {"c": 3.0, "l": 3}
-            assert RecursiveLDiversity("s", 9, 2).level(classes_of([group])) == {"c": 1.0, "l": 2}
-            assert RecursiveLDiversity("s", 9, 1).level(classes_of([group])) == {"c": 0.5, "l": 1}
+            assert RecursiveLDiversity("s", 9, 3).achieved(classes_of([group])) == {"c": 3.0, "l": 3}
+            assert RecursiveLDiversity("s", 9, 2).achieved(classes_of([group])) == {"c": 1.0, "l": 2}
+            assert RecursiveLDiversity("s", 9, 1).achieved(classes_of([group])) == {"c": 0.5, "l": 1}
 
     def test_too_few_values_have_no_finite_c(self):
         assert broken(RecursiveLDiversity("s", 1000, 3), [list("ab"), list("abc")]) == [True, False]
-        assert RecursiveLDiversity("s", 1, 3).level(classes_of([list("ab")]))["c"] == math.inf
+        assert RecursiveLDiversity("s", 1, 3).achieved(classes_of([list("ab")]))["c"] == math.inf
 
 
 @pytest.mark.parametrize("values", range(1, 60))
@@ -151,37 +151,37 @@ class TestTCloseness:
     @pytest.mark.parametrize("distance", ["equal", "ordered", "hierarchical"])
     def test_the_distribution_of_the_table_is_at_distance_zero(self, distance):
         groups = [list("abbccc"), list("abbccc") * 7, list("abbccc") * 3]
-        level = TCloseness("s", 0, distance).level(classes_of(groups, paths=PATHS))
+        level = TCloseness("s", 0, distance).achieved(classes_of(groups, paths=PATHS))
         assert level == {"t": 0.0}
 
     def test_equal_is_half_the_sum_of_differences(self):
-        level = TCloseness("s", 0).level(classes_of([["a"]], original=list("aabc")))
+        level = TCloseness("s", 0).achieved(classes_of([["a"]], original=list("aabc")))
         assert level == {"t": 0.5}
 
     def test_ordered_counts_missing_as_the_first_value(self):
-        far = TCloseness("s", 0, "ordered").level(classes_of([[None]], original=[None, 1, 2]))
-        near = TCloseness("s", 0, "ordered").level(classes_of([[1]], original=[None, 1, 2]))
+        far = TCloseness("s", 0, "ordered").achieved(classes_of([[None]], original=[None, 1, 2]))
+        near = TCloseness("s", 0, "ordered").achieved(classes_of([[1]], original=[None, 1, 2]))
         assert far["t"] == pytest.approx((1 / 3 + 2 / 3) / 2)
         assert near["t"] == pytest.approx(1 / 3)
 
     def test_one_value_is_at_distance_zero(self):
         for distance in ("equal", "ordered"):
-            assert TCloseness("s", 0, distance).level(classes_of([["a"], ["a", "a"]])) == {"t": 0.0}
+            assert TCloseness("s", 0, distance).achieved(classes_of([["a"], ["a", "a"]])) == {"t": 0.0}
 
     def test_hierarchical_moves_within_a_group_cost_less(self):
         model = TCloseness("s", 0, "hierarchical")
-        near = model.level(classes_of([["a"]], original=["a", "b"], paths=PATHS))
-        far = model.level(classes_of([["a"]], original=["a", "c"], paths=PATHS))
+        near = model.achieved(classes_of([["a"]], original=["a", "b"], paths=PATHS))
+        far = model.achieved(classes_of([["a"]], original=["a", "c"], paths=PATHS))
         assert (near["t"], far["t"]) == (0.25, 0.5)
 
     def test_hierarchical_keeps_neighbouring_classes_apart(self):
         # The first class ends in the node in which the second begins.
         model, original = TCloseness("s", 0, "hierarchical"), list("abcc")
-        alone = [model.level(classes_of([g], original=original, paths=PATHS))["t"] for g in (["b"], ["a", "c"])]
+        alone = [model.achieved(classes_of([g], original=original, paths=PATHS))["t"] for g in (["b"], ["a", "c"])]
         assert alone == [0.625, 0.125]
         classes = classes_of([["b"], ["a", "c"]], original=original, paths=PATHS)
         assert TCloseness("s", 0.125, "hierarchical").violations(classes).tolist() == [True, False]
-        assert model.level(classes) == {"t": 0.625}
+        assert model.achieved(classes) == {"t": 0.625}
 
     def test_hierarchical_without_a_hierarchy_is_refused(self):
         with pytest.raises(ParameterError, match="column 's' has no hierarchy") as caught:
@@ -312,7 +312,7 @@ class TestReference:
             def violations(self, classes):
                 return classes.sizes < 0
 
-            def level(self, classes):
+            def achieved(self, classes):
                 return {}
 
         assert violating_classes(self.rows, ["q"], model=Unknown(2)) == [("z",)]

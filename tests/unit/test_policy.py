@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
-from indistinct.algorithms.partition.single import SingleDimensional
+from indistinct.algorithms.partition.single_dimensional import SingleDimensional
 from indistinct.errors import PolicyError
 from indistinct.metrics import GCP, ClassificationMetric, Discernibility
 from indistinct.models import Model
@@ -75,7 +75,7 @@ def test_everything_that_can_stand_in_a_policy() -> None:
         },
         suppression=0.125,
         algorithm=SingleDimensional(exact=True),
-        label="rest",
+        target="rest",
         metrics=(GCP(), Discernibility(), ClassificationMetric("rest")),
     )
     assert policy_from_toml(policy_to_toml(policy), base=Path()) == policy
@@ -135,7 +135,7 @@ def policies(draw: st.DrawFn) -> Policy:
     names = draw(st.lists(NAMES, min_size=1, max_size=6, unique=True))
     roles = {name: draw(st.sampled_from(["identifier", "quasi", "sensitive", "insensitive"])) for name in names}
     schema = ind.Schema.from_roles(roles)
-    recoded = [*schema.quasi, *schema.sensitive]
+    assignment = [*schema.quasi, *schema.sensitive]
     return Policy(
         Input(
             Path(draw(st.sampled_from(["a.csv", "../b c.parquet", "/d/é.arrow"]))),
@@ -145,10 +145,10 @@ def policies(draw: st.DrawFn) -> Policy:
         ),
         schema,
         tuple(draw(st.lists(MODELS, min_size=1, max_size=2))),
-        hierarchies={name: draw(HIERARCHIES) for name in recoded if draw(st.booleans())},
+        hierarchies={name: draw(HIERARCHIES) for name in assignment if draw(st.booleans())},
         suppression=draw(st.floats(0, 1)),
         algorithm=draw(st.sampled_from([ind.Mondrian(), ind.Mondrian(relaxed=True)])),
-        label=draw(st.sampled_from([None, *schema.published])),
+        target=draw(st.sampled_from([None, *schema.published])),
         output=Output(draw(st.sampled_from([None, Path("out.csv")]))),
     )
 
@@ -240,13 +240,13 @@ MISTAKES = {
     "unknown metric": ("[output]", '[measure]\nmetrics = ["gpc"]\n[output]', "[measure] metrics", "'gcp'"),
     "label that is not published": (
         "[output]",
-        '[measure]\nlabel = "name"\n[output]',
+        '[measure]\ntarget = "name"\n[output]',
         "[measure] label: 'name'",
         "",
     ),
     "two labels": (
         "[output]",
-        '[measure]\nlabel = "sex"\nmetrics = ["classification:label=disease"]\n[output]',
+        '[measure]\ntarget = "sex"\nmetrics = ["classification:target=disease"]\n[output]',
         "[measure] label: one column",
         "",
     ),

@@ -8,17 +8,17 @@ import pytest
 
 import indistinct as ind
 from indistinct.algorithms.base import Problem
+from indistinct.algorithms.cluster import refine_charges as module
 from indistinct.algorithms.cluster.refine import Refine
-from indistinct.algorithms.cluster.refining import charges as module
-from indistinct.algorithms.cluster.refining.charges import METRICS, cell_metric
-from indistinct.algorithms.cluster.refining.search import LocalSearch
+from indistinct.algorithms.cluster.refine_charges import METRICS, cell_metric
+from indistinct.algorithms.cluster.refine_search import LocalSearch
 from indistinct.datasets import CENSUS_QUASI, census_hierarchies, generate_census
 from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory
 from indistinct.errors import ParameterError
 from indistinct.models import KAnonymity
+from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
-from indistinct.recoding.recode import recode
 
 
 def problem_of(table, hierarchies, model=None):
@@ -51,7 +51,7 @@ def test_the_charges_of_classes_are_those_of_the_metric(metric, pairs, monkeypat
         table = table.select(["age", "education", "race"])
     problem = problem_of(table, hierarchies)
     start = ind.Mondrian().search(problem)
-    before = recode(problem.frequencies, start)
+    before = assign(problem.frequencies, start)
     chosen = cell_metric(metric)
     search = LocalSearch(problem, start, before, metric=chosen)
     totals = sum(
@@ -60,7 +60,7 @@ def test_the_charges_of_classes_are_those_of_the_metric(metric, pairs, monkeypat
     )
     assert search.cost() == pytest.approx(totals)
     search.run(seconds=60, rounds=3)
-    after = recode(problem.frequencies, search.recoding())
+    after = assign(problem.frequencies, search.recoding())
     totals = sum(
         float(chosen.charge(column)[after.values[:, place]] @ after.classes.sizes)
         for place, column in enumerate(after.columns)
@@ -74,9 +74,9 @@ def test_two_pairs_that_were_crossed_change_places():
     table = pa.table({"a": [1, 2, 90, 91], "b": [1, 1, 9, 9]})
     problem = problem_of(table, {}, KAnonymity(2))
     start = ind.Mondrian().search(problem)
-    before = recode(problem.frequencies, start)
+    before = assign(problem.frequencies, start)
     search = LocalSearch(problem, start, before, metric=cell_metric("gcp"))
-    from indistinct.algorithms.cluster.refining._kernels import fill
+    from indistinct.algorithms.cluster._refine_kernels import fill
 
     fill(search.units, search.charges, search.state, np.array([0, 1, 0, 1]), 2)
     search.run(seconds=60, rounds=5)
@@ -89,7 +89,7 @@ def test_one_class_is_split():
     problem = problem_of(table, {}, KAnonymity(3))
     problem_all = problem_of(table, {}, KAnonymity(6))
     start = ind.Mondrian().search(problem_all)
-    search = LocalSearch(problem, start, recode(problem.frequencies, start), metric=cell_metric("gcp"))
+    search = LocalSearch(problem, start, assign(problem.frequencies, start), metric=cell_metric("gcp"))
     search.run(seconds=60, rounds=2)
     assert sorted(np.bincount(search.state.label).tolist())[-2:] == [3, 3]
     assert problem.counters["splits"] == 1

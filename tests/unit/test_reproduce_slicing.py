@@ -22,7 +22,7 @@ from indistinct.reproduce.slicing import (
     ranking,
 )
 from indistinct.risks.membership import Membership, random_buckets
-from indistinct.risks.releases import membership_of
+from indistinct.risks.membership_of_release import membership_of
 from indistinct.schema import Schema
 
 TABLE = pa.table(

@@ -9,7 +9,7 @@ import pytest
 import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
-from indistinct.algorithms.full_domain.specialization import Specialization, TopDownSpecialization
+from indistinct.algorithms.full_domain.tds import Specialization, TopDownSpecialization
 from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory
 from indistinct.errors import HierarchyError, InfeasibleError, ParameterError
@@ -95,9 +95,9 @@ def test_the_parent_stands_for_the_children_that_did_not_leave():
     table = pa.table({"q": ["a", "a", "b", "c"], "y": [0, 0, 1, 1]})
     schema = ind.Schema(quasi=["q"], sensitive=["y"])
     options = {"model": KAnonymity(2), "hierarchies": {"q": tree}}
-    whole = ind.anonymize(table, schema, algorithm="tds:label=y", **options)
+    whole = ind.anonymize(table, schema, algorithm="tds:target=y", **options)
     assert set(whole.table["q"].to_pylist()) == {"*"}
-    parted = ind.anonymize(table, schema, algorithm="tds:label=y,siblings=true", **options)
+    parted = ind.anonymize(table, schema, algorithm="tds:target=y,siblings=true", **options)
     assert sorted(parted.table["q"].to_pylist()) == ["*", "*", "a", "a"]
 
 
@@ -162,7 +162,7 @@ def test_refusals():
         TopDownSpecialization(score="gain")  # type: ignore[arg-type]
     options = {"model": KAnonymity(2), "hierarchies": HIERARCHIES}
     with pytest.raises(ParameterError, match="must not be a quasi-identifier"):
-        ind.anonymize(patients(), SCHEMA, algorithm="tds:label=job", **options)
+        ind.anonymize(patients(), SCHEMA, algorithm="tds:target=job", **options)
     with pytest.raises(InfeasibleError):
         ind.anonymize(patients(), SCHEMA, algorithm="tds", model=KAnonymity(8))
     split = ind.Hierarchy.from_rows([("x", "x"), ("y", "y")], rooted=False)

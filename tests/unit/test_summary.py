@@ -41,7 +41,7 @@ def outputs(summary):
 
 def test_tight_bounds_keep_missing_apart():
     column = column_of([None, 5, 7, 9])
-    found = tight_bounds(column, np.array([0, 1, 3, 0], np.int32), labels=np.array([0, 0, 1, 2]), classes=3)
+    found = tight_bounds(column, np.array([0, 1, 3, 0], np.int32), class_ids=np.array([0, 0, 1, 2]), classes=3)
     assert floor_of(column) == 1
     assert found.absent.tolist() == [True, False, True]
     assert found.low.tolist()[:2] == [1, 3]

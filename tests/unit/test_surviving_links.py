@@ -8,7 +8,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.release.bucket_table import BucketTable
-from indistinct.release.linking import Entries, link
+from indistinct.release.link_probability import Entries, link
 from indistinct.release.verify_buckets import verify_buckets
 
 

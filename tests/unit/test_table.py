@@ -206,7 +206,7 @@ def test_what_is_printed_holds_no_cells():
     frame = pd.DataFrame({"age": [31, 31, 42, 42], "city": ["Hammerfest", "Hammerfest", "Molde", "Molde"]})
     source = open_table(frame)
     release = ind.anonymize(source, ind.Schema(quasi=["age", "city"]), model="k-anonymity:k=2")
-    for value in (source, release, release.recoding, release.recoded, release.recoded.frequencies):
+    for value in (source, release, release.recoding, release.assignment, release.assignment.frequencies):
         assert "Hammerfest" not in repr(value)
         assert len(repr(value)) < 200
     assert release.counters["checks"] == 0

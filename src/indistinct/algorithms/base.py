@@ -11,7 +11,7 @@ import numpy as np
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.union import Recoding
+from indistinct.recoding.kinds import Recoding
 
 Progress = Callable[[float], None]
 

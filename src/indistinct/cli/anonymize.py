@@ -8,7 +8,7 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.jobs import job_of, opened, policy_of
-from indistinct.cli.releasing import Target, publish, report
+from indistinct.cli.output import Destination, publish, report
 from indistinct.cli.screen import note, progress
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def command(
     node: options.ChosenLevels = None,
     hierarchy: options.Hierarchies = None,
     suppression: options.Suppression = None,
-    label: options.Label = None,
+    target: options.Label = None,
     output: options.Output = None,
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
@@ -50,23 +50,23 @@ def command(
         algorithm=algorithm,
         hierarchy=hierarchy,
         suppression=suppression,
-        label=label,
+        target=target,
     )
     policy = policy_of(source, job, node=node)
     if policy.output.report is not None:
         note("this version writes no report yet; the policy's `report` is left out")
     named = None if policy.output.path is None else policy.locate(policy.output.path)
-    target = Target.checked(
+    destination = Destination.checked(
         output or named,
         recoding=save_recoding,
         others=("sensitive",) if getattr(policy.algorithm, "form", None) == "tables" else (),
         overwrite=overwrite,
         sources=[*policy.files, source],
     )
-    _run(policy, target, seed=seed, as_json=as_json)
+    _run(policy, destination, seed=seed, as_json=as_json)
 
 
-def _run(policy: "Policy", target: Target, *, seed: int | None, as_json: bool) -> None:
+def _run(policy: "Policy", destination: Destination, *, seed: int | None, as_json: bool) -> None:
     from indistinct import api
     from indistinct.metrics import standard_metrics
 
@@ -78,15 +78,15 @@ def _run(policy: "Policy", target: Target, *, seed: int | None, as_json: bool) -
             algorithm=policy.algorithm,
             hierarchies=policy.hierarchies,
             suppression=policy.suppression,
-            label=policy.label,
+            target=policy.target,
             seed=seed,
             progress=share,
         )
     if policy.model is None or policy.algorithm.traits.buckets:
-        if policy.metrics or policy.label:
+        if policy.metrics or policy.target:
             note("values are not recoded in buckets: only what speaks of buckets is measured")
         metrics: Sequence[Metric] | None = None
     else:
-        metrics = policy.metrics or standard_metrics(k=policy.model.smallest, label=policy.label)
+        metrics = policy.metrics or standard_metrics(k=policy.model.smallest, target=policy.target)
     measured = api.measure(release, metrics)
-    report(release, publish(release, target), target, metrics=measured, as_json=as_json)
+    report(release, publish(release, destination), destination, metrics=measured, as_json=as_json)

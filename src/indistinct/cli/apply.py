@@ -7,7 +7,7 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import hierarchies_of, models_of, opened_table, reading_options
-from indistinct.cli.releasing import Target, publish, report
+from indistinct.cli.output import Destination, publish, report
 from indistinct.cli.screen import progress
 from indistinct.errors import InputError
 
@@ -39,7 +39,9 @@ def command(
     with progress("applying") as share:
         found = recoding_from_json(stored)
         others = ("sensitive",) if getattr(found, "form", None) == "tables" else ()
-        target = Target.checked(output, recoding=None, overwrite=overwrite, sources=[recoding, data], others=others)
+        destination = Destination.checked(
+            output, recoding=None, overwrite=overwrite, sources=[recoding, data], others=others
+        )
         share(0.2)
         table = opened_table(data, reading_options(delimiter, encoding, missing=missing, text=text))
         release = api.apply(
@@ -50,7 +52,7 @@ def command(
             seed=seed,
         )
         share(1.0)
-    report(release, publish(release, target), target, metrics=api.measure(release), as_json=as_json)
+    report(release, publish(release, destination), destination, metrics=api.measure(release), as_json=as_json)
 
 
 def _read_text(path: Path) -> str:

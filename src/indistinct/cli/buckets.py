@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from indistinct.cli.members import BUCKETS, draw_members, measured_members, members_document, members_table
-from indistinct.cli.published import Question, aligned
+from indistinct.cli.published_file import Question, aligned
 from indistinct.cli.screen import metric_table, note, print_json, progress, show
 from indistinct.errors import InputError, ParameterError
 from indistinct.schema import BUCKET, COUNT

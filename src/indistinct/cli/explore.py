@@ -106,7 +106,7 @@ def _explored(policy: "Policy", metrics: list[str] | None, *, most: int) -> "Exp
 
 def _chosen(found: "Exploration", policy: "Policy", node: str | None) -> tuple[int, ...] | None:
     """Return the node that is named, or the one of the policy."""
-    from indistinct.algorithms.full_domain.chosen import ChosenNode
+    from indistinct.algorithms.full_domain.node import ChosenNode
 
     if node is not None:
         levels: tuple[int, ...] = found.node(node_of(node))["node"]

@@ -34,7 +34,7 @@ def job_of(roles: tuple[Any, ...], reading: tuple[Any, ...], **others: Any) -> d
 
 def policy_of(source: Path, job: Mapping[str, Any], *, node: str | None = None) -> "Policy":
     """Return the policy in a file, or the one that flags describe; a chosen node takes the place of its algorithm."""
-    from indistinct.algorithms.full_domain.chosen import ChosenNode
+    from indistinct.algorithms.full_domain.node import ChosenNode
     from indistinct.policy import read_policy
     from indistinct.spelling import spell
 
@@ -84,5 +84,5 @@ def _from_flags(source: Path, job: Mapping[str, Any]) -> "Policy":
         hierarchies=hierarchies_of(job["--hierarchy"]),
         suppression=job["--suppression"] or 0.0,
         algorithm=algorithm,
-        label=predicted_column(job.get("--label"), (), schema=schema),
+        target=predicted_column(job.get("--target"), (), schema=schema),
     )

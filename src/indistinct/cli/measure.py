@@ -9,7 +9,7 @@ from indistinct.cli import options
 from indistinct.cli.buckets import bucket_file
 from indistinct.cli.flags import opened_table
 from indistinct.cli.members import CLASSES, draw_members, measured_members, members_document, members_table
-from indistinct.cli.published import Question, aligned, question, remarks
+from indistinct.cli.published_file import Question, aligned, question, remarks
 from indistinct.cli.screen import metric_table, note, print_json, progress, show
 from indistinct.cli.targets import check_targets
 from indistinct.errors import ParameterError
@@ -29,7 +29,7 @@ def command(
     model: options.Models = None,
     algorithm: options.MadeBy = None,
     hierarchy: options.Hierarchies = None,
-    label: options.Label = None,
+    target: options.Label = None,
     chart: Annotated[
         Path | None,
         typer.Option("--chart", metavar="FILE", help="Draw by how many classes or buckets tuples are matched (.svg)."),
@@ -53,7 +53,7 @@ def command(
         {"quasi": quasi, "sensitive": sensitive, "insensitive": insensitive, "identifier": identifier},
         model,
         hierarchies=hierarchy,
-        label=label,
+        target=target,
         reading={"delimiter": delimiter, "encoding": encoding, "missing": missing, "text": text},
         algorithm=algorithm,
     )
@@ -88,7 +88,7 @@ def _measure(
             original=whole,
             hierarchies=asked.hierarchies,
             k=all_of(asked.models).smallest if asked.models else 1,
-            label=asked.label,
+            target=asked.target,
             metrics=_metrics(asked),
         )
         share(0.5)

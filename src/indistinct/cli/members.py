@@ -22,7 +22,7 @@ def measured_members(
     kinds: Mapping[str, Mapping[str, Any]], published: Any, schema: Schema, *, original: Any
 ) -> "dict[str, Membership]":
     """Return the membership disclosure of a release for each kind of tuples; nothing but a note where there is none."""
-    from indistinct.risks.releases import membership_of
+    from indistinct.risks.membership_of_release import membership_of
 
     try:
         return {

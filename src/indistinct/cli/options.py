@@ -50,7 +50,7 @@ Suppression = Annotated[
 ]
 Label = Annotated[
     str | None,
-    typer.Option("--label", metavar="COLUMN", help="Column that the classification metric predicts."),
+    typer.Option("--target", metavar="COLUMN", help="Column that the classification metric predicts."),
 ]
 Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Delimiter of text files; found if not given.")]
 Encoding = Annotated[str | None, typer.Option("--encoding", help="Encoding of text files; found if not given.")]

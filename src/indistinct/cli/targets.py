@@ -11,24 +11,24 @@ def check_targets(targets: Iterable[Path], *, sources: Iterable[Path], overwrite
     from indistinct.release.staging import check_target
 
     wanted, read = list(targets), list(sources)
-    for place, target in enumerate(wanted):
-        if any(_same(target, source) for source in read):
+    for place, destination in enumerate(wanted):
+        if any(_same(destination, source) for source in read):
             raise OutputError(
-                f"{target} is also read: the output would replace the input",
+                f"{destination} is also read: the output would replace the input",
                 hint="choose another path; --overwrite does not allow this",
             )
-        if any(_same(target, other) for other in wanted[:place]):
-            raise OutputError(f"{target} is named for two outputs", hint="choose two paths")
-        check_target(target, overwrite=overwrite)
+        if any(_same(destination, other) for other in wanted[:place]):
+            raise OutputError(f"{destination} is named for two outputs", hint="choose two paths")
+        check_target(destination, overwrite=overwrite)
 
 
-def check_format(target: Path) -> None:
+def check_format(destination: Path) -> None:
     """Raise `OutputError` if the suffix names no format that a table can be written in."""
     from indistinct.release.formats import FORMATS
 
-    if target.suffix.lower() not in FORMATS:
+    if destination.suffix.lower() not in FORMATS:
         raise OutputError(
-            f"{target}: the suffix does not say in which format to write",
+            f"{destination}: the suffix does not say in which format to write",
             hint=f"end the name in one of {', '.join(FORMATS)}",
         )
 

@@ -8,7 +8,7 @@ import typer
 from indistinct.cli import options
 from indistinct.cli.buckets import bucket_file
 from indistinct.cli.flags import opened_table
-from indistinct.cli.published import Question, aligned, published_schema, question, remarks
+from indistinct.cli.published_file import Question, aligned, published_schema, question, remarks
 from indistinct.cli.screen import groups, note, number, print_json, show, verdict_table
 from indistinct.errors import InputError, ParameterError, VerificationError
 
@@ -46,7 +46,7 @@ def command(
         roles,
         model,
         hierarchies=hierarchy,
-        label=None,
+        target=None,
         reading={"delimiter": delimiter, "encoding": encoding, "missing": missing, "text": text},
         algorithm=algorithm,
     )

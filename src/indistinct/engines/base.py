@@ -6,12 +6,12 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.value import Key
 from indistinct.hierarchy.value import Hierarchy
-from indistinct.recoding.published import Recoded
-from indistinct.recoding.union import Recoding
+from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.outputs import Assignment
 from indistinct.schema import Schema
 
 
@@ -41,7 +41,7 @@ class Published:
     table: pa.Table
     schema: Schema
     order: Codes | None
-    recoded: Recoded
+    assignment: Assignment
     others: Mapping[str, pa.Table] = field(default_factory=dict)
 
 

@@ -1,33 +1,32 @@
 """Numba kernels for packing rows into words, grouping them, and merging classes."""
 
-import numba as nb
 import numpy as np
 
-jit = nb.njit(cache=True, nogil=True)
+from indistinct.compiled import jit
 
 # A Mersenne prime: remainders take a shift and an addition.
 PRIME = (1 << 61) - 1
 
 
 @jit
-def regroup_entries(indptr, codes, counts, labels, size, width):
-    """Return compressed sparse rows of merged classes: class `i` goes to `labels[i]`, or nowhere if negative."""
+def regroup_entries(indptr, codes, counts, class_ids, size, width):
+    """Return compressed sparse rows of merged classes: class `i` goes to `class_ids[i]`, or nowhere if negative."""
     room = np.zeros(size + 1, dtype=np.int64)
-    for i in range(len(labels)):
-        if labels[i] >= 0:
-            room[labels[i] + 1] += indptr[i + 1] - indptr[i]
+    for i in range(len(class_ids)):
+        if class_ids[i] >= 0:
+            room[class_ids[i] + 1] += indptr[i + 1] - indptr[i]
     for i in range(size):
         room[i + 1] += room[i]
     place = room[:-1].copy()
     merged_codes = np.empty(room[size], dtype=np.int32)
     merged_counts = np.empty(room[size], dtype=np.int64)
-    for i in range(len(labels)):
-        label = labels[i]
-        if label >= 0:
+    for i in range(len(class_ids)):
+        class_id = class_ids[i]
+        if class_id >= 0:
             for entry in range(indptr[i], indptr[i + 1]):
-                merged_codes[place[label]] = codes[entry]
-                merged_counts[place[label]] = counts[entry]
-                place[label] += 1
+                merged_codes[place[class_id]] = codes[entry]
+                merged_counts[place[class_id]] = counts[entry]
+                place[class_id] += 1
     return compact_entries(room, merged_codes, merged_counts, size, width)
 
 
@@ -37,9 +36,9 @@ def compact_entries(room, codes, counts, size, width):
     totals = np.zeros(width, dtype=np.int64)
     indptr = np.zeros(size + 1, dtype=np.int64)
     end = 0
-    for label in range(size):
+    for class_id in range(size):
         start = end
-        for entry in range(room[label], room[label + 1]):
+        for entry in range(room[class_id], room[class_id + 1]):
             code, count = codes[entry], counts[entry]
             if totals[code] == 0:
                 codes[end] = code
@@ -49,15 +48,15 @@ def compact_entries(room, codes, counts, size, width):
         for entry in range(start, end):
             counts[entry] = totals[codes[entry]]
             totals[codes[entry]] = 0
-        indptr[label + 1] = end
+        indptr[class_id + 1] = end
     return indptr, codes[:end].copy(), counts[:end].copy()
 
 
 @jit
-def add_up(labels, counts, sums):
+def add_up(class_ids, counts, sums):
     """Add each count to the sum of its label."""
-    for i in range(len(labels)):
-        sums[labels[i]] += counts[i]
+    for i in range(len(class_ids)):
+        sums[class_ids[i]] += counts[i]
 
 
 @jit
@@ -151,7 +150,7 @@ def same_words(words, i, found, group):
 
 
 @jit
-def group_words_by_hash(words, counts, labels):
+def group_words_by_hash(words, counts, class_ids):
     """Group equal rows of words by first appearance; write each row's group, return the groups' words and counts."""
     room = 16
     while room < 2 * len(words):
@@ -177,7 +176,7 @@ def group_words_by_hash(words, counts, labels):
             sizes[group] = 0
             groups += 1
         sizes[group] += counts[i]
-        labels[i] = group
+        class_ids[i] = group
     return found[:groups].copy(), sizes[:groups].copy()
 
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.frequencies.encode import Encoded
 
 # Rows of a block: words for them fill half a megabyte.

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.allocation import room
-from indistinct.domain import Codes, Domain
+from indistinct.arrays import Codes, empty_large
+from indistinct.domain import Domain
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.blocks import in_blocks
 from indistinct.frequencies.encode import Encoded
@@ -122,7 +122,7 @@ def group_encoded(columns: Sequence[Encoded]) -> tuple[Grouping, Codes]:
 
 def _by_column(rows: int, columns: int) -> Codes:
     """Return room for vectors, column after column."""
-    return room(rows * columns, np.int32).reshape(columns, rows).T
+    return empty_large(rows * columns, np.int32).reshape(columns, rows).T
 
 
 def _packed(columns: Sequence[Encoded], widths: Sequence[int], rows: int, row_bits: int) -> Codes:

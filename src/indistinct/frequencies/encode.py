@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.domain import Codes, Domain, plain_column
+from indistinct.arrays import Codes
+from indistinct.domain import Domain, plain_column
 from indistinct.errors import InputError
 from indistinct.frequencies import _kernels
 
@@ -81,7 +82,7 @@ def in_domain(column: Encoded, domain: Domain) -> Encoded:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class DistinctValues:
     """The values that occur; `places[i][cell - base]` is where a cell of chunk `i` is among them, -1 for missing."""
 
     values: pa.Array
@@ -96,7 +97,7 @@ def narrowest(size: int) -> type[np.unsignedinteger]:
     return next(kind for kind in (np.uint8, np.uint16, np.uint32) if size - 1 <= np.iinfo(kind).max)
 
 
-def from_dictionary(column: pa.ChunkedArray) -> Found:
+def from_dictionary(column: pa.ChunkedArray) -> DistinctValues:
     """Return the values that occur in a dictionary column.
 
     Every chunk may have a dictionary of its own, and dictionaries from elsewhere may hold unused, repeated or missing
@@ -115,7 +116,7 @@ def from_dictionary(column: pa.ChunkedArray) -> Found:
     dense = np.full(len(every) + 1, -1, dtype=np.int64)
     dense[present] = np.arange(len(present))
     values = every.take(pa.array(present))
-    return Found(values, bool(used[-1]), tuple(chunks), tuple(dense[places] for places in own))
+    return DistinctValues(values, bool(used[-1]), tuple(chunks), tuple(dense[places] for places in own))
 
 
 def _used(chunks: Sequence[Codes], base: int, sizes: Sequence[int]) -> list[Codes]:
@@ -134,11 +135,11 @@ def _filled(indices: pa.Array, fill: int) -> Codes:
     return (indices.fill_null(fill) if indices.null_count else indices).to_numpy(zero_copy_only=False)
 
 
-def _from_numbers(name: str, column: pa.ChunkedArray) -> Found:
+def _from_numbers(name: str, column: pa.ChunkedArray) -> DistinctValues:
     whole = pa.types.is_integer(column.type)
     bounds = pc.min_max(column).as_py()
     if bounds["min"] is None:
-        return Found(pa.array([], column.type), True, (), ())
+        return DistinctValues(pa.array([], column.type), True, (), ())
     if whole and bounds["max"] - bounds["min"] < max(LOOKUP_LIMIT, len(column)) and bounds["max"] < 1 << 62:
         return _by_lookup(column, bounds["min"], bounds["max"])
     absent = column.is_null().to_numpy() if column.null_count else None
@@ -151,17 +152,17 @@ def _from_numbers(name: str, column: pa.ChunkedArray) -> Found:
     if absent is not None:
         ranks[absent] = len(distinct)
     places = np.append(np.arange(len(distinct)), -1)
-    return Found(pa.array(distinct, column.type), absent is not None, (ranks,), (places,))
+    return DistinctValues(pa.array(distinct, column.type), absent is not None, (ranks,), (places,))
 
 
-def _by_lookup(column: pa.ChunkedArray, low: int, high: int) -> Found:
+def _by_lookup(column: pa.ChunkedArray, low: int, high: int) -> DistinctValues:
     """Look small whole numbers up by their distance from the smallest; missing stands behind the largest."""
     chunks = tuple(_filled(chunk.cast(pa.int64()), high + 1) for chunk in column.chunks)
     used = np.logical_or.reduce(_used(chunks, low, [high - low + 2] * len(chunks)))
     places = np.where(used, np.cumsum(used) - 1, -1)
     places[-1] = -1
     values = pa.array(np.flatnonzero(used[:-1]) + low, pa.int64()).cast(column.type)
-    return Found(values, bool(used[-1]), chunks, (places,) * len(chunks), low)
+    return DistinctValues(values, bool(used[-1]), chunks, (places,) * len(chunks), low)
 
 
 def _inverse(numbers: Codes) -> Codes:

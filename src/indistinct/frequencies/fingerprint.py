@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.blocks import in_blocks
 from indistinct.frequencies.encode import Encoded

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.allocation import room
-from indistinct.domain import Codes
+from indistinct.arrays import Codes, empty_large
 from indistinct.frequencies import _kernels
 
 WORD = 64
@@ -62,7 +61,7 @@ def group_words(words: Codes, row_bits: int) -> tuple[Grouping, Codes]:
     """Group rows by words that carry the row number in their last bits; return the word of each group as well."""
     rows, bits = len(words), np.uint64(row_bits)
     words = sort_words(words)
-    order = room(rows, np.uint32 if row_bits <= 32 else np.int64)
+    order = empty_large(rows, np.uint32 if row_bits <= 32 else np.int64)
 
     def split(part: slice) -> Codes:
         np.bitwise_and(words[part], (np.uint64(1) << bits) - np.uint64(1), out=order[part], casting="unsafe")
@@ -144,7 +143,7 @@ def repeated(values: Codes, counts: Codes) -> Codes:
     rows = int(counts.sum())
     if rows < PARALLEL_FROM:
         return np.repeat(values, counts)
-    out = room(rows, values.dtype)
+    out = empty_large(rows, values.dtype)
     _kernels.repeat(values, counts, out)
     return out
 

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 
 Node = tuple[int, ...]
 

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.grouping import WORD
 from indistinct.frequencies.value import Classes, FrequencySet
@@ -76,9 +76,9 @@ class Cells:
         """Return the classes of a coarser node from those of a finer one."""
         changed = [j for j, (a, b) in enumerate(zip(finer.levels, levels, strict=True)) if a != b]
         words = self.mapped(finer, levels, changed)
-        labels = np.empty(len(words), dtype=np.int32)
-        grouped, sizes = _kernels.group_words_by_hash(words, finer.classes.sizes, labels)
-        histograms = {key: h.regroup(labels, len(grouped)) for key, h in finer.classes.histograms.items()}
+        class_ids = np.empty(len(words), dtype=np.int32)
+        grouped, sizes = _kernels.group_words_by_hash(words, finer.classes.sizes, class_ids)
+        histograms = {key: h.regroup(class_ids, len(grouped)) for key, h in finer.classes.histograms.items()}
         return RolledUp(tuple(levels), grouped, Classes(sizes, histograms))
 
     def mapped(self, finer: RolledUp, levels: Sequence[int], changed: Sequence[int]) -> Codes:

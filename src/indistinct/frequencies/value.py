@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.frequencies import _kernels
 from indistinct.hierarchy.value import Taxonomy
 
@@ -37,10 +37,10 @@ class Histogram:
         """Return the class of every entry."""
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
-    def regroup(self, labels: Codes, size: int) -> "Histogram":
-        """Return the histogram of merged classes: class `i` goes to `labels[i]`, or nowhere if that is negative."""
+    def regroup(self, class_ids: Codes, size: int) -> "Histogram":
+        """Return the histogram of merged classes: class `i` goes to `class_ids[i]`, or nowhere if that is negative."""
         indptr, codes, counts = _kernels.regroup_entries(
-            self.indptr, self.codes, self.counts, labels, size, len(self.reference)
+            self.indptr, self.codes, self.counts, class_ids, size, len(self.reference)
         )
         return Histogram(indptr, codes, counts, self.reference, self.taxonomy, self.texts)
 
@@ -71,11 +71,11 @@ class Classes:
         """Return the number of rows in all classes."""
         return int(self.sizes.sum())
 
-    def regroup(self, labels: Codes, size: int) -> "Classes":
-        """Return the merged classes: class `i` goes to `labels[i]`, or nowhere if that is negative."""
-        kept = labels >= 0
-        sizes = np.bincount(labels[kept], weights=self.sizes[kept], minlength=size).astype(np.int64)
-        return Classes(sizes, {key: h.regroup(labels, size) for key, h in self.histograms.items()})
+    def regroup(self, class_ids: Codes, size: int) -> "Classes":
+        """Return the merged classes: class `i` goes to `class_ids[i]`, or nowhere if that is negative."""
+        kept = class_ids >= 0
+        sizes = np.bincount(class_ids[kept], weights=self.sizes[kept], minlength=size).astype(np.int64)
+        return Classes(sizes, {key: h.regroup(class_ids, size) for key, h in self.histograms.items()})
 
     def take(self, classes: Codes) -> "Classes":
         """Return some of the classes, in the order given."""

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.domain import Codes, Domain, Kind
+from indistinct.arrays import Codes
+from indistinct.domain import Domain, Kind
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.value import Taxonomy
 
@@ -22,7 +23,7 @@ class Level:
     labels: Sequence[str]
 
 
-def lay(domain: Domain, levels: Sequence[Level]) -> Taxonomy:
+def taxonomy_from_levels(domain: Domain, levels: Sequence[Level]) -> Taxonomy:
     """Return the taxonomy of given levels: the data's values are its leaves, missing lies below the root."""
     size, missing = len(domain), int(domain.missing)
     ancestors = np.zeros((size, len(levels) + 2), dtype=np.int32)

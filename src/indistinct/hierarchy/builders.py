@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.domain import Codes, Domain, Kind
+from indistinct.arrays import Codes
+from indistinct.domain import Domain, Kind
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.binding import ROOT, Level, lay, level, require, text_of
+from indistinct.hierarchy.binding import ROOT, Level, level, require, taxonomy_from_levels, text_of
 from indistinct.hierarchy.explicit import Explicit
 from indistinct.hierarchy.value import Hierarchy, Taxonomy
 from indistinct.schema import did_you_mean
@@ -68,7 +69,7 @@ class Dates(Hierarchy):
             else:
                 span, label = _MONTHS[name]
                 levels.append(level(months // span, label))
-        return lay(domain, levels)
+        return taxonomy_from_levels(domain, levels)
 
     def to_json(self) -> dict[str, Any]:
         """Return `{"dates": levels}`."""
@@ -107,7 +108,9 @@ class Masking(Hierarchy):
         texts = domain.values.cast(pa.string())
         longest = pc.max(pc.utf8_length(texts)).as_py() or 0
         steps = longest - 1 if self.levels is None else min(self.levels, longest - 1)
-        return lay(domain, [self._level(texts, kept=longest - step, hidden=step) for step in range(1, steps + 1)])
+        return taxonomy_from_levels(
+            domain, [self._level(texts, kept=longest - step, hidden=step) for step in range(1, steps + 1)]
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return `{"mask": side}`, with the character and the levels where they are not the usual ones."""
@@ -170,7 +173,7 @@ class Suppression(Hierarchy):
 
     def bind(self, domain: Domain) -> Taxonomy:
         """Lay the root directly over a column's values."""
-        return lay(domain, [])
+        return taxonomy_from_levels(domain, [])
 
     def to_json(self) -> dict[str, Any]:
         """Return `{"suppression": true}`."""

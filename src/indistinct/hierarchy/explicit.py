@@ -8,7 +8,8 @@ from typing import Any, Literal, assert_never
 
 import numpy as np
 
-from indistinct.domain import Codes, Domain, Kind
+from indistinct.arrays import Codes
+from indistinct.domain import Domain, Kind
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.binding import number, text_of
 from indistinct.hierarchy.trees import nest

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from indistinct.domain import Codes, Domain, Kind
+from indistinct.arrays import Codes
+from indistinct.domain import Domain, Kind
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.binding import lay, level, require
+from indistinct.hierarchy.binding import level, require, taxonomy_from_levels
 from indistinct.hierarchy.value import Hierarchy, Taxonomy
 
 # Beyond these, integers leave 64 bits and quotients of floats no longer tell one interval from the next.
@@ -73,7 +74,7 @@ class Intervals(Hierarchy):
         for step in steps:
             keys = _divided(finest, step // steps[0])
             levels.append(level(keys, partial(digits.place, origin=origin, step=step)))
-        return lay(domain, levels)
+        return taxonomy_from_levels(domain, levels)
 
     def to_json(self) -> dict[str, Any]:
         """Return `{"intervals": widths}`, and the origin where it is not 0."""
@@ -126,7 +127,7 @@ class CutPoints(Hierarchy):
             coarse = np.cumsum([0, *(cut in cuts for cut in finest)])
             digits = _Digits(_scale(cuts), whole=whole)
             levels.append(level(coarse[bins], partial(digits.bounded, cuts=cuts)))
-        return lay(domain, levels)
+        return taxonomy_from_levels(domain, levels)
 
     def to_json(self) -> dict[str, Any]:
         """Return `{"cuts": lists}`."""

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from indistinct.domain import Codes, Domain
+from indistinct.arrays import Codes
+from indistinct.domain import Domain
 from indistinct.errors import HierarchyError
 
 if TYPE_CHECKING:

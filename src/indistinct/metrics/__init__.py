@@ -94,7 +94,7 @@ def parse_metric(text: str) -> Metric:
     return parse(text, METRICS, what="metric")
 
 
-def standard_metrics(*, k: int, label: str | None = None) -> tuple[Metric, ...]:
+def standard_metrics(*, k: int, target: str | None = None) -> tuple[Metric, ...]:
     """Return every metric with its usual parameters; classification only where a label is named."""
     every: tuple[Metric, ...] = (
         Discernibility(),
@@ -108,4 +108,4 @@ def standard_metrics(*, k: int, label: str | None = None) -> tuple[Metric, ...]:
         NonUniformEntropy(),
         GeometricLoss(),
     )
-    return every if label is None else (*every, ClassificationMetric(label))
+    return every if target is None else (*every, ClassificationMetric(target))

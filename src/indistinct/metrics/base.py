@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import ClassVar, Literal
 
-from indistinct.recoding.published import Recoded
+from indistinct.recoding.outputs import Assignment
 
 Goal = Literal["min", "max"]
 
@@ -22,7 +22,7 @@ class Metric(ABC):
     monotone: ClassVar[bool] = True
 
     @abstractmethod
-    def value(self, recoded: Recoded) -> float:
+    def value(self, assignment: Assignment) -> float:
         """Return the metric of a recoded table."""
 
     @property

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.metrics.classes import AverageClassSize, Discernibility
 from indistinct.metrics.measurements import Measurements
-from indistinct.recoding.published import Recoded
+from indistinct.recoding.outputs import Assignment
 
 
 def reconstruction_error(buckets: Classes) -> float:
@@ -42,12 +42,12 @@ def measure_buckets(buckets: Classes, columns: Sequence[Codes], *, k: int) -> Me
     """
     every = np.arange(len(buckets), dtype=np.int32)
     nothing = np.zeros((len(buckets), 0), dtype=np.int32)
-    recoded = Recoded(FrequencySet((), nothing, buckets), (), nothing, every, every, buckets.sizes, buckets)
+    assignment = Assignment(FrequencySet((), nothing, buckets), (), nothing, every, every, buckets.sizes, buckets)
     return Measurements(
         (
             ("buckets", float(len(buckets))),
-            ("discernibility", Discernibility().value(recoded)),
-            ("average-class-size", AverageClassSize(k).value(recoded)),
+            ("discernibility", Discernibility().value(assignment)),
+            ("average-class-size", AverageClassSize(k).value(assignment)),
             ("reconstruction-error", reconstruction_error(buckets)),
             ("unique-values", unique_values(columns)),
         )

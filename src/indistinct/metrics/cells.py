@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
 from indistinct.metrics.base import Metric
-from indistinct.recoding.published import PublishedColumn, Recoded
+from indistinct.recoding.outputs import Assignment, PublishedColumn
 
 
 class CellMetric(Metric):
@@ -37,17 +37,17 @@ class CellMetric(Metric):
     def combine(self, totals: Codes, *, rows: int) -> Codes:
         """Return the metric from totals by column, on the last axis; a larger total never gives a better value."""
 
-    def value(self, recoded: Recoded) -> float:
+    def value(self, assignment: Assignment) -> float:
         """Return the metric of a recoded table: 0 rows cost nothing."""
-        return float(self.combine(cell_totals(recoded, self), rows=recoded.rows))
+        return float(self.combine(cell_totals(assignment, self), rows=assignment.rows))
 
 
-def cell_totals(recoded: Recoded, metric: CellMetric) -> Codes:
+def cell_totals(assignment: Assignment, metric: CellMetric) -> Codes:
     """Return the sum of a metric's charges over all rows, one total a column."""
-    sizes, totals = recoded.classes.sizes, np.empty(len(recoded.columns))
-    for place, column in enumerate(recoded.columns):
-        rows = np.bincount(recoded.values[:, place], weights=sizes, minlength=len(column))
-        totals[place] = float(rows @ metric.charge(column)) + recoded.suppressed * metric.dropped(column)
+    sizes, totals = assignment.classes.sizes, np.empty(len(assignment.columns))
+    for place, column in enumerate(assignment.columns):
+        rows = np.bincount(assignment.values[:, place], weights=sizes, minlength=len(column))
+        totals[place] = float(rows @ metric.charge(column)) + assignment.suppressed * metric.dropped(column)
     return totals
 
 

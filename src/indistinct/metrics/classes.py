@@ -8,7 +8,7 @@ import numpy as np
 
 from indistinct.errors import ParameterError
 from indistinct.metrics.base import Metric
-from indistinct.recoding.published import Recoded
+from indistinct.recoding.outputs import Assignment
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +20,10 @@ class Discernibility(Metric):
 
     name: ClassVar[str] = "discernibility"
 
-    def value(self, recoded: Recoded) -> float:
+    def value(self, assignment: Assignment) -> float:
         """Return Σ|E|² over released classes plus rows times suppressed rows."""
-        sizes = recoded.classes.sizes.astype(np.int64, copy=False)
-        return float(int(sizes @ sizes) + recoded.rows * recoded.suppressed)
+        sizes = assignment.classes.sizes.astype(np.int64, copy=False)
+        return float(int(sizes @ sizes) + assignment.rows * assignment.suppressed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class AverageClassSize(Metric):
                 hint="give the k of k-anonymity, or 1",
             )
 
-    def value(self, recoded: Recoded) -> float:
+    def value(self, assignment: Assignment) -> float:
         """Return the mean size of released classes divided by k."""
-        count = len(recoded.classes)
+        count = len(assignment.classes)
         if count == 0:
-            return math.inf if recoded.rows else 0.0
-        return recoded.classes.rows / count / self.k
+            return math.inf if assignment.rows else 0.0
+        return assignment.classes.rows / count / self.k

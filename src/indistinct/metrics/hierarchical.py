@@ -10,12 +10,12 @@ from typing import ClassVar, Literal, assert_never, get_args
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import HierarchyError, ParameterError
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.metrics.base import Goal
 from indistinct.metrics.cells import CellMetric, check_weights, mean_per_cell, weighted_sum
-from indistinct.recoding.published import PublishedColumn
+from indistinct.recoding.outputs import PublishedColumn
 from indistinct.schema import did_you_mean
 
 Scheme = Literal["uniform", "height"]

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
 from indistinct.metrics.base import Metric
-from indistinct.recoding.published import Recoded
+from indistinct.recoding.outputs import Assignment
 
 # A dense table of counts beats a sort while it is about as long as its input; one of this length always may.
 _SMALL_TABLE = 1 << 20
@@ -35,11 +35,11 @@ class NonUniformEntropy(Metric):
     name: ClassVar[str] = "entropy"
     monotone: ClassVar[bool] = False
 
-    def value(self, recoded: Recoded) -> float:
+    def value(self, assignment: Assignment) -> float:
         """Return the sum over columns of rows times conditional entropy, in bits."""
-        if not len(recoded.cells):
+        if not len(assignment.cells):
             return 0.0
-        return sum(_missing_bits(recoded, place) for place in range(len(recoded.columns)))
+        return sum(_missing_bits(assignment, place) for place in range(len(assignment.columns)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,32 +48,32 @@ class ClassificationMetric(Metric):
 
     name: ClassVar[str] = "classification"
     bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    label: str
+    target: str
 
     @property
     def keys(self) -> tuple[tuple[str, ...], ...]:
-        """The histogram of the label."""
-        return ((self.label,),)
+        """The histogram of the target."""
+        return ((self.target,),)
 
-    def value(self, recoded: Recoded) -> float:
+    def value(self, assignment: Assignment) -> float:
         """Return the penalties of all rows divided by their number; a tie of majorities does not matter."""
-        if not recoded.rows:
+        if not assignment.rows:
             return 0.0
-        histogram = recoded.classes.histograms.get((self.label,))
+        histogram = assignment.classes.histograms.get((self.target,))
         if histogram is None:
             raise ParameterError(
-                f"the classes were counted without column {self.label!r}, the label of ClassificationMetric",
+                f"the classes were counted without column {self.target!r}, the target of ClassificationMetric",
                 hint="count the table again with the metric's `keys`",
             )
         starts = histogram.indptr[:-1][np.diff(histogram.indptr) > 0]
         majorities = np.maximum.reduceat(histogram.counts, starts) if len(starts) else histogram.counts[:0]
-        return (recoded.rows - int(majorities.sum())) / recoded.rows
+        return (assignment.rows - int(majorities.sum())) / assignment.rows
 
 
 def information_gain(children: Sequence[Sequence[int]] | Codes) -> float:
-    """Return how many bits of label entropy a specialization removes.
+    """Return how many bits of target entropy a specialization removes.
 
-    `children[c][s]` counts the rows of child c with label s; the node that is specialized holds them all.
+    `children[c][s]` counts the rows of child c with target value s; the node that is specialized holds them all.
     Entropies are base 2.
     """
     counts = np.asarray(children, dtype=np.float64)
@@ -110,21 +110,21 @@ def information_gain_per_loss(gain: float, loss: float) -> float:
     return gain / loss if loss else gain
 
 
-def _missing_bits(recoded: Recoded, place: int) -> float:
+def _missing_bits(assignment: Assignment, place: int) -> float:
     """Return rows times H(original | published) of one column."""
-    original = recoded.frequencies.vectors[recoded.cells, place]
+    original = assignment.frequencies.vectors[assignment.cells, place]
     # Label -1 finds the last entry: 0, which is no published value's number.
-    shown = np.append(recoded.values[:, place].astype(np.int64) + 1, 0)
-    published = shown[np.maximum(recoded.labels, -1)]
+    shown = np.append(assignment.values[:, place].astype(np.int64) + 1, 0)
+    published = shown[np.maximum(assignment.class_ids, -1)]
     again = 0.0
-    if recoded.hidden is not None and len(recoded.hidden):
+    if assignment.hidden is not None and len(assignment.hidden):
         # What suppressed rows lose: first their generalization, then the generalized value itself.
-        published[recoded.labels < 0] = recoded.hidden[:, place].astype(np.int64) + 1
-        dropped = recoded.counts[recoded.labels < 0]
-        again = _total_bits(np.bincount(recoded.hidden[:, place], weights=dropped))
+        published[assignment.class_ids < 0] = assignment.hidden[:, place].astype(np.int64) + 1
+        dropped = assignment.counts[assignment.class_ids < 0]
+        again = _total_bits(np.bincount(assignment.hidden[:, place], weights=dropped))
     width = int(original.max()) + 1
-    keys, joint = _sums_by_key(published * width + original, recoded.counts)
-    whole = np.bincount(published, weights=recoded.counts)[keys // width]
+    keys, joint = _sums_by_key(published * width + original, assignment.counts)
+    whole = np.bincount(published, weights=assignment.counts)[keys // width]
     return float(joint @ np.log2(whole / joint)) + again
 
 

@@ -15,9 +15,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.metrics.cells import CellMetric, check_weights, mean_per_cell, weighted_sum
-from indistinct.recoding.published import PublishedColumn
+from indistinct.recoding.outputs import PublishedColumn
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from indistinct.errors import ParameterError
 from indistinct.metrics.base import Metric
-from indistinct.recoding.published import Recoded
+from indistinct.recoding.outputs import Assignment
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +36,7 @@ class Measurements(Mapping[str, float]):
         return {key: value if math.isfinite(value) else None for key, value in self.pairs}
 
 
-def measure_all(recoded: Recoded, metrics: Sequence[Metric]) -> Measurements:
+def measure_all(assignment: Assignment, metrics: Sequence[Metric]) -> Measurements:
     """Return the value of each metric of a recoded table."""
     names = [metric.name for metric in metrics]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -45,4 +45,4 @@ def measure_all(recoded: Recoded, metrics: Sequence[Metric]) -> Measurements:
             f"each metric is measured once; asked for twice: {', '.join(twice)}",
             hint="measure the same metric with other parameters in a second call",
         )
-    return Measurements(tuple((metric.name, metric.value(recoded)) for metric in metrics))
+    return Measurements(tuple((metric.name, metric.value(assignment)) for metric in metrics))

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.models import parameters
@@ -41,7 +41,7 @@ class KAnonymity(Model):
         """Return a mask of the classes with fewer than `k` rows; an empty class breaks nothing."""
         return _too_small(classes, self.k)
 
-    def level(self, classes: Classes) -> Mapping[str, float]:
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the size of the smallest class as `k`; nothing where there are no rows."""
         return _smallest_size(classes)
 
@@ -107,7 +107,7 @@ class AlphaK(Model):
         )
         return np.asarray(broken | (counts > allowed))
 
-    def level(self, classes: Classes) -> Mapping[str, float]:
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the largest share of a protected value as `alpha`, the size of the smallest class as `k`."""
         if not classes.rows:
             return {}
@@ -185,7 +185,7 @@ class XYAnonymity(Model):
         """Return a mask of the classes with fewer than `k` distinct vectors of `y`."""
         return np.asarray((classes.sizes > 0) & (self._distinct(classes) < self.k))
 
-    def level(self, classes: Classes) -> Mapping[str, float]:
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the smallest number of distinct vectors as `k`; nothing where there are no rows."""
         return {"k": int(self._distinct(classes)[classes.sizes > 0].min())} if classes.rows else {}
 
@@ -193,7 +193,7 @@ class XYAnonymity(Model):
         """Raise `InfeasibleError` if the table has fewer than `k` distinct vectors of `y`."""
         if not self.violations(whole).any():
             return
-        most = int(self.level(whole)["k"])
+        most = int(self.achieved(whole)["k"])
         raise InfeasibleError(
             f"k = {self.k} but there are only {most} distinct value(s) of {' with '.join(map(repr, self.y))}",
             hint=f"k at most {most}",

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 
 _INT64_LIMIT = 2**63
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError
 from indistinct.frequencies.value import Classes, Key
 from indistinct.spelling import spell
@@ -54,14 +54,14 @@ class Model(ABC):
         """Return a mask of the classes that break the promise."""
 
     @abstractmethod
-    def level(self, classes: Classes) -> Mapping[str, float]:
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the achieved value of each parameter over all classes, as a user would have asked for it."""
 
     def check(self, whole: Classes) -> None:
         """Raise `InfeasibleError` if even the whole table as one class breaks the promise."""
         if not len(whole) or not self.violations(whole).any():
             return
-        best = ", ".join(f"{key} = {value:.6g}" for key, value in self.level(whole).items())
+        best = ", ".join(f"{key} = {value:.6g}" for key, value in self.achieved(whole).items())
         raise InfeasibleError(
             f"{self.spec()} cannot hold: the whole table as one class does not satisfy it",
             hint=f"the whole table as one class achieves {best}",
@@ -114,9 +114,9 @@ class All(Model):
             broken |= model.violations(classes)
         return broken
 
-    def level(self, classes: Classes) -> Mapping[str, float]:
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the achieved values of every part, under `name.key`."""
-        return {f"{m.name}.{key}": value for m in self.models for key, value in m.level(classes).items()}
+        return {f"{m.name}.{key}": value for m in self.models for key, value in m.achieved(classes).items()}
 
     def check(self, whole: Classes) -> None:
         """Raise for the first part that cannot hold."""

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, assert_never, get_args
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.hierarchy.value import Taxonomy
@@ -67,7 +67,7 @@ class TCloseness(Model):
         """Return a mask of the classes that are farther than `t` from the whole table."""
         return np.asarray((classes.sizes > 0) & (self._distances(classes) > self.t + _NOISE))
 
-    def level(self, classes: Classes) -> Mapping[str, float]:
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the largest distance as `t`; nothing where there are no rows."""
         return {"t": float(self._distances(classes)[classes.sizes > 0].max())} if classes.rows else {}
 

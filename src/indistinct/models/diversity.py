@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError
 from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.models import parameters
@@ -54,7 +54,7 @@ class DistinctLDiversity(Model):
         """Return a mask of the classes with fewer than `l` distinct values."""
         return np.asarray((classes.sizes > 0) & (_distinct(classes, self.sensitive) < self.l))
 
-    def level(self, classes: Classes) -> Mapping[str, float]:
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the smallest number of distinct values as `l`; nothing where there are no rows."""
         distinct = _distinct(classes, self.sensitive)
         return {"l": int(distinct[classes.sizes > 0].min())} if classes.rows else {}
@@ -98,7 +98,7 @@ class EntropyLDiversity(Model):
         achieved = _exponential_entropy(classes.histograms[(self.sensitive,)], classes.sizes)
         return np.asarray((classes.sizes > 0) & (achieved < self.l * (1 - _NOISE)))
 
-    def level(self, classes: Classes) -> Mapping[str, float]:
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the smallest exponential of an entropy as `l`; nothing where there are no rows."""
         achieved = _exponential_entropy(classes.histograms[(self.sensitive,)], classes.sizes)
         return {"l": float(achieved[classes.sizes > 0].min())} if classes.rows else {}
@@ -147,7 +147,7 @@ class RecursiveLDiversity(Model):
         counts, allowed = cross_multiplied(most, tail, ratio=parameters.exact(self.c))
         return np.asarray((classes.sizes > 0) & (counts >= allowed))
 
-    def level(self, classes: Classes) -> Mapping[str, float]:
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the largest ratio of head to tail as `c`, beside the `l` it is for; nothing without rows.
 
         The release satisfies every greater `c`; infinity says that some class has fewer than `l` values.
@@ -168,7 +168,7 @@ class RecursiveLDiversity(Model):
         raise InfeasibleError(
             f"c = {self.c} but in the whole table the most frequent value of column {self.sensitive!r} "
             f"is not rarer than c times all from number {self.l} on",
-            hint=f"c above {self.level(whole)['c']:.6g}",
+            hint=f"c above {self.achieved(whole)['c']:.6g}",
         )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.algorithms.base import Algorithm
-from indistinct.algorithms.full_domain.chosen import ChosenNode
+from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.errors import IndistinctError, ParameterError, PolicyError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
@@ -35,7 +35,7 @@ TABLES: dict[str, dict[str, Accepts]] = {
     "input": {"path": TEXT, "delimiter": TEXT, "encoding": TEXT, "missing": TEXTS, "text": TEXTS},
     "privacy": {"models": TEXTS, "suppression": NUMBER},
     "algorithm": {"use": TEXT, "node": LEVELS},
-    "measure": {"metrics": TEXTS, "label": TEXT},
+    "measure": {"metrics": TEXTS, "target": TEXT},
     "output": {"path": TEXT, "report": TEXT},
 }
 COLUMN: dict[str, Accepts] = {"role": TEXT, "hierarchy": TABLE}
@@ -79,8 +79,8 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
         suppression = _share(privacy.get("suppression", 0.0))
     with _at("[measure] metrics"):
         metrics = tuple(parse_metric(metric) for metric in measure.get("metrics", ()))
-    with _at("[measure] label"):
-        label = predicted_column(measure.get("label"), metrics, schema=schema)
+    with _at("[measure] target"):
+        target = predicted_column(measure.get("target"), metrics, schema=schema)
     return Policy(
         input=Input(
             Path(read["path"]),
@@ -94,7 +94,7 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
         hierarchies=_hierarchies(columns, base),
         suppression=suppression,
         algorithm=algorithm,
-        label=label,
+        target=target,
         metrics=metrics,
         output=Output(
             *(Path(tables["output"][key]) if key in tables["output"] else None for key in ("path", "report"))

@@ -39,7 +39,7 @@ class Policy:
     """The whole job.
 
     Paths are kept as they are written and start at `base`, the folder of the policy; `locate` resolves one.
-    `suppression` is the share of the original rows that may be dropped, `label` the column of the
+    `suppression` is the share of the original rows that may be dropped, `target` the column of the
     classification metric, and no `metrics` means the standard ones.
     """
 
@@ -49,7 +49,7 @@ class Policy:
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     suppression: float = 0.0
     algorithm: Algorithm = Mondrian()  # noqa: RUF009 (a frozen value)
-    label: str | None = None
+    target: str | None = None
     metrics: tuple[Metric, ...] = ()
     output: Output = Output()
     base: Path = field(default=Path(), compare=False)
@@ -98,9 +98,9 @@ def relative_path(path: Path, base: Path) -> Path:
     return Path(os.path.relpath(path.resolve(), base.resolve()))
 
 
-def predicted_column(label: str | None, metrics: tuple[Metric, ...], *, schema: Schema) -> str | None:
+def predicted_column(target: str | None, metrics: tuple[Metric, ...], *, schema: Schema) -> str | None:
     """Return the column that the classification metric predicts, which a metric may name as well."""
-    named = {name for metric in metrics for key in metric.keys for name in key} | ({label} if label else set())
+    named = {name for metric in metrics for key in metric.keys for name in key} | ({target} if target else set())
     if len(named) > 1:
         raise SchemaError(
             f"one column can be predicted; named: {', '.join(sorted(named))}",

@@ -58,7 +58,7 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
         _table("algorithm", {"use": spell(policy.algorithm)}),
         _table(
             "measure",
-            {"metrics": [spell(metric) for metric in policy.metrics] or None, "label": policy.label},
+            {"metrics": [spell(metric) for metric in policy.metrics] or None, "target": policy.target},
         ),
         _table("output", {key: None if path is None else path.as_posix() for key, path in output.items()}),
     ]

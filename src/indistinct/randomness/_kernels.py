@@ -1,10 +1,11 @@
 """The loop that shuffles rows."""
 
-import numba as nb
 import numpy as np
 
+from indistinct.compiled import jit
 
-@nb.njit(cache=True, nogil=True)
+
+@jit
 def shuffle(rows, starts, words, spares, first):
     """Shuffle each run (Fisher and Yates), with one word a row, those of the run's rows counted from `first`.
 

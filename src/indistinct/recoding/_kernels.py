@@ -1,19 +1,18 @@
 """Numba kernels that find the class of a cell and the extent of a class."""
 
-import numba as nb
 import numpy as np
 
-jit = nb.njit(cache=True, nogil=True)
+from indistinct.compiled import jit
 
 
 @jit
-def locate(nodes, ranks, labels):
+def locate(nodes, ranks, class_ids):
     """Write the leaf of every row of a matrix of ranks; a node is (axis, cut, left, right)."""
     for i in range(len(ranks)):
         node = 0
         while nodes[node, 0] >= 0:
             node = nodes[node, 2] if ranks[i, nodes[node, 0]] <= nodes[node, 1] else nodes[node, 3]
-        labels[i] = nodes[node, 2]
+        class_ids[i] = nodes[node, 2]
 
 
 @jit

@@ -6,7 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from indistinct.domain import Codes, Domain, Kind
+from indistinct.arrays import Codes
+from indistinct.domain import Domain, Kind
 from indistinct.hierarchy.value import Hierarchy, Taxonomy
 
 

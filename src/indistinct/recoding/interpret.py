@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from indistinct.domain import Codes, Domain, kind_of
+from indistinct.arrays import Codes
+from indistinct.domain import Domain, kind_of
 from indistinct.errors import InputError, SchemaError
 from indistinct.frequencies.count import histogram_of, join_columns
 from indistinct.frequencies.encode import Encoded, encode_column
@@ -30,7 +31,7 @@ from indistinct.recoding.meanings import (
     parsed,
     vocabulary_of,
 )
-from indistinct.recoding.published import PublishedColumn, Recoded
+from indistinct.recoding.outputs import Assignment, PublishedColumn
 from indistinct.recoding.summary import Bounds, meeting_levels, node_summary, summarize_ranges
 from indistinct.schema import Schema, did_you_mean
 
@@ -42,7 +43,7 @@ def interpret_table(
     frequencies: FrequencySet,
     schema: Schema,
     keys: Sequence[Key] = (),
-) -> Recoded:
+) -> Assignment:
     """Return what a published table makes of the original one, whose cells are `frequencies`.
 
     Nobody knows which original row stands behind a published one, so the pieces of the result are empty: it
@@ -58,12 +59,12 @@ def interpret_table(
     grouping = group_rows([codes for _, codes in shown], [len(column) for column, _ in shown])
     histograms = {key: _histogram(grouping, key, published, schema) for key in keys}
     nothing = np.zeros(0, dtype=np.int32)
-    return Recoded(
+    return Assignment(
         frequencies,
         tuple(column for column, _ in shown),
         values=np.stack([codes[grouping.first] for _, codes in shown], axis=1).astype(np.int32),
         cells=nothing,
-        labels=nothing,
+        class_ids=nothing,
         counts=nothing.astype(np.int64),
         classes=Classes(grouping.counts, histograms),
     )

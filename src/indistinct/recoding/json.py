@@ -13,12 +13,13 @@ from typing import Any, assert_never, get_args
 import numpy as np
 import pyarrow as pa
 
-from indistinct.domain import Codes, Domain, arrow_array
+from indistinct.arrays import Codes
+from indistinct.domain import Domain, arrow_array
 from indistinct.errors import InputError
-from indistinct.recoding.published import PublishedColumn
+from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Form, RecodedColumn, Recoding
+from indistinct.recoding.outputs import PublishedColumn
 from indistinct.recoding.regions import Cuts
 from indistinct.recoding.summary import ColumnSummary
-from indistinct.recoding.union import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Form, RecodedColumn, Recoding
 from indistinct.schema import Schema
 
 FORMAT = "indistinct-recoding"
@@ -113,15 +114,15 @@ def _document(recoding: Recoding) -> dict[str, Any]:
         case ByRegion():
             body = {"kind": "by-region", "cuts": _fields(recoding.cuts), "values": recoding.values}
         case ByCell():
-            body = {"kind": "by-cell", **_fields(recoding, "vectors", "labels", "values")}
+            body = {"kind": "by-cell", **_fields(recoding, "vectors", "class_ids", "values")}
         case ByRow():
-            names = ("vectors", "cells", "joint", "labels", "counts", "values")
+            names = ("vectors", "cells", "joint", "class_ids", "counts", "values")
             body = {"kind": "by-row", **_fields(recoding, *names)}
         case ByBucket():
             body = {
                 "kind": "by-bucket",
                 "domains": [domain.to_json() for domain in recoding.domains],
-                **_fields(recoding, "vectors", "cells", "joint", "labels", "counts", "form", "l", "size"),
+                **_fields(recoding, "vectors", "cells", "joint", "class_ids", "counts", "form", "l", "size"),
                 "slices": [list(names) for names in recoding.slices],
                 "generalized": [_document(part) for part in recoding.generalized],
             }
@@ -185,7 +186,7 @@ def _recoding(data: Mapping[str, Any]) -> Recoding:
             return ByRegion(columns, cuts, _matrix(data["values"], width), **about)
         case "by-cell":
             vectors, values = _matrix(data["vectors"], width), _matrix(data["values"], width)
-            return ByCell(columns, vectors, _ints(data["labels"]), values, **about)
+            return ByCell(columns, vectors, _ints(data["class_ids"]), values, **about)
         case "by-row":
             joint = None if data["joint"] is None else _ints(data["joint"])
             return ByRow(
@@ -193,7 +194,7 @@ def _recoding(data: Mapping[str, Any]) -> Recoding:
                 _matrix(data["vectors"], width),
                 _ints(data["cells"]),
                 joint,
-                _ints(data["labels"]),
+                _ints(data["class_ids"]),
                 _ints(data["counts"], np.int64),
                 _matrix(data["values"], width),
                 **about,
@@ -214,7 +215,7 @@ def _by_bucket(data: Mapping[str, Any], about: Mapping[str, Any]) -> ByBucket:
         _matrix(data["vectors"], len(domains)),
         _ints(data["cells"]),
         None if data["joint"] is None else _ints(data["joint"]),
-        _ints(data["labels"]),
+        _ints(data["class_ids"]),
         _ints(data["counts"], np.int64),
         slices,
         tuple(_recoding(part) for part in data["generalized"]),

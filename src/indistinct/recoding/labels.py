@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 
 MISSING = "missing"
 OR_MISSING = f" or {MISSING}"

@@ -11,7 +11,8 @@ from typing import NamedTuple, assert_never
 
 import numpy as np
 
-from indistinct.domain import Codes, Kind
+from indistinct.arrays import Codes
+from indistinct.domain import Kind
 from indistinct.hierarchy.binding import ROOT
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.labels import OR_MISSING, WrittenRange, written_members, written_ranges

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.value import Classes, FrequencySet
 

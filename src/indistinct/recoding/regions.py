@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.recoding import _kernels
 
 # Below this many cells NumPy has found all classes before a kernel is compiled, or read from the cache.
@@ -42,13 +42,13 @@ class Cuts:
         """Return the class of every row of a matrix of ranks."""
         if len(ranks) < COMPILE_FROM:
             return self._descend(ranks)
-        labels = np.empty(len(ranks), dtype=np.int32)
+        class_ids = np.empty(len(ranks), dtype=np.int32)
         # One row a node keeps the four numbers of a step in one cache line.
         nodes = np.stack([self.axis, self.cut, self.left, self.right], axis=1).astype(np.int32)
         halves = slice(0, len(ranks) // 2), slice(len(ranks) // 2, None)
         with ThreadPoolExecutor(2) as pool:
-            list(pool.map(lambda half: _kernels.locate(nodes, ranks[half], labels[half]), halves))
-        return labels
+            list(pool.map(lambda half: _kernels.locate(nodes, ranks[half], class_ids[half]), halves))
+        return class_ids
 
     def _descend(self, ranks: Codes) -> Codes:
         """Return the class of every row, all rows one step down the tree at a time."""

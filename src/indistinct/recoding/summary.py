@@ -10,11 +10,12 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from indistinct.domain import Codes, Domain, Kind
+from indistinct.arrays import Codes
+from indistinct.domain import Domain, Kind
 from indistinct.errors import ParameterError
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.labels import range_labels, set_labels
-from indistinct.recoding.published import PublishedColumn
+from indistinct.recoding.outputs import PublishedColumn
 
 Extent = Literal["range", "region"]
 NumericForm = Literal["interval", "interval+mean", "bounds", "mean"]
@@ -76,19 +77,19 @@ class ColumnSummary:
         return np.where(ranks < floor, self.absent[codes], inside)
 
 
-def tight_bounds(column: QuasiColumn, ranks: Codes, *, labels: Codes, classes: int) -> Bounds:
+def tight_bounds(column: QuasiColumn, ranks: Codes, *, class_ids: Codes, classes: int) -> Bounds:
     """Return the ranks that the rows of each class reach."""
     low = np.full(classes, len(column.domain), dtype=np.int32)
     high = np.full(classes, -1, dtype=np.int32)
     absent = np.zeros(classes, dtype=bool)
     floor = floor_of(column)
-    if floor or (labels < 0).any():
-        absent[labels[(labels >= 0) & (ranks < floor)]] = True
-        known = (labels >= 0) & (ranks >= floor)
-        ranks, labels = ranks[known], labels[known]
+    if floor or (class_ids < 0).any():
+        absent[class_ids[(class_ids >= 0) & (ranks < floor)]] = True
+        known = (class_ids >= 0) & (ranks >= floor)
+        ranks, class_ids = ranks[known], class_ids[known]
     ranks = ranks.astype(np.int32, copy=False)
-    np.minimum.at(low, labels, ranks)
-    np.maximum.at(high, labels, ranks)
+    np.minimum.at(low, class_ids, ranks)
+    np.maximum.at(high, class_ids, ranks)
     return Bounds(low, high, absent)
 
 

@@ -1,15 +1,15 @@
 """The compiled loop that spells the rows of a release as delimited text."""
 
-import numba
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
+from indistinct.compiled import jit
 
 # Copying this many bytes whatever the length compiles to one vector move, and most fields are shorter.
 STEP = 16
 
 
-@numba.njit(cache=True, nogil=True)
+@jit
 def spell_rows(codes: Codes, first: Codes, starts: Codes, lengths: Codes, pool: Codes, out: Codes) -> int:
     """Write the fields of every row one after the other and return the number of bytes.
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from indistinct.domain import Codes, Domain
+from indistinct.arrays import Codes
+from indistinct.domain import Domain
 from indistinct.errors import IndistinctError, InputError, SchemaError
 from indistinct.frequencies.count import join_columns
 from indistinct.frequencies.encode import Encoded, encode_column, in_domain

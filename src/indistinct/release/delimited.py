@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import OutputError
 from indistinct.release._kernels import STEP, spell_rows
 

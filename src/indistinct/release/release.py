@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from indistinct.errors import MissingExtraError, OutputError, ParameterError
 from indistinct.recoding.json import recoding_to_json
-from indistinct.recoding.published import Recoded
-from indistinct.recoding.union import ByBucket, Recoding
+from indistinct.recoding.kinds import ByBucket, Recoding
+from indistinct.recoding.outputs import Assignment
 from indistinct.release.bucket_table import BucketTable
 from indistinct.release.certificate import Certificate
 from indistinct.release.staging import filled
@@ -22,15 +22,15 @@ from indistinct.schema import Schema
 class Release:
     """What is published, how it was done, and what was verified.
 
-    Only `table`, `others` and `certificate` are for others. `recoding` and `recoded` hold original values. `others` are
-    further tables of the release, by what they hold: anatomy publishes its sensitive values apart.
+    Only `table`, `others` and `certificate` are for others. `recoding` and `assignment` hold original values.
+    `others` are further tables of the release, by what they hold: anatomy publishes its sensitive values apart.
     """
 
     table: pa.Table
     schema: Schema
     certificate: Certificate
     recoding: Recoding
-    recoded: Recoded
+    assignment: Assignment
     counters: Mapping[str, float]
     others: Mapping[str, pa.Table] = field(default_factory=dict)
     source: Path | None = None

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 import indistinct
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import InputError, SchemaError
 from indistinct.frequencies.count import histogram_of, join_columns
 from indistinct.frequencies.encode import Encoded, encode_column
@@ -62,7 +62,7 @@ def _verdict(model: Model, classes: Classes) -> Verdict:
     return Verdict(
         model=model.spec(),
         holds=not bool(broken.any()),
-        achieved={key: _number(value) for key, value in model.level(classes).items()},
+        achieved={key: _number(value) for key, value in model.achieved(classes).items()},
         violating_classes=int(broken.sum()),
         violating_rows=int(classes.sizes[broken].sum()),
     )

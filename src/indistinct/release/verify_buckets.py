@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 import indistinct
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import ParameterError, SchemaError
 from indistinct.frequencies.grouping import group_rows
 from indistinct.models.base import Model
 from indistinct.release.bucket_table import BucketTable, Coded, coded, plain
 from indistinct.release.certificate import Certificate, Verdict
-from indistinct.release.linking import Bound, Entries, Linked, bound_of, link
+from indistinct.release.link_probability import Bound, Entries, Linked, bound_of, link
 from indistinct.release.verify import verify_table
 from indistinct.schema import BUCKET, Schema
 from indistinct.tables import open_table

@@ -18,8 +18,8 @@ from indistinct.frequencies.count import Counted
 from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import Discernibility, Distortion
 from indistinct.models import KAnonymity
+from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
-from indistinct.recoding.recode import recode
 from indistinct.registry import parse_algorithm
 from indistinct.reproduce.base import Cell, Figure, Reproduction
 from indistinct.reproduce.charts import Chart, draw_charts
@@ -79,8 +79,8 @@ def _measure(counted: Counted, hierarchies: Mapping[str, Hierarchy], algorithm: 
         began = time.perf_counter()
         recoding = parse_algorithm(algorithm).search(problem)
         seconds = min(seconds, time.perf_counter() - began)
-    recoded = recode(counted.frequencies, recoding)
-    return round(seconds, 4), round(Distortion().value(recoded), 2), int(Discernibility().value(recoded))
+    assignment = assign(counted.frequencies, recoding)
+    return round(seconds, 4), round(Distortion().value(assignment), 2), int(Discernibility().value(assignment))
 
 
 def picture_of(rows: list[tuple[Cell, ...]], sizes: tuple[int, ...], data: str) -> str:

@@ -17,15 +17,15 @@ from indistinct.algorithms.base import Progress
 from indistinct.algorithms.bucket.correlation import discretized, phi_squared
 from indistinct.algorithms.bucket.slicing import Slicing
 from indistinct.api import anonymize
+from indistinct.arrays import Codes
 from indistinct.datasets import generate_census, load_adult
-from indistinct.domain import Codes
 from indistinct.errors import InfeasibleError, InputError
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.release.bucket_table import BucketTable
 from indistinct.report.histograms import draw_matching
 from indistinct.reproduce.base import Cell, Figure, Reproduction
 from indistinct.risks.membership import Membership, random_buckets
-from indistinct.risks.releases import membership_of
+from indistinct.risks.membership_of_release import membership_of
 from indistinct.schema import BUCKET, Schema
 
 Slices = tuple[tuple[str, ...], ...]

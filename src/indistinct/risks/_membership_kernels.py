@@ -1,9 +1,8 @@
 """Numba kernels that enumerate the tuples of published buckets and count the buckets that match a tuple."""
 
-import numba as nb
 import numpy as np
 
-jit = nb.njit(cache=True, nogil=True)
+from indistinct.compiled import jit
 
 
 @jit

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.grouping import group_rows, pack, run_starts, sort_words
 from indistinct.risks import _membership_kernels as kernels

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.allocation import room
-from indistinct.domain import Codes, with_room
+from indistinct.arrays import Codes, empty_large
+from indistinct.domain import with_room
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 
@@ -30,7 +30,7 @@ def assemble(column: pa.ChunkedArray) -> pa.DictionaryArray:
     values = pc.drop_null(spelled.unique())
     # -1 stands for a missing value that hides in a dictionary instead of behind the codes.
     places = pc.fill_null(pc.index_in(spelled, value_set=values), -1).to_numpy()
-    codes = room(len(column), np.int32)
+    codes = empty_large(len(column), np.int32)
     begin = first = 0
     for chunk in chunks:
         indices = pc.fill_null(chunk.indices, 0) if chunk.indices.null_count else chunk.indices

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.algorithms.base import Problem
-from indistinct.algorithms.cluster.space import ClusterSpace
-from indistinct.domain import Codes
+from indistinct.algorithms.cluster.tree_space import ClusterSpace
+from indistinct.arrays import Codes
 from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory
 from indistinct.hierarchy import Hierarchy

@@ -27,8 +27,8 @@ from indistinct.models import (
     XYAnonymity,
 )
 from indistinct.recoding.columns import QuasiColumn, columns_of
+from indistinct.recoding.kinds import ByCell, ByColumn, RecodedColumn, Recoding
 from indistinct.recoding.summary import floor_of, summarize_sets
-from indistinct.recoding.union import ByCell, ByColumn, RecodedColumn, Recoding
 from indistinct.registry import parse_algorithm
 from indistinct.schema import Schema
 from indistinct.testing.checks.examples import ALGORITHM_EXAMPLES
@@ -151,20 +151,20 @@ def recodings(draw: st.DrawFn, sample: Sample) -> Recoding:
     columns = sample.columns(counted)
     if draw(st.booleans()):
         grouped = [_by_group(column, draw(_groups(len(column.domain)))) for column in columns]
-        published = tuple(recoded for recoded, _ in grouped)
+        published = tuple(assignment for assignment, _ in grouped)
         groups = tuple(codes for _, codes in grouped)
         shown = np.stack([g[counted.frequencies.vectors[:, j]] for j, g in enumerate(groups)], axis=1)
         dropped = draw(st.sets(st.integers(0, len(shown) - 1), max_size=2))
         return ByColumn(published, groups, np.unique(shown[sorted(dropped)], axis=0).astype(np.int32))
     vectors = np.ascontiguousarray(counted.frequencies.vectors)
-    labels = np.array(draw(st.lists(st.integers(-1, 3), min_size=len(vectors), max_size=len(vectors))), np.int32)
-    present = np.unique(labels[labels >= 0])
-    labels = np.where(labels < 0, -1, np.searchsorted(present, labels)).astype(np.int32)
+    class_ids = np.array(draw(st.lists(st.integers(-1, 3), min_size=len(vectors), max_size=len(vectors))), np.int32)
+    present = np.unique(class_ids[class_ids >= 0])
+    class_ids = np.where(class_ids < 0, -1, np.searchsorted(present, class_ids)).astype(np.int32)
     summaries, values = [], np.zeros((len(present), len(columns)), dtype=np.int32)
     for place, column in enumerate(columns):
-        recoded, values[:, place] = _by_label(column, vectors[:, place], labels, len(present))
-        summaries.append(recoded)
-    return ByCell(tuple(summaries), vectors, labels, values)
+        assignment, values[:, place] = _by_label(column, vectors[:, place], class_ids, len(present))
+        summaries.append(assignment)
+    return ByCell(tuple(summaries), vectors, class_ids, values)
 
 
 def _groups(size: int) -> st.SearchStrategy[list[int]]:
@@ -173,14 +173,14 @@ def _groups(size: int) -> st.SearchStrategy[list[int]]:
 
 def _by_group(column: QuasiColumn, groups: Sequence[int]) -> tuple[RecodedColumn, Any]:
     present = np.unique(groups)
-    labels = np.searchsorted(present, groups).astype(np.int32)
-    recoded, values = _by_label(column, np.arange(len(labels), dtype=np.int32), labels, len(present))
-    return recoded, values[labels]
+    class_ids = np.searchsorted(present, groups).astype(np.int32)
+    assignment, values = _by_label(column, np.arange(len(class_ids), dtype=np.int32), class_ids, len(present))
+    return assignment, values[class_ids]
 
 
-def _by_label(column: QuasiColumn, codes: Any, labels: Any, count: int) -> tuple[RecodedColumn, Any]:
+def _by_label(column: QuasiColumn, codes: Any, class_ids: Any, count: int) -> tuple[RecodedColumn, Any]:
     """Publish, for each label, the set of the values that it holds."""
-    members = [np.unique(codes[labels == label]).astype(np.int32) for label in range(count)]
+    members = [np.unique(codes[class_ids == class_id]).astype(np.int32) for class_id in range(count)]
     indptr = np.concatenate([[0], np.cumsum([len(some) for some in members])]).astype(np.int64)
     flat = np.concatenate(members) if members else np.zeros(0, dtype=np.int32)
     plain = QuasiColumn(column.domain)

@@ -1,9 +1,8 @@
 """Numba kernels of bucket searches: groups of distinct sensitive values, and the partition of tuples."""
 
-import numba as nb
 import numpy as np
 
-jit = nb.njit(cache=True, nogil=True)
+from indistinct.compiled import jit
 
 # Bins of one pass of the median search; wide domains take several passes.
 BINS = 1024
@@ -80,11 +79,11 @@ def place_leftovers(starts, sequence, groups):
 
 
 @jit
-def deal_labels(values, places, sequence, labels):
+def deal_labels(values, places, sequence, class_ids):
     """Give every row the next label of its value; those of value `v` stand from `places[v]` on."""
     for i in range(len(values)):
         value = values[i]
-        labels[i] = sequence[places[value]]
+        class_ids[i] = sequence[places[value]]
         places[value] += 1
 
 
@@ -204,12 +203,26 @@ def is_diverse(weights, parts, indptr, combinations, counts, owner, l, order, st
 
 @jit
 def partition_tuples(
-    ranks, weights, lines, line_offset, span, parts, indptr, combinations, counts, owner, l, size, every, order, labels
+    ranks,
+    weights,
+    lines,
+    line_offset,
+    span,
+    parts,
+    indptr,
+    combinations,
+    counts,
+    owner,
+    l,
+    size,
+    every,
+    order,
+    class_ids,
 ):
     """Split buckets at the median of their widest attribute while both sides stay diverse; return their number.
 
     With `every` the other attributes are tried in the order of their width. The cells of a bucket end up in one run of
-    `order`; `labels` gets the bucket of every cell, numbered from left to right.
+    `order`; `class_ids` gets the bucket of every cell, numbered from left to right.
     """
     attributes = ranks.shape[1]
     low = np.empty(attributes, dtype=np.uint32)
@@ -245,6 +258,6 @@ def partition_tuples(
             stack.append((start, middle))
         else:
             for i in range(start, stop):
-                labels[order[i]] = buckets
+                class_ids[order[i]] = buckets
             buckets += 1
     return buckets, checks

@@ -14,13 +14,11 @@ from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.bucket import _kernels
 from indistinct.algorithms.bucket.diversity import require_diversity
 from indistinct.algorithms.bucket.pieces import codes_of, pieces_of
-from indistinct.allocation import room
-from indistinct.domain import Codes
+from indistinct.arrays import Codes, empty_large, narrowest
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
-from indistinct.frequencies.encode import narrowest
 from indistinct.frequencies.grouping import repeated
 from indistinct.randomness import shuffle_runs
-from indistinct.recoding.union import ByBucket
+from indistinct.recoding.kinds import ByBucket
 
 # Streams of a seed: the search has the fourth of each hundred, engines have others.
 STREAM, STREAMS = 3, 100
@@ -70,9 +68,9 @@ class Anatomy(Algorithm):
         counts = {name: np.bincount(codes, weights=pieces.counts).astype(np.int64) for name, codes in columns.items()}
         chosen = max(sensitive, key=lambda name: int(counts[name].max()))
         rows = {name: repeated(_narrow(codes), pieces.counts) for name, codes in columns.items()}
-        labels = _drawn(rows.pop(chosen), counts[chosen], rows, self.l, seed=problem.seed)
+        class_ids = _drawn(rows.pop(chosen), counts[chosen], rows, self.l, seed=problem.seed)
         problem.progress(0.9)
-        problem.counters["groups"] += len(labels) // self.l
+        problem.counters["groups"] += len(class_ids) // self.l
         names = problem.frequencies.names
         return ByBucket(
             (),
@@ -80,8 +78,8 @@ class Anatomy(Algorithm):
             problem.frequencies.vectors,
             repeated(pieces.cells, pieces.counts),
             None if pieces.joint is None else repeated(_narrow(pieces.joint), pieces.counts),
-            labels,
-            repeated(np.ones(1, dtype=np.int32), np.array([len(labels)])),
+            class_ids,
+            repeated(np.ones(1, dtype=np.int32), np.array([len(class_ids)])),
             (names, sensitive),
             form="tables" if self.form == "tables" else "sliced",
             l=self.l,
@@ -98,9 +96,9 @@ def anatomize(values: Codes, l: int) -> Codes:
     [0, 0, 1, 2, 3, 1, 2, 3]
     """
     counts = np.bincount(values)
-    labels = np.empty(len(values), dtype=np.int32)
-    _kernels.deal_labels(values, _starts(counts)[:-1].copy(), _sequence(counts, l), labels)
-    return labels
+    class_ids = np.empty(len(values), dtype=np.int32)
+    _kernels.deal_labels(values, _starts(counts)[:-1].copy(), _sequence(counts, l), class_ids)
+    return class_ids
 
 
 def _narrow(codes: Codes) -> Codes:
@@ -136,13 +134,13 @@ def _drawn(values: Codes, counts: Codes, others: Mapping[str, Codes], l: int, *,
     """
     broken: dict[str, int] = {}
     starts, sequence = _starts(counts), _sequence(counts, l)
-    labels = room(len(values), np.int32)
+    class_ids = empty_large(len(values), np.int32)
     for draw in range(DRAWS):
         shuffle_runs(sequence, starts, seed, stream=STREAM + STREAMS * draw)
-        _kernels.deal_labels(values, starts[:-1].copy(), sequence, labels)
-        broken = {name: _exceeding(labels, codes, l) for name, codes in others.items()}
+        _kernels.deal_labels(values, starts[:-1].copy(), sequence, class_ids)
+        broken = {name: _exceeding(class_ids, codes, l) for name, codes in others.items()}
         if not any(broken.values()):
-            return labels
+            return class_ids
     worst = max(broken, key=broken.__getitem__)
     raise InfeasibleError(
         f"of {DRAWS} groupings none is l-diverse in column {worst!r} as well; the last one breaks it in "
@@ -151,10 +149,10 @@ def _drawn(values: Codes, counts: Codes, others: Mapping[str, Codes], l: int, *,
     )
 
 
-def _exceeding(labels: Codes, values: Codes, l: int) -> int:
+def _exceeding(class_ids: Codes, values: Codes, l: int) -> int:
     """Return the number of groups in which a value has a share above 1 / l."""
-    sizes, width = np.bincount(labels), int(values.max()) + 1
-    words, counts = np.unique(labels.astype(np.int64) * width + values, return_counts=True)
+    sizes, width = np.bincount(class_ids), int(values.max()) + 1
+    words, counts = np.unique(class_ids.astype(np.int64) * width + values, return_counts=True)
     return len(np.unique((words // width)[l * counts > sizes[words // width]]))
 
 

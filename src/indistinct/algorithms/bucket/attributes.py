@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from indistinct.algorithms.bucket.medoids import cluster_medoids
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
 from indistinct.schema import did_you_mean
 

@@ -7,13 +7,13 @@ from types import MappingProxyType
 from indistinct.algorithms.base import Algorithm, Problem
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.partition.mondrian import Mondrian
-from indistinct.algorithms.partition.single import SingleDimensional
-from indistinct.domain import Codes
+from indistinct.algorithms.partition.single_dimensional import SingleDimensional
+from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError
 from indistinct.models.anonymity import KAnonymity
+from indistinct.recoding.assign import assign
+from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.projection import project
-from indistinct.recoding.recode import recode
-from indistinct.recoding.union import Recoding
 
 GENERALIZERS: Mapping[str, Algorithm] = MappingProxyType(
     {algorithm.name: algorithm for algorithm in (Mondrian(), SingleDimensional(), Optimal())}
@@ -26,7 +26,7 @@ class Generalized:
     """The recodings of slices, and for the place of each such slice the class of every cell."""
 
     recodings: tuple[Recoding, ...] = ()
-    labels: Mapping[int, Codes] = field(default_factory=dict)
+    class_ids: Mapping[int, Codes] = field(default_factory=dict)
 
 
 def generalize_slices(problem: Problem, slices: Sequence[Sequence[str]], *, k: int, generalizer: str) -> Generalized:
@@ -39,7 +39,7 @@ def generalize_slices(problem: Problem, slices: Sequence[Sequence[str]], *, k: i
             f"every value of a column is to occur {k:,} times, and the table has {frequencies.rows:,} rows",
             hint=f"generalize by at most {frequencies.rows:,}",
         )
-    recodings, labels = [], {}
+    recodings, class_ids = [], {}
     for place, names in enumerate(slices):
         known = [name for name in frequencies.names if name in names]
         if not known:
@@ -48,5 +48,5 @@ def generalize_slices(problem: Problem, slices: Sequence[Sequence[str]], *, k: i
         columns = tuple(column for column in problem.columns if column.name in known)
         recoding = GENERALIZERS[generalizer].search(Problem(projected, columns, KAnonymity(k)))
         recodings.append(recoding)
-        labels[place] = recode(projected, recoding).labels[places]
-    return Generalized(tuple(recodings), labels)
+        class_ids[place] = assign(projected, recoding).class_ids[places]
+    return Generalized(tuple(recodings), class_ids)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from indistinct.algorithms.base import Progress
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
 
 # Equal correlations must stay equal however values are numbered and sums are ordered: ties are decided by name.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import FrequencySet, Histogram
 from indistinct.recoding.projection import project
@@ -52,14 +52,14 @@ def links_of(
     slices: Sequence[Sequence[str]],
     *,
     sensitive: Sequence[str],
-    labels: Mapping[int, Codes] | None = None,
+    class_ids: Mapping[int, Codes] | None = None,
 ) -> Links:
-    """Return the links of a table under slices; `labels[j]` replaces the values of slice `j` by classes."""
+    """Return the links of a table under slices; `class_ids[j]` replaces the values of slice `j` by classes."""
     values = np.zeros((len(frequencies), len(slices)), dtype=np.int32, order="F")
     for place, names in enumerate(slices):
         known = [name for name in names if name in frequencies.names]
-        if labels and place in labels:
-            values[:, place] = labels[place]
+        if class_ids and place in class_ids:
+            values[:, place] = class_ids[place]
         elif known:
             values[:, place] = project(frequencies, known)[1]
     homes = tuple(next(j for j, names in enumerate(slices) if name in names) for name in sensitive)

@@ -5,7 +5,7 @@ Partitioning around medoids (PAM) of Kaufman and Rousseeuw (1987): greedy BUILD,
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
 
 # Costs that differ by less are equal: rounding must neither decide a tie nor let two swaps undo each other for ever.

@@ -10,7 +10,7 @@ from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.bucket.diversity import require_diversity
 from indistinct.algorithms.bucket.slicing import Slicing
 from indistinct.errors import SchemaError
-from indistinct.recoding.union import ByBucket
+from indistinct.recoding.kinds import ByBucket
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from indistinct.algorithms.base import Problem
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.recoding.columns import QuasiColumn
 
 

@@ -20,11 +20,11 @@ from indistinct.algorithms.bucket.correlation import correlations, discretized
 from indistinct.algorithms.bucket.diversity import Links, largest_diversity, links_of, require_diversity
 from indistinct.algorithms.bucket.pieces import attributes_of, codes_of, pieces_of
 from indistinct.algorithms.bucket.tuples import Rules, lines_of, partition_by_check, partition_by_kernel
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
 from indistinct.models.anonymity import AlphaK
 from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.union import ByBucket, Form
+from indistinct.recoding.kinds import ByBucket, Form
 from indistinct.spelling import split
 
 AUTO = "auto"
@@ -97,9 +97,9 @@ class Slicing(Algorithm):
         slices = self._slices(problem, l)
         problem.progress(0.3)
         generalized = generalize_slices(problem, slices, k=self.generalize, generalizer=self.generalizer)
-        links = links_of(problem.frequencies, slices, sensitive=sensitive, labels=generalized.labels)
+        links = links_of(problem.frequencies, slices, sensitive=sensitive, class_ids=generalized.class_ids)
         _check_whole(links, l)
-        labels = self._buckets(problem, links, l, generalized=bool(generalized.labels))
+        class_ids = self._buckets(problem, links, l, generalized=bool(generalized.class_ids))
         pieces = pieces_of(problem)
         return ByBucket(
             (),
@@ -107,7 +107,7 @@ class Slicing(Algorithm):
             np.ascontiguousarray(problem.frequencies.vectors),
             pieces.cells,
             pieces.joint,
-            labels[pieces.cells],
+            class_ids[pieces.cells],
             pieces.counts,
             slices,
             generalized.recodings,
@@ -201,11 +201,11 @@ class Slicing(Algorithm):
         rules = Rules(l, size, self.try_all_dims, models)
         lines = lines_of(problem.columns, problem.frequencies.vectors)
         if models:
-            labels, checks = partition_by_check(problem, lines, links, rules)
+            class_ids, checks = partition_by_check(problem, lines, links, rules)
         else:
-            labels, checks = partition_by_kernel(lines, links, rules)
+            class_ids, checks = partition_by_kernel(lines, links, rules)
         problem.counters["checks"] += checks
-        return labels
+        return class_ids
 
 
 def _check_whole(links: Links, l: int) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.bucket import _kernels
 from indistinct.algorithms.bucket.diversity import DiversityCheck, Links
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError
 from indistinct.frequencies.grouping import group_rows
 from indistinct.models.base import Model
@@ -61,7 +61,7 @@ def lines_of(columns: Sequence[QuasiColumn], vectors: Codes) -> Lines:
 def partition_by_kernel(lines: Lines, links: Links, rules: Rules) -> tuple[Codes, int]:
     """Return the bucket of every cell and the number of checks; every bucket is diverse alone."""
     combinations, counts, indptr, owner, parts = _flat(links)
-    labels = np.empty(len(links.weights), dtype=np.int32)
+    class_ids = np.empty(len(links.weights), dtype=np.int32)
     _, checks = _kernels.partition_tuples(
         lines.ranks,
         links.weights.astype(np.int64),
@@ -76,10 +76,10 @@ def partition_by_kernel(lines: Lines, links: Links, rules: Rules) -> tuple[Codes
         rules.l,
         rules.size,
         rules.every,
-        np.arange(len(labels), dtype=np.int64),
-        labels,
+        np.arange(len(class_ids), dtype=np.int64),
+        class_ids,
     )
-    return labels, checks
+    return class_ids, checks
 
 
 def partition_by_check(problem: Problem, lines: Lines, links: Links, rules: Rules) -> tuple[Codes, int]:
@@ -107,10 +107,10 @@ def partition_by_check(problem: Problem, lines: Lines, links: Links, rules: Rule
             done.append(bucket)
             settled += len(bucket.cells)
             problem.progress(settled / len(links.weights))
-    labels = np.empty(len(links.weights), dtype=np.int32)
+    class_ids = np.empty(len(links.weights), dtype=np.int32)
     for place, bucket in enumerate(done):
-        labels[bucket.cells] = place
-    return labels, checks
+        class_ids[bucket.cells] = place
+    return class_ids, checks
 
 
 def _splits(lines: Lines, weights: Codes, cells: Codes, rules: Rules) -> "list[tuple[Codes, Codes]]":
@@ -142,9 +142,9 @@ def _satisfied(problem: Problem, links: Links, rules: Rules, cells: Codes) -> bo
         return True
     parts = [part[cells] for part in links.parts] or [np.zeros(len(cells), dtype=np.int32)]
     grouping = group_rows(parts, [int(part.max()) + 1 for part in parts])
-    labels = np.empty(len(cells), dtype=np.int32)
-    labels[grouping.order] = np.repeat(np.arange(len(grouping), dtype=np.int32), grouping.counts)
-    classes = problem.frequencies.classes.take(cells).regroup(labels, len(grouping))
+    class_ids = np.empty(len(cells), dtype=np.int32)
+    class_ids[grouping.order] = np.repeat(np.arange(len(grouping), dtype=np.int32), grouping.counts)
+    classes = problem.frequencies.classes.take(cells).regroup(class_ids, len(grouping))
     return not any(bool(model.violations(classes).any()) for model in rules.models)
 
 

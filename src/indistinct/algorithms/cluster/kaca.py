@@ -10,10 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
-from indistinct.algorithms.cluster.nearest import forest_of, merge_by_model, merge_by_size
-from indistinct.algorithms.cluster.space import ClusterSpace, recoding_of
+from indistinct.algorithms.cluster.merge_nearest import forest_of, merge_by_model, merge_by_size
+from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
 from indistinct.metrics.hierarchical import Scheme, edge_weights
-from indistinct.recoding.union import Recoding
+from indistinct.recoding.kinds import Recoding
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,4 +52,4 @@ class KACA(Algorithm):
             found = merge_by_model(forest, cells, nodes=nodes, classes=frequencies.classes, model=model)
         problem.counters["merges"] += found.merges
         problem.progress(0.7)
-        return recoding_of(space, found.cells, found.labels, found.counts if self.stub else None)
+        return recoding_of(space, found.cells, found.class_ids, found.counts if self.stub else None)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.algorithms.cluster.space import ClusterSpace
-from indistinct.domain import Codes
+from indistinct.algorithms.cluster.tree_space import ClusterSpace
+from indistinct.arrays import Codes
 from indistinct.frequencies.value import Classes
 
 # So many of the nearest classes are asked at once whether they still satisfy the model with a cell in them.
@@ -16,37 +16,37 @@ ASKED = 32
 class Settled:
     """The classes so far: cells, their labels (-1 for those left over), and each class's tuple and rows."""
 
-    labels: Codes
+    class_ids: Codes
     tuples: Codes
     classes: Classes
 
 
 def attach(
-    space: ClusterSpace, labels: Codes, *, stub: bool, together: bool
+    space: ClusterSpace, class_ids: Codes, *, stub: bool, together: bool
 ) -> tuple[Codes, Codes] | tuple[Codes, Codes, Codes]:
     """Return cells and labels, with counts where cells may be divided, after every cell found a class.
 
     Cells that are left join one by one the nearest class that then satisfies the model; `together`, or where none
     does, they join as one cluster, until the model holds.
     """
-    everyone = np.arange(len(labels))
-    if stub and space.problem.model.traits.sizes_only and (labels < 0).any():
-        return _attach_stub(space, _settled(space, labels))
+    everyone = np.arange(len(class_ids))
+    if stub and space.problem.model.traits.sizes_only and (class_ids < 0).any():
+        return _attach_stub(space, _settled(space, class_ids))
     if not together:
-        for cell in np.flatnonzero(labels < 0).tolist():
-            labels = _attach_one(space, _settled(space, labels), cell)
-    while (labels < 0).any():
-        labels = _attach_all(space, _settled(space, labels))
-    return (everyone, labels, space.problem.frequencies.counts) if stub else (everyone, labels)
+        for cell in np.flatnonzero(class_ids < 0).tolist():
+            class_ids = _attach_one(space, _settled(space, class_ids), cell)
+    while (class_ids < 0).any():
+        class_ids = _attach_all(space, _settled(space, class_ids))
+    return (everyone, class_ids, space.problem.frequencies.counts) if stub else (everyone, class_ids)
 
 
-def _settled(space: ClusterSpace, labels: Codes) -> Settled:
+def _settled(space: ClusterSpace, class_ids: Codes) -> Settled:
     """Return dense labels and the classes that they make."""
-    distinct, dense = np.unique(labels, return_inverse=True)
+    distinct, dense = np.unique(class_ids, return_inverse=True)
     missing = int(distinct[0] < 0)
     dense = dense.astype(np.int64) - missing
     kept, count = np.flatnonzero(dense >= 0), len(distinct) - missing
-    tuples = space.tuples_of(kept, labels=dense[kept].astype(np.int32), classes=count)
+    tuples = space.tuples_of(kept, class_ids=dense[kept].astype(np.int32), classes=count)
     return Settled(dense, tuples, space.problem.frequencies.classes.regroup(dense.astype(np.int32), count))
 
 
@@ -69,10 +69,10 @@ def _attach_one(space: ClusterSpace, found: Settled, cell: int) -> Codes:
         space.problem.counters["checks"] += len(asked)
         good = np.flatnonzero(~model.violations(joined))
         if len(good):
-            labels = found.labels.copy()
-            labels[cell] = asked[good[0]]
-            return labels
-    return found.labels
+            class_ids = found.class_ids.copy()
+            class_ids[cell] = asked[good[0]]
+            return class_ids
+    return found.class_ids
 
 
 def _united(first: Classes, second: Classes) -> Classes:
@@ -98,33 +98,33 @@ def _united(first: Classes, second: Classes) -> Classes:
 
 def _attach_all(space: ClusterSpace, found: Settled) -> Codes:
     """Unite all that is left with the nearest class; it is left again if the model does not hold yet."""
-    cells = np.flatnonzero(found.labels < 0)
+    cells = np.flatnonzero(found.class_ids < 0)
     nearest = int(np.argmin(_distances(space, found, cells)))
-    joined = np.concatenate([cells, np.flatnonzero(found.labels == nearest)])
+    joined = np.concatenate([cells, np.flatnonzero(found.class_ids == nearest)])
     one = space.problem.frequencies.classes.take(joined).regroup(np.zeros(len(joined), dtype=np.int32), 1)
     space.problem.counters["checks"] += 1
-    labels = found.labels.copy()
-    labels[joined] = -1 if space.problem.model.violations(one)[0] else nearest
-    return labels
+    class_ids = found.class_ids.copy()
+    class_ids[joined] = -1 if space.problem.model.violations(one)[0] else nearest
+    return class_ids
 
 
 def _attach_stub(space: ClusterSpace, found: Settled) -> tuple[Codes, Codes, Codes]:
     """Let what is left take the rows it needs from the nearest class that can spare them, or all of one that cannot."""
-    cells, counts = np.flatnonzero(found.labels < 0), space.problem.frequencies.counts
+    cells, counts = np.flatnonzero(found.class_ids < 0), space.problem.frequencies.counts
     own, smallest = int(counts[cells].sum()), space.problem.model.smallest
     lacking = np.where(own + found.classes.sizes >= 2 * smallest, smallest - own, found.classes.sizes)
     common = space.meet(found.tuples, space.tuple_of(cells)[None, :])
     climbed = space.climbed(common)
     spent = own * (climbed - space.climbed(space.tuple_of(cells))) + lacking * (climbed - space.climbed(found.tuples))
     nearest = int(np.argmin(spent))
-    donors = np.flatnonzero(found.labels == nearest)
+    donors = np.flatnonzero(found.class_ids == nearest)
     before = np.cumsum(counts[donors]) - counts[donors]
     taken = np.clip(int(lacking[nearest]) - before, 0, counts[donors])
-    fresh = int(found.labels.max()) + 1
+    fresh = int(found.class_ids.max()) + 1
     staying = counts.copy()
     staying[donors] -= taken
-    labels = np.where(found.labels < 0, fresh, found.labels)
-    pieces = np.concatenate([np.arange(len(labels)), donors])
-    owners = np.concatenate([labels, np.full(len(donors), fresh)])
+    class_ids = np.where(found.class_ids < 0, fresh, found.class_ids)
+    pieces = np.concatenate([np.arange(len(class_ids)), donors])
+    owners = np.concatenate([class_ids, np.full(len(donors), fresh)])
     rows = np.concatenate([staying, taken])
     return pieces[rows > 0], owners[rows > 0], rows[rows > 0]

@@ -11,16 +11,16 @@ from typing import ClassVar
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.cluster.kaca import KACA
-from indistinct.algorithms.cluster.refining.charges import cell_metric
-from indistinct.algorithms.cluster.refining.search import LocalSearch
+from indistinct.algorithms.cluster.refine_charges import cell_metric
+from indistinct.algorithms.cluster.refine_search import LocalSearch
 from indistinct.algorithms.cluster.top_down import TopDown
 from indistinct.algorithms.cluster.top_down_kaca import TopDownKACA
 from indistinct.algorithms.cluster.two_level import TwoLevel
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Key
-from indistinct.recoding.recode import recode
-from indistinct.recoding.union import Recoding
+from indistinct.recoding.assign import assign
+from indistinct.recoding.kinds import Recoding
 from indistinct.spelling import parse
 
 STARTS: Mapping[str, type[Algorithm]] = MappingProxyType(
@@ -81,11 +81,11 @@ class Refine(Algorithm):
         metric = cell_metric(self.metric)
         started = replace(problem, progress=lambda share: problem.progress(0.2 * share))
         start = self._starter().search(started)
-        before = recode(problem.frequencies, start)
+        before = assign(problem.frequencies, start)
         search = LocalSearch(problem, start, before, metric=metric)
         search.run(seconds=self.seconds, rounds=self.rounds)
         found = search.recoding()
-        after = recode(problem.frequencies, found)
+        after = assign(problem.frequencies, found)
         sign = 1 if metric.goal == "min" else -1
         good = sign * metric.value(after) <= sign * metric.value(before)
         return found if good and not problem.model.violations(after.classes).any() else start

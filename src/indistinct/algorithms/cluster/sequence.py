@@ -10,7 +10,7 @@ from math import prod
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
 
 

@@ -10,12 +10,12 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
-from indistinct.algorithms.cluster.space import ClusterSpace, recoding_of
-from indistinct.algorithms.cluster.specializing import _kernels
-from indistinct.algorithms.cluster.specializing.leaving import Leaving
-from indistinct.algorithms.cluster.specializing.parts import Children, Parts, from_the_front, specialize
-from indistinct.domain import Codes
-from indistinct.recoding.union import Recoding
+from indistinct.algorithms.cluster import _top_down_kernels as _kernels
+from indistinct.algorithms.cluster.top_down_parts import Children, Parts, from_the_front, specialize
+from indistinct.algorithms.cluster.top_down_remainder import Leaving
+from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
+from indistinct.arrays import Codes
+from indistinct.recoding.kinds import Recoding
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class TopDown(Algorithm):
         else:
             found = specialize_by_model(space, again=self.respecialize_remainder)
         problem.progress(0.7)
-        return recoding_of(space, found.cells, found.labels, found.counts, joint=found.joint)
+        return recoding_of(space, found.cells, found.class_ids, found.counts, joint=found.joint)
 
 
 def specialize_by_size(space: ClusterSpace, *, k: int, again: bool = False) -> Parts:

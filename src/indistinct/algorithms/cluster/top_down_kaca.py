@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
-from indistinct.algorithms.cluster._kernels import Forest
-from indistinct.algorithms.cluster.nearest import Pieces, forest_of, merge_by_model, merge_by_size
-from indistinct.algorithms.cluster.space import ClusterSpace, classes_of, divided, recoding_of
+from indistinct.algorithms.cluster._merge_nearest_kernels import Forest
+from indistinct.algorithms.cluster.merge_nearest import Pieces, forest_of, merge_by_model, merge_by_size
 from indistinct.algorithms.cluster.top_down import specialize_by_size
-from indistinct.domain import Codes
+from indistinct.algorithms.cluster.tree_space import ClusterSpace, classes_of, divided, recoding_of
+from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
 from indistinct.metrics.hierarchical import Scheme, edge_weights
-from indistinct.recoding.union import Recoding
+from indistinct.recoding.kinds import Recoding
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class TopDownKACA(Algorithm):
         problem.progress(0.3)
         if problem.model.traits.sizes_only:
             return self._by_size(space, forest, (parts.cells, parts.counts, parts.starts))
-        return _by_model(space, forest, divided(space, parts.cells, parts.labels, parts.counts))
+        return _by_model(space, forest, divided(space, parts.cells, parts.class_ids, parts.counts))
 
     def _by_size(self, space: ClusterSpace, forest: Forest, parts: tuple[Codes, Codes, Codes]) -> Recoding:
         cells, counts, starts = parts
@@ -81,15 +81,15 @@ class TopDownKACA(Algorithm):
         with ThreadPoolExecutor(2) as pool:
             found = _joined(list(chain(*pool.map(merged, np.array_split(np.arange(len(starts) - 1), 2)))))
         space.problem.counters["merges"] += found.merges
-        return recoding_of(space, found.cells, found.labels, found.counts)
+        return recoding_of(space, found.cells, found.class_ids, found.counts)
 
 
 def _by_model(space: ClusterSpace, forest: Forest, pieces: tuple[Codes, Codes | None, Codes, Codes]) -> Recoding:
     """Merge whole cells of a part; what breaks the model even as a whole part joins the nearest class anywhere."""
     cells, joint, parts, counts = pieces
     model, nodes = space.problem.model, space.cells + forest.offsets
-    groups, labels = np.unique(parts.astype(np.int64) * len(nodes) + cells, return_inverse=True)
-    held = classes_of(space, joint, labels, counts, size=len(groups))
+    groups, class_ids = np.unique(parts.astype(np.int64) * len(nodes) + cells, return_inverse=True)
+    held = classes_of(space, joint, class_ids, counts, size=len(groups))
     owner, cell = np.divmod(groups, len(nodes))
     starts = np.searchsorted(owner, np.arange(int(owner.max()) + 2))
 
@@ -99,23 +99,23 @@ def _by_model(space: ClusterSpace, forest: Forest, pieces: tuple[Codes, Codes | 
 
     found = _joined([merged(part) for part in range(len(starts) - 1)])
     first = np.empty(len(groups), dtype=np.int32)
-    first[found.cells] = found.labels
-    size = int(found.labels.max()) + 1
-    tuples = space.tuples_of(cell, labels=first, classes=size) + forest.offsets
+    first[found.cells] = found.class_ids
+    size = int(found.class_ids.max()) + 1
+    tuples = space.tuples_of(cell, class_ids=first, classes=size) + forest.offsets
     last = merge_by_model(forest, np.arange(size), nodes=tuples, classes=held.regroup(first, size), model=model)
     second = np.empty(size, dtype=np.int32)
-    second[last.cells] = last.labels
+    second[last.cells] = last.class_ids
     space.problem.counters["merges"] += found.merges + last.merges
-    return recoding_of(space, cells, second[first[labels]], counts, joint=joint)
+    return recoding_of(space, cells, second[first[class_ids]], counts, joint=joint)
 
 
 def _joined(found: Sequence[Pieces]) -> Pieces:
     """Return the classes of all parts in one numbering."""
-    classes = np.array([int(pieces.labels.max()) + 1 for pieces in found])
+    classes = np.array([int(pieces.class_ids.max()) + 1 for pieces in found])
     offsets = np.cumsum(classes) - classes
     return Pieces(
         np.concatenate([pieces.cells for pieces in found]),
-        np.concatenate([pieces.labels + offset for pieces, offset in zip(found, offsets, strict=True)]),
+        np.concatenate([pieces.class_ids + offset for pieces, offset in zip(found, offsets, strict=True)]),
         np.concatenate([pieces.counts for pieces in found]),
         sum(pieces.merges for pieces in found),
     )

@@ -12,16 +12,16 @@ from typing import ClassVar, Literal, assert_never, get_args
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.cluster import _roll_up_kernels as _kernels
 from indistinct.algorithms.cluster.leftovers import attach
-from indistinct.algorithms.cluster.refining.charges import at_level, cell_metric
-from indistinct.algorithms.cluster.roll_up import _kernels
-from indistinct.algorithms.cluster.space import ClusterSpace, recoding_of
-from indistinct.domain import Codes
+from indistinct.algorithms.cluster.refine_charges import at_level, cell_metric
+from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
+from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
 from indistinct.frequencies.grouping import group_rows
 from indistinct.metrics import CellMetric
 from indistinct.metrics.hierarchical import Scheme, edge_weights
-from indistinct.recoding.union import Recoding
+from indistinct.recoding.kinds import Recoding
 from indistinct.schema import did_you_mean
 
 Rule = Literal["cheapest", "literal"]
@@ -70,9 +70,9 @@ class TwoLevel(Algorithm):
         """Return the recoding of the clusters."""
         space = ClusterSpace(problem, scheme=self.scheme, beta=self.beta)
         space.require_merging("two-level clustering")
-        labels = roll_up(space, lifts_of(level_costs(space, cell_metric(self.metric)), self.rule))
+        class_ids = roll_up(space, lifts_of(level_costs(space, cell_metric(self.metric)), self.rule))
         problem.progress(0.8)
-        pieces = attach(space, labels, stub=self.stub, together=self.rule == "literal")
+        pieces = attach(space, class_ids, stub=self.stub, together=self.rule == "literal")
         problem.progress(1.0)
         return recoding_of(space, *pieces)
 
@@ -140,27 +140,29 @@ def _first_lifts(costs: LevelCosts, limit: int) -> Codes:
 
 def roll_up(space: ClusterSpace, lifts: Codes) -> Codes:
     """Return a label for every cell, equal inside a class; -1 for cells that found no company at any lift."""
-    problem, labels = space.problem, np.empty(len(space.cells), dtype=np.int64)
+    problem, class_ids = space.problem, np.empty(len(space.cells), dtype=np.int64)
     if not problem.model.traits.sizes_only:
-        labels, tried = roll_up_by_model(space, lifts)
+        class_ids, tried = roll_up_by_model(space, lifts)
     else:
         words, offsets = _words(space)
         widths = np.array([len(tree) for tree in space.trees], dtype=np.int64)
         leaves, sizes = np.ascontiguousarray(space.cells), problem.frequencies.counts.astype(np.int64)
-        tried = _kernels.roll_up_by_size(leaves, sizes, words, offsets, widths, lifts, problem.model.smallest, labels)
+        tried = _kernels.roll_up_by_size(
+            leaves, sizes, words, offsets, widths, lifts, problem.model.smallest, class_ids
+        )
     problem.counters["rollups"] += int(tried)
-    return labels
+    return class_ids
 
 
 def roll_up_by_model(space: ClusterSpace, lifts: Codes) -> tuple[Codes, int]:
     """Return the labels for any model, and the number of lifts that were tried."""
     problem, classes = space.problem, space.problem.frequencies.classes
     broken = problem.model.violations(classes)
-    labels = np.where(broken, -1, np.arange(len(broken)))
+    class_ids = np.where(broken, -1, np.arange(len(broken)))
     pending = np.flatnonzero(broken)
     for tried, lift in enumerate(lifts):
         if classes.sizes[pending].sum() < problem.model.smallest:
-            return labels, tried
+            return class_ids, tried
         groups, owners = _groups_at(space, pending, lift)
         enough = np.bincount(groups, weights=classes.sizes[pending]) >= problem.model.smallest
         if enough.any():
@@ -168,9 +170,9 @@ def roll_up_by_model(space: ClusterSpace, lifts: Codes) -> tuple[Codes, int]:
             merged = classes.take(pending).regroup(chosen, int(enough.sum()))
             problem.counters["checks"] += len(merged)
             enough[enough] = ~problem.model.violations(merged)
-            labels[pending[enough[groups]]] = owners[groups[enough[groups]]]
+            class_ids[pending[enough[groups]]] = owners[groups[enough[groups]]]
             pending = pending[~enough[groups]]
-    return labels, len(lifts)
+    return class_ids, len(lifts)
 
 
 def _groups_at(space: ClusterSpace, pending: Codes, lift: Codes) -> tuple[Codes, Codes]:

@@ -4,12 +4,10 @@ A spanning tree of the lattice is walked depth first: each node is rolled up fro
 set of classes is kept for each depth.
 """
 
-import numba as nb
 import numpy as np
 
+from indistinct.compiled import jit
 from indistinct.frequencies._kernels import hashed
-
-jit = nb.njit(cache=True, nogil=True)
 
 
 @jit

@@ -14,7 +14,7 @@ from indistinct.algorithms.full_domain.breadth_first import (
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.frequencies.lattice import Node
 from indistinct.frequencies.rollup import RolledUp
-from indistinct.recoding.union import Recoding
+from indistinct.recoding.kinds import Recoding
 
 
 @dataclass(frozen=True, slots=True)

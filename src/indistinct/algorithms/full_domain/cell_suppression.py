@@ -22,12 +22,12 @@ from indistinct.algorithms.full_domain.nodes import FullDomain, recoded_column
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.full_domain.samarati import Samarati
 from indistinct.algorithms.full_domain.subtrees import SubtreeCut, grouped
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.grouping import pack
 from indistinct.frequencies.lattice import Node
 from indistinct.frequencies.value import Classes, Key
-from indistinct.recoding.union import ByCell, ByColumn, Recoding
+from indistinct.recoding.kinds import ByCell, ByColumn, Recoding
 from indistinct.spelling import parse
 
 STARTS: Mapping[str, type[Algorithm]] = MappingProxyType(
@@ -101,8 +101,8 @@ class Outliers:
         self.cut = SubtreeCut(
             space, tuple(np.full(n, level, dtype=np.int32) for n, level in zip(lengths, levels, strict=True))
         )
-        first = np.full(len(self.cut.classes), len(self.cut.labels))
-        np.minimum.at(first, self.cut.labels, np.arange(len(self.cut.labels)))
+        first = np.full(len(self.cut.classes), len(self.cut.class_ids))
+        np.minimum.at(first, self.cut.class_ids, np.arange(len(self.cut.class_ids)))
         vectors = space.problem.frequencies.vectors[first]
         self.values = np.stack([group[vectors[:, j]] for j, group in enumerate(self.cut.groups)], axis=1)
         self.stars = np.zeros(self.values.shape, dtype=bool)
@@ -130,13 +130,13 @@ class Outliers:
         queue = [(-self.rest.rows, place) for place in range(len(masks))]
         while queue and len(self.remaining):
             known, place = heapq.heappop(queue)
-            labels, satisfied, rows = self._tried(masks[place])
+            class_ids, satisfied, rows = self._tried(masks[place])
             if -rows > known and queue and (-rows, place) > queue[0]:
                 if rows:
                     heapq.heappush(queue, (-rows, place))
                 continue
             if rows:
-                settled = satisfied[labels]
+                settled = satisfied[class_ids]
                 self.stars[np.ix_(self.remaining[settled], np.array(masks[place]))] = True
                 self.remaining, self.rest = self.remaining[~settled], self.rest.take(np.flatnonzero(~settled))
 
@@ -146,10 +146,10 @@ class Outliers:
         shown = [j for j in range(self.values.shape[1]) if j not in mask]
         codes = [self.values[self.remaining, j] for j in shown]
         words = pack(codes, [int(code.max()) + 1 for code in codes])[0] if codes else np.zeros(len(self.remaining))
-        labels, _, sizes = grouped(words, self.rest.sizes)
-        together: Classes = self.rest.regroup(labels, len(sizes))
+        class_ids, _, sizes = grouped(words, self.rest.sizes)
+        together: Classes = self.rest.regroup(class_ids, len(sizes))
         satisfied = ~self.space.problem.model.violations(together)
-        return labels, satisfied, int(sizes[satisfied].sum())
+        return class_ids, satisfied, int(sizes[satisfied].sum())
 
     def recoding(self) -> ByCell:
         """Return the recoding that publishes the node, its outliers with stars, and drops what has no place."""
@@ -164,4 +164,4 @@ class Outliers:
         classes = np.full(len(shown), -1, dtype=np.int32)
         classes[kept] = places.reshape(-1)
         vectors = np.ascontiguousarray(self.space.problem.frequencies.vectors)
-        return ByCell(tuple(columns), vectors, classes[self.cut.labels], values)
+        return ByCell(tuple(columns), vectors, classes[self.cut.class_ids], values)

@@ -7,10 +7,10 @@ import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.rollup import RolledUp
-from indistinct.recoding.union import Recoding
+from indistinct.recoding.kinds import Recoding
 
 SuppressedRows = Literal["drop", "star"]
 

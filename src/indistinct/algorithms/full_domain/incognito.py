@@ -22,7 +22,7 @@ from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.errors import ParameterError
 from indistinct.frequencies.lattice import Node
 from indistinct.frequencies.rollup import OUT, RolledUp
-from indistinct.recoding.union import Recoding
+from indistinct.recoding.kinds import Recoding
 
 Variant = Literal["basic", "super-roots", "cube"]
 Columns = tuple[int, ...]

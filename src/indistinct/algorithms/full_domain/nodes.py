@@ -8,15 +8,15 @@ from functools import cached_property
 import numpy as np
 
 from indistinct.algorithms.base import Problem
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.lattice import Lattice, Node
 from indistinct.frequencies.rollup import Cells, RolledUp
 from indistinct.hierarchy import Suppression, check_rooted
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.kinds import ByColumn, RecodedColumn
 from indistinct.recoding.summary import ColumnSummary, floor_of, node_summary
-from indistinct.recoding.union import ByColumn, RecodedColumn
 
 # Above this many nodes not even one byte a node is kept.
 LATTICE_LIMIT = 50_000_000
@@ -124,8 +124,8 @@ class FullDomain:
         """Return the recoding of a node with some of its classes suppressed, or published as a row of stars."""
         columns, groups = [], []
         for column, level in zip(self.columns, rolled.levels, strict=True):
-            recoded, group = recoded_column(column, level, starred=starred and bool(len(broken)))
-            columns.append(recoded)
+            assignment, group = recoded_column(column, level, starred=starred and bool(len(broken)))
+            columns.append(assignment)
             groups.append(group)
         codes = [self.cells.field(rolled, j)[broken] for j in range(len(columns))]
         vectors = np.stack(codes, axis=1).astype(np.int32)

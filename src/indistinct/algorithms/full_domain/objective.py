@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from indistinct.algorithms.full_domain.nodes import FullDomain, recoded_column
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.frequencies.rollup import RolledUp
 from indistinct.metrics import (
     AverageClassSize,
@@ -21,7 +21,7 @@ from indistinct.metrics import (
     Metric,
     NonUniformEntropy,
 )
-from indistinct.recoding.recode import recode
+from indistinct.recoding.assign import assign
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,7 @@ class ClassificationObjective(Objective):
         return (rows - int(self._majorities(rolled).sum())) / rows
 
     def _majorities(self, rolled: RolledUp) -> Codes:
-        histogram = rolled.classes.histograms[(self.metric.label,)]
+        histogram = rolled.classes.histograms[(self.metric.target,)]
         return np.maximum.reduceat(histogram.counts, histogram.indptr[:-1])
 
 
@@ -188,7 +188,7 @@ class AnyObjective(Objective):
     def score(self, rolled: RolledUp, broken: Codes) -> float:
         """Return the metric of the node's recoding."""
         recoding = self.space.recoding_without(rolled, np.flatnonzero(broken))
-        return self.sign * self.metric.value(recode(self.space.problem.frequencies, recoding))
+        return self.sign * self.metric.value(assign(self.space.problem.frequencies, recoding))
 
 
 def objective_of(space: FullDomain, metric: Metric) -> Objective:

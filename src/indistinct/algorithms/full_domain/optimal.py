@@ -17,13 +17,13 @@ from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import CellObjective, Objective, objective_of
 from indistinct.algorithms.full_domain.sweep import can_sweep, survey_lattice
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.lattice import Node, down_set, up_set
 from indistinct.frequencies.rollup import RolledUp
 from indistinct.frequencies.value import Key
 from indistinct.metrics import parse_metric
-from indistinct.recoding.union import Recoding
+from indistinct.recoding.kinds import Recoding
 
 # Bounds of this many promising nodes are sharpened at a time.
 BATCH = 128

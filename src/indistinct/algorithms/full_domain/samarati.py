@@ -9,7 +9,7 @@ import numpy as np
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain, precision_of
 from indistinct.frequencies.lattice import Node
-from indistinct.recoding.union import Recoding
+from indistinct.recoding.kinds import Recoding
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from functools import cached_property
 import numpy as np
 
 from indistinct.algorithms.full_domain.nodes import FullDomain
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.grouping import pack
 from indistinct.frequencies.value import Classes
 from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.kinds import ByColumn, RecodedColumn
 from indistinct.recoding.summary import floor_of, node_summary
-from indistinct.recoding.union import ByColumn, RecodedColumn
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class SubtreeCut:
         )
 
     @cached_property
-    def labels(self) -> Codes:
+    def class_ids(self) -> Codes:
         """The class of every cell, numbered by first appearance."""
         vectors = self.space.problem.frequencies.vectors
         codes = [group[vectors[:, j]] for j, group in enumerate(self.groups)]
@@ -45,7 +45,7 @@ class SubtreeCut:
     @cached_property
     def classes(self) -> Classes:
         """The classes that the cut makes."""
-        return self.space.problem.frequencies.classes.regroup(self.labels, int(self.labels.max(initial=-1)) + 1)
+        return self.space.problem.frequencies.classes.regroup(self.class_ids, int(self.class_ids.max(initial=-1)) + 1)
 
     @cached_property
     def broken(self) -> Codes:
@@ -59,7 +59,7 @@ class SubtreeCut:
 
     def recoding(self) -> ByColumn:
         """Return the recoding of the cut: rows of classes that break the model are suppressed."""
-        outside = np.flatnonzero(self.broken[self.labels])
+        outside = np.flatnonzero(self.broken[self.class_ids])
         vectors = self.space.problem.frequencies.vectors[outside]
         shown = np.stack([group[vectors[:, j]] for j, group in enumerate(self.groups)], axis=1).astype(np.int32)
         columns = tuple(
@@ -70,9 +70,9 @@ class SubtreeCut:
 
 def grouped(words: Codes, counts: Codes) -> tuple[Codes, Codes, Codes]:
     """Group equal words; return the group of each, and the word and the rows of each group."""
-    labels = np.empty(len(words), dtype=np.int32)
-    found, sizes = _kernels.group_words_by_hash(words.astype(np.uint64).reshape(-1, 1), counts, labels)
-    return labels, found[:, 0].astype(np.int64), sizes
+    class_ids = np.empty(len(words), dtype=np.int32)
+    found, sizes = _kernels.group_words_by_hash(words.astype(np.uint64).reshape(-1, 1), counts, class_ids)
+    return class_ids, found[:, 0].astype(np.int64), sizes
 
 
 def _nodes(column: QuasiColumn, levels: Codes) -> Codes:

@@ -12,7 +12,7 @@ import numpy as np
 from indistinct.algorithms.full_domain import _kernels
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import CellObjective, EntropyObjective, Objective, SizeObjective
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.frequencies.lattice import Node
 from indistinct.metrics import AverageClassSize
 

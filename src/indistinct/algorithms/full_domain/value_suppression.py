@@ -8,8 +8,8 @@ import numpy as np
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.subtrees import SubtreeCut
-from indistinct.domain import Codes
-from indistinct.recoding.union import Recoding
+from indistinct.arrays import Codes
+from indistinct.recoding.kinds import Recoding
 
 Value = tuple[int, int]
 
@@ -64,7 +64,7 @@ def _satisfies(cut: SubtreeCut) -> bool:
 def _next_value(cut: SubtreeCut, rows: list[Codes]) -> Value:
     """Return the value with the largest share of rows in classes that break the model."""
     frequencies = cut.space.problem.frequencies
-    outside = np.where(cut.broken[cut.labels], frequencies.counts, 0)
+    outside = np.where(cut.broken[cut.class_ids], frequencies.counts, 0)
     best: tuple[float, float, Value] | None = None
     for j, height in enumerate(cut.space.lattice.heights):
         there = np.bincount(frequencies.vectors[:, j], outside, len(rows[j]))

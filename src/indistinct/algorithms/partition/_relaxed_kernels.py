@@ -1,11 +1,9 @@
 """Numba kernels of relaxed partitioning, for models that look at class sizes alone."""
 
-import numba as nb
 import numpy as np
 
-from indistinct.algorithms.partition._kernels import widest, widths_of
-
-jit = nb.njit(cache=True, nogil=True)
+from indistinct.algorithms.partition._strict_kernels import widest, widths_of
+from indistinct.compiled import jit
 
 
 @jit

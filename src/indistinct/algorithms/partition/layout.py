@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.errors import HierarchyError
 from indistinct.recoding.columns import QuasiColumn
 

@@ -13,12 +13,12 @@ import numpy as np
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.partition.layout import layout_of, ranks_of
 from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_size
-from indistinct.algorithms.partition.rounds import partition_by_rounds
 from indistinct.algorithms.partition.strict import Partition, partition_by_size
+from indistinct.algorithms.partition.strict_any_model import partition_by_rounds
 from indistinct.algorithms.partition.summaries import summarize
 from indistinct.errors import ParameterError
+from indistinct.recoding.kinds import ByRegion, ByRow, Recoding
 from indistinct.recoding.summary import Extent, NumericForm, Style
-from indistinct.recoding.union import ByRegion, ByRow, Recoding
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Mondrian(Algorithm):
         columns, values = summarize(
             problem.columns,
             found.ranks,
-            labels=found.labels,
+            class_ids=found.class_ids,
             counts=found.counts,
             classes=found.cuts.classes,
             style=Style(self.extent, self.numeric),
@@ -89,10 +89,10 @@ class Mondrian(Algorithm):
         columns, values = summarize(
             problem.columns,
             ranks[pieces.cells],
-            labels=pieces.labels,
+            class_ids=pieces.class_ids,
             counts=pieces.counts,
             classes=pieces.classes,
             style=Style(self.extent, self.numeric),
         )
         vectors = np.ascontiguousarray(frequencies.vectors)
-        return ByRow(columns, vectors, pieces.cells, pieces.joint, pieces.labels, pieces.counts, values)
+        return ByRow(columns, vectors, pieces.cells, pieces.joint, pieces.class_ids, pieces.counts, values)

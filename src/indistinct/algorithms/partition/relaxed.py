@@ -7,22 +7,22 @@ import numpy as np
 
 from indistinct.algorithms.partition import _relaxed_kernels
 from indistinct.algorithms.partition.layout import Layout
-from indistinct.algorithms.partition.rounds import widths
-from indistinct.domain import Codes
+from indistinct.algorithms.partition.strict_any_model import widths
+from indistinct.arrays import Codes
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram
 from indistinct.models.base import Model
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pieces:
-    """Rows of cells in classes: piece `i` sends `counts[i]` rows of `cells[i]` to `labels[i]`; cells ascend.
+    """Rows of cells in classes: piece `i` sends `counts[i]` rows of `cells[i]` to `class_ids[i]`; cells ascend.
 
     `joint` is the code of the sensitive values of a piece's rows, where the model asked for them.
     """
 
     cells: Codes
     joint: Codes | None
-    labels: Codes
+    class_ids: Codes
     counts: Codes
     classes: int
 
@@ -59,8 +59,8 @@ def halve_by_rounds(
         classes += int(moved.settled.sum())
         items, parts = moved.items, moved.parts
     cells, joint, counts = (np.concatenate([getattr(i, f) for i, _ in done]) for f in ("cells", "joint", "counts"))
-    labels = np.concatenate([label for _, label in done])
-    return _sorted(cells, joint if frequencies.joint is not None else None, labels, counts, classes)
+    class_ids = np.concatenate([class_id for _, class_id in done])
+    return _sorted(cells, joint if frequencies.joint is not None else None, class_ids, counts, classes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,18 +83,18 @@ class _Items:
     def take(self, places: Codes) -> "_Items":
         return _Items(self.cells[places], self.joint[places], self.counts[places], self.frequencies)
 
-    def classes(self, labels: Codes, size: int, counts: Codes) -> Classes:
+    def classes(self, class_ids: Codes, size: int, counts: Codes) -> Classes:
         """Return the classes that `counts[i]` rows of each item make under labels; items without rows have no say."""
         present = counts > 0
-        labels, counts, joint = labels[present], counts[present], self.joint[present]
-        sizes = np.bincount(labels, weights=counts, minlength=size).astype(np.int64)
+        class_ids, counts, joint = class_ids[present], counts[present], self.joint[present]
+        sizes = np.bincount(class_ids, weights=counts, minlength=size).astype(np.int64)
         histograms = {}
         if self.frequencies.joint is not None:
-            pieces = np.arange(len(labels) + 1, dtype=np.int64)
+            pieces = np.arange(len(class_ids) + 1, dtype=np.int64)
             for key, codes in self.frequencies.joint.codes.items():
                 whole = self.frequencies.classes.histograms[key]
                 single = Histogram(pieces, codes[joint], counts, whole.reference, whole.taxonomy, whole.texts)
-                histograms[key] = single.regroup(labels, size)
+                histograms[key] = single.regroup(class_ids, size)
         return Classes(sizes, histograms)
 
 
@@ -157,12 +157,12 @@ def _halved(items: _Items, parts: Codes, settled: Codes, lefts: Codes) -> _Moved
     return _Moved(settled, _Items(moved.cells, moved.joint, counts[order], items.frequencies), children[order])
 
 
-def _sorted(cells: Codes, joint: Codes | None, labels: Codes, counts: Codes, classes: int) -> Pieces:
-    order = np.lexsort((labels, cells) if joint is None else (labels, joint, cells))
+def _sorted(cells: Codes, joint: Codes | None, class_ids: Codes, counts: Codes, classes: int) -> Pieces:
+    order = np.lexsort((class_ids, cells) if joint is None else (class_ids, joint, cells))
     return Pieces(
         cells[order].astype(np.int32),
         None if joint is None else joint[order].astype(np.int32),
-        labels[order].astype(np.int32),
+        class_ids[order].astype(np.int32),
         counts[order].astype(np.int64),
         classes,
     )

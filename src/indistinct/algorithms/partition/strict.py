@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.algorithms.partition import _kernels
+from indistinct.algorithms.partition import _strict_kernels as _kernels
 from indistinct.algorithms.partition.layout import Layout
-from indistinct.domain import Codes
+from indistinct.arrays import Codes
 from indistinct.recoding.regions import Cuts
 
 # Below this many cells starting threads costs more than it saves.
@@ -23,7 +23,7 @@ class Partition:
 
     cuts: Cuts
     ranks: Codes
-    labels: Codes
+    class_ids: Codes
     counts: Codes
 
     @classmethod
@@ -66,9 +66,9 @@ def partition_by_size(ranks: Codes, counts: Codes, *, layout: Layout, k: int) ->
                 largest_first = sorted(range(len(runs)), key=lambda leaf: runs[leaf][0] - runs[leaf][1])
                 found = pool.map(below, [runs[leaf] for leaf in largest_first], [grain] * len(runs))
                 tree = _grafted(tree, dict(zip(largest_first, found, strict=True)))
-    labels = np.repeat(np.arange(len(tree.stops), dtype=np.int32), np.diff(tree.stops, prepend=0))
+    class_ids = np.repeat(np.arange(len(tree.stops), dtype=np.int32), np.diff(tree.stops, prepend=0))
     right = np.where(tree.axis == _kernels.LEAF, np.int32(-1), tree.left + np.int32(1))
-    return Partition(Cuts(tree.axis, tree.cut, tree.left, right), layout.unpack(rows), labels, rows[:, -1])
+    return Partition(Cuts(tree.axis, tree.cut, tree.left, right), layout.unpack(rows), class_ids, rows[:, -1])
 
 
 def _run(rows: Codes, spare: Codes, *, first: int, layout: Layout, k: int, grain: int) -> _Tree:

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.domain import Codes, Kind
+from indistinct.arrays import Codes
+from indistinct.domain import Kind
 from indistinct.frequencies.grouping import WORD
 from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.kinds import RecodedColumn
 from indistinct.recoding.summary import (
     Bounds,
     ColumnSummary,
@@ -21,7 +23,6 @@ from indistinct.recoding.summary import (
     summarize_tree,
     tight_bounds,
 )
-from indistinct.recoding.union import RecodedColumn
 
 # Below this many cells starting a thread costs more than it saves.
 PARALLEL_FROM = 100_000
@@ -31,7 +32,7 @@ def summarize(
     columns: Sequence[QuasiColumn],
     ranks: Codes,
     *,
-    labels: Codes,
+    class_ids: Codes,
     counts: Codes,
     classes: int,
     style: Style,
@@ -39,11 +40,11 @@ def summarize(
 ) -> tuple[tuple[RecodedColumn, ...], Codes]:
     """Return the columns of a recoding and each class's published codes.
 
-    `ranks` has one row a piece, `labels` its class and `counts` its rows. `regions` are the lowest and highest ranks
+    `ranks` has one row a piece, `class_ids` its class and `counts` its rows. `regions` are the lowest and highest ranks
     of each class's region, where the style asks for them.
     """
     values = np.empty((classes, len(columns)), dtype=np.int32)
-    pieces = _Pieces.of(labels, counts, classes)
+    pieces = _Pieces.of(class_ids, counts, classes)
 
     def one(place: int) -> RecodedColumn:
         column = columns[place]
@@ -60,16 +61,16 @@ def summarize(
 class _Pieces:
     """The class of every piece and its rows; `starts` is where each class begins, if they follow one another."""
 
-    labels: Codes
+    class_ids: Codes
     counts: Codes
     classes: int
     starts: Codes | None
 
     @classmethod
-    def of(cls, labels: Codes, counts: Codes, classes: int) -> "_Pieces":
-        steps = np.diff(labels, prepend=-1)
-        together = len(labels) > 0 and bool((steps >= 0).all()) and int(np.count_nonzero(steps)) == classes
-        return cls(labels, counts, classes, np.flatnonzero(steps) if together else None)
+    def of(cls, class_ids: Codes, counts: Codes, classes: int) -> "_Pieces":
+        steps = np.diff(class_ids, prepend=-1)
+        together = len(class_ids) > 0 and bool((steps >= 0).all()) and int(np.count_nonzero(steps)) == classes
+        return cls(class_ids, counts, classes, np.flatnonzero(steps) if together else None)
 
 
 def _summarize_column(
@@ -80,7 +81,7 @@ def _summarize_column(
     if region is not None:
         bounds = region_bounds(column, *region)
     else:
-        bounds = tight_bounds(column, ranks, labels=pieces.labels, classes=pieces.classes)
+        bounds = tight_bounds(column, ranks, class_ids=pieces.class_ids, classes=pieces.classes)
     if column.tree:
         return summarize_tree(column, bounds)
     if not column.ranged:
@@ -110,13 +111,13 @@ def _masks(ranks: Codes, size: int, pieces: _Pieces) -> Codes:
     if pieces.starts is not None:
         return np.bitwise_or.reduceat(bits, pieces.starts)
     masks = np.zeros(pieces.classes, dtype=kind)
-    np.bitwise_or.at(masks, pieces.labels, bits)
+    np.bitwise_or.at(masks, pieces.class_ids, bits)
     return masks
 
 
 def _members(ranks: Codes, size: int, pieces: _Pieces) -> tuple[Codes, Codes]:
     """Return the distinct ranks of each class as compressed sparse rows."""
-    words = pieces.labels.astype(np.int64) * size + ranks
+    words = pieces.class_ids.astype(np.int64) * size + ranks
     words.sort()
     words = words[np.concatenate([[True], words[1:] != words[:-1]])] if len(words) else words
     owners, members = np.divmod(words, size)
@@ -135,9 +136,9 @@ def _everything_between(bounds: Bounds) -> tuple[Codes, Codes]:
 def _means(column: QuasiColumn, ranks: Codes, pieces: _Pieces) -> Codes:
     """Return the mean of each class's values, NaN where every one is missing."""
     known = ranks >= floor_of(column)
-    labels, counts, classes = pieces.labels[known], pieces.counts[known], pieces.classes
-    weights = np.bincount(labels, weights=counts, minlength=classes)
-    totals = np.bincount(labels, weights=column.positions[ranks[known]] * counts, minlength=classes)
+    class_ids, counts, classes = pieces.class_ids[known], pieces.counts[known], pieces.classes
+    weights = np.bincount(class_ids, weights=counts, minlength=classes)
+    totals = np.bincount(class_ids, weights=column.positions[ranks[known]] * counts, minlength=classes)
     means = np.divide(totals, weights, out=np.full(classes, np.nan), where=weights > 0)
     # Dates are published by the day: classes that differ in less look the same.
     return np.floor(means) if column.domain.kind is Kind.DATE else means

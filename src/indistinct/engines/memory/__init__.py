@@ -9,7 +9,7 @@ from indistinct.engines.memory.apply import apply_recoding
 from indistinct.engines.memory.buckets import apply_buckets
 from indistinct.engines.memory.count import count_table
 from indistinct.frequencies.count import Counted
-from indistinct.recoding.union import ByBucket, Recoding
+from indistinct.recoding.kinds import ByBucket, Recoding
 from indistinct.schema import Schema
 
 __all__ = ["Memory"]

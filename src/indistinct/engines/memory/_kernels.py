@@ -4,25 +4,22 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-import numba as nb
 import numpy as np
 
-from indistinct.allocation import room
-from indistinct.domain import Codes
-
-jit = nb.njit(cache=True, nogil=True)
+from indistinct.arrays import Codes, empty_large
+from indistinct.compiled import jit
 
 # Below this many rows NumPy alone is done before a kernel is compiled.
 COMPILE_FROM = 1 << 18
 
 
-def scatter_rows(order: Codes, labels: Codes, counts: Codes, places: Codes, out: Codes) -> None:
+def scatter_rows(order: Codes, class_ids: Codes, counts: Codes, places: Codes, out: Codes) -> None:
     """Send runs of rows to their classes: piece `i` takes the next `counts[i]` rows of `order`.
 
     Class `c` goes to `out` from `places[c]` on, which is overwritten; rows of label -1 go nowhere.
     """
     if len(order) < COMPILE_FROM:
-        owners = np.repeat(labels, counts)
+        owners = np.repeat(class_ids, counts)
         arranged = np.argsort(np.append(places, -1)[owners], kind="stable")
         out[:] = order[arranged[np.count_nonzero(owners < 0) :]]
         return
@@ -30,34 +27,34 @@ def scatter_rows(order: Codes, labels: Codes, counts: Codes, places: Codes, out:
     half = len(places) // 2 if (os.cpu_count() or 1) > 1 else 0
     parts = [(0, half), (half, len(places))] if half else [(0, len(places))]
     with ThreadPoolExecutor(2) as pool:
-        if len(labels) == len(order):
-            list(pool.map(lambda part: _scatter(order, labels, places, out, *part), parts))
+        if len(class_ids) == len(order):
+            list(pool.map(lambda part: _scatter(order, class_ids, places, out, *part), parts))
         else:
-            list(pool.map(lambda part: _scatter_runs(order, labels, counts, places, out, *part), parts))
+            list(pool.map(lambda part: _scatter_runs(order, class_ids, counts, places, out, *part), parts))
 
 
 @jit
-def _scatter(order, labels, places, out, first, last):
+def _scatter(order, class_ids, places, out, first, last):
     """Copy each row of classes `first` to `last` to where its class goes on."""
-    for i in range(len(labels)):
-        label = labels[i]
-        if first <= label < last:
-            out[places[label]] = order[i]
-            places[label] += 1
+    for i in range(len(class_ids)):
+        class_id = class_ids[i]
+        if first <= class_id < last:
+            out[places[class_id]] = order[i]
+            places[class_id] += 1
 
 
 @jit
-def _scatter_runs(order, labels, counts, places, out, first, last):
+def _scatter_runs(order, class_ids, counts, places, out, first, last):
     """Copy each run of classes `first` to `last` to where its class goes on; rows of label -1 go nowhere."""
     at = 0
-    for piece in range(len(labels)):
-        label = labels[piece]
+    for piece in range(len(class_ids)):
+        class_id = class_ids[piece]
         count = counts[piece]
-        if first <= label < last:
-            place = places[label]
+        if first <= class_id < last:
+            place = places[class_id]
             for i in range(count):
                 out[place + i] = order[at + i]
-            places[label] = place + count
+            places[class_id] = place + count
         at += count
 
 
@@ -67,7 +64,7 @@ def gather_codes(chunks: Sequence[Codes], lookups: Sequence[Codes], order: Codes
     if len(order) < COMPILE_FROM:
         return gather(np.concatenate([lookup[chunk] for lookup, chunk in parts]), order, used)
     # Narrow codes stay in the cache while rows are gathered from all over the table.
-    narrow = room(sum(map(len, chunks)), lookups[0].dtype)
+    narrow = empty_large(sum(map(len, chunks)), lookups[0].dtype)
     end = 0
     for lookup, chunk in parts:
         _look_up(chunk, lookup, narrow[end : end + len(chunk)])
@@ -81,7 +78,7 @@ def gather(codes: Codes, order: Codes, used: Codes) -> Codes:
         found: Codes = codes[order]
         used[found] = True
         return found
-    out = room(len(order), codes.dtype)
+    out = empty_large(len(order), codes.dtype)
     _gather(codes, order, out, used)
     return out
 

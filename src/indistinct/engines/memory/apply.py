@@ -7,17 +7,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.allocation import room
-from indistinct.domain import Codes, with_room
+from indistinct.arrays import Codes, empty_large
+from indistinct.domain import with_room
 from indistinct.engines.base import Published
 from indistinct.engines.memory import _kernels
 from indistinct.engines.memory.count import count_for
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.encode import from_dictionary
 from indistinct.randomness import shuffle_runs
-from indistinct.recoding.published import PublishedColumn, Recoded
-from indistinct.recoding.recode import recode
-from indistinct.recoding.union import ByRow, Recoding
+from indistinct.recoding.assign import assign
+from indistinct.recoding.kinds import ByRow, Recoding
+from indistinct.recoding.outputs import Assignment, PublishedColumn
 from indistinct.schema import Schema
 
 # Offsets of plain text count up to so many bytes.
@@ -39,23 +39,23 @@ def apply_recoding(
     seed is given.
     """
     counted = counted or count_for(recoding, table)
-    recoded = recode(counted.frequencies, recoding)
-    order = order_of(counted, recoded, seed=seed, mixed=isinstance(recoding, ByRow))
-    quasi = {column.column: column for column in recoded.columns}
-    places = {column.column: place for place, column in enumerate(recoded.columns)}
+    assignment = assign(counted.frequencies, recoding)
+    order = order_of(counted, assignment, seed=seed, mixed=isinstance(recoding, ByRow))
+    quasi = {column.column: column for column in assignment.columns}
+    places = {column.column: place for place, column in enumerate(assignment.columns)}
     arrays: dict[str, pa.Array] = {}
     for name in table.column_names:
         if name in quasi:
-            codes = recoded.values[:, places[name]]
-            arrays.update(_published(quasi[name], codes, recoded.classes.sizes))
+            codes = assignment.values[:, places[name]]
+            arrays.update(_published(quasi[name], codes, assignment.classes.sizes))
         elif name not in schema.identifiers:
             arrays[name] = gathered(table[name], order)
     names = [output for name in schema.quasi for output, _ in quasi[name].outputs]
     shown = Schema(quasi=names, sensitive=schema.sensitive, insensitive=schema.insensitive)
-    return Published(pa.table(arrays), shown, order, recoded)
+    return Published(pa.table(arrays), shown, order, assignment)
 
 
-def order_of(counted: Counted, recoded: Recoded, *, seed: int | None, mixed: bool) -> Codes:
+def order_of(counted: Counted, assignment: Assignment, *, seed: int | None, mixed: bool) -> Codes:
     """Return the original row of every published row."""
     source = counted.grouping.order
     if mixed:  # which of a cell's equal rows go to which class is nobody's choice
@@ -63,16 +63,16 @@ def order_of(counted: Counted, recoded: Recoded, *, seed: int | None, mixed: boo
         joint = counted.frequencies.joint
         inner = counted.grouping.counts if joint is None else joint.histogram.counts
         shuffle_runs(source, starts_of(inner), seed, stream=1)
-    starts = starts_of(recoded.classes.sizes)
-    order = scattered(source, recoded, starts[:-1])
+    starts = starts_of(assignment.classes.sizes)
+    order = scattered(source, assignment, starts[:-1])
     shuffle_runs(order, starts, seed, stream=0)
     return order
 
 
-def scattered(source: Codes, recoded: Recoded, places: Codes) -> Codes:
+def scattered(source: Codes, assignment: Assignment, places: Codes) -> Codes:
     """Return rows, given in the order of the cells, by class; `places` says where the rows of each class begin."""
-    order = room(recoded.classes.rows, source.dtype)
-    _kernels.scatter_rows(source, recoded.labels, recoded.counts, places.copy(), order)
+    order = empty_large(assignment.classes.rows, source.dtype)
+    _kernels.scatter_rows(source, assignment.class_ids, assignment.counts, places.copy(), order)
     return order
 
 

@@ -9,21 +9,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.allocation import room
-from indistinct.domain import Codes, one_to_one
+from indistinct.arrays import Codes, empty_large, starts_of
+from indistinct.domain import one_to_one
 from indistinct.engines.base import Published
 from indistinct.engines.memory import _kernels
-from indistinct.engines.memory.apply import compact, gather_columns, scattered, starts_of
+from indistinct.engines.memory.apply import compact, gather_columns, scattered
 from indistinct.frequencies.count import Counted, count_cells, count_pieces, join_columns
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.frequencies.grouping import one_of_each, repeated
 from indistinct.frequencies.value import FrequencySet, Key
 from indistinct.randomness import random_order, shuffle_runs
+from indistinct.recoding.assign import assign
+from indistinct.recoding.kinds import ByBucket
 from indistinct.recoding.labels import multiset_labels
+from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.projection import project
-from indistinct.recoding.published import Recoded
-from indistinct.recoding.recode import recode
-from indistinct.recoding.union import ByBucket
 from indistinct.schema import BUCKET, COUNT, Schema
 
 # Streams of a seed: 0 and 1 order the rows, 2 numbers the buckets, 3 is the search's, further ones permute the slices.
@@ -48,14 +48,14 @@ def apply_buckets(
     counted = counted or _count_again(recoding, table, schema)
     with ThreadPoolExecutor(1) as pool:
         gathering = pool.submit(_pieces, table, _shown_as_they_are(recoding), counted, seed)
-        recoded = recode(counted.frequencies, recoding)
-        shown = random_order(len(recoded.classes), seed, stream=NUMBERING)
-        sizes = recoded.classes.sizes[shown]
+        assignment = assign(counted.frequencies, recoding)
+        shown = random_order(len(assignment.classes), seed, stream=NUMBERING)
+        sizes = assignment.classes.sizes[shown]
         starts = starts_of(sizes)
         places = np.empty(len(shown), dtype=np.int64)
         places[shown] = starts[:-1]
     pieces = gathering.result()
-    order = scattered(repeated(np.arange(len(pieces.cells), dtype=np.int32), pieces.counts), recoded, places)
+    order = scattered(repeated(np.arange(len(pieces.cells), dtype=np.int32), pieces.counts), assignment, places)
     numbers = pa.array(repeated(np.arange(1, len(sizes) + 1, dtype=np.int32), sizes))
     others = {}
     match recoding.form:
@@ -69,11 +69,11 @@ def apply_buckets(
                 arrays = {BUCKET: numbers, **pieces.take(recoding.names, order)}
             others = {"sensitive": counting.result()}
         case "multiset":
-            arrays = _multisets(recoding, pieces, recoded, shown, _permuted(recoding, order, starts, seed))
+            arrays = _multisets(recoding, pieces, assignment, shown, _permuted(recoding, order, starts, seed))
             arrays = {name: arrays[name] for name in table.column_names if name in arrays}
         case _:
             assert_never(recoding.form)
-    return Published(pa.table(arrays), _published_schema(recoding, schema), None, recoded, others)
+    return Published(pa.table(arrays), _published_schema(recoding, schema), None, assignment, others)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +118,7 @@ def _shown_as_they_are(recoding: ByBucket) -> list[str]:
 
 
 def _count_again(recoding: ByBucket, table: pa.Table, schema: Schema) -> Counted:
-    """Count a table in the codes of a stored recoding; `recode` refuses one that the recoding does not speak of."""
+    """Count a table in the codes of a stored recoding; `assign` refuses one that the recoding does not speak of."""
     known = [Encoded.plain(domain, domain.encode(table[domain.column])) for domain in recoding.domains]
     keys: dict[Key, Encoded] = {(name,): encode_column(name, table[name]) for name in schema.sensitive}
     return count_pieces(known, keys) if keys else count_cells(known, keys)
@@ -140,8 +140,8 @@ def _sliced(recoding: ByBucket, pieces: _Pieces, frequencies: FrequencySet, orde
         shown: dict[str, dict[str, pa.Array]] = {}
         if part is not None:
             projected, places = project(frequencies, part.names)
-            found = recode(projected, part)
-            classes = found.labels[places][pieces.cells[order]]
+            found = assign(projected, part)
+            classes = found.class_ids[places][pieces.cells[order]]
             for place, column in enumerate(found.columns):
                 codes = found.values[classes, place]
                 shown[column.column] = {
@@ -158,7 +158,7 @@ def _sensitive_table(pieces: _Pieces, names: Sequence[str], numbers: pa.Array, o
     """Return how often each bucket has each vector of sensitive values, in the order of buckets and values."""
     vectors = join_columns([encode_column(name, pieces.table[name]) for name in names])
     codes = _kernels.gather(vectors.codes, order, np.zeros(len(vectors.domain), dtype=bool))
-    entries, counts = room(len(codes), codes.dtype), room(len(codes), np.int32)
+    entries, counts = empty_large(len(codes), codes.dtype), empty_large(len(codes), np.int32)
     lengths = np.empty(len(starts) - 1, dtype=np.int32)
     end = _kernels.count_in_runs(codes, starts, entries, counts, lengths)
     if end < len(codes):  # some values occur more than once in a bucket
@@ -169,24 +169,24 @@ def _sensitive_table(pieces: _Pieces, names: Sequence[str], numbers: pa.Array, o
 
 
 def _multisets(
-    recoding: ByBucket, pieces: _Pieces, recoded: Recoded, shown: Codes, orders: list[Codes]
+    recoding: ByBucket, pieces: _Pieces, assignment: Assignment, shown: Codes, orders: list[Codes]
 ) -> dict[str, pa.Array]:
     """Return every attribute as the multiset of its bucket, and the sensitive values in any order.
 
     `shown` are the buckets in the order in which they are published.
     """
     arrays: dict[str, pa.Array] = {}
-    sizes = recoded.classes.sizes
+    sizes = assignment.classes.sizes
     for names, order in zip(recoding.slices, orders, strict=True):
         arrays.update(pieces.take([name for name in names if name not in recoding.names], order))
     for place, name in enumerate(recoding.names):
-        codes, domain = recoding.vectors[recoded.cells, place], recoding.domains[place]
-        words, inverse = np.unique(recoded.labels.astype(np.int64) * len(domain) + codes, return_inverse=True)
-        counts = np.bincount(inverse, weights=recoded.counts).astype(np.int64)
+        codes, domain = recoding.vectors[assignment.cells, place], recoding.domains[place]
+        words, inverse = np.unique(assignment.class_ids.astype(np.int64) * len(domain) + codes, return_inverse=True)
+        counts = np.bincount(inverse, weights=assignment.counts).astype(np.int64)
         owners, members = np.divmod(words, len(domain))
         indptr = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=len(sizes)))])
-        labels = multiset_labels(domain.texts(), indptr, members, counts)
-        arrays[name] = compact(labels, shown, sizes[shown])
+        class_ids = multiset_labels(domain.texts(), indptr, members, counts)
+        arrays[name] = compact(class_ids, shown, sizes[shown])
     return arrays
 
 

@@ -7,7 +7,7 @@ from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted, count_cells, count_pieces, join_columns
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.hierarchy import Order
-from indistinct.recoding.union import Recoding
+from indistinct.recoding.kinds import Recoding
 
 
 def count_table(table: pa.Table, request: Request) -> Counted:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from indistinct.api import apply
 from indistinct.errors import InfeasibleError, InputError
 from indistinct.models import KAnonymity
-from indistinct.recoding.union import ByBucket
+from indistinct.recoding.kinds import ByBucket
 from indistinct.release.release import Release
 from indistinct.schema import BUCKET, COUNT
 from indistinct.testing.bucket_reference import Shown, read_multisets, read_sliced

@@ -95,7 +95,7 @@ def check_traits(case: Case, *, publish: Publish = publish_case) -> None:
         after = projected(shown, release.schema.quasi)
         expect(len(set(zip(before, after, strict=True))) == len(set(before)), "equal vectors are published differently")
     if not traits.local:
-        outputs = {column.column: [name for name, _ in column.outputs] for column in release.recoded.columns}
+        outputs = {column.column: [name for name, _ in column.outputs] for column in release.assignment.columns}
         for name in case.schema.quasi:
             before, after = projected(originals, [name]), projected(shown, outputs[name])
             expect(len(set(zip(before, after, strict=True))) == len(set(before)), f"equal values of {name!r} differ")

@@ -18,7 +18,7 @@ from indistinct.testing.checks.case import Case, Publish, expect, projected, pub
 def check_columns(case: Case, *, publish: Publish = publish_case) -> None:
     """A release has exactly the schema's columns less the identifiers, in the table's order, none invented."""
     release = publish(case)
-    outputs = {column.column: [name for name, _ in column.outputs] for column in release.recoded.columns}
+    outputs = {column.column: [name for name, _ in column.outputs] for column in release.assignment.columns}
     wanted = [
         shown
         for name in case.table.column_names
@@ -107,7 +107,7 @@ def check_rows_match_recoding(case: Case, *, publish: Publish = publish_case) ->
     """The classes that metrics see are those that can be counted on the published rows."""
     release = publish(case)
     shown = Counter(projected(release.table.to_pylist(), release.schema.quasi))
-    sizes = sorted(release.recoded.classes.sizes.tolist())
+    sizes = sorted(release.assignment.classes.sizes.tolist())
     expect(sizes == sorted(shown.values()), "the recoding's classes are not those of the published rows")
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from indistinct.api import apply
 from indistinct.errors import UnseenValueError
 from indistinct.hierarchy import Hierarchy, Order
-from indistinct.recoding.published import PublishedColumn
+from indistinct.recoding.outputs import PublishedColumn
 from indistinct.testing.checks.case import Case, Publish, Row, expect, projected, publish_case
 from indistinct.testing.checks.reading import spelled, stands_for
 
@@ -35,7 +35,7 @@ def check_values_cover(case: Case, *, publish: Publish = publish_case) -> None:
     """Every published quasi-identifier value is true of the original one."""
     release = publish(case)
     shown, originals = release.table.to_pylist(), case.originals(release)
-    for column in release.recoded.columns:
+    for column in release.assignment.columns:
         names = [name for name, _ in column.outputs]
         if _is_mean(case, column):
             _check_means(shown, originals, column)

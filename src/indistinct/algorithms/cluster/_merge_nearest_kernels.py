@@ -1,0 +1,351 @@
+"""Merging classes in native code: the nearest class, its union with another, and the whole loop for sizes alone.
+
+Classes lie in slots, at most 512 to a block. The path from the root to a class's node is spelled in bytes, one *plane*
+for each level of each column (more where a node has many children), so that all classes of a block are compared with
+one class in a few vector instructions a plane. A byte that a class does not have, because its node lies above that
+level, is `ABSENT` in the planes and `ASKED` in a query, which never match. For each block and plane a mask tells which
+bytes occur; a byte that does not occur gives a lower bound for the whole block.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from indistinct.arrays import Codes
+from indistinct.compiled import jit
+
+BLOCK = 512
+ABSENT = 255
+ASKED = 254
+NOBODY = -1
+FAR = np.int64(1) << np.int64(62)
+
+
+class Forest(NamedTuple):
+    """The trees of all columns in one numbering: node `n` of column `j` is `offsets[j] + n`."""
+
+    offsets: Codes
+    parent: Codes
+    level: Codes
+    cost: Codes
+    words: Codes
+    digits: Codes
+    starts: Codes
+    weights: Codes
+
+
+class State(NamedTuple):
+    """Classes in slots, the rows they hold as linked pieces, a hash table of their tuples, and what waits.
+
+    `marks` counts: identities given, pieces, places in the queue taken out and put in, and merges.
+    """
+
+    planes: Codes
+    masks: Codes
+    nodes: Codes
+    sizes: Codes
+    climbed: Codes
+    first: Codes
+    owner: Codes
+    slot_of: Codes
+    table: Codes
+    head: Codes
+    tail: Codes
+    following: Codes
+    cells: Codes
+    counts: Codes
+    queue: Codes
+    marks: Codes
+
+
+IDENTITIES, PIECES, TAKEN, PUT, MERGES = range(5)
+
+
+@jit
+def settle(forest, state, ranks):
+    """Lay out the classes of a fresh state: the one of this canonical rank in each slot."""
+    for slot in range(len(ranks)):
+        state.owner[slot] = ranks[slot]
+        state.slot_of[ranks[slot]] = slot
+        state.first[slot] = ranks[slot]
+        state.head[slot] = slot
+        state.tail[slot] = slot
+        _write(forest, state, slot)
+    state.marks[IDENTITIES] = len(ranks)
+    state.marks[PIECES] = len(ranks)
+
+
+@jit
+def gather(forest, state, k, stub):
+    """Merge waiting classes, first come first served, until each has `k` rows."""
+    while state.marks[TAKEN] < state.marks[PUT]:
+        waiting = state.queue[state.marks[TAKEN]]
+        state.marks[TAKEN] += 1
+        slot = state.slot_of[waiting]
+        if state.owner[slot] != waiting or state.sizes[slot] >= k:
+            continue
+        target, _ = join_nearest(forest, state, slot, k, stub)
+        if target >= 0 and state.sizes[target] < k:
+            state.queue[state.marks[PUT]] = state.owner[target]
+            state.marks[PUT] += 1
+
+
+@jit
+def join_nearest(forest, state, slot, k, stub):
+    """Unite a class with the nearest other one, or with some of its rows; return where, and with whom (or -1)."""
+    query = np.empty(state.planes.shape[1], dtype=np.uint8)
+    block, lane = divmod(slot, state.planes.shape[2])
+    for plane in range(len(query)):
+        byte = state.planes[block, plane, lane]
+        query[plane] = ASKED if byte == ABSENT else byte
+    identity = state.owner[slot]
+    _erase(state, slot)
+    partner = _nearest(forest, state, slot, query, k, stub)
+    if partner < 0:
+        state.owner[slot] = identity
+        return NOBODY, NOBODY
+    size, other = state.sizes[slot], state.sizes[partner]
+    wanted = k - size if stub and size + other >= 2 * k else other
+    state.marks[MERGES] += 1
+    identity = state.owner[partner]
+    return _unite(forest, state, slot, partner, wanted), identity
+
+
+@jit
+def read_pieces(state, cells, class_ids, counts):
+    """Write down the pieces of every class, classes in the order of their slots."""
+    written, class_id = 0, 0
+    for slot in range(len(state.owner)):
+        if state.owner[slot] < 0:
+            continue
+        piece = state.head[slot]
+        while piece >= 0:
+            cells[written], class_ids[written], counts[written] = state.cells[piece], class_id, state.counts[piece]
+            written += 1
+            piece = state.following[piece]
+        class_id += 1
+    return written
+
+
+@jit
+def _nearest(forest, state, slot, query, k, stub):
+    """Return the class that costs least to unite with; ties: fewer levels climbed, then smallest first, then oldest."""
+    size, climbed = state.sizes[slot], state.climbed[slot]
+    width = state.planes.shape[2]
+    differs = np.empty(width, dtype=np.uint8)
+    sums = np.empty(width, dtype=forest.weights.dtype)
+    best, best_cost, best_steps = NOBODY, FAR, FAR
+    home = slot // width
+    for turn in range(-1, len(state.planes)):
+        block = home if turn < 0 else turn
+        if turn == home:
+            continue
+        # Whoever is further up than this costs more for the asking class alone.
+        limit = climbed + best_cost // size
+        if best >= 0 and _bound(forest, state.masks[block], query, limit) > limit:
+            continue
+        if _distances(forest, state.planes[block], query, differs, sums) > limit:
+            continue
+        for lane in range(width):
+            if sums[lane] > limit:
+                continue
+            other = block * width + lane
+            if state.owner[other] < 0:
+                continue
+            up, rows = np.int64(sums[lane]), state.sizes[other]
+            if stub and size + rows >= 2 * k:
+                rows = k - size
+            cost = size * (up - climbed) + rows * (up - state.climbed[other])
+            if cost > best_cost:
+                continue
+            steps = (size + rows) * _steps(forest, state, slot, other)
+            if cost == best_cost and (steps > best_steps or (steps == best_steps and not _before(state, other, best))):
+                continue
+            best, best_cost, best_steps = other, cost, steps
+            limit = climbed + best_cost // size
+    return best
+
+
+@jit
+def _before(state, slot, other):
+    if state.first[slot] != state.first[other]:
+        return bool(state.first[slot] < state.first[other])
+    return bool(state.owner[slot] < state.owner[other])
+
+
+@jit
+def _bound(forest, masks, query, limit):
+    """Return what the closest common generalization costs at least, for any class of a block; stop above a limit."""
+    total, differs = np.int64(0), False
+    for plane in range(len(query)):
+        if forest.starts[plane]:
+            differs = False
+        if not differs:
+            byte = query[plane]
+            differs = not (masks[plane, byte >> 6] >> np.uint64(byte & 63)) & np.uint64(1)
+        if differs:
+            total += forest.weights[plane]
+            if total > limit:
+                break
+    return total
+
+
+@jit
+def _distances(forest, planes, query, differs, sums):
+    """Set what the closest common generalization with each class of a block costs a row; return the least."""
+    width = len(sums)
+    sums[:] = 0
+    for plane in range(len(query)):
+        byte, weight, bytes_ = query[plane], forest.weights[plane], planes[plane]
+        if forest.starts[plane]:
+            for lane in range(width):
+                differs[lane] = bytes_[lane] != byte
+        else:
+            for lane in range(width):
+                differs[lane] |= bytes_[lane] != byte
+        if weight:
+            for lane in range(width):
+                sums[lane] += differs[lane] * weight
+    least = sums[0]
+    for lane in range(width):
+        least = min(least, sums[lane])
+    return np.int64(least)
+
+
+@jit
+def _meet(forest, first, second):
+    """Return the lowest common ancestor of two nodes."""
+    while first != second:
+        low, high = forest.level[first], forest.level[second]
+        if low <= high:
+            first = forest.parent[first]
+        if high <= low:
+            second = forest.parent[second]
+    return first
+
+
+@jit
+def _steps(forest, state, slot, other):
+    total = np.int64(0)
+    for column in range(state.nodes.shape[1]):
+        total += forest.level[_meet(forest, state.nodes[slot, column], state.nodes[other, column])]
+    return total
+
+
+@jit
+def _unite(forest, state, slot, partner, wanted):
+    """Make one class of an erased class and rows of its partner, and of the class that has their tuple already."""
+    tuple_ = np.empty(state.nodes.shape[1], dtype=np.int32)
+    for column in range(len(tuple_)):
+        tuple_[column] = _meet(forest, state.nodes[slot, column], state.nodes[partner, column])
+    existing = _find(forest, state, tuple_)
+    first = min(state.first[slot], state.first[partner])
+    if existing == partner:
+        state.sizes[partner] += state.sizes[slot]
+        state.first[partner] = first
+        _append(state, partner, state.head[slot], state.tail[slot])
+        return partner
+    if wanted == state.sizes[partner]:
+        start, stop = state.head[partner], state.tail[partner]
+        _erase(state, partner)
+    else:
+        start, stop = _cut(state, partner, wanted)
+    if existing < 0:
+        existing = slot
+        state.nodes[slot] = tuple_
+        state.owner[slot] = state.marks[IDENTITIES]
+        state.slot_of[state.marks[IDENTITIES]] = slot
+        state.marks[IDENTITIES] += 1
+        state.sizes[slot] += wanted
+        state.first[slot] = first
+        _write(forest, state, slot)
+    else:
+        state.sizes[existing] += state.sizes[slot] + wanted
+        state.first[existing] = min(first, state.first[existing])
+        _append(state, existing, state.head[slot], state.tail[slot])
+    _append(state, existing, start, stop)
+    return existing
+
+
+@jit
+def _append(state, slot, start, stop):
+    state.following[state.tail[slot]] = start
+    state.tail[slot] = stop
+
+
+@jit
+def _cut(state, slot, wanted):
+    """Take rows from the front of a class; return the first and last of their pieces."""
+    start = piece = state.head[slot]
+    state.sizes[slot] -= wanted
+    while state.counts[piece] < wanted:
+        wanted -= state.counts[piece]
+        piece = state.following[piece]
+    if state.counts[piece] == wanted:
+        state.head[slot] = state.following[piece]
+    else:
+        rest = state.marks[PIECES]
+        state.marks[PIECES] += 1
+        state.cells[rest] = state.cells[piece]
+        state.counts[rest] = state.counts[piece] - wanted
+        state.counts[piece] = wanted
+        state.following[rest] = state.following[piece]
+        state.head[slot] = rest
+        if state.tail[slot] == piece:
+            state.tail[slot] = rest
+    state.following[piece] = NOBODY
+    return start, piece
+
+
+@jit
+def _erase(state, slot):
+    state.owner[slot] = NOBODY
+    block, lane = divmod(slot, state.planes.shape[2])
+    for plane in range(state.planes.shape[1]):
+        state.planes[block, plane, lane] = ABSENT
+
+
+@jit
+def _write(forest, state, slot):
+    """Spell the tuple of a class in its planes and masks, sum up its cost, and enter it into the table."""
+    block, lane = divmod(slot, state.planes.shape[2])
+    plane, climbed = 0, np.int64(0)
+    for column in range(state.nodes.shape[1]):
+        node = state.nodes[slot, column]
+        climbed += forest.cost[node]
+        place, more = 0, True
+        while more:
+            byte = forest.digits[node, place]
+            state.planes[block, plane, lane] = byte
+            state.masks[block, plane, byte >> 6] |= np.uint64(1) << np.uint64(byte & 63)
+            plane, place = plane + 1, place + 1
+            more = plane < len(forest.starts) and not forest.starts[plane]
+    state.climbed[slot] = climbed
+    probe = _hash(forest, state.nodes[slot]) & (len(state.table) - 1)
+    while state.table[probe] >= 0:
+        probe = (probe + 1) & (len(state.table) - 1)
+    state.table[probe] = slot
+
+
+@jit
+def _find(forest, state, tuple_):
+    """Return where a class with a tuple lies, or -1. Entries of classes that have changed match nothing."""
+    probe = _hash(forest, tuple_) & (len(state.table) - 1)
+    while state.table[probe] >= 0:
+        slot = state.table[probe]
+        if state.owner[slot] >= 0:
+            same = True
+            for column in range(len(tuple_)):
+                same &= state.nodes[slot, column] == tuple_[column]
+            if same:
+                return slot
+        probe = (probe + 1) & (len(state.table) - 1)
+    return NOBODY
+
+
+@jit
+def _hash(forest, tuple_):
+    word = np.uint64(0)
+    for column in range(len(tuple_)):
+        word ^= forest.words[tuple_[column]]
+    return np.int64(word >> np.uint64(1))

@@ -1,0 +1,240 @@
+"""Compiled summaries of classes: what a class costs, with a member more or less, and how members move.
+
+Members are *units*: cells, or the rows of a cell that are in one class. A class is a linked list of its units and, for
+each column, the lowest and highest rank among them; what a class costs a row is the sum of its columns' charges.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from indistinct.compiled import jit
+
+PAIRS, TREE, LINE, SET = 0, 1, 2, 3
+NONE = -1
+# Up to so many members the values of a set are compared one by one.
+FEW = 32
+
+Units = namedtuple("Units", ["ranks", "counts"])
+"""The members: ranks (u × d) and numbers of rows."""
+
+Charges = namedtuple("Charges", ["kind", "floor", "offset", "stride", "table", "nodes"])
+"""What columns charge. Ranks below `floor` (missing values of ranges) cost nothing.
+
+PAIRS: `table[offset + low * stride + high]`. TREE: `nodes` has each rank's ancestors, `table` their charges. LINE: the
+difference of two places in `table`. SET: `table` by the number of distinct values, of
+`stride` in all.
+"""
+
+State = namedtuple(
+    "State",
+    ["class_id", "head", "after", "before", "size", "members", "low", "high", "distinct", "charge", "total", "free"],
+)
+"""The classes. `free` is a stack of unused class numbers; its first entry is its height."""
+
+
+@jit
+def charge_of(charges, j, low, high, distinct):
+    """Return what a column charges each row of a class."""
+    kind, offset, stride = charges.kind[j], charges.offset[j], charges.stride[j]
+    if kind == SET:
+        return charges.table[offset + distinct]
+    if low > high:
+        return 0.0
+    if kind == PAIRS:
+        return charges.table[offset + low * stride + high]
+    if kind == LINE:
+        return charges.table[offset + high] - charges.table[offset + low]
+    level = 0
+    while charges.nodes[offset + low * stride + level] != charges.nodes[offset + high * stride + level]:
+        level += 1
+    return charges.table[offset + low * stride + level]
+
+
+@jit
+def holds_value(units, state, c, j, rank, but):
+    """Return whether a unit of a class other than `but` has a value."""
+    u = state.head[c]
+    while u != NONE:
+        if u != but and units.ranks[u, j] == rank:
+            return True
+        u = state.after[u]
+    return False
+
+
+@jit
+def charge_with(units, charges, state, c, u, limit):
+    """Return what a class would cost a row if a unit joined; infinity as soon as that is not below `limit`."""
+    total = 0.0
+    for j in range(len(charges.kind)):
+        rank = units.ranks[u, j]
+        if charges.kind[j] == SET:
+            more = 0 if holds_value(units, state, c, j, rank, NONE) else 1
+            total += charge_of(charges, j, 0, 0, state.distinct[c, j] + more)
+        elif rank < charges.floor[j] or state.low[c, j] <= rank <= state.high[c, j]:
+            total += state.charge[c, j]
+        else:
+            total += charge_of(charges, j, min(state.low[c, j], rank), max(state.high[c, j], rank), 0)
+        if total >= limit:
+            return np.inf
+    return total
+
+
+@jit
+def bounds_without(units, charges, state, c, u, low, high, distinct):
+    """Write the ranks that a class would reach without one of its units, and count distinct values."""
+    for j in range(len(charges.kind)):
+        rank = units.ranks[u, j]
+        low[j], high[j], distinct[j] = state.low[c, j], state.high[c, j], state.distinct[c, j]
+        if charges.kind[j] == SET:
+            distinct[j] -= 0 if holds_value(units, state, c, j, rank, u) else 1
+        elif rank >= charges.floor[j] and (rank == low[j] or rank == high[j]):
+            low[j], high[j] = _reach(units, charges, state, c, j, u)
+
+
+@jit
+def _reach(units, charges, state, c, j, but):
+    low, high = 1 << 30, -1
+    v = state.head[c]
+    while v != NONE:
+        rank = units.ranks[v, j]
+        if v != but and rank >= charges.floor[j]:
+            low, high = min(low, rank), max(high, rank)
+        v = state.after[v]
+    return low, high
+
+
+@jit
+def charge_between(charges, low, high, distinct):
+    """Return what a class with these bounds costs a row."""
+    total = 0.0
+    for j in range(len(charges.kind)):
+        total += charge_of(charges, j, low[j], high[j], distinct[j])
+    return total
+
+
+@jit
+def charge_swapped(units, charges, state, c, low, high, distinct, out, new, limit):
+    """Return what a class costs a row with one unit for another; the bounds are without the first.
+
+    It is infinity as soon as that is not below `limit`.
+    """
+    total = 0.0
+    for j in range(len(charges.kind)):
+        rank = units.ranks[new, j]
+        if charges.kind[j] == SET:
+            more = 0 if holds_value(units, state, c, j, rank, out) else 1
+            total += charge_of(charges, j, 0, 0, distinct[j] + more)
+        elif rank < charges.floor[j]:
+            total += charge_of(charges, j, low[j], high[j], 0)
+        else:
+            total += charge_of(charges, j, min(low[j], rank), max(high[j], rank), 0)
+        if total >= limit:
+            return np.inf
+    return total
+
+
+@jit
+def summarize_class(units, charges, state, c):
+    """Compute everything that is stored of a class from its units."""
+    state.size[c], state.members[c], state.total[c] = 0, 0, 0.0
+    u = state.head[c]
+    while u != NONE:
+        state.size[c] += units.counts[u]
+        state.members[c] += 1
+        u = state.after[u]
+    for j in range(len(charges.kind)):
+        if charges.kind[j] == SET:
+            state.distinct[c, j] = _count_values(units, charges, state, c, j)
+        else:
+            state.low[c, j], state.high[c, j] = _reach(units, charges, state, c, j, NONE)
+        state.charge[c, j] = charge_of(charges, j, state.low[c, j], state.high[c, j], state.distinct[c, j])
+        state.total[c] += state.charge[c, j]
+
+
+@jit
+def _count_values(units, charges, state, c, j):
+    """Return how many values of a column a class holds."""
+    found, few = 0, state.members[c] <= FEW
+    known = np.zeros(1 if few else charges.stride[j], dtype=np.bool_)
+    u = state.head[c]
+    while u != NONE:
+        rank = units.ranks[u, j]
+        if few:
+            v = state.head[c]
+            while v != u and units.ranks[v, j] != rank:
+                v = state.after[v]
+            found += v == u
+        elif not known[rank]:
+            known[rank] = True
+            found += 1
+        u = state.after[u]
+    return found
+
+
+@jit
+def relabel(state, u, target):
+    """Move a unit between the lists of classes; the caller summarizes both."""
+    source, before, after = state.class_id[u], state.before[u], state.after[u]
+    if before == NONE:
+        state.head[source] = after
+    else:
+        state.after[before] = after
+    if after != NONE:
+        state.before[after] = before
+    if state.head[source] == NONE:
+        state.free[0] += 1
+        state.free[state.free[0]] = source
+    first = state.head[target]
+    state.before[u], state.after[u] = NONE, first
+    if first != NONE:
+        state.before[first] = u
+    state.head[target], state.class_id[u] = u, target
+
+
+@jit
+def move(units, charges, state, u, target):
+    """Move a unit to another class."""
+    source = state.class_id[u]
+    relabel(state, u, target)
+    summarize_class(units, charges, state, source)
+    summarize_class(units, charges, state, target)
+
+
+@jit
+def take_free(state):
+    """Return an unused class number."""
+    c = state.free[state.free[0]]
+    state.free[0] -= 1
+    return c
+
+
+@jit
+def fill(units, charges, state, class_ids, classes):
+    """Set every unit into the class of its label."""
+    for c in range(len(state.head)):
+        state.head[c] = NONE
+    for u in range(len(class_ids) - 1, -1, -1):
+        first = state.head[class_ids[u]]
+        state.class_id[u], state.before[u], state.after[u] = class_ids[u], NONE, first
+        if first != NONE:
+            state.before[first] = u
+        state.head[class_ids[u]] = u
+    state.free[0] = 0
+    for c in range(len(state.head) - 1, -1, -1):
+        if c < classes:
+            summarize_class(units, charges, state, c)
+        else:
+            state.free[0] += 1
+            state.free[state.free[0]] = c
+
+
+def new_state(units: int, columns: int) -> State:
+    """Return room for as many classes as there are units."""
+    per_unit = [np.zeros(units, dtype=np.int64) for _ in range(6)]
+    class_id, head, after, before, size, members = per_unit
+    ranks = [np.zeros((units, columns), dtype=np.int32) for _ in range(3)]
+    charge, total = np.zeros((units, columns)), np.zeros(units)
+    return State(
+        class_id, head, after, before, size, members, *ranks, charge, total, np.zeros(units + 1, dtype=np.int64)
+    )

@@ -1,0 +1,312 @@
+"""Compiled sweeps: moves, swaps, dissolved and split classes, each applied at once if the classes then cost less.
+
+Candidates are found along an order of all units: the classes of the units that stand near a unit there. Classes keep at
+least `smallest` rows. Where a model looks at more than sizes, sweeps are *guarded*: no class changes twice in a sweep,
+and `log` says what was done (transaction, unit, class it came from), so that what the model refuses can be undone.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from indistinct.algorithms.cluster._refine_kernels import (
+    NONE,
+    SET,
+    bounds_without,
+    charge_between,
+    charge_swapped,
+    charge_with,
+    move,
+    relabel,
+    summarize_class,
+    take_free,
+)
+from indistinct.compiled import jit
+
+# Classes of more units are not searched for partners of a swap.
+MANY = 64
+
+Sweep = namedtuple(
+    "Sweep",
+    ["order", "place", "window", "smallest", "least", "guarded", "turn", "seen", "locked", "rest", "log", "tally"],
+)
+"""One sweep: the order and each unit's place in it, how far to look, the smallest class and gain, and the turn.
+
+`seen` and `locked` mark classes, `rest` says until which turn a unit is left alone. `tally` counts marks, transactions,
+lines of the log, and moves, swaps, dissolved and split classes.
+"""
+
+MARK, TRANSACTIONS, LINES, MOVES, SWAPS, DISSOLVED, SPLITS = range(7)
+
+
+@jit
+def improve(units, charges, state, sweep, start, stop):
+    """Try to better every unit in a stretch of the order."""
+    columns = len(charges.kind)
+    low, high = np.empty((2, columns), dtype=np.int64), np.empty((2, columns), dtype=np.int64)
+    distinct = np.empty((2, columns), dtype=np.int64)
+    for p in range(start, stop):
+        u = sweep.order[p]
+        c = state.class_id[u]
+        if _closed(sweep, c) or sweep.rest[u] > sweep.turn or state.members[c] < 2 or state.total[c] <= 0:
+            continue
+        bounds_without(units, charges, state, c, u, low[0], high[0], distinct[0])
+        left, charge = state.size[c] - units.counts[u], charge_between(charges, low[0], high[0], distinct[0])
+        if left >= sweep.smallest:
+            gain = state.size[c] * state.total[c] - left * charge
+            if _try_move(units, charges, state, sweep, u, gain):
+                continue
+        # A swap is found from the side of a unit that sticks out of its class.
+        if charge < state.total[c] and _try_swap(units, charges, state, sweep, u, low, high, distinct):
+            continue
+        if state.head[c] == u:
+            _try_dissolve(units, charges, state, sweep, c)
+
+
+@jit
+def _closed(sweep, c):
+    return sweep.guarded and sweep.locked[c] == sweep.turn
+
+
+@jit
+def _note(sweep, u, source, fresh):
+    """Write one moved unit into the log; `fresh` begins a transaction."""
+    if fresh:
+        sweep.tally[TRANSACTIONS] += 1
+    if sweep.guarded:
+        line = sweep.tally[LINES]
+        sweep.log[line, 0], sweep.log[line, 1], sweep.log[line, 2] = sweep.tally[TRANSACTIONS], u, source
+        sweep.tally[LINES] += 1
+
+
+@jit
+def _candidate(state, sweep, p, step):
+    """Return the class at a place of the order if it is another one that was not seen since the last mark."""
+    q = p + step
+    if q < 0 or q >= len(sweep.order):
+        return NONE
+    c = state.class_id[sweep.order[q]]
+    if sweep.seen[c] == sweep.tally[MARK] or _closed(sweep, c):
+        return NONE
+    sweep.seen[c] = sweep.tally[MARK]
+    return c
+
+
+@jit
+def _nearest(units, charges, state, sweep, u, limit):
+    """Return the class that a unit joins at the least cost below a limit, and that cost."""
+    best, rows, p = NONE, units.counts[u], sweep.place[u]
+    sweep.tally[MARK] += 1
+    sweep.seen[state.class_id[u]] = sweep.tally[MARK]
+    for reach in range(1, sweep.window + 1):
+        for side in range(2):
+            c = _candidate(state, sweep, p, reach if side else -reach)
+            if c == NONE or state.total[c] * rows >= limit:
+                continue
+            before, size = state.size[c] * state.total[c], state.size[c] + rows
+            charge = charge_with(units, charges, state, c, u, (limit + before) / size)
+            if charge * size - before < limit:
+                best, limit = c, charge * size - before
+    return best, limit
+
+
+@jit
+def _try_move(units, charges, state, sweep, u, gain):
+    """Move a unit to another class if what it joins costs less than what leaving gains."""
+    if gain <= sweep.least:
+        return False
+    source = state.class_id[u]
+    target, _ = _nearest(units, charges, state, sweep, u, gain - sweep.least)
+    if target == NONE:
+        return False
+    move(units, charges, state, u, target)
+    sweep.locked[source] = sweep.locked[target] = sweep.turn
+    _note(sweep, u, source, True)
+    sweep.tally[MOVES] += 1
+    return True
+
+
+@jit
+def _try_swap(units, charges, state, sweep, u, low, high, distinct):
+    """Exchange a unit for the one of a nearby class that makes both classes cost least together."""
+    a, p, best, partner = state.class_id[u], sweep.place[u], sweep.least, NONE
+    sweep.tally[MARK] += 1
+    sweep.seen[a] = sweep.tally[MARK]
+    for reach in range(1, sweep.window + 1):
+        for side in range(2):
+            b = _candidate(state, sweep, p, reach if side else -reach)
+            if b == NONE or state.members[b] > MANY:
+                continue
+            v = state.head[b]
+            while v != NONE:
+                gain = _swap_gain(units, charges, state, sweep, u, v, best, low, high, distinct)
+                if gain > best:
+                    best, partner = gain, v
+                v = state.after[v]
+    if partner == NONE:
+        return False
+    b = state.class_id[partner]
+    relabel(state, u, b)
+    relabel(state, partner, a)
+    summarize_class(units, charges, state, a)
+    summarize_class(units, charges, state, b)
+    sweep.locked[a] = sweep.locked[b] = sweep.turn
+    _note(sweep, u, a, True)
+    _note(sweep, partner, b, False)
+    sweep.tally[SWAPS] += 1
+    return True
+
+
+@jit
+def _swap_gain(units, charges, state, sweep, u, v, least, low, high, distinct):
+    """Return what exchanging two units gains, or nothing if that is not above `least` or makes a class too small."""
+    a, b = state.class_id[u], state.class_id[v]
+    size_a = state.size[a] - units.counts[u] + units.counts[v]
+    size_b = state.size[b] - units.counts[v] + units.counts[u]
+    if size_a < sweep.smallest or size_b < sweep.smallest:
+        return 0.0
+    budget = state.size[a] * state.total[a] + state.size[b] * state.total[b] - least
+    cost = size_a * charge_swapped(units, charges, state, a, low[0], high[0], distinct[0], u, v, budget / size_a)
+    if cost >= budget:
+        return 0.0
+    bounds_without(units, charges, state, b, v, low[1], high[1], distinct[1])
+    limit = (budget - cost) / size_b
+    cost += size_b * charge_swapped(units, charges, state, b, low[1], high[1], distinct[1], v, u, limit)
+    return budget + least - cost if cost < budget else 0.0
+
+
+@jit
+def _try_dissolve(units, charges, state, sweep, a):
+    """Send every unit of a class to another one if that costs less than the class; undo it otherwise."""
+    count, left = state.members[a], state.size[a] * state.total[a]
+    moved, first = np.empty(count, dtype=np.int64), sweep.tally[LINES]
+    u = state.head[a]
+    for i in range(count):
+        moved[i] = u
+        u = state.after[u]
+    done = 0
+    while done < count:
+        target, cost = _nearest(units, charges, state, sweep, moved[done], left - sweep.least)
+        if target == NONE:
+            break
+        left -= cost
+        relabel(state, moved[done], target)
+        summarize_class(units, charges, state, target)
+        _note(sweep, moved[done], a, done == 0)
+        done += 1
+    if done < count:
+        sweep.tally[LINES] = first
+        sweep.tally[TRANSACTIONS] -= done > 0
+        for i in range(done):
+            target = state.class_id[moved[i]]
+            relabel(state, moved[i], a)
+            summarize_class(units, charges, state, target)
+        return
+    summarize_class(units, charges, state, a)
+    sweep.locked[a] = sweep.turn
+    for i in range(count):
+        sweep.locked[state.class_id[moved[i]]] = sweep.turn
+    sweep.tally[DISSOLVED] += 1
+
+
+@jit
+def split_classes(units, charges, state, sweep, start, stop):
+    """Split every class in a stretch that costs less in two parts: along one column, where that gains most."""
+    for c in range(start, stop):
+        count = state.members[c]
+        if count < 2 or state.size[c] < 2 * sweep.smallest or _closed(sweep, c) or state.total[c] <= 0:
+            continue
+        if sweep.rest[state.head[c]] > sweep.turn:
+            continue
+        members = np.empty(count, dtype=np.int64)
+        u = state.head[c]
+        for i in range(count):
+            members[i] = u
+            u = state.after[u]
+        best, cut, sides = sweep.least, NONE, members
+        for j in range(len(charges.kind)):
+            ranked = members[np.argsort(units.ranks[:, j][members], kind="mergesort")]
+            gain, at = _best_cut(units, charges, state, sweep, c, ranked)
+            if gain > best:
+                best, cut, sides = gain, at, ranked
+        if cut != NONE:
+            _cut_off(units, charges, state, sweep, c, sides[:cut])
+
+
+@jit
+def _cut_off(units, charges, state, sweep, c, side):
+    """Give some units of a class a class of their own."""
+    new = take_free(state)
+    for i in range(len(side)):
+        relabel(state, side[i], new)
+        _note(sweep, side[i], c, i == 0)
+    summarize_class(units, charges, state, c)
+    summarize_class(units, charges, state, new)
+    sweep.locked[c] = sweep.locked[new] = sweep.turn
+    sweep.tally[SPLITS] += 1
+
+
+@jit
+def _best_cut(units, charges, state, sweep, c, members):
+    """Return what cutting a class in this order of its members gains at best, and how many are before the cut."""
+    count, whole = len(members), state.size[c] * state.total[c]
+    forward, sizes = _run_costs(units, charges, members)
+    backward, _ = _run_costs(units, charges, members[::-1])
+    best, cut = 0.0, NONE
+    for i in range(1, count):
+        if sizes[i - 1] < sweep.smallest or sizes[count - 1] - sizes[i - 1] < sweep.smallest:
+            continue
+        gain = whole - forward[i - 1] - backward[count - i - 1]
+        if gain > best:
+            best, cut = gain, i
+    return best, cut
+
+
+@jit
+def _run_costs(units, charges, members):
+    """Return what the first members of a list cost as a class, for every number of them, and their rows."""
+    count, columns, rows = len(members), len(charges.kind), 0
+    costs, sizes = np.empty(count), np.empty(count, dtype=np.int64)
+    low, high, distinct = np.full(columns, 1 << 30), np.full(columns, -1), np.zeros(columns, dtype=np.int64)
+    widest = 0
+    for j in range(columns):
+        if charges.kind[j] == SET:
+            widest = max(widest, charges.stride[j])
+    known = np.zeros((columns, widest), dtype=np.bool_)
+    for i in range(count):
+        rows += units.counts[members[i]]
+        for j in range(columns):
+            rank = units.ranks[members[i], j]
+            if charges.kind[j] == SET:
+                distinct[j] += not known[j, rank]
+                known[j, rank] = True
+            elif rank >= charges.floor[j]:
+                low[j], high[j] = min(low[j], rank), max(high[j], rank)
+        sizes[i], costs[i] = rows, rows * charge_between(charges, low, high, distinct)
+    return costs, sizes
+
+
+@jit
+def undo(units, charges, state, sweep, refused):
+    """Take back the transactions of the log that were refused, the last one first, and let their units rest."""
+    for line in range(sweep.tally[LINES] - 1, -1, -1):
+        if not refused[sweep.log[line, 0]]:
+            continue
+        u, source = sweep.log[line, 1], sweep.log[line, 2]
+        target = state.class_id[u]
+        if state.head[source] == NONE:
+            _revive(state, source)
+        relabel(state, u, source)
+        summarize_class(units, charges, state, source)
+        summarize_class(units, charges, state, target)
+        sweep.rest[u] = sweep.turn + 3
+
+
+@jit
+def _revive(state, c):
+    """Take a class number off the stack of unused ones."""
+    for i in range(state.free[0], 0, -1):
+        if state.free[i] == c:
+            state.free[i] = state.free[state.free[0]]
+            state.free[0] -= 1
+            return

@@ -1,0 +1,124 @@
+"""What a metric charges the classes of a local search, as tables: no recoding is made to know a cost."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from indistinct.algorithms.cluster._refine_kernels import LINE, PAIRS, SET, TREE, Charges
+from indistinct.arrays import Codes
+from indistinct.errors import ParameterError
+from indistinct.metrics import CellMetric, parse_metric
+from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.outputs import PublishedColumn
+from indistinct.recoding.summary import floor_of, meeting_levels
+
+# Domains of up to so many values have the charge of every pair of values in a table.
+PAIRS_UP_TO = 512
+METRICS = ("gcp", "ncp", "loss", "iloss", "distortion", "precision")
+"""The metrics that are sums of what single cells are charged, which is what a local search can lower."""
+BY_LEVEL = ("distortion", "precision")
+
+
+def cell_metric(text: str) -> CellMetric:
+    """Return the metric that a text spells; raise unless a local search can lower it."""
+    metric = parse_metric(text)
+    if metric.name not in METRICS:
+        raise ParameterError(
+            f"a local search cannot lower {metric.name}, which is no sum over cells", hint=f"use {', '.join(METRICS)}"
+        )
+    return cast("CellMetric", metric)
+
+
+def charges_of(columns: Sequence[QuasiColumn], metric: CellMetric) -> Charges:
+    """Return what each column charges a class, by the ranks that its members reach."""
+    weights = getattr(metric, "weights", ()) or (1.0,) * len(columns)
+    kinds, floors, offsets, strides = [], [], [], []
+    tables: list[Codes] = []
+    nodes: list[Codes] = []
+    for column, weight in zip(columns, weights, strict=True):
+        form, width, table, tree = _column_charges(column, metric)
+        kinds.append(form)
+        strides.append(width)
+        floors.append(0 if metric.name in BY_LEVEL else floor_of(column))
+        offsets.append(sum(map(len, tables)))
+        tables.append(table * weight)
+        nodes.append(tree)
+    kind, floor, offset, stride = (np.array(head, dtype=np.int64) for head in (kinds, floors, offsets, strides))
+    return Charges(
+        kind, floor, offset, stride, np.concatenate(tables).astype(np.float64), np.concatenate(nodes).astype(np.int64)
+    )
+
+
+def _column_charges(column: QuasiColumn, metric: CellMetric) -> tuple[int, int, Codes, Codes]:
+    """Return a column's kind, stride, table of charges, and nodes beside them."""
+    size = len(column.domain)
+    if not column.tree and not column.ranged:
+        table = metric.charge(_set_probe(column))
+        return SET, size, np.concatenate([[0.0], table]), np.zeros(size + 1, dtype=np.int64)
+    if size <= PAIRS_UP_TO:
+        first, second = np.divmod(np.arange(size * size), max(size, 1))
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        return PAIRS, size, metric.charge(_probe(column, low, high)), np.zeros(size * size, dtype=np.int64)
+    ranks = np.arange(size)
+    if not column.tree and metric.name not in BY_LEVEL:
+        return LINE, 1, metric.charge(_probe(column, np.zeros_like(ranks), ranks)), np.zeros(size, dtype=np.int64)
+    ancestors = _ancestors(column)
+    each = [metric.charge(at_level(column, level)) for level in range(ancestors.shape[1])]
+    return TREE, ancestors.shape[1], np.stack(each, axis=1).ravel(), ancestors.astype(np.int64).ravel()
+
+
+def _ancestors(column: QuasiColumn) -> Codes:
+    """Return the node of every rank on each level; without a hierarchy a value is raw or it is not."""
+    if column.taxonomy is not None:
+        return column.taxonomy.ancestors[column.by_rank]
+    ranks = np.arange(len(column.domain))
+    return np.stack([ranks, np.zeros_like(ranks)], axis=1)
+
+
+def _probe(column: QuasiColumn, low: Codes, high: Codes) -> PublishedColumn:
+    """Return what classes that reach from one rank to another would publish."""
+    ancestors = _ancestors(column)
+    levels = meeting_levels(ancestors, low, high)
+    leaves = high - low + 1
+    if column.tree and column.taxonomy is not None:
+        leaves = _leaves(column, ancestors[low, levels], levels)
+    return _shown(column, low, high, levels=levels, leaves=leaves)
+
+
+def at_level(column: QuasiColumn, level: int) -> PublishedColumn:
+    """Return what a value of every rank would publish on a level."""
+    ranks, nodes = np.arange(len(column.domain)), _ancestors(column)[:, level]
+    levels = np.full(len(ranks), level)
+    leaves = np.ones(len(ranks), dtype=np.int64) if column.taxonomy is None else _leaves(column, nodes, levels)
+    return _shown(column, ranks, ranks, levels=levels, leaves=leaves)
+
+
+def _leaves(column: QuasiColumn, nodes: Codes, levels: Codes) -> Codes:
+    """Return the raw values below nodes of the hierarchy."""
+    found = np.ones(len(nodes), dtype=np.int64)
+    for level, leaves in enumerate(column.taxonomy.leaves if column.taxonomy is not None else ()):
+        found[levels == level] = leaves[nodes[levels == level]]
+    return found
+
+
+def _set_probe(column: QuasiColumn) -> PublishedColumn:
+    """Return what classes of one, two, three … distinct values would publish."""
+    leaves = np.arange(1, len(column.domain) + 1)
+    ranks = np.zeros_like(leaves)
+    return _shown(column, ranks, ranks, levels=(leaves > 1).astype(np.int64), leaves=leaves)
+
+
+def _shown(column: QuasiColumn, low: Codes, high: Codes, **shape: Any) -> PublishedColumn:
+    places = column.positions[column.by_rank]
+    return PublishedColumn(
+        column.name,
+        (),
+        low=places[low],
+        high=places[high],
+        span=column.span,
+        size=column.size,
+        height=column.height,
+        ranged=column.ranged,
+        **shape,
+    )

@@ -1,0 +1,149 @@
+"""The rounds of a local search: orders, sweeps, and the model's word on what the sweeps did."""
+
+import time
+
+import numpy as np
+
+from indistinct.algorithms.base import Problem
+from indistinct.algorithms.cluster._refine_kernels import Units, fill, new_state
+from indistinct.algorithms.cluster._refine_sweep_kernels import (
+    LINES,
+    TRANSACTIONS,
+    Sweep,
+    improve,
+    split_classes,
+    undo,
+)
+from indistinct.algorithms.cluster.refine_charges import charges_of
+from indistinct.algorithms.partition.layout import ranks_of
+from indistinct.algorithms.partition.summaries import summarize
+from indistinct.arrays import Codes
+from indistinct.frequencies.value import Classes, Histogram
+from indistinct.metrics import CellMetric
+from indistinct.models import AlphaK, Model
+from indistinct.recoding.kinds import ByCell, ByRow, Recoding
+from indistinct.recoding.outputs import Assignment
+from indistinct.recoding.summary import Style
+
+# How far along an order neighbours are looked for, on either side.
+WINDOW = 8
+# Units that are tried between two looks at the clock.
+STRETCH = 1024
+# Gains below this share of a row's whole cost are taken for rounding.
+LEAST = 1e-9
+
+
+class LocalSearch:
+    """The state of a search: units, their classes, and what they cost."""
+
+    def __init__(self, problem: Problem, start: Recoding, assignment: Assignment, *, metric: CellMetric) -> None:
+        self.problem, self.cells, self.counts = problem, assignment.cells, assignment.counts
+        self.joint = start.joint if isinstance(start, ByRow) else None
+        self.divided = isinstance(start, ByRow)
+        self.ranks = ranks_of(problem.columns, problem.frequencies.vectors)[assignment.cells].astype(np.int32)
+        self.units = Units(np.ascontiguousarray(self.ranks), assignment.counts.astype(np.int64))
+        self.charges = charges_of(problem.columns, metric)
+        self.classes = unit_classes(problem, assignment, self.joint)
+        self.state = new_state(*self.ranks.shape)
+        fill(self.units, self.charges, self.state, assignment.class_ids.astype(np.int64), len(assignment.values))
+        count = len(self.cells)
+        self.guarded = not problem.model.traits.sizes_only
+        self.seen, self.locked, self.rest = (np.zeros(count, dtype=np.int64) for _ in range(3))
+        self.log = np.zeros((2 * count if self.guarded else 1, 3), dtype=np.int64)
+        self.tally = np.zeros(7, dtype=np.int64)
+
+    def run(self, *, seconds: float, rounds: int) -> None:
+        """Go through rounds until nothing helps any more, or a limit is reached."""
+        width = self.ranks.shape[1]
+        self._round(0, 0.0)  # compiles the kernels, which is not what the seconds are for
+        deadline = time.monotonic() + seconds
+        idle, turn, cost = 0, 0, self.cost()
+        # Every column comes first twice before the search gives up.
+        while idle < 2 * width + 2 and turn < rounds and time.monotonic() < deadline:
+            turn += 1
+            self._round(turn, deadline)
+            before, cost = cost, self.cost()
+            idle = 0 if cost < before else idle + 1
+            left = max(deadline - time.monotonic(), 0.0)
+            self.problem.progress(0.2 + 0.8 * max(1 - left / seconds, turn / rounds))
+        names = ("moves", "swaps", "dissolved", "splits")
+        self.problem.counters.update(dict(zip(names, self.tally[3:].tolist(), strict=True)), rounds=turn)
+
+    def cost(self) -> float:
+        """Return what all classes cost."""
+        return float(self.state.size @ self.state.total)
+
+    def _round(self, turn: int, deadline: float) -> None:
+        """Split, then sweep along a new order."""
+        order = self._order(turn)
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        limits = (WINDOW, fewest_rows(self.problem.model), LEAST * self.problem.frequencies.rows)
+        marks = (self.seen, self.locked, self.rest, self.log, self.tally)
+        for step, sweeps in enumerate((split_classes, improve)):
+            sweep = Sweep(order, place, *limits, self.guarded, 2 * turn + step, *marks)
+            sweeps(self.units, self.charges, self.state, sweep, 0, 0)
+            self.tally[[TRANSACTIONS, LINES]] = 0
+            start = 0
+            while start < len(order) and time.monotonic() < deadline:
+                sweeps(self.units, self.charges, self.state, sweep, start, min(start + STRETCH, len(order)))
+                start += STRETCH
+            if self.guarded:
+                self._ask(sweep)
+
+    def _order(self, turn: int) -> Codes:
+        """Return the units sorted by the columns in a new order, which depends on the number of the round alone."""
+        columns = np.random.default_rng(turn).permutation(self.ranks.shape[1])
+        return np.lexsort([self.ranks[:, column] for column in columns]).astype(np.int64)
+
+    def _ask(self, sweep: Sweep) -> None:
+        """Undo every transaction after which the model does not hold for a class that it touched."""
+        lines = self.log[: self.tally[LINES]]
+        if not len(lines):
+            return
+        class_id = self.state.class_id
+        owner = np.zeros(len(class_id), dtype=np.int64)
+        owner[lines[:, 2]] = owner[class_id[lines[:, 1]]] = lines[:, 0]
+        members = np.flatnonzero(owner[class_id] > 0)
+        touched, local = np.unique(class_id[members], return_inverse=True)
+        classes = self.classes.take(members).regroup(local.astype(np.int32), len(touched))
+        self.problem.counters["checks"] += len(touched)
+        refused = np.zeros(int(self.tally[TRANSACTIONS]) + 1, dtype=bool)
+        refused[owner[touched[self.problem.model.violations(classes)]]] = True
+        undo(self.units, self.charges, self.state, sweep, refused)
+
+    def recoding(self) -> Recoding:
+        """Return the recoding of the classes, each published as what its members cover."""
+        problem = self.problem
+        distinct, class_ids = np.unique(self.state.class_id, return_inverse=True)
+        class_ids = class_ids.astype(np.int32)
+        columns, values = summarize(
+            problem.columns, self.ranks, class_ids=class_ids, counts=self.counts, classes=len(distinct), style=Style()
+        )
+        vectors = np.ascontiguousarray(problem.frequencies.vectors)
+        if self.divided:
+            return ByRow(columns, vectors, self.cells, self.joint, class_ids, self.counts, values)
+        return ByCell(columns, vectors, class_ids, values)
+
+
+def fewest_rows(model: Model) -> int:
+    """Return how many rows each class must keep, as far as that is a number of rows.
+
+    What other models ask for, such as so many distinct values, is left to their own word on every change, so that a
+    table in which every row stands twice is searched alike.
+    """
+    return max(
+        (part.smallest for part in model.parts() if part.traits.sizes_only or isinstance(part, AlphaK)), default=1
+    )
+
+
+def unit_classes(problem: Problem, assignment: Assignment, joint: Codes | None) -> Classes:
+    """Return every unit as a class of its own, with the histograms that the model needs."""
+    frequencies = problem.frequencies
+    if joint is None or frequencies.joint is None:
+        return frequencies.classes.take(assignment.cells)
+    pieces, found = np.arange(len(joint) + 1, dtype=np.int64), {}
+    for key, codes in frequencies.joint.codes.items():
+        whole = frequencies.classes.histograms[key]
+        found[key] = Histogram(pieces, codes[joint], assignment.counts, whole.reference, whole.taxonomy, whole.texts)
+    return Classes(assignment.counts, found)

@@ -1,1 +1,0 @@
-"""Specializing: parts of a table go down their hierarchies, and what cannot go stays behind as a class."""

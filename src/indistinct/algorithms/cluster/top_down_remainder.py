@@ -1,0 +1,137 @@
+"""Which rows leave the children of a part so that what is left over satisfies a model that looks at values."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from indistinct.algorithms.cluster.top_down_parts import Children, Parts, from_the_front
+from indistinct.algorithms.cluster.tree_space import ClusterSpace, classes_of
+from indistinct.arrays import Codes
+from indistinct.frequencies.value import Classes, Key
+from indistinct.models.anonymity import AlphaK
+from indistinct.models.base import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Leaving:
+    """The rule of Wong et al. (2006) for rows that leave their child, for any model.
+
+    A row leaves if its child still satisfies the model without it: the one whose sensitive value is rarest in the
+    remainder, then of the largest child, then the first. If none can leave, the smallest child is dissolved.
+    """
+
+    space: ClusterSpace
+    model: Model
+
+    def __call__(self, parts: Parts, children: Children) -> Codes:
+        """Return how many rows of each piece fall back into the remainder of their part."""
+        size = len(children.values)
+        broken = self.model.violations(self._classes(parts.joint, children.groups, parts.counts, size))
+        self.space.problem.counters["checks"] += size
+        taken = np.where(broken[children.groups], parts.counts, 0)
+        pieces = np.flatnonzero(taken)
+        joint = None if parts.joint is None else parts.joint[pieces]
+        remainder = self._classes(joint, parts.class_ids[pieces], taken[pieces], len(parts))
+        for part in np.flatnonzero(self.model.violations(remainder) & (remainder.sizes > 0)).tolist():
+            inside = slice(int(parts.starts[part]), int(parts.starts[part + 1]))
+            taken[inside] = self._mended(parts, children, part, broken)
+        return taken
+
+    def _mended(self, parts: Parts, children: Children, part: int, broken: Codes) -> Codes:
+        """Return how many rows of each piece of one part leave, so that its remainder holds or is everything."""
+        inside = slice(int(parts.starts[part]), int(parts.starts[part + 1]))
+        start, stop = int(children.bounds[part]), int(children.bounds[part + 1])
+        counts, child = parts.counts[inside], children.groups[inside] - start
+        kinds, kind = np.unique(
+            np.zeros(len(counts)) if parts.joint is None else parts.joint[inside], return_inverse=True
+        )
+        cell = child * len(kinds) + kind
+        held = np.bincount(cell, weights=counts, minlength=(stop - start) * len(kinds)).astype(np.int64)
+        first = np.full(len(held), len(cell))
+        np.minimum.at(first, cell, np.arange(len(cell)))
+        table = _Table(self, kinds.astype(np.int32), held.reshape(-1, len(kinds)), first.reshape(-1, len(kinds)))
+        gone = table.leave(broken[start:stop], children.values[start:stop])
+        return from_the_front(counts, cell, gone.ravel())
+
+    def _classes(self, joint: Codes | None, class_ids: Codes, counts: Codes, size: int) -> Classes:
+        return classes_of(self.space, joint, class_ids, counts, size=size)
+
+    def broken(self, kinds: Codes, rows: Codes) -> Codes:
+        """Return which classes break the model, each given by how many rows of each joint code it has."""
+        which, place = np.nonzero(rows)
+        self.space.problem.counters["checks"] += len(rows)
+        return self.model.violations(self._classes(kinds[place], which, rows[which, place], len(rows)))
+
+    @cached_property
+    def codes(self) -> dict[Key, Codes]:
+        """Each key's part of every joint code."""
+        joint = self.space.problem.frequencies.joint
+        return {} if joint is None else dict(joint.codes)
+
+    @cached_property
+    def watched(self) -> dict[Key, Codes]:
+        """Which codes of each key the model protects."""
+        found: dict[Key, Codes] = {}
+        histograms = self.space.problem.frequencies.classes.histograms
+        for part in self.model.parts():
+            for key in part.keys:
+                texts = histograms[key].texts
+                chosen = np.ones(len(histograms[key].reference), dtype=bool)
+                if isinstance(part, AlphaK) and part.protected:
+                    chosen = np.array([text in part.protected for text in texts])
+                found[key] = found.get(key, False) | chosen
+        return found
+
+    def rarity(self, kinds: Codes, rest: Codes) -> Codes:
+        """Return how often the protected values of each joint code occur in the remainder already."""
+        total = np.zeros(len(kinds), dtype=np.int64)
+        for key, watched in self.watched.items():
+            codes = self.codes[key][kinds]
+            seen = np.bincount(codes, weights=rest, minlength=len(watched)).astype(np.int64)
+            total += np.where(watched[codes], seen[codes], 0)
+        return total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    """The rows of one part: `held[child, kind]`, and where the first of each come."""
+
+    rule: Leaving
+    kinds: Codes
+    held: Codes
+    first: Codes
+
+    def leave(self, broken: Codes, values: Codes) -> Codes:
+        """Return how many rows leave by child and kind."""
+        left = self.held.copy()
+        left[broken] = 0
+        able = np.stack([self._able(row) for row in left])
+        while True:
+            rest = (self.held - left).sum(axis=0)
+            if rest.sum() >= self.rule.model.smallest and not self.rule.broken(self.kinds, rest[None])[0]:
+                break
+            sizes = left.sum(axis=1)
+            child, kind = np.nonzero(able)
+            if len(child):
+                rare = self.rule.rarity(self.kinds, rest)
+                pick = np.lexsort((self.first[child, kind], -sizes[child], rare[kind]))[0]
+                left[child[pick], kind[pick]] -= 1
+                able[child[pick]] = self._able(left[child[pick]])
+            elif sizes.any():
+                standing = np.flatnonzero(sizes)
+                smallest = standing[np.lexsort((values[standing], sizes[standing]))[0]]
+                left[smallest] = 0
+            else:
+                break
+        return self.held - left
+
+    def _able(self, row: Codes) -> Codes:
+        """Return of which kinds a row can leave a child."""
+        able = np.zeros(len(row), dtype=bool)
+        kinds = np.flatnonzero(row)
+        if row.sum() > self.rule.model.smallest:
+            without = np.tile(row, (len(kinds), 1))
+            without[np.arange(len(kinds)), kinds] -= 1
+            able[kinds] = ~self.rule.broken(self.kinds, without)
+        return able

@@ -1,0 +1,78 @@
+"""A node of the lattice that somebody chose: no search, only the check that its recoding satisfies the model."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.full_domain.nodes import FullDomain
+from indistinct.errors import InfeasibleError, ParameterError
+from indistinct.frequencies.lattice import Node
+from indistinct.recoding.kinds import Recoding
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenNode(Algorithm):
+    """The recoding of one node, chosen by hand.
+
+    `levels` gives the level of each quasi-identifier, in the order of the schema; without them it is the top, where
+    every column is generalized as far as it goes. Rows of classes that break the model are suppressed, within the
+    budget.
+
+    >>> ChosenNode((1, 0, 2)).levels
+    (1, 0, 2)
+    """
+
+    name: ClassVar[str] = "node"
+    levels: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "levels", tuple(self.levels))
+        if any(isinstance(level, bool) or not isinstance(level, int) or level < 0 for level in self.levels):
+            raise ParameterError(
+                "`levels` of ChosenNode must be whole numbers from 0", hint="one for each quasi-identifier: 1, 0, 2"
+            )
+
+    @property
+    def traits(self) -> AlgorithmTraits:
+        """A chosen node uses the suppression budget."""
+        return AlgorithmTraits(hierarchies=True, suppresses=True)
+
+    def search(self, problem: Problem) -> Recoding:
+        """Return the recoding of the chosen node; raise where it is no node, or suppresses more than is allowed."""
+        problem.model.check(problem.whole())
+        space = FullDomain(problem)
+        node = self._node(space)
+        problem.counters["rollups"] += 1
+        rolled = space.cells.roll_up(space.cells.base, node)
+        broken = space.outside(rolled)
+        problem.counters["checks"] += 1
+        suppressed, rows = int(rolled.classes.sizes[broken].sum()), problem.frequencies.rows
+        if suppressed > space.allowed:
+            raise InfeasibleError(
+                f"the node {spelled(node)} satisfies {problem.model.spec()} only if {suppressed:,} of {rows:,} rows "
+                f"are suppressed; {space.allowed:,} may be",
+                hint="see which nodes satisfy it with `indistinct explore`, or allow more suppression",
+                suppressed_rows=suppressed,
+            )
+        return space.recoding_without(rolled, np.flatnonzero(broken))
+
+    def _node(self, space: FullDomain) -> Node:
+        node = self.levels or space.lattice.top
+        if node not in space.lattice:
+            heights = ", ".join(f"{c.name} 0 to {c.height}" for c in space.columns)
+            raise ParameterError(
+                f"the node {spelled(node)} lies outside the lattice, whose levels are {heights}",
+                hint="give one level for each quasi-identifier, in the order of the schema",
+            )
+        return node
+
+
+def spelled(node: Node) -> str:
+    """Return a node as the command line takes it.
+
+    >>> spelled((1, 0, 2))
+    '1,0,2'
+    """
+    return ",".join(map(str, node))

@@ -1,0 +1,239 @@
+"""Top-down specialization (Fung et al. 2005): from all roots downwards, one node of one hierarchy at a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.full_domain.nodes import FullDomain
+from indistinct.algorithms.full_domain.subtrees import SubtreeCut, grouped
+from indistinct.arrays import Codes
+from indistinct.errors import ParameterError
+from indistinct.frequencies.value import Key
+from indistinct.metrics import igpl, information_gain, information_gain_per_loss, privacy_loss
+from indistinct.recoding.kinds import Recoding
+
+Score = Literal["igpl", "igpl-original", "ig"]
+SCORES = ("igpl", "igpl-original", "ig")
+
+
+@dataclass(frozen=True, slots=True)
+class TopDownSpecialization(Algorithm):
+    """Subtree generalization for classification: while the model allows it, replace a node by all of its children.
+
+    The specialization with the best `score` goes first: information gain about the column `target`, for what it costs
+    in anonymity (`igpl`, or `igpl-original` without the + 1), or the gain alone (`ig`). Without a target the gain is
+    that about the column's own values. With `siblings` a single child may leave its parent, which then stands for the
+    other children.
+
+    The result is minimal: no further specialization satisfies the model. Rows are never suppressed.
+    """
+
+    name: ClassVar[str] = "tds"
+    target: str | None = None
+    score: Score = "igpl"
+    siblings: bool = False
+
+    def __post_init__(self) -> None:
+        if self.score not in SCORES:
+            raise ParameterError(
+                f"`score` of TopDownSpecialization must be one of {', '.join(SCORES)}; got {self.score!r}",
+                hint="igpl divides the information gain by the anonymity lost plus one",
+            )
+
+    @property
+    def traits(self) -> AlgorithmTraits:
+        """Every value is published in one way, and every row is."""
+        return AlgorithmTraits(hierarchies=True)
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The histogram of the target."""
+        return ((self.target,),) if self.target else ()
+
+    def search(self, problem: Problem) -> Recoding:
+        """Return the recoding by column in which no node can be specialized any more."""
+        if self.target in problem.frequencies.names:
+            raise ParameterError(
+                f"`target` of TopDownSpecialization must not be a quasi-identifier; {self.target!r} is one",
+                hint="give the column that is to be predicted the role sensitive or insensitive",
+            )
+        problem.model.check(problem.whole())
+        space = FullDomain(replace(problem, suppression=0))
+        space.require_pruning("tds")
+        space.require_roots()
+        search = Specialization(space, self)
+        search.run()
+        return SubtreeCut(space, tuple(search.levels)).recoding()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A specialization: values of column `column` under `child` (all children if None) leave `node` on `level`."""
+
+    column: int
+    level: int
+    node: int
+    child: int | None
+    gain: float
+
+    @property
+    def order(self) -> tuple[int, int, int, int]:
+        """Return its place among equals: columns in order, coarse nodes first."""
+        return self.column, -self.level, self.node, -1 if self.child is None else self.child
+
+
+class Specialization:
+    """The state of a search: the level of each value, the class of each cell, and what may be specialized.
+
+    A candidate that is not valid never will be: the classes of every later cut, with it, refine the classes that it
+    would make now, and under a monotone model a class that breaks it has a part that does.
+    """
+
+    def __init__(self, space: FullDomain, algorithm: TopDownSpecialization) -> None:
+        self.space, self.algorithm = space, algorithm
+        frequencies = space.problem.frequencies
+        self.vectors, self.counts = frequencies.vectors, frequencies.counts
+        self.ancestors = [taxonomy.ancestors for taxonomy in space.taxonomies]
+        self.levels = [np.full(len(a), a.shape[1] - 1, dtype=np.int32) for a in self.ancestors]
+        self.class_ids = np.zeros(len(frequencies), dtype=np.int32)
+        self.sizes = np.array([frequencies.rows], dtype=np.int64)
+        self.marginals = [self._marginal(j) for j in range(len(self.ancestors))]
+        self.candidates = [c for j, a in enumerate(self.ancestors) for c in self._of_node(j, a.shape[1] - 1, 0)]
+
+    def run(self) -> None:
+        """Specialize until no candidate is left; each one is made or ruled out once."""
+        total = sum(len(np.unique(a[:, level])) for a in self.ancestors for level in range(a.shape[1]))
+        settled = 0
+        while self.candidates:
+            scores = self.scores()
+            best = min(range(len(scores)), key=lambda i: (-scores[i], self.candidates[i].order))
+            candidate = self.candidates.pop(best)
+            if self._valid(candidate):
+                self._specialize(candidate)
+            settled += 1
+            self.space.problem.progress(min(settled / total, 1.0))
+
+    def _carrying(self, column: int, level: int, node: int) -> Codes:
+        """Return which values of a column are published as a node."""
+        return (self.levels[column] == level) & (self.ancestors[column][:, level] == node)
+
+    def _of_node(self, column: int, level: int, node: int) -> list[Candidate]:
+        """Return the specializations of a node of the cut."""
+        if level == 0:
+            return []
+        children = np.where(self._carrying(column, level, node), self.ancestors[column][:, level - 1], -1)
+        present = np.unique(children[children >= 0])
+        if not self.algorithm.siblings or len(present) < 2:
+            return [Candidate(column, level, node, None, self._gain(column, children, present))]
+        parts = [np.where(children == child, 1, np.minimum(children, 0)) for child in present]
+        return [
+            Candidate(column, level, node, int(child), self._gain(column, part, (0, 1)))
+            for child, part in zip(present, parts, strict=True)
+        ]
+
+    def _gain(self, column: int, parts: Codes, wanted: Sequence[int] | Codes) -> float:
+        """Return the information that telling some parts of a column's values apart gives."""
+        marginal = self.marginals[column]
+        places = np.searchsorted(wanted, parts)
+        counts = np.zeros((len(wanted), marginal.shape[1]))
+        np.add.at(counts, places[parts >= 0], marginal[parts >= 0])
+        if self.algorithm.target:
+            return information_gain(counts)
+        shares = counts[counts > 0] / counts.sum()
+        return float(shares @ np.log2(1 / shares))
+
+    def _marginal(self, column: int) -> Codes:
+        """Return how many rows of each value have each target value; without a target, how many rows."""
+        size, codes = len(self.ancestors[column]), self.vectors[:, column].astype(np.int64)
+        if not self.algorithm.target:
+            return np.bincount(codes, self.counts, size).reshape(-1, 1)
+        histogram = self.space.problem.frequencies.classes.histograms[(self.algorithm.target,)]
+        width = len(histogram.reference)
+        keys = codes[histogram.owners()] * width + histogram.codes
+        return np.bincount(keys, histogram.counts, size * width).reshape(size, width)
+
+    def scores(self) -> list[float]:
+        """Return the score of every candidate, rounded so that equals are equal."""
+        if self.algorithm.score == "ig":
+            return [round(candidate.gain, 12) for candidate in self.candidates]
+        anonymity = int(self.sizes.min())
+        after = np.full(len(self.candidates), anonymity)
+        for column in range(len(self.ancestors)):
+            self._lower(column, after)
+        trade = igpl if self.algorithm.score == "igpl" else information_gain_per_loss
+        losses = [privacy_loss([anonymity], [int(smallest)]) for smallest in after]
+        return [round(trade(c.gain, loss), 12) for c, loss in zip(self.candidates, losses, strict=True)]
+
+    def _lower(self, column: int, after: Codes) -> None:
+        """Lower `after` to the smallest class that each candidate of a column would make, in one grouping for all."""
+        ancestors, levels = self.ancestors[column], self.levels[column]
+        finer = ancestors[np.arange(len(levels)), np.maximum(levels - 1, 0)]
+        owner = np.full(len(levels), -1)
+        for place, candidate in enumerate(self.candidates):
+            if candidate.column == column:
+                owner[self._moving(candidate)] = place
+        codes = self.vectors[:, column]
+        cells = np.flatnonzero(owner[codes] >= 0)
+        if not len(cells):
+            return
+        # A child is known by its number and the candidate: nodes of different levels share numbers.
+        _, parts = np.unique(owner.astype(np.int64) << 32 | finer, return_inverse=True)
+        owners = np.empty(int(parts.max()) + 1, dtype=np.int64)
+        owners[parts] = owner
+        words = self.class_ids[cells].astype(np.int64) * len(owners) + parts[codes[cells]]
+        _, found, sizes = grouped(words, self.counts[cells])
+        places = owners[found % len(owners)]
+        np.minimum.at(after, places, sizes)
+        if self.algorithm.siblings:
+            rest = self.sizes[found // len(owners)] - sizes
+            alone = np.array([candidate.child is None for candidate in self.candidates])[places]
+            kept = (rest > 0) & ~alone
+            np.minimum.at(after, places[kept], rest[kept])
+
+    def _moving(self, candidate: Candidate) -> Codes:
+        """Return which values of a candidate's column go one level down."""
+        moving = self._carrying(candidate.column, candidate.level, candidate.node)
+        if candidate.child is None:
+            return moving
+        return moving & (self.ancestors[candidate.column][:, candidate.level - 1] == candidate.child)
+
+    def _parts(self, candidate: Candidate) -> Codes:
+        """Return the class of every cell after a specialization, numbered anew."""
+        finer = self.ancestors[candidate.column][:, candidate.level - 1]
+        parts = np.where(self._moving(candidate), finer + 1, 0)[self.vectors[:, candidate.column]]
+        words = self.class_ids.astype(np.int64) * (int(finer.max()) + 2) + parts
+        return grouped(words, self.counts)[0]
+
+    def _valid(self, candidate: Candidate) -> bool:
+        """Return whether the classes that a specialization changes still satisfy the model."""
+        problem = self.space.problem
+        problem.counters["checks"] += 1
+        changed = self._carrying(candidate.column, candidate.level, candidate.node)[self.vectors[:, candidate.column]]
+        class_ids = self._parts(candidate)
+        _, dense = np.unique(class_ids[changed], return_inverse=True)
+        class_ids[~changed], class_ids[changed] = -1, dense
+        classes = problem.frequencies.classes.regroup(class_ids, int(dense.max(initial=-1)) + 1)
+        return not problem.model.violations(classes).any()
+
+    def _specialize(self, candidate: Candidate) -> None:
+        """Go down: the children become candidates, and what remains of their siblings is scored anew."""
+        column, level, node = candidate.column, candidate.level, candidate.node
+        self.class_ids = self._parts(candidate)
+        self.sizes = np.bincount(self.class_ids, self.counts).astype(np.int64)
+        moving = self._moving(candidate)
+        self.levels[column][moving] = level - 1
+        for child in np.unique(self.ancestors[column][moving, level - 1]).tolist():
+            self.candidates += self._of_node(column, level - 1, child)
+        if candidate.child is not None:
+            self._score_siblings(column, level, node)
+
+    def _score_siblings(self, column: int, level: int, node: int) -> None:
+        """Replace the candidates of a node that lost a child by those of what remains; what was ruled out stays so."""
+        mine = [c for c in self.candidates if (c.column, c.level, c.node) == (column, level, node)]
+        open_children = {c.child for c in mine}
+        self.candidates = [c for c in self.candidates if c not in mine]
+        again = self._of_node(column, level, node)
+        self.candidates += [c for c in again if c.child is None or c.child in open_children]

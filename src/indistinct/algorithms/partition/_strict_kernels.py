@@ -1,0 +1,228 @@
+"""Numba kernels of strict partitioning, for models that look at class sizes alone.
+
+A cell is one row of a matrix: the ranks of its columns as bit fields of a few words, and its number of rows last. Cells
+are moved in place: a part is a contiguous run of the matrix, so the passes over it stream through memory. `rounds.py`
+computes the same partition for any model in plain NumPy and is the twin that these kernels are checked against.
+
+Everything is a 64-bit integer and inner kernels have no wrapper for Python: both keep the first call short, which has
+to compile them.
+"""
+
+import numba as nb
+import numpy as np
+
+from indistinct import compiled
+
+jit = compiled.jit(error_model="numpy")
+inner = nb.njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
+
+LEAF = -1
+# What a row of `fields` says of a column: its word, shift and mask, and where its line and its tree begin.
+WORD, SHIFT, MASK, LINE, TREE, STRIDE = range(6)
+# What a row of the stack says of a part: its node, its run of cells, their rows, and the tree cut that goes on in it.
+NODE, START, STOP, TOTAL, AXIS, LEVEL = range(6)
+
+
+@inner
+def extent(rows, start, stop, fields, axis, low, high):
+    """Return the smallest and largest rank of a column over a part, which lie between `low` and `high`."""
+    word, shift, mask = fields[axis, WORD], fields[axis, SHIFT], fields[axis, MASK]
+    least, most = high, low
+    while start < stop and (least > low or most < high):
+        value = (rows[start, word] >> shift) & mask
+        least = value if value < least else least
+        most = value if value > most else most
+        start += 1
+    return least, most
+
+
+@inner
+def widths_of(low, high, part, fields, lines, trees, span, width, meets):
+    """Write the normalized width of every column, negative where the part is constant, and where trees meet."""
+    for j in range(len(fields)):
+        least, most, line, stride = low[part, j], high[part, j], fields[j, LINE], fields[j, STRIDE]
+        width[j] = -1.0
+        if least == most:
+            continue
+        if stride:
+            # `lines` holds, for a tree column, (leaves - 1) of a rank's ancestor on each level.
+            node, other, level = fields[j, TREE] + least * stride, fields[j, TREE] + most * stride, 0
+            while trees[node + level] != trees[other + level]:
+                level += 1
+            meets[j] = level
+            reach = lines[line + least * stride + level]
+        else:
+            reach = lines[line + most] - lines[line + least]
+        width[j] = reach / span[j] if span[j] > 0 else 0.0
+
+
+@inner
+def widest(width):
+    """Return the widest column that is still to be tried, the first of equals, or -1."""
+    best = -1
+    for j in range(len(width)):
+        if width[j] >= 0 and (best < 0 or width[j] > width[best]):
+            best = j
+    return best
+
+
+@inner
+def count_values(rows, start, stop, fields, axis, low, high, coarse, tally):
+    """Add the rows of a part by value into `tally`, which must be zero; `coarse` bits of a value do not matter."""
+    word, shift, mask = fields[axis, WORD], fields[axis, SHIFT], fields[axis, MASK]
+    last = rows.shape[1] - 1
+    for i in range(start, stop):
+        value = (rows[i, word] >> shift) & mask
+        if low <= value and value <= high:
+            tally[(value - low) >> coarse] += rows[i, last]
+
+
+@inner
+def value_before(rows, start, stop, fields, axis, limit):
+    """Return the largest value of a part below `limit`."""
+    word, shift, mask = fields[axis, WORD], fields[axis, SHIFT], fields[axis, MASK]
+    best = np.int64(-1)
+    for i in range(start, stop):
+        value = (rows[i, word] >> shift) & mask
+        best = value if best < value and value < limit else best
+    return best
+
+
+@inner
+def median_cut(rows, start, stop, fields, axis, low, high, total, k, tally):
+    """Return the allowable cut at the two-sided median, or -1: rows with rank up to it go left.
+
+    Values are counted; where there are too many of them the leading bits are, and then what is left of the others.
+    """
+    half = (total + 1) >> 1
+    room = len(tally) if len(tally) < 8 * (stop - start) else 8 * (stop - start)
+    below, same, coarse = np.int64(0), np.int64(0), np.int64(64)
+    while coarse:
+        coarse = np.int64(0)
+        while ((high - low) >> coarse) >= room:
+            coarse += 1
+        count_values(rows, start, stop, fields, axis, low, high, coarse, tally)
+        bucket = np.int64(0)
+        while below + tally[bucket] < half:
+            below += tally[bucket]
+            bucket += 1
+        same = tally[bucket]
+        for i in range(((high - low) >> coarse) + 1):
+            tally[i] = 0
+        low += bucket << coarse
+        last = low + (1 << coarse) - 1
+        high = last if last < high else high
+    up_to = below + same
+    after_fits = up_to >= k and total - up_to >= k
+    before_fits = below >= k and total - below >= k
+    if after_fits and (not before_fits or abs(2 * up_to - total) <= abs(2 * below - total)):
+        return low
+    return value_before(rows, start, stop, fields, axis, low) if before_fits else np.int64(-1)
+
+
+@inner
+def children_fit(rows, start, stop, fields, axis, low, high, k, trees, node, stride, tally):
+    """Return whether every child that has rows has at least k of them; `node` is where the child of `low` stands."""
+    count_values(rows, start, stop, fields, axis, low, high, np.int64(0), tally)
+    fits, total = True, np.int64(0)
+    for i in range(high - low + 1):
+        if i and trees[node] != trees[node - stride]:
+            fits = fits and (total == 0 or total >= k)
+            total = np.int64(0)
+        total += tally[i]
+        tally[i] = 0
+        node += stride
+    return fits and (total == 0 or total >= k)
+
+
+@inner
+def split_rows(rows, start, stop, fields, axis, cut, spare):
+    """Move cells with rank up to `cut` to the front, keeping their order; return where the others begin.
+
+    Unsigned places need no check for being counted from the end.
+    """
+    word, shift, mask = np.uint64(fields[axis, WORD]), fields[axis, SHIFT], fields[axis, MASK]
+    width = np.uint64(rows.shape[1])
+    left, right = np.uint64(start), np.uint64(0)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        goes_left = np.uint64(((rows[i, word] >> shift) & mask) <= cut)
+        for j in range(width):
+            value = rows[i, j]
+            spare[right, j] = value
+            rows[left, j] = value
+        left += goes_left
+        right += np.uint64(1) - goes_left
+    for i in range(right):
+        for j in range(width):
+            rows[left + i, j] = spare[i, j]
+    return np.int64(left)
+
+
+@jit
+def partition_strict(
+    rows, k, grain, fields, lines, trees, span, stack, low, high, width, meets, spare, tally, axis, cut, left, stops
+):
+    """Partition all cells; write the tree of cuts and return its number of nodes, or -1 if the stack is full.
+
+    Node 0 is the root, and the children of an inner node are `left` and the one after it. A leaf has axis -1, its
+    number from the left in `left`, and its run of cells ends at `stops` of that number. Parts of fewer than `grain`
+    cells are left as leaves for another call. The first rows of `stack`, `low` and `high` describe the whole.
+    """
+    depth, nodes, leaves = 1, 1, 0
+    while depth:
+        depth -= 1
+        start, stop, total = stack[depth, START], stack[depth, STOP], stack[depth, TOTAL]
+        chosen, level, threshold, least = stack[depth, AXIS], stack[depth, LEVEL], np.int64(-1), np.int64(0)
+        if chosen >= 0:  # a tree cut goes on with the sisters of its first child, as long as there are several
+            least, most = extent(rows, start, stop, fields, chosen, low[depth, chosen], high[depth, chosen])
+            place, stride = fields[chosen, TREE] + level, fields[chosen, STRIDE]
+            if trees[place + least * stride] == trees[place + most * stride]:
+                chosen = -1
+        if chosen < 0 and total >= 2 * k and stop - start > 1 and stop - start >= grain:
+            for j in range(len(fields)):
+                if low[depth, j] < high[depth, j]:
+                    low[depth, j], high[depth, j] = extent(rows, start, stop, fields, j, low[depth, j], high[depth, j])
+            widths_of(low, high, depth, fields, lines, trees, span, width, meets)
+            tried = widest(width)
+            while tried >= 0 and chosen < 0:
+                least, most, level, stride = low[depth, tried], high[depth, tried], np.int64(-1), fields[tried, STRIDE]
+                if stride:
+                    level = meets[tried] - 1
+                    place = fields[tried, TREE] + least * stride + level
+                    if children_fit(rows, start, stop, fields, tried, least, most, k, trees, place, stride, tally):
+                        chosen = tried
+                else:
+                    threshold = median_cut(rows, start, stop, fields, tried, least, most, total, k, tally)
+                    if threshold >= 0:
+                        chosen = tried
+                width[tried] = -1.0
+                tried = widest(width)
+        node = stack[depth, NODE]
+        axis[node], cut[node] = chosen, 0
+        if chosen < 0:
+            left[node], stops[leaves] = leaves, stop
+            leaves += 1
+            continue
+        if level >= 0:  # the first child, up to its last rank, parts from its sisters
+            threshold = least
+            place, stride = fields[chosen, TREE] + level, fields[chosen, STRIDE]
+            while trees[place + (threshold + 1) * stride] == trees[place + least * stride]:
+                threshold += 1
+        middle = split_rows(rows, start, stop, fields, chosen, threshold, spare)
+        cut[node], left[node] = threshold, nodes
+        if depth + 2 > len(stack):
+            return -1
+        for j in range(len(fields)):
+            low[depth + 1, j], high[depth + 1, j] = low[depth, j], high[depth, j]
+        low[depth, chosen], high[depth + 1, chosen] = threshold + 1, threshold
+        smaller = np.int64(0)
+        for i in range(start, middle):
+            smaller += rows[i, -1]
+        stack[depth, NODE], stack[depth, START], stack[depth, TOTAL] = nodes + 1, middle, total - smaller
+        stack[depth, AXIS], stack[depth, LEVEL] = chosen if level >= 0 else -1, level
+        depth += 1
+        stack[depth, NODE], stack[depth, START], stack[depth, STOP] = nodes, start, middle
+        stack[depth, TOTAL], stack[depth, AXIS] = smaller, -1
+        depth += 1
+        nodes += 2
+    return nodes

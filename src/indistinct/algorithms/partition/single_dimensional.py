@@ -1,0 +1,192 @@
+"""Single-dimensional partitioning: every column has its own cuts, the same for all rows (LeFevre et al. 2006, 2005).
+
+The baseline that multidimensional partitioning is compared with.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.partition.layout import ranks_of
+from indistinct.algorithms.partition.summaries import summarize
+from indistinct.arrays import Codes
+from indistinct.errors import InfeasibleError, ParameterError
+from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.value import Classes
+from indistinct.models.base import Model
+from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.kinds import ByColumn, RecodedColumn, Recoding
+from indistinct.recoding.summary import Extent, NumericForm, Style
+
+
+@dataclass(frozen=True, slots=True)
+class SingleDimensional(Algorithm):
+    """Cuts per column, applied to all rows.
+
+    Greedy: again and again the allowable cut with the largest decrease of discernibility (ties: column order, smaller
+    value); a cut is allowable if no class falls into two of which one breaks the model. With `exact` the cuts of a
+    single quasi-identifier have the smallest discernibility possible.
+    """
+
+    name: ClassVar[str] = "single-dimensional"
+    exact: bool = False
+    extent: Extent = "range"
+    numeric: NumericForm = "interval"
+
+    def __post_init__(self) -> None:
+        Style(self.extent, self.numeric)
+
+    @property
+    def traits(self) -> AlgorithmTraits:
+        """The exact form is optimal for one column."""
+        return AlgorithmTraits(optimal=self.exact)
+
+    def search(self, problem: Problem) -> Recoding:
+        """Return the recoding of the cuts found."""
+        problem.model.check(problem.whole())
+        ranks = ranks_of(problem.columns, problem.frequencies.vectors).astype(np.int64)
+        cuts = [_exact_cuts(ranks, problem)] if self.exact else _greedy_cuts(ranks, problem)
+        return _recoding(problem, ranks, cuts, Style(self.extent, self.numeric))
+
+
+def _greedy_cuts(ranks: Codes, problem: Problem) -> list[Codes]:
+    """Return each column's cuts as a mask over ranks: a cut after rank `r` where the mask is set."""
+    sizes = [len(column.domain) for column in problem.columns]
+    cuts = [np.zeros(size, dtype=bool) for size in sizes]
+    # A cut that breaks a class breaks one of its parts as well, so it need never be tried again.
+    open_ = [np.arange(size) < size - 1 for size in sizes]
+    class_ids = np.zeros(len(ranks), dtype=np.int64)
+    total = sum(map(int, map(np.sum, open_))) or 1
+    while True:
+        gains = [
+            np.where(o, _gains(ranks[:, j], class_ids, problem.frequencies.counts, len(o)), 0)
+            for j, o in enumerate(open_)
+        ]
+        best = _first_allowable(ranks, class_ids, gains, open_, problem)
+        if best is None:
+            # What is still open crosses no class: such cuts change none, and narrow what is published.
+            return [cut | free for cut, free in zip(cuts, open_, strict=True)]
+        column, cut = best
+        cuts[column][cut], open_[column][cut] = True, False
+        pairs = 2 * class_ids + (ranks[:, column] > cut)
+        class_ids = np.unique(pairs, return_inverse=True)[1]
+        problem.progress(0.7 * (1 - sum(map(int, map(np.sum, open_))) / total))
+
+
+def _gains(ranks: Codes, class_ids: Codes, counts: Codes, size: int) -> Codes:
+    """Return by how much the discernibility falls with a cut after each rank: twice left times right, summed."""
+    order = np.lexsort((ranks, class_ids))
+    at, owners = ranks[order], class_ids[order]
+    running = np.cumsum(counts[order])
+    first = np.flatnonzero(np.diff(owners, prepend=-1))
+    bases = np.concatenate([[0], running])[first]
+    totals = np.add.reduceat(counts[order], first)
+    left = (running - bases[owners]).astype(np.float64)
+    product = 2 * left * (totals[owners] - left)
+    # Between two of its values a class gives every cut the same product: add differences, then sum up.
+    last = np.concatenate([(owners[1:] != owners[:-1]) | (at[1:] != at[:-1]), [True]])
+    at, owners, product = at[last], owners[last], product[last]
+    steps = np.bincount(at, weights=product, minlength=size + 1)
+    follows = np.concatenate([owners[1:] == owners[:-1], [False]])
+    steps -= np.bincount(at[1:][follows[:-1]], weights=product[:-1][follows[:-1]], minlength=size + 1)
+    return np.round(np.cumsum(steps)[:size])
+
+
+def _first_allowable(
+    ranks: Codes, class_ids: Codes, gains: list[Codes], open_: list[Codes], problem: Problem
+) -> tuple[int, int] | None:
+    """Return the allowable cut with the largest gain; cuts that are not allowable are closed for good."""
+    candidates = [(-gain[r], j, r) for j, gain in enumerate(gains) for r in np.flatnonzero(gain > 0).tolist()]
+    for _, column, cut in sorted(candidates):
+        problem.counters["checks"] += 1
+        if _allowable(ranks[:, column] > cut, class_ids, problem.frequencies.classes, problem.model):
+            return column, int(cut)
+        open_[column][cut] = False
+    return None
+
+
+def _allowable(right: Codes, class_ids: Codes, classes: Classes, model: Model) -> bool:
+    pairs = 2 * class_ids + right
+    size = 2 * (int(class_ids.max()) + 1)
+    sizes = np.bincount(pairs, weights=classes.sizes, minlength=size)
+    if (sizes[sizes > 0] < model.smallest).any():
+        return False
+    if model.traits.sizes_only:
+        return True
+    return not model.violations(classes.regroup(pairs.astype(np.int32), size)).any()
+
+
+def _exact_cuts(ranks: Codes, problem: Problem) -> Codes:
+    """Return the cuts of one column with the smallest sum of squared class sizes, by dynamic programming."""
+    if len(problem.columns) != 1:
+        raise ParameterError(
+            f"`exact` of SingleDimensional needs one quasi-identifier; the schema names {len(problem.columns)}",
+            hint="leave out exact=true to search greedily",
+        )
+    # One column: the cells are its values in code order, which is rank order unless it is cut as a tree.
+    classes = problem.frequencies.classes.take(np.argsort(ranks[:, 0]))
+    size = len(classes)
+    running = np.concatenate([[0], np.cumsum(classes.sizes)])
+    cost, last = np.full(size + 1, np.inf), np.zeros(size + 1, dtype=np.int64)
+    cost[0] = 0
+    for stop in range(1, size + 1):
+        fits = _segments_fit(classes, running, stop, problem.model)
+        total = np.where(fits, cost[:stop] + (running[stop] - running[:stop]).astype(np.float64) ** 2, np.inf)
+        # The earliest start wins ties, which gives the fewest classes.
+        last[stop] = int(np.argmin(total))
+        cost[stop] = total[last[stop]]
+    if not np.isfinite(cost[size]):
+        raise InfeasibleError(f"no cuts of one column satisfy {problem.model.spec()}")
+    cuts = np.zeros(len(problem.columns[0].domain), dtype=bool)
+    stop = size
+    while last[stop] > 0:
+        stop = int(last[stop])
+        cuts[np.sort(ranks[:, 0])[stop - 1]] = True
+    return cuts
+
+
+def _segments_fit(classes: Classes, running: Codes, stop: int, model: Model) -> Codes:
+    """Return which segments `start:stop` of values satisfy the model, for every start."""
+    fits = running[stop] - running[:stop] >= model.smallest
+    if model.traits.sizes_only or not fits.any():
+        return fits
+    starts = np.flatnonzero(fits)
+    sizes = stop - starts
+    bases = np.concatenate([[0], np.cumsum(sizes)])
+    members = np.arange(bases[-1]) - np.repeat(bases[:-1] - starts, sizes)
+    segments = classes.take(members).regroup(np.repeat(np.arange(len(starts)), sizes).astype(np.int32), len(starts))
+    fits[starts] = ~model.violations(segments)
+    return fits
+
+
+def _recoding(problem: Problem, ranks: Codes, cuts: list[Codes], style: Style) -> Recoding:
+    """Return the recoding that publishes, for each column, the interval between two cuts."""
+    columns, groups = [], []
+    for j, (column, cut) in enumerate(zip(problem.columns, cuts, strict=True)):
+        interval = np.concatenate([[0], np.cumsum(cut)[:-1]]).astype(np.int32)
+        assignment, group = _interval_column(column, interval, ranks[:, j], problem.frequencies.counts, style)
+        columns.append(assignment)
+        groups.append(group)
+    return ByColumn(tuple(columns), tuple(groups), np.zeros((0, len(columns)), dtype=np.int32))
+
+
+def _interval_column(
+    column: QuasiColumn, interval: Codes, ranks: Codes, counts: Codes, style: Style
+) -> tuple[RecodedColumn, Codes]:
+    grouping = group_rows([ranks], [len(column.domain)])
+    present = ranks[grouping.first]
+    rows = np.add.reduceat(counts[grouping.order], grouping.starts[:-1])
+    low = np.searchsorted(interval, np.arange(interval[-1] + 1))
+    high = np.searchsorted(interval, np.arange(interval[-1] + 1), side="right") - 1
+    (assignment,), values = summarize(
+        (column,),
+        present[:, None],
+        class_ids=interval[present],
+        counts=rows,
+        classes=int(interval[-1]) + 1,
+        style=style,
+        regions=(low[:, None].astype(np.int32), high[:, None].astype(np.int32)),
+    )
+    return assignment, values[interval[column.ranks], 0]

@@ -1,0 +1,39 @@
+"""The arrays that everything is counted in: their type, and memory for large ones."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+Codes = np.ndarray[Any, np.dtype[Any]]
+"""Numbers in place of values: codes of a domain, ranks, counts, class numbers, rows."""
+
+# Smaller arrays fit the heap that is there already.
+LARGE_BYTES = 1 << 20
+
+
+def empty_large(size: int, kind: Any) -> Codes:
+    """Return an array of `size` cells to be filled.
+
+    NumPy's and Arrow's own allocators ask for huge pages, which can take longer to get than the array to fill.
+    """
+    needed = size * np.dtype(kind).itemsize
+    if needed < LARGE_BYTES:
+        return np.empty(size, dtype=kind)
+    return np.frombuffer(pa.allocate_buffer(needed, memory_pool=pa.system_memory_pool()), dtype=kind)
+
+
+def narrowest(size: int) -> type[np.unsignedinteger]:
+    """Return the narrowest unsigned type that holds codes below `size`."""
+    return next(kind for kind in (np.uint8, np.uint16, np.uint32) if size - 1 <= np.iinfo(kind).max)
+
+
+def starts_of(sizes: Codes) -> Codes:
+    """Return where runs of some sizes begin, and the end as the last entry.
+
+    >>> starts_of(np.array([2, 3])).tolist()
+    [0, 2, 5]
+    """
+    starts = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=starts[1:])
+    return starts

@@ -1,0 +1,206 @@
+"""Recoding a frequency set: from cells to classes, the same for every engine."""
+
+from dataclasses import replace
+from typing import assert_never
+
+import numpy as np
+
+from indistinct.arrays import Codes
+from indistinct.errors import InputError, UnseenValueError
+from indistinct.frequencies import _kernels
+from indistinct.frequencies.grouping import group_rows, pack
+from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
+from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding
+from indistinct.recoding.outputs import Assignment, PublishedColumn
+
+
+def assign(frequencies: FrequencySet, recoding: Recoding) -> Assignment:
+    """Return the classes that a recoding makes of cells whose codes are those of the recoding's own domains.
+
+    Raises `UnseenValueError` for a vector that the recoding does not speak of; no raw value is ever passed through.
+    """
+    match recoding:
+        case ByColumn():
+            return _by_column(frequencies, recoding)
+        case ByRegion():
+            return _by_region(frequencies, recoding)
+        case ByCell():
+            return _by_cell(frequencies, recoding)
+        case ByRow():
+            return _by_row(frequencies, recoding)
+        case ByBucket():
+            return _by_bucket(frequencies, recoding)
+        case _:
+            assert_never(recoding)  # type: ignore[arg-type]
+
+
+def _by_column(frequencies: FrequencySet, recoding: ByColumn) -> Assignment:
+    codes = [group[frequencies.vectors[:, j]] for j, group in enumerate(recoding.groups)]
+    sizes = [len(column.summary.published) for column in recoding.columns]
+    grouping = group_rows(codes, sizes)
+    class_ids = np.empty(len(frequencies), dtype=np.int32)
+    class_ids[grouping.order] = np.repeat(np.arange(len(grouping), dtype=np.int32), grouping.counts)
+    values = np.stack([code[grouping.first] for code in codes], axis=1).astype(np.int32)
+    dropped = _among(values, recoding.suppressed, sizes)
+    if recoding.star is not None:
+        values[dropped] = recoding.star
+        return _recoded(frequencies, recoding, values, class_ids)
+    renumbered = np.where(dropped, -1, np.cumsum(~dropped) - 1).astype(np.int32)
+    assignment = _recoded(frequencies, recoding, values[~dropped], renumbered[class_ids])
+    return replace(assignment, hidden=values[class_ids[assignment.class_ids < 0]])
+
+
+def _by_region(frequencies: FrequencySet, recoding: ByRegion) -> Assignment:
+    ranks = np.empty(frequencies.vectors.shape, dtype=np.uint32, order="C")
+    for j, column in enumerate(recoding.columns):
+        ranks[:, j] = column.ranks[frequencies.vectors[:, j]]
+    class_ids = recoding.cuts.locate(ranks)
+    covered = np.ones(len(class_ids), dtype=bool)
+    for j, column in enumerate(recoding.columns):
+        covered &= column.summary.covers(recoding.values[class_ids, j], ranks[:, j], floor=column.floor)
+    if not covered.all():
+        raise UnseenValueError(
+            f"{int((~covered).sum())} combination(s) of known quasi-identifier values lie outside the published ranges",
+            hint="search a new recoding on the new data, or search with extent=region, which covers the whole domain",
+        )
+    return _recoded(frequencies, recoding, recoding.values, class_ids)
+
+
+def _by_cell(frequencies: FrequencySet, recoding: ByCell) -> Assignment:
+    places = _find(frequencies.vectors, recoding)
+    return _recoded(frequencies, recoding, recoding.values, recoding.class_ids[places])
+
+
+def _by_row(frequencies: FrequencySet, recoding: ByRow) -> Assignment:
+    _check_rows(frequencies, recoding)
+    values, merged = _distinct(recoding.values, recoding)
+    class_ids = np.where(recoding.class_ids < 0, -1, merged[recoding.class_ids])
+    kept = class_ids >= 0
+    sizes = np.bincount(class_ids[kept], weights=recoding.counts[kept], minlength=len(values)).astype(np.int64)
+    classes = Classes(sizes, _split_histograms(frequencies, recoding, class_ids, len(values)))
+    columns = tuple(column.summary.published for column in recoding.columns)
+    return Assignment(frequencies, columns, values, recoding.cells, class_ids, recoding.counts, classes)
+
+
+def _by_bucket(frequencies: FrequencySet, recoding: ByBucket) -> Assignment:
+    """Return the buckets as classes; they have no published vector in common."""
+    _check_rows(frequencies, recoding)
+    if recoding.class_ids.min() < 0 or recoding.class_ids.max() >= len(recoding.class_ids):
+        raise InputError("a recoding into buckets gives every row a bucket", hint="search a new recoding")
+    sizes = np.zeros(int(recoding.class_ids.max()) + 1, dtype=np.int64)
+    _kernels.add_up(recoding.class_ids, recoding.counts, sizes)
+    nothing = np.zeros((len(sizes), 0), dtype=np.int32)
+    return Assignment(frequencies, (), nothing, recoding.cells, recoding.class_ids, recoding.counts, Classes(sizes))
+
+
+def _check_rows(frequencies: FrequencySet, recoding: ByRow | ByBucket) -> None:
+    """Raise unless a recoding that speaks of rows speaks of those of this table.
+
+    Recodings may come from a file that anybody wrote, and the kernels trust these arrays.
+    """
+    parts = [recoding.cells, recoding.class_ids, recoding.counts, *([] if recoding.joint is None else [recoding.joint])]
+    if any(part.shape != (len(recoding.cells),) for part in parts) or not len(recoding.cells):
+        raise InputError("the pieces of this recoding do not fit together", hint="search a new recoding")
+    same = np.array_equal(frequencies.vectors, recoding.vectors) and recoding.counts.min() > 0
+    if same and recoding.joint is not None and frequencies.joint is not None:
+        inner = frequencies.joint.histogram
+        same = _kernels.are_entries(
+            recoding.cells, recoding.joint, recoding.counts, inner.indptr, inner.codes, inner.counts
+        )
+    elif same and recoding.cells.min() >= 0 and recoding.cells.max() < len(recoding.vectors):
+        expected = np.bincount(recoding.cells, weights=recoding.counts, minlength=len(recoding.vectors))
+        same = np.array_equal(expected, frequencies.counts)
+    else:
+        same = False
+    if not same:
+        raise InputError(
+            "this recoding assigns the rows of one table to classes; the table at hand is another one",
+            hint="search a new recoding on the new data; strict partitioning gives one that can be applied again",
+        )
+    if recoding.joint is not None and frequencies.joint is None:
+        raise InputError(
+            "this recoding also says which sensitive values go to which class; the table at hand was counted without",
+            hint="search a new recoding; strict partitioning gives one that can be applied again",
+        )
+
+
+def _split_histograms(frequencies: FrequencySet, recoding: ByRow, class_ids: Codes, size: int) -> dict[Key, Histogram]:
+    """Return the histograms of classes from the joint codes that the pieces carry."""
+    if frequencies.joint is None or recoding.joint is None:
+        return {}
+    pieces = np.arange(len(class_ids) + 1, dtype=np.int64)
+    found = {}
+    for key, codes in frequencies.joint.codes.items():
+        whole = frequencies.classes.histograms[key]
+        single = Histogram(pieces, codes[recoding.joint], recoding.counts, whole.reference, whole.taxonomy, whole.texts)
+        found[key] = single.regroup(class_ids, size)
+    return found
+
+
+def _recoded(frequencies: FrequencySet, recoding: Recoding, values: Codes, class_ids: Codes) -> Assignment:
+    """Unite classes that publish the same and drop those without rows."""
+    distinct, merged = _distinct(values, recoding)
+    class_ids = np.where(class_ids < 0, -1, merged[class_ids]).astype(np.int32) if len(values) else class_ids
+    used = np.zeros(len(distinct), dtype=bool)
+    used[class_ids[class_ids >= 0]] = True
+    dense = (np.cumsum(used) - 1).astype(np.int32)
+    class_ids = np.where(class_ids < 0, -1, dense[class_ids]).astype(np.int32) if len(values) else class_ids
+    columns = tuple(column.summary.published for column in recoding.columns)
+    classes = frequencies.classes.regroup(class_ids, int(used.sum()))
+    cells = np.arange(len(frequencies), dtype=np.int32)
+    return Assignment(frequencies, columns, distinct[used], cells, class_ids, frequencies.counts, classes)
+
+
+def _distinct(values: Codes, recoding: Recoding) -> tuple[Codes, Codes]:
+    """Return the distinct published vectors, ascending, and the place of each class among them."""
+    sizes = [len(column.summary.published) for column in recoding.columns]
+    values = values.copy()
+    for place, column in enumerate(recoding.columns):
+        values[:, place] = _as_seen(column.summary.published)[values[:, place]]
+    grouping = group_rows(list(values.T), sizes)
+    merged = np.empty(len(values), dtype=np.int32)
+    merged[grouping.order] = np.repeat(np.arange(len(grouping), dtype=np.int32), grouping.counts)
+    return values[grouping.first], merged
+
+
+def _as_seen(column: PublishedColumn) -> Codes:
+    """Return, for each published code, the one that stands for all that look alike: that which covers most.
+
+    Two nodes of a hierarchy may carry the same label; readers cannot tell their classes apart, so they are one.
+    """
+    codes = np.arange(len(column), dtype=np.int32)
+    looks = [values.dictionary_encode(null_encoding="encode") for _, values in column.outputs]
+    if any(len(look.dictionary) == len(column) for look in looks):
+        return codes
+    grouping = group_rows([look.indices.to_numpy() for look in looks], [len(look.dictionary) for look in looks])
+    owners = np.repeat(np.arange(len(grouping)), grouping.counts)
+    by_cover = np.lexsort((-column.leaves[grouping.order], owners))
+    codes[grouping.order] = grouping.order[by_cover][grouping.starts[:-1]][owners]
+    return codes
+
+
+def _among(values: Codes, chosen: Codes, sizes: list[int]) -> Codes:
+    """Return which rows of `values` are among the rows of `chosen`."""
+    if not len(chosen):
+        return np.zeros(len(values), dtype=bool)
+    both = np.concatenate([values, chosen])
+    words, _ = pack(list(both.T), sizes)
+    return np.isin(words[: len(values)], words[len(values) :])
+
+
+def _find(vectors: Codes, recoding: ByCell) -> Codes:
+    """Return the place of every vector in a recoding's list."""
+    if np.array_equal(vectors, recoding.vectors):
+        return np.arange(len(vectors))
+    sizes = [len(column.domain) for column in recoding.columns]
+    words, _ = pack(list(np.concatenate([recoding.vectors, vectors]).T), sizes)
+    known, wanted = words[: len(recoding.vectors)], words[len(recoding.vectors) :]
+    order = np.argsort(known)
+    places = order[np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)]
+    unseen = known[places] != wanted
+    if unseen.any():
+        raise UnseenValueError(
+            f"{int(unseen.sum())} combination(s) of known quasi-identifier values are not in the recoding",
+            hint="search a new recoding on the new data",
+        )
+    return places

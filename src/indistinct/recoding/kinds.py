@@ -1,0 +1,157 @@
+"""The closed union of recodings.
+
+A *recoding* says what to publish for each combination of quasi-identifier values. An *algorithm* finds one, an
+*engine* applies it, a *model* judges the result.
+
+    ByColumn   each column on its own: full-domain levels, single-dimensional cuts, subtrees
+    ByRegion   a tree of cuts over vectors: strict multidimensional partitioning
+    ByCell     a list of vectors, each with its class: clustering
+    ByRow      equal vectors may go to different classes: relaxed partitioning, stubs
+    ByBucket   rows go to buckets, inside which the links between columns are broken: anatomy, multisets, slicing
+
+Recodings hold the original values, so a stored recoding is as confidential as the table.
+"""
+
+import secrets
+from abc import ABC
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from indistinct.arrays import Codes
+from indistinct.domain import Domain
+from indistinct.recoding.regions import Cuts
+from indistinct.recoding.summary import ColumnSummary
+from indistinct.schema import Schema
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecodedColumn:
+    """A quasi-identifier in a recoding: the values it knows, the order they are cut in, and what is published."""
+
+    domain: Domain
+    ranks: Codes
+    floor: int
+    summary: ColumnSummary
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recoding(ABC):
+    """What to publish for each combination of quasi-identifier values.
+
+    `schema` gives the roles of all columns of the table and `promise` the model that the search satisfied; both are
+    there once a recoding belongs to a release, so that it can be applied to another table with the same care.
+    `nonce` makes the digest in a certificate a commitment: without it nobody can test guesses about the table.
+    Two recodings are equal when they publish the same, whatever their nonces.
+    """
+
+    columns: tuple[RecodedColumn, ...]
+    schema: Schema | None = field(default=None, kw_only=True)
+    promise: str | None = field(default=None, kw_only=True)
+    nonce: str = field(default_factory=lambda: secrets.token_hex(16), kw_only=True)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Recoding):
+            return NotImplemented
+        from indistinct.recoding.json import parts_of
+
+        mine, theirs = parts_of(self), parts_of(other)
+        return mine.keys() == theirs.keys() and all(_same(mine[key], theirs[key]) for key in mine)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:  # what is in it are original values
+        return f"<{type(self).__name__} of {', '.join(self.names)}>"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the quasi-identifiers."""
+        return tuple(column.domain.column for column in self.columns)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ByColumn(Recoding):
+    """Each column on its own: `groups[j][code]` is the published code of a value.
+
+    Rows whose published vector is one of `suppressed` are not published, or published as the vector `star` if there
+    is one. `levels` is there for full-domain recodings: column -> level.
+    """
+
+    groups: tuple[Codes, ...]
+    suppressed: Codes
+    levels: Mapping[str, int] | None = None
+    star: Codes | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ByRegion(Recoding):
+    """A tree of cuts: `values[class, j]` is the published code of a region."""
+
+    cuts: Cuts
+    values: Codes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ByCell(Recoding):
+    """Listed vectors: vector `i` goes to class `class_ids[i]`, negative for suppression."""
+
+    vectors: Codes
+    class_ids: Codes
+    values: Codes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ByRow(Recoding):
+    """Rows of equal vectors may part: piece `i` sends `counts[i]` rows of cell `cells[i]` to class `class_ids[i]`.
+
+    Pieces ascend by cell. `joint` (or None) is the code of the sensitive values that a piece's rows have. Such a
+    recoding speaks of the rows of one table and fits no other.
+    """
+
+    vectors: Codes
+    cells: Codes
+    joint: Codes | None
+    class_ids: Codes
+    counts: Codes
+    values: Codes
+
+
+Form = Literal["sliced", "tables", "multiset"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ByBucket(Recoding):
+    """Rows go to buckets: piece `i` sends `counts[i]` rows of cell `cells[i]` to bucket `class_ids[i]`.
+
+    A cell is a vector of every column that is not sensitive; `joint` (or None) is the code of a piece's sensitive
+    values. `slices` are the columns of the release, each some attributes whose values stay together: inside a bucket
+    each slice is permuted on its own. `generalized` recodes the attributes of some slices first, by class of the slice.
+    `form` says what is published: one table with a bucket column (sliced), a table of the sensitive values beside it
+    (tables), or every value as the multiset of its bucket (multiset). No sensitive value has a probability above
+    1 / `l`, and a bucket has at least `size` rows. Such a recoding speaks of the rows of one table and fits no other.
+    """
+
+    domains: tuple[Domain, ...]
+    vectors: Codes
+    cells: Codes
+    joint: Codes | None
+    class_ids: Codes
+    counts: Codes
+    slices: tuple[tuple[str, ...], ...]
+    generalized: tuple[Recoding, ...] = ()
+    form: Form = "sliced"
+    l: int | None = None
+    size: int = 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the attributes that are not sensitive."""
+        return tuple(domain.column for domain in self.domains)
+
+
+def _same(mine: object, theirs: object) -> bool:
+    if isinstance(mine, np.ndarray):
+        return isinstance(theirs, np.ndarray) and np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
+    return mine == theirs

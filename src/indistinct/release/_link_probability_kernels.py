@@ -1,0 +1,119 @@
+"""Numba kernels that find how strongly a published table links a tuple to a sensitive value."""
+
+import numpy as np
+
+from indistinct.compiled import jit
+
+# Products of very many shares are kept as a number and how often it was scaled up by so much.
+SCALE = 2.0**600
+
+
+@jit
+def largest_share(starts, values, counts, scratch, l):
+    """Return the largest share of a value in a run, as count and rows, and the runs and rows with one above 1 / l.
+
+    `scratch` has one zero a value.
+    """
+    top, whole, broken, lost = np.int64(0), np.int64(1), np.int64(0), np.int64(0)
+    for run in range(len(starts) - 1):
+        rows, largest = np.int64(0), np.int64(0)
+        for i in range(starts[run], starts[run + 1]):
+            rows += counts[i]
+            scratch[values[i]] += counts[i]
+            largest = max(largest, scratch[values[i]])
+        for i in range(starts[run], starts[run + 1]):
+            scratch[values[i]] = 0
+        if largest * whole > top * rows:
+            top, whole = largest, rows
+        if l * largest > rows:
+            broken += 1
+            lost += rows
+    return top, whole, broken, lost
+
+
+@jit
+def find_bucket(buckets, first, last, bucket, total):
+    """Return the place of a bucket in an ascending stretch, or where it would stand; there are `total` buckets."""
+    if last - first == total:
+        return first + bucket
+    while first < last:
+        middle = (first + last) >> 1
+        if buckets[middle] < bucket:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+@jit
+def link_tuples(
+    tuples, starts, buckets, counts, sizes, home, indptr, codes, amounts, mass, strongest, matches, expected
+):
+    """Write for each tuple the largest p(t, s) of one sensitive attribute, and what permuted buckets say of it.
+
+    `matches` gets the number of matching buckets, `expected` the mean number of rows that equal the tuple.
+    `starts[v]:starts[v + 1]` are the pairs of a slice's value `v` (numbered over all slices) with the buckets that
+    hold it, ascending, and how often. Pair `i` of the slice `home` owns entries `indptr[i]:indptr[i + 1]`: sensitive
+    codes and their amounts. `mass` is scratch of one zero a code.
+    """
+    slices = tuples.shape[1]
+    touched = np.empty(len(mass), dtype=np.int64)
+    for t in range(len(tuples)):
+        shortest, length = -1, np.int64(0)
+        for j in range(slices):
+            value = tuples[t, j]
+            if value < 0:
+                shortest = -1
+                break
+            own = starts[value + 1] - starts[value]
+            if shortest < 0 or own < length:
+                shortest, length = j, own
+        weight, mean, matching, seen, level = 0.0, 0.0, 0, 0, 0
+        if shortest >= 0:
+            value = tuples[t, shortest]
+            for i in range(starts[value], starts[value + 1]):
+                bucket = buckets[i]
+                share, scaled, pair = 1.0, 0, np.int64(-1)
+                for j in range(slices):
+                    other = tuples[t, j]
+                    place = (
+                        i
+                        if j == shortest
+                        else find_bucket(buckets, starts[other], starts[other + 1], bucket, len(sizes))
+                    )
+                    if place >= starts[other + 1] or buckets[place] != bucket:
+                        share = 0.0
+                        break
+                    share *= counts[place] / sizes[bucket]
+                    if share * SCALE < 1.0:
+                        share *= SCALE
+                        scaled += 1
+                    if j == home:
+                        pair = place
+                if share > 0.0:
+                    matching += 1
+                    if matching > 1 and scaled > level:
+                        if scaled > level + 1:
+                            continue  # next to nothing beside what is there
+                        share /= SCALE
+                        scaled = level
+                    if matching > 1 and scaled < level:
+                        down = SCALE if scaled == level - 1 else np.inf  # what is there is next to nothing
+                        weight /= down
+                        for j in range(seen):
+                            mass[touched[j]] /= down
+                    level = scaled
+                    weight += share
+                    mean += share * sizes[bucket] if scaled == 0 else 0.0
+                    for entry in range(indptr[pair], indptr[pair + 1]):
+                        if mass[codes[entry]] == 0.0:
+                            touched[seen] = codes[entry]
+                            seen += 1
+                        mass[codes[entry]] += share * amounts[entry] / counts[pair]
+        top = 0.0
+        for i in range(seen):
+            top = max(top, mass[touched[i]])
+            mass[touched[i]] = 0.0
+        strongest[t] = top / weight if weight > 0.0 else 0.0
+        matches[t] = matching
+        expected[t] = mean

@@ -1,0 +1,160 @@
+"""How strongly a published table in buckets links a person to a sensitive value, counted from its own columns.
+
+What is known of a person is a tuple of every attribute that is not sensitive. A slice of the table is some attributes
+whose values stay together; it has, in each bucket, *entries*: a known part and sensitive values.
+"""
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from indistinct.arrays import Codes
+from indistinct.frequencies.grouping import group_rows, run_starts
+from indistinct.release import _link_probability_kernels as _link_probability_kernels
+
+# Below this many tuples starting a thread costs more than it saves.
+PARALLEL_FROM = 20_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entries:
+    """The entries of one slice: bucket, known part (dense codes) and how many rows an entry stands for.
+
+    `sensitive` has the codes of the sensitive attributes in the slice, by name.
+    """
+
+    buckets: Codes
+    known: Codes
+    counts: Codes
+    sensitive: dict[str, Codes]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bound:
+    """The largest share of a sensitive value among entries that agree, as a ratio of whole numbers.
+
+    Whatever is known of whoever: p(t, s) is a mean of such shares, so it is never above the largest.
+    """
+
+    count: int
+    rows: int
+    broken_groups: int
+    broken_rows: int
+
+    @property
+    def share(self) -> float:
+        """Return the largest share."""
+        return self.count / self.rows if self.rows else 0.0
+
+
+def bound_of(entries: Entries, name: str, *, l: int) -> Bound:
+    """Return the largest share of a sensitive value among the entries of a bucket that agree on what is known.
+
+    Groups in which a value exceeds 1 / `l` are counted, in whole numbers.
+    """
+    values, counts = entries.sensitive[name], entries.counts
+    if not entries.known.any() and (entries.buckets[1:] >= entries.buckets[:-1]).all():
+        starts = run_starts(entries.buckets)
+    else:
+        groups = group_rows([entries.buckets, entries.known], _sizes(entries.buckets, entries.known))
+        starts, values, counts = groups.starts, values[groups.order], counts[groups.order]
+    scratch = np.zeros(int(values.max(initial=0)) + 1, dtype=np.int64)
+    return Bound(*(int(part) for part in _link_probability_kernels.largest_share(starts, values, counts, scratch, l)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linked:
+    """For every distinct tuple: the largest p(t, s), and the number of buckets that match it.
+
+    `expected` is Σ |B| f(t, B): how many rows of its bucket equal the tuple on average, if slices are permuted.
+    """
+
+    strongest: Codes
+    matches: Codes
+    expected: Codes
+
+
+def link(entries: Sequence[Entries], tuples: Codes, *, home: int, name: str) -> Linked:
+    """Return p(t, s) at its largest for every tuple, given as codes of its known part in each slice (-1: nowhere)."""
+    pairs, offsets = [], [0]
+    for place, each in enumerate(entries):
+        values = int(max(each.known.max(), tuples[:, place].max())) + 1
+        offsets.append(offsets[-1] + values)
+        pairs.append(_pairs(each, values, each.sensitive[name] if place == home else None))
+    starts = np.concatenate([[0], np.cumsum(np.concatenate([each.lengths for each in pairs]))]).astype(np.int64)
+    buckets = np.concatenate([each.buckets for each in pairs])
+    counts = np.concatenate([each.counts for each in pairs])
+    before = sum(len(each.buckets) for each in pairs[:home])
+    indptr = np.zeros(len(buckets) + 1, dtype=np.int64)
+    own = pairs[home].indptr
+    indptr[before : before + len(own)] = own
+    indptr[before + len(own) :] = own[-1]
+    sizes = np.bincount(entries[0].buckets, weights=entries[0].counts).astype(np.float64)
+    shifted = np.where(tuples < 0, -1, tuples + np.array(offsets[:-1])).astype(np.int64)
+    strongest, matches, expected = (np.empty(len(tuples)) for _ in range(3))
+
+    def run(part: slice) -> None:
+        mass = np.zeros(int(pairs[home].codes.max()) + 1)
+        _link_probability_kernels.link_tuples(
+            shifted[part],
+            starts,
+            buckets,
+            counts,
+            sizes,
+            home,
+            indptr,
+            pairs[home].codes,
+            pairs[home].amounts,
+            mass,
+            strongest[part],
+            matches[part],
+            expected[part],
+        )
+
+    half = len(tuples) // 2
+    parallel = len(tuples) >= PARALLEL_FROM and (os.cpu_count() or 1) > 1
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(run, (slice(0, half), slice(half, None)) if parallel else (slice(0, None),)))
+    return Linked(strongest, matches.astype(np.int64), expected)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pairs:
+    """Pairs of a slice's value and a bucket, by value, with the sensitive values of their entries."""
+
+    lengths: Codes
+    buckets: Codes
+    counts: Codes
+    indptr: Codes
+    codes: Codes
+    amounts: Codes
+
+
+def _pairs(entries: Entries, values: int, sensitive: Codes | None) -> _Pairs:
+    grouping = group_rows([entries.known, entries.buckets], _sizes(entries.known, entries.buckets))
+    owners = _numbered(grouping.order, grouping.counts)
+    lengths = np.bincount(entries.known[grouping.first], minlength=values)
+    counts = np.bincount(owners, weights=entries.counts)
+    buckets = entries.buckets[grouping.first].astype(np.int64)
+    if sensitive is None:
+        nothing = np.zeros(0, dtype=np.int64)
+        return _Pairs(lengths, buckets, counts, np.zeros(1, dtype=np.int64), nothing, nothing)
+    finer = group_rows([owners, sensitive], _sizes(owners, sensitive))
+    amounts = np.bincount(_numbered(finer.order, finer.counts), weights=entries.counts)
+    of_pair = owners[finer.first]
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(of_pair, minlength=len(grouping)))]).astype(np.int64)
+    return _Pairs(lengths, buckets, counts, indptr, sensitive[finer.first].astype(np.int64), amounts)
+
+
+def _numbered(order: Codes, counts: Codes) -> Codes:
+    """Return the group of every row."""
+    numbers = np.empty(len(order), dtype=np.int64)
+    numbers[order] = np.repeat(np.arange(len(counts)), counts)
+    return numbers
+
+
+def _sizes(*columns: Codes) -> list[int]:
+    return [int(column.max()) + 1 if len(column) else 1 for column in columns]
