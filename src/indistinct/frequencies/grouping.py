@@ -39,6 +39,12 @@ class Grouping:
         """Return one row of each group."""
         return self.order[self.starts[:-1]]
 
+    def group_ids(self) -> Codes:
+        """Return the group of every row."""
+        ids: Codes = np.empty(len(self.order), dtype=np.int32)
+        ids[self.order] = repeated(np.arange(len(self), dtype=np.int32), self.counts)
+        return ids
+
 
 def group_rows(columns: Sequence[Codes], sizes: Sequence[int]) -> Grouping:
     """Group rows by their vector of codes; `sizes` are the cardinalities of the columns."""

@@ -17,8 +17,12 @@ from indistinct.algorithms.bucket.pieces import codes_of, pieces_of
 from indistinct.arrays import Codes, empty_large, narrowest
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
 from indistinct.frequencies.grouping import repeated
+from indistinct.models.base import Model
+from indistinct.models.l_diverse_links import LDiverseLinks
 from indistinct.randomness import shuffle_runs
 from indistinct.recoding.kinds import ByBucket
+from indistinct.recoding.outputs import Buckets, Form
+from indistinct.schema import Schema
 
 # Streams of a seed: the search has the fourth of each hundred, engines have others.
 STREAM, STREAMS = 3, 100
@@ -55,6 +59,15 @@ class Anatomy(Algorithm):
     def traits(self) -> AlgorithmTraits:
         """Rows of equal vectors part, so a recoding fits one table only."""
         return AlgorithmTraits(local=True, splits=True, reusable=False, buckets=True)
+
+    def promise(self) -> Model:
+        """Groups have l distinct values."""
+        return LDiverseLinks(self.l)
+
+    def buckets(self, schema: Schema, told: Buckets | None = None) -> Buckets:
+        """Return two slices: what is known, and what is sensitive."""
+        form: Form = "tables" if self.form == "tables" else "sliced"
+        return Buckets(form, ((*schema.quasi, *schema.insensitive), tuple(schema.sensitive)))
 
     def search(self, problem: Problem) -> ByBucket:
         """Return a recoding that puts rows into groups; which of a value's rows go to which group is drawn."""
