@@ -15,8 +15,8 @@ import indistinct as ind
 from benchmarks.data import QUASI, census
 from benchmarks.timing import Line, best, in_child
 from indistinct.algorithms.base import Problem
+from indistinct.engines import count_source
 from indistinct.engines.base import Request
-from indistinct.engines.memory import Memory
 from indistinct.frequencies.encode import encode_column
 from indistinct.recoding.columns import columns_of
 
@@ -25,7 +25,7 @@ ORDER = ", ".join(QUASI)
 
 def search(table: pa.Table) -> None:
     """Find the strict partition of a table in memory: frequency set included, nothing applied or written."""
-    counted = Memory().count(table, Request(QUASI))
+    counted = count_source(table, Request(QUASI))
     ind.Mondrian().search(Problem(counted.frequencies, columns_of(counted.domains, {}), ind.KAnonymity(k=5)))
 
 

@@ -13,8 +13,8 @@ from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import Objective, objective_of
 from indistinct.api import budget, check_job, check_kinds
 from indistinct.arrays import Codes
+from indistinct.engines import count_source
 from indistinct.engines.base import Request
-from indistinct.engines.memory import Memory
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.lattice import Lattice, Node
 from indistinct.frequencies.rollup import RolledUp
@@ -216,7 +216,7 @@ def explore(
     chosen = _distinct([parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics])
     check_job(source, schema, model, declared)
     keys = tuple(dict.fromkeys([*model.keys, *(key for metric in chosen for key in metric.keys)]))
-    counted = Memory().count(source.data, Request(schema.quasi, keys, declared))
+    counted = count_source(source, Request(schema.quasi, keys, declared))
     check_kinds(counted, known=(*declared, *source.reading.text))
     problem = Problem(
         counted.frequencies, columns_of(counted.domains, declared), model, suppression=budget(suppression, source.rows)

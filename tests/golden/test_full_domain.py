@@ -10,8 +10,8 @@ from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.bottom_up import BottomUp
 from indistinct.algorithms.full_domain.incognito import Incognito, _joined, _pruned
 from indistinct.algorithms.full_domain.samarati import Samarati
+from indistinct.engines import count_source
 from indistinct.engines.base import Request
-from indistinct.engines.memory import Memory
 from indistinct.recoding.columns import columns_of
 
 PATIENTS = [
@@ -38,7 +38,7 @@ def patients(*quasi, k=2, suppression=0):
     names = quasi or tuple(LADDERS)
     data = table(PATIENTS, (*LADDERS, "Disease"))
     hierarchies = {name: LADDERS[name] for name in names}
-    counted = Memory().count(data, Request(names, (), hierarchies))
+    counted = count_source(data, Request(names, (), hierarchies))
     return Problem(counted.frequencies, columns_of(counted.domains, hierarchies), ind.KAnonymity(k), suppression)
 
 

@@ -13,8 +13,8 @@ from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.api import budget
 from indistinct.datasets import adult_hierarchies, load_adult_arx
+from indistinct.engines import count_source
 from indistinct.engines.base import Request
-from indistinct.engines.memory import Memory
 from indistinct.metrics import Discernibility, GeometricLoss, Loss, Precision
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
@@ -47,7 +47,7 @@ def sample():
 @cache
 def counted(names: tuple[str, ...]):
     table, hierarchies = sample()
-    return Memory().count(table, Request(names, (), {name: hierarchies[name] for name in names}))
+    return count_source(table, Request(names, (), {name: hierarchies[name] for name in names}))
 
 
 def assert_measures(assignment, row: dict[str, str]) -> None:

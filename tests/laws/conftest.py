@@ -3,9 +3,8 @@
 import pytest
 
 from indistinct.engines.memory import _kernels
-from indistinct.frequencies import blocks, count, encode, fingerprint, grouping
+from indistinct.frequencies import blocks, count, encode, grouping
 from indistinct.recoding import regions
-from indistinct.release import bucket_table
 
 
 @pytest.fixture(scope="session")
@@ -19,8 +18,6 @@ def _patch(patch):
         (encode, "COMPILE_FROM"),
         (count, "PARALLEL_FROM"),
         (grouping, "PARALLEL_FROM"),
-        (fingerprint, "PARALLEL_FROM"),
-        (bucket_table, "PARALLEL_FROM"),
         (regions, "COMPILE_FROM"),
         (_kernels, "COMPILE_FROM"),
     ):

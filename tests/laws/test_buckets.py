@@ -17,8 +17,8 @@ from indistinct.algorithms.bucket.anatomy import Anatomy, anatomize
 from indistinct.algorithms.bucket.diversity import DiversityCheck, largest_diversity, links_of
 from indistinct.algorithms.bucket.slicing import Slicing
 from indistinct.algorithms.bucket.tuples import Rules, lines_of, partition_by_check, partition_by_kernel
+from indistinct.engines import count_source
 from indistinct.engines.base import Request
-from indistinct.engines.memory import Memory
 from indistinct.errors import InfeasibleError
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import QuasiColumn
@@ -50,7 +50,7 @@ class Case:
 
     def counted(self):
         keys = tuple((name,) for name in self.sensitive)
-        return Memory().count(self.table, Request(self.known, keys, joint=True))
+        return count_source(self.table, Request(self.known, keys, joint=True))
 
     def shown(self, buckets):
         return reference.in_buckets(self.rows, buckets, slices=self.slices, sensitive=self.sensitive)

@@ -9,12 +9,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from indistinct.algorithms.base import Problem
-from indistinct.engines.memory import Memory
 from indistinct.errors import InfeasibleError, InputError
 from indistinct.recoding.assign import assign
 from indistinct.recoding.json import digest, recoding_from_json, recoding_to_json
 from indistinct.recoding.kinds import ByRow
 from indistinct.testing.strategies import algorithms, models, recodings, samples
+from references.publishing import publish
 
 quick = settings(deadline=None, max_examples=120)
 
@@ -62,7 +62,7 @@ def told_classes(assignment):
 @given(any_recoding)
 def test_counting_the_applied_table_is_regrouping_the_count(drawn):
     sample, counted, recoding = drawn
-    published = Memory().apply(recoding, sample.table, schema=sample.schema, counted=counted)
+    published = publish(recoding, sample.table, schema=sample.schema, counted=counted, source=sample.source)
     assignment = assign(counted.frequencies, recoding)
     shown = shown_classes(published)
     assert shown == told_classes(assignment)
@@ -74,7 +74,7 @@ def test_counting_the_applied_table_is_regrouping_the_count(drawn):
 @given(any_recoding)
 def test_histograms_of_classes_are_those_of_their_rows(drawn):
     sample, counted, recoding = drawn
-    published = Memory().apply(recoding, sample.table, schema=sample.schema, counted=counted)
+    published = publish(recoding, sample.table, schema=sample.schema, counted=counted, source=sample.source)
     diseases = published.table["disease"].to_pylist()
     histogram = published.assignment.classes.histograms.get(("disease",))
     assume(histogram is not None)
@@ -98,7 +98,9 @@ def test_json_round_trip(drawn):
     assert again == recoding
     assert digest(again) == digest(recoding)
     assert recoding_to_json(again) == recoding_to_json(recoding)
-    published = [Memory().apply(r, sample.table, schema=sample.schema, counted=counted) for r in (recoding, again)]
+    published = [
+        publish(r, sample.table, schema=sample.schema, counted=counted, source=sample.source) for r in (recoding, again)
+    ]
     assert shown_classes(published[0]) == shown_classes(published[1])
 
 
@@ -112,7 +114,7 @@ def test_rows_in_another_order_are_published_alike(drawn, dice):
     turned = sample.table.take(pa.array(places))
     rows = [
         Counter(tuple(row.values()) for row in published.table.to_pylist())
-        for published in (Memory().apply(recoding, t, schema=sample.schema) for t in (sample.table, turned))
+        for published in (publish(recoding, t, schema=sample.schema) for t in (sample.table, turned))
     ]
     assert rows[0] == rows[1]
 
@@ -124,10 +126,10 @@ def test_every_row_twice_is_published_twice(drawn):
     twice = pa.concat_tables([sample.table, sample.table])
     if isinstance(recoding, ByRow):
         with pytest.raises(InputError):
-            Memory().apply(recoding, twice, schema=sample.schema)
+            publish(recoding, twice, schema=sample.schema)
         return
-    once = shown_classes(Memory().apply(recoding, sample.table, schema=sample.schema, counted=counted))
-    assert shown_classes(Memory().apply(recoding, twice, schema=sample.schema)) == Counter(
+    once = shown_classes(publish(recoding, sample.table, schema=sample.schema, counted=counted, source=sample.source))
+    assert shown_classes(publish(recoding, twice, schema=sample.schema)) == Counter(
         {vector: 2 * size for vector, size in once.items()}
     )
 

@@ -13,8 +13,8 @@ from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import objective_of
 from indistinct.algorithms.full_domain.sweep import can_sweep, survey_lattice
+from indistinct.engines import count_source
 from indistinct.engines.base import Request
-from indistinct.engines.memory import Memory
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.lattice import Lattice, down_set, up_set
 from indistinct.frequencies.rollup import OUT, Cells
@@ -243,7 +243,7 @@ def test_bounds_are_never_above_a_score(metric, seed, k, model):
 def test_a_score_is_the_metric_of_the_recoding_whatever_the_columns(sample, k, draws):
     """The score comes from cells and levels, the metric from the recoded table."""
     model = ind.KAnonymity(k)
-    counted = Memory().count(sample.table, Request(sample.schema.quasi, (DISEASE,), sample.hierarchies))
+    counted = count_source(sample.table, Request(sample.schema.quasi, (DISEASE,), sample.hierarchies))
     space = FullDomain(Problem(counted.frequencies, sample.columns(counted), model, suppression=sample.table.num_rows))
     node = tuple(draws.draw(st.integers(0, height)) for height in space.lattice.heights)
     rolled = space.cells.roll_up(space.cells.base, node)

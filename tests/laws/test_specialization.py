@@ -13,8 +13,8 @@ from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.full_domain.tds import Specialization, TopDownSpecialization
 from indistinct.algorithms.full_domain.value_suppression import ValueSuppression
+from indistinct.engines import count_source
 from indistinct.engines.base import Request
-from indistinct.engines.memory import Memory
 from indistinct.errors import InfeasibleError
 from indistinct.metrics import Loss, igpl, information_gain
 from indistinct.models import DistinctLDiversity, KAnonymity
@@ -38,7 +38,7 @@ SETTINGS = settings(max_examples=60, deadline=None)
 
 def problem_of(sample, model, *, keys=(), share=0.0):
     request = Request(sample.schema.quasi, tuple(dict.fromkeys([*model.keys, *keys])), sample.hierarchies)
-    counted = Memory().count(sample.table, request)
+    counted = count_source(sample.table, request)
     columns = columns_of(counted.domains, sample.hierarchies)
     budget = int(share * sample.table.num_rows)
     return counted, Problem(counted.frequencies, columns, model, suppression=budget)

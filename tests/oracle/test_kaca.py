@@ -12,8 +12,8 @@ from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster import _merge_nearest_kernels as _kernels
 from indistinct.algorithms.cluster.merge_nearest import forest_of, fresh_state, merge_by_model, merge_by_size
 from indistinct.algorithms.cluster.tree_space import ClusterSpace
+from indistinct.engines import count_source
 from indistinct.engines.base import Request
-from indistinct.engines.memory import Memory
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of
@@ -47,7 +47,7 @@ def wide_problem(rows, k, seed=5):
     }
     hierarchies = {"zip": Hierarchy.masking(), "age": Hierarchy.intervals([5, 10, 20])}
     often = np.repeat(np.arange(rows), np.where(dice.random(rows) < 1 / 20, 1, k))
-    counted = Memory().count(pa.table(columns).take(pa.array(often)), Request(tuple(columns), (), hierarchies))
+    counted = count_source(pa.table(columns).take(pa.array(often)), Request(tuple(columns), (), hierarchies))
     return Problem(counted.frequencies, columns_of(counted.domains, hierarchies), KAnonymity(k))
 
 

@@ -13,8 +13,8 @@ import pytest
 
 import indistinct as ind
 from indistinct.api import measure_table
+from indistinct.engines import count_source
 from indistinct.engines.base import Request
-from indistinct.engines.memory import Memory
 from indistinct.errors import InputError, ParameterError, SchemaError
 from indistinct.hierarchy import Hierarchy
 from indistinct.recoding.columns import columns_of
@@ -35,7 +35,7 @@ def read(
     """
     table = published if isinstance(published, pa.Table) else pa.table({name: published})
     declared = {} if hierarchy is None else {name: hierarchy}
-    counted = Memory().count(pa.table({name: original * 2}), Request([name], (), declared))
+    counted = count_source(pa.table({name: original * 2}), Request([name], (), declared))
     assignment = interpret_table(
         table,
         columns_of(counted.domains, declared),
@@ -253,7 +253,7 @@ def test_a_label_on_several_levels_is_the_lowest() -> None:
     ],
 )
 def test_every_level_is_measured_as_its_nodes(hierarchy: Hierarchy, values: list[Any]) -> None:
-    counted = Memory().count(pa.table({"q": values}), Request(["q"], (), {"q": hierarchy}))
+    counted = count_source(pa.table({"q": values}), Request(["q"], (), {"q": hierarchy}))
     (column,) = columns_of(counted.domains, {"q": hierarchy})
     taxonomy = column.taxonomy
     assert taxonomy is not None

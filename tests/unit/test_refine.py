@@ -13,8 +13,8 @@ from indistinct.algorithms.cluster.refine import Refine
 from indistinct.algorithms.cluster.refine_charges import METRICS, cell_metric
 from indistinct.algorithms.cluster.refine_search import LocalSearch
 from indistinct.datasets import CENSUS_QUASI, census_hierarchies, generate_census
+from indistinct.engines import count_source
 from indistinct.engines.base import Request
-from indistinct.engines.memory import Memory
 from indistinct.errors import ParameterError
 from indistinct.models import KAnonymity
 from indistinct.recoding.assign import assign
@@ -23,7 +23,7 @@ from indistinct.recoding.columns import columns_of
 
 def problem_of(table, hierarchies, model=None):
     model = model or KAnonymity(5)
-    counted = Memory().count(table, Request(table.column_names, model.keys, hierarchies))
+    counted = count_source(table, Request(table.column_names, model.keys, hierarchies))
     return Problem(counted.frequencies, columns_of(counted.domains, hierarchies), model, counters=Counter())
 
 

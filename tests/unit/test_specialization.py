@@ -10,8 +10,8 @@ import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.tds import Specialization, TopDownSpecialization
+from indistinct.engines import count_source
 from indistinct.engines.base import Request
-from indistinct.engines.memory import Memory
 from indistinct.errors import HierarchyError, InfeasibleError, ParameterError
 from indistinct.models import KAnonymity
 from indistinct.models.base import ModelTraits
@@ -39,7 +39,7 @@ def patients():
 
 def problem_of(table, schema, algorithm, *, model, hierarchies):
     keys = tuple(dict.fromkeys([*model.keys, *algorithm.keys]))
-    counted = Memory().count(table, Request(schema.quasi, keys, hierarchies))
+    counted = count_source(table, Request(schema.quasi, keys, hierarchies))
     return Problem(counted.frequencies, columns_of(counted.domains, hierarchies), model)
 
 

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from indistinct.engines.base import Engine, Source
+from indistinct.engines.base import Engine, Request, Source
 from indistinct.engines.memory import Memory
 from indistinct.errors import InputError
+from indistinct.frequencies.count import Counted
 from indistinct.tables import Reading
 
-__all__ = ["ENGINES", "open_source"]
+__all__ = ["ENGINES", "count_source", "open_source"]
 
 ENGINES: tuple[Engine, ...] = (Memory(),)
 """Every engine, in the order in which they are asked whether a source is theirs."""
@@ -20,3 +21,9 @@ def open_source(source: Any, reading: Reading | None = None) -> tuple[Engine, So
         if opened is not None:
             return engine, opened
     raise InputError(f"no engine can read a {type(source).__name__}", hint="give a path or a frame")
+
+
+def count_source(source: Any, request: Request) -> Counted:
+    """Return the cells of anything that can be opened."""
+    engine, opened = open_source(source)
+    return engine.count(opened, request)

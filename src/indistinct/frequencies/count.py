@@ -80,7 +80,7 @@ def count_pieces(
     for index in range(len(quasi)):
         np.take(vectors[:, index], firsts, out=cells[:, index])
     codes, counts = np.ascontiguousarray(vectors[:, -1]), pieces.counts
-    inner = Histogram(indptr, codes, counts, _reference(codes, counts, together), None, together.domain.texts())
+    inner = Histogram(indptr, codes, counts, _reference(codes, counts, together))
     parts = _parts(together, keys)
     histograms = {}
     for key, column in keys.items():

@@ -15,8 +15,8 @@ from indistinct.algorithms.full_domain.breadth_first import minimal
 from indistinct.algorithms.full_domain.incognito import Incognito
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.datasets import ADULT_COLUMNS, adult_hierarchies, load_adult
+from indistinct.engines import count_source
 from indistinct.engines.base import Request
-from indistinct.engines.memory import Memory
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of
@@ -77,7 +77,7 @@ def reproduce_incognito_nodes(sizes: tuple[int, ...], progress: Progress) -> Rep
 
 def searched(table: pa.Table, hierarchies: Mapping[str, Hierarchy], size: int) -> tuple[Cell, ...]:
     """Return one row of the table: what the searches check, and what they find."""
-    counted = Memory().count(table, Request(ADULT_COLUMNS[:size], (), hierarchies))
+    counted = count_source(table, Request(ADULT_COLUMNS[:size], (), hierarchies))
     columns = columns_of(counted.domains, hierarchies)
     checks: list[int] = []
     satisfying = set[tuple[int, ...]]()

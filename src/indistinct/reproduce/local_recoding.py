@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Problem, Progress
 from indistinct.datasets import adult_hierarchies, census_hierarchies, generate_census, load_adult
+from indistinct.engines import count_source
 from indistinct.engines.base import Request
-from indistinct.engines.memory import Memory
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted
 from indistinct.hierarchy import Hierarchy
@@ -64,7 +64,7 @@ def reproduce_local_recoding(sizes: tuple[int, ...], progress: Progress) -> Repr
 def measured(table: pa.Table, hierarchies: Mapping[str, Hierarchy], size: int) -> list[tuple[Cell, ...]]:
     """Return a row for every k and algorithm on the first so many quasi-identifiers."""
     columns = table.column_names[:size]
-    counted = Memory().count(table, Request(columns, (), hierarchies))
+    counted = count_source(table, Request(columns, (), hierarchies))
     return [
         (size, len(counted.frequencies), k, algorithm, *_measure(counted, hierarchies, algorithm, k))
         for k in KS

@@ -14,8 +14,8 @@ import pyarrow as pa
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster.tree_space import ClusterSpace
 from indistinct.arrays import Codes
+from indistinct.engines import count_source
 from indistinct.engines.base import Request
-from indistinct.engines.memory import Memory
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of
@@ -127,7 +127,7 @@ def random_problem(seed: int, *, k: int = 2, model: str | None = None, values: i
     columns["s"] = [f"s{code}" for code in dice.integers(0, values, rows)]
     wanted = KAnonymity(k) if model is None else parse_model(model)
     request = Request(tuple(f"q{place}" for place in range(width)), wanted.keys, hierarchies, joint=True)
-    counted = Memory().count(pa.table(columns), request)
+    counted = count_source(pa.table(columns), request)
     return Problem(counted.frequencies, columns_of(counted.domains, hierarchies), wanted)
 
 

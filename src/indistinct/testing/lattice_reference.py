@@ -15,8 +15,8 @@ from itertools import product
 import pyarrow as pa
 
 from indistinct.algorithms.base import Problem
+from indistinct.engines import count_source
 from indistinct.engines.base import Request
-from indistinct.engines.memory import Memory
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import Model
 from indistinct.recoding.columns import columns_of
@@ -52,7 +52,7 @@ class LatticeTable:
     def problem(self, model: Model, *, suppression: int = 0, keys: Iterable[tuple[str, ...]] = ()) -> Problem:
         """Return what an algorithm is given."""
         request = Request(tuple(self.ladders), tuple(dict.fromkeys((*model.keys, *keys))), self.hierarchies)
-        counted = Memory().count(self.arrow(), request)
+        counted = count_source(self.arrow(), request)
         return Problem(counted.frequencies, columns_of(counted.domains, self.hierarchies), model, suppression)
 
     def nodes(self) -> Iterator[Node]:

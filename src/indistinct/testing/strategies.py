@@ -6,14 +6,15 @@ Hypothesis is not a dependency of the library: install it to test an algorithm o
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
+from indistinct.engines import count_source
 from indistinct.engines.base import Request
-from indistinct.engines.memory import Memory
 from indistinct.frequencies.count import Counted
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import (
@@ -31,6 +32,7 @@ from indistinct.recoding.kinds import ByCell, ByColumn, RecodedColumn, Recoding
 from indistinct.recoding.summary import floor_of, summarize_sets
 from indistinct.registry import parse_algorithm
 from indistinct.schema import Schema
+from indistinct.tables import Table, open_table
 from indistinct.testing.checks.examples import ALGORITHM_EXAMPLES
 
 try:
@@ -42,7 +44,7 @@ TEXTS = ("a", "b", "c, d", "", '"q"', "日本", "missing", "[1-2]")
 ORDER = ("none", "low", "high", "top-most")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Sample:
     """A small table with its schema and the hierarchies of its columns."""
 
@@ -53,7 +55,12 @@ class Sample:
     def count(self, model: Model | None = None, *, joint: bool = False) -> Counted:
         """Return the sample as cells, with the histograms that a model needs."""
         keys = model.keys if model is not None else ()
-        return Memory().count(self.table, Request(self.schema.quasi, keys, self.hierarchies, joint=joint))
+        return count_source(self.source, Request(self.schema.quasi, keys, self.hierarchies, joint=joint))
+
+    @cached_property
+    def source(self) -> Table:
+        """The sample as an engine opens it."""
+        return open_table(self.table)
 
     def columns(self, counted: Counted) -> tuple[QuasiColumn, ...]:
         """Return the quasi-identifiers with their hierarchies."""

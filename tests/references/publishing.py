@@ -1,0 +1,52 @@
+"""Publishing a recoding by any engine, without the pipeline around it."""
+
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from indistinct.engines import ENGINES
+from indistinct.engines.base import Request
+from indistinct.randomness import Secret
+from indistinct.recoding.assign import assign, domains_of, keys_of
+from indistinct.recoding.outputs import MAIN
+from indistinct.tables import Reading
+
+(MEMORY,) = ENGINES
+
+
+@dataclass
+class Kept:
+    """A sink that keeps tables."""
+
+    tables: dict = field(default_factory=dict)
+
+    def accept(self, name, batches):
+        self.tables[name] = pa.concat_tables(batches)
+
+
+@dataclass
+class Published:
+    tables: dict
+    assignment: object
+
+    table = property(lambda self: self.tables[MAIN])
+    schema = property(lambda self: self.assignment.layout.schema)
+
+
+def count_again(engine, source, recoding, keys=()):
+    """Count a source in the codes of a recoding, as `apply` does."""
+    wanted = tuple(dict.fromkeys([*keys_of(recoding), *keys]))
+    domains = {domain.column: domain for domain in domains_of(recoding)}
+    request = Request(tuple(domains), wanted, joint=bool(keys_of(recoding)), domains=domains)
+    return engine.count(source, request)
+
+
+def publish(recoding, table, *, schema, engine=MEMORY, seed=None, counted=None, source=None):
+    """Return what an engine publishes; with `counted` and its `source` the table is not counted again."""
+    recoding = replace(recoding, schema=schema)
+    source = source or engine.open(table, Reading())
+    counted = counted or count_again(engine, source, recoding)
+    assignment = assign(counted.frequencies, recoding)
+    sink = Kept()
+    engine.publish(source, assignment, sink, secret=Secret(seed))
+    return Published(sink.tables, assignment)
