@@ -1,12 +1,11 @@
 """A release appears at its path only whole, and together with its certificate.
 
-A kill at any moment leaves the old file or none, and a file that is in the way is never touched unless that
-was asked for.
+A kill at any moment leaves the old release, the new one, or a table without a certificate; never a table beside the
+certificate of another. A file that is in the way is never touched unless that was asked for.
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,10 +48,7 @@ def write_release(
             digests[name] = staged[-1].digest
         final = replace(certificate, output_digest=staged[0].digest, other_digests=digests)
         staged.append(stage(beside, filled(final.to_text())))
-        publish(staged, overwrite=overwrite)
-    for each in outdated:
-        with suppress(OSError):  # the new release is whole, whatever lies beside it
-            each.unlink()
+        publish(staged, overwrite=overwrite, outdated=outdated)
     return final
 
 
@@ -91,22 +87,9 @@ def write_atomically(path: str | Path, produce: Produce, *, overwrite: bool = Fa
     A `private` file can be read by its owner alone. Raises `OutputError` if something is there already and `overwrite`
     is not set, or if the directory does not take the file.
     """
-    return write_together([(path, produce)], overwrite=overwrite, private=private)[0]
-
-
-def write_together(
-    parts: Sequence[tuple[str | Path, Produce]], *, overwrite: bool = False, private: bool = False
-) -> tuple[str, ...]:
-    """Write several files that belong together; return their SHA-256 in order.
-
-    Every file is complete on disk before the first one gets its name. If a name cannot be given, the names
-    given before are taken back and replaced files restored; only a kill between two renames leaves some
-    without the rest.
-    """
-    for path, _ in parts:
-        check_target(Path(path), overwrite=overwrite)
+    target = Path(path)
+    check_target(target, overwrite=overwrite)
     with staging() as staged:
-        for path, produce in parts:
-            staged.append(stage(Path(path), produce, private=private))
+        staged.append(stage(target, produce, private=private))
         publish(staged, overwrite=overwrite)
-        return tuple(each.digest for each in staged)
+        return staged[0].digest
