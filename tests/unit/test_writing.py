@@ -3,9 +3,6 @@ import datetime as dt
 import decimal
 import hashlib
 import io
-import os
-import stat
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,164 +15,17 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.errors import OutputError
-from indistinct.release import delimited, staging
+from indistinct.release import delimited
 from indistinct.release._kernels import STEP, spell_rows
 from indistinct.release.certificate import Certificate
-from indistinct.release.writing import write_atomically, write_release, write_table, write_together
+from indistinct.release.writing import write_release, write_table
 from indistinct.tables import open_table
 
 TABLE = pa.table({"age": [31, None], "city": pa.array(["Oslo", "Bergen"]).dictionary_encode()})
 
 
-def put(text):
-    return lambda place: Path(place).write_text(text)
-
-
 def listing(folder):
     return sorted(path.name for path in folder.iterdir())
-
-
-def refuse_links(*_, **__):
-    raise OSError(95, "Operation not supported")
-
-
-# ---------------------------------------------------------------- whole or not at all
-
-
-def test_a_file_appears_whole_with_its_digest(tmp_path):
-    seen = []
-
-    def produce(place):
-        seen.append((place.parent, stat.S_IMODE(place.stat().st_mode), place.name))
-        assert not (tmp_path / "a.txt").exists()
-        place.write_text("whole")
-
-    digest = write_atomically(tmp_path / "a.txt", produce)
-    assert digest == hashlib.sha256(b"whole").hexdigest()
-    assert listing(tmp_path) == ["a.txt"]
-    folder, mode, name = seen[0]
-    assert (folder, mode) == (tmp_path, 0o600)
-    assert name.startswith(".a.txt.")
-    assert name.endswith(".tmp")
-
-
-@pytest.mark.parametrize("mask", [0o022, 0o077])
-def test_the_mode_follows_the_mask(tmp_path, mask):
-    before = os.umask(mask)
-    try:
-        write_atomically(tmp_path / "a.txt", put("x"))
-        assert os.umask(mask) == mask
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == 0o666 & ~mask
-
-
-def test_an_existing_file_is_refused_or_replaced(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("old")
-    with pytest.raises(OutputError, match="exists") as caught:
-        write_atomically(path, put("new"))
-    assert "--overwrite" in caught.value.hint
-    assert path.read_text() == "old"
-    write_atomically(path, put("new"), overwrite=True)
-    assert path.read_text() == "new"
-    assert listing(tmp_path) == ["a.txt"]
-
-
-def test_a_dangling_link_is_in_the_way(tmp_path):
-    (tmp_path / "a.txt").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(OutputError):
-        write_atomically(tmp_path / "a.txt", put("x"))
-
-
-@pytest.mark.parametrize("links", [True, False])
-def test_a_file_that_appears_meanwhile_is_not_replaced(tmp_path, monkeypatch, links):
-    if not links:
-        monkeypatch.setattr(os, "link", refuse_links)
-
-    def produce(place):
-        place.write_text("ours")
-        (tmp_path / "a.txt").write_text("theirs")
-
-    with pytest.raises(OutputError, match="exists"):
-        write_atomically(tmp_path / "a.txt", produce)
-    assert (tmp_path / "a.txt").read_text() == "theirs"
-    assert listing(tmp_path) == ["a.txt"]
-
-
-def test_file_systems_without_links_work(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "link", refuse_links)
-    write_atomically(tmp_path / "a.txt", put("x"))
-    write_atomically(tmp_path / "a.txt", put("y"), overwrite=True)
-    assert (tmp_path / "a.txt").read_text() == "y"
-    assert listing(tmp_path) == ["a.txt"]
-
-
-@pytest.mark.parametrize("failure", [KeyboardInterrupt, ValueError, OSError(28, "No space left on device")])
-@pytest.mark.parametrize("existing", [False, True])
-def test_a_failure_leaves_what_was_there(tmp_path, failure, existing):
-    def produce(place):
-        place.write_text("half")
-        raise failure
-
-    if existing:
-        (tmp_path / "a.txt").write_text("old")
-    expected = OutputError if isinstance(failure, OSError) else failure
-    with pytest.raises(expected):
-        write_atomically(tmp_path / "a.txt", produce, overwrite=True)
-    assert listing(tmp_path) == (["a.txt"] if existing else [])
-    assert not existing or (tmp_path / "a.txt").read_text() == "old"
-
-
-def test_places_that_take_no_file(tmp_path):
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(OutputError, match="no directory"):
-        write_atomically(tmp_path / "absent" / "a.txt", put("x"))
-    with pytest.raises(OutputError, match="no directory"):
-        write_atomically(tmp_path / "file" / "a.txt", put("x"))
-    with pytest.raises(OutputError, match="is a directory"):
-        write_atomically(tmp_path, put("x"), overwrite=True)
-    with pytest.raises(OutputError, match="cannot be written"):
-        write_atomically(tmp_path / ("n" * 300), put("x"))
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind the superuser")
-def test_a_directory_without_write_permission(tmp_path):
-    tmp_path.chmod(0o500)
-    with pytest.raises(OutputError, match="Permission denied"):
-        write_atomically(tmp_path / "a.txt", put("x"))
-
-
-@pytest.mark.parametrize("existing", [False, True])
-def test_files_that_belong_together_appear_together_or_not(tmp_path, monkeypatch, existing):
-    parts = [(tmp_path / name, put(f"new {name}")) for name in ("a", "b", "c")]
-    if existing:
-        for path, _ in parts:
-            path.write_text("old")
-    rename = staging._rename
-
-    def fail_on_the_last(each, *, overwrite):
-        if each.target.name == "c":
-            raise OSError(5, "broken")
-        rename(each, overwrite=overwrite)
-
-    monkeypatch.setattr(staging, "_rename", fail_on_the_last)
-    with pytest.raises(OutputError):
-        write_together(parts, overwrite=existing)
-    assert listing(tmp_path) == (["a", "b", "c"] if existing else [])
-    assert not existing or {path.read_text() for path, _ in parts} == {"old"}
-    monkeypatch.undo()
-    digests = write_together(parts, overwrite=existing)
-    assert digests == tuple(hashlib.sha256(f"new {name}".encode()).hexdigest() for name in "abc")
-    assert listing(tmp_path) == ["a", "b", "c"]
-
-
-def test_nothing_is_produced_if_a_later_path_is_taken(tmp_path):
-    (tmp_path / "b").write_text("old")
-    produced = []
-    with pytest.raises(OutputError):
-        write_together([(tmp_path / "a", produced.append), (tmp_path / "b", produced.append)])
-    assert produced == []
 
 
 def test_a_release_and_its_certificate(tmp_path):
@@ -186,9 +36,6 @@ def test_a_release_and_its_certificate(tmp_path):
     assert final.output_digest in (tmp_path / "r.csv.certificate.json").read_text()
     with pytest.raises(OutputError):
         write_release(TABLE, certificate, tmp_path / "r.csv")
-
-
-# ---------------------------------------------------------------- formats
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".CSV"])

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,10 +63,7 @@ def write_release(
             )
         staged += [stage(file, filled(text), private=True) for file, text in private]
         staged.append(stage(seal, filled(certificate.to_text())))
-        publish(staged, overwrite=overwrite)
-    for each in outdated:
-        with suppress(OSError):  # the new release is whole, whatever lies beside it
-            each.unlink()
+        publish(staged, overwrite=overwrite, outdated=outdated)
     return certificate
 
 

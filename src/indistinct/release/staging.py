@@ -1,16 +1,19 @@
-"""Files of a release that are complete but have no name yet: written beside their place, then renamed."""
+"""Files of a release that are complete but have no name yet: written beside their targets, then renamed together."""
 
 import errno
 import hashlib
 import os
+import re
 import secrets
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import stat
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from indistinct.errors import OutputError
+from indistinct.parallel import spread
+from indistinct.release.locks import create_locked, remove_unlocked, turn
 
 Produce = Callable[[Path], None]
 # What a file system answers that knows no hard links.
@@ -19,18 +22,20 @@ LINKLESS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A complete file under a temporary name, where it goes, and the SHA-256 of its content."""
+    """A complete file under a temporary name, its target, the SHA-256 of its content, and what holds its lock."""
 
     temporary: Path
     target: Path
     digest: str
+    private: bool
+    lock: int | None
 
 
 def filled(text: str) -> Produce:
     """Return what fills a file with text: UTF-8, with line feeds."""
 
-    def produce(place: Path) -> None:
-        place.write_text(text, encoding="utf-8", newline="\n")
+    def produce(path: Path) -> None:
+        path.write_text(text, encoding="utf-8", newline="\n")
 
     return produce
 
@@ -41,6 +46,17 @@ def digest_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def check_target(target: Path, *, overwrite: bool) -> None:
+    """Raise `OutputError` if a file cannot or may not be put at a path."""
+    with _explained(target):
+        if target.is_dir():
+            raise OutputError(f"{target} is a directory", hint="name a file inside it")
+        if not target.parent.is_dir():
+            raise OutputError(f"there is no directory {target.parent}", hint="create it first, or choose another path")
+    if not overwrite and os.path.lexists(target):
+        raise _in_the_way(target)
+
+
 @contextmanager
 def staging() -> Iterator[list[Staged]]:
     """Give a list for staged files; whatever happens, no temporary file outlives the block."""
@@ -49,125 +65,195 @@ def staging() -> Iterator[list[Staged]]:
         yield staged
     finally:
         for each in staged:
-            each.temporary.unlink(missing_ok=True)
-
-
-def check_target(target: Path, *, overwrite: bool) -> None:
-    """Raise `OutputError` if a file cannot or may not be put at a path."""
-    try:
-        if target.is_dir():
-            raise OutputError(f"{target} is a directory", hint="name a file inside it")
-        if not target.parent.is_dir():
-            raise OutputError(f"there is no directory {target.parent}", hint="create it first, or choose another path")
-    except OSError as error:
-        raise _failed(target, error) from None
-    if not overwrite and os.path.lexists(target):
-        raise _in_the_way(target)
+            _discard(each.temporary, each.lock)
 
 
 def stage(target: Path, produce: Produce, *, private: bool = False) -> Staged:
     """Let `produce` fill a temporary file beside `target` and sync it to disk.
 
-    The file is its owner's alone until it is complete, and stays so if it is `private`.
+    The file is its owner's alone until it is published, and stays so if it is `private`. It is locked: files that
+    killed runs left for the same target are not, and are removed.
     """
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        produce(temporary)
-        return Staged(temporary, target, _seal(temporary, private=private))
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise _failed(target, error) from None
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with _explained(target):
+        for path in _leftovers(target, "tmp"):
+            remove_unlocked(path)
+        temporary, lock = create_locked(lambda: _hidden(target, "tmp"))
+        try:
+            produce(temporary)
+            digest, _ = spread(lambda act: act(temporary), (digest_of, _sync))
+            return Staged(temporary, target, digest, private, lock)
+        except BaseException:
+            _discard(temporary, lock)
+            raise
 
 
-def publish(staged: Sequence[Staged], *, overwrite: bool) -> None:
-    """Give every staged file its name, or none of them."""
-    with ExitStack() as leftovers, ExitStack() as undo:
+def publish(staged: Sequence[Staged], *, overwrite: bool, outdated: Collection[Path] = ()) -> None:
+    """Give every staged file its name, or none of them.
+
+    The last one is the seal, which vouches for the others: the certificate of a release. An old seal goes first and
+    the new one comes last, so that a kill at any moment leaves no seal beside files that it does not vouch for.
+    `outdated` files beside the old seal go with it. On any failure, all that was there is restored.
+    """
+    *parts, seal = staged
+    if not parts:
+        _set_mode(seal, overwrite=overwrite)
+        _rename(seal, overwrite=overwrite)
+        _sync_folders(staged)
+        return
+    with turn(seal.target.with_name(f".{seal.target.name}.lock")) as alone:
         for each in staged:
-            kept = _keep(each.target) if overwrite else None
-            if kept is not None:
-                leftovers.callback(kept.unlink, missing_ok=True)
-            try:
-                _rename(each, overwrite=overwrite)
-            except OSError as error:
-                raise _failed(each.target, error) from None
-            undo.callback(_take_back, each.target, kept)
-        for folder in {each.target.parent for each in staged}:
-            _sync(folder)
+            check_target(each.target, overwrite=overwrite)
+            _set_mode(each, overwrite=overwrite)
+        backups = _rename_together(parts, seal, overwrite=overwrite, outdated=outdated)
+        if alone:
+            backups += [path for each in staged for path in _leftovers(each.target, "old")]
+        for path in backups:
+            _discard(path)
+
+
+def _rename_together(parts: Sequence[Staged], seal: Staged, *, overwrite: bool, outdated: Iterable[Path]) -> list[Path]:
+    """Rename the parts, then the seal; return the second names of the files that were replaced."""
+    backups = []
+    with ExitStack() as undo:
+
+        def back_up(path: Path, owner: Path, move: Callable[[Path, Path], None]) -> None:
+            backups.append(_hidden(owner, "old"))
+            undo.callback(_restore, path, backups[-1])
+            with _explained(path), suppress(FileNotFoundError):
+                move(path, backups[-1])
+
+        if overwrite:
+            for path in (seal.target, *outdated):
+                back_up(path, seal.target, os.replace)
+            _sync_folders([seal])
+        for each in parts:
+            if overwrite:
+                back_up(each.target, each.target, _link_or_move)
+            undo.callback(_take_back, each)
+            _rename(each, overwrite=overwrite)
+        _sync_folders(parts)
+        undo.callback(_take_back, seal)
+        _rename(seal, overwrite=overwrite)
+        _sync_folders([seal])
         undo.pop_all()
-
-
-def _take_back(target: Path, kept: Path | None) -> None:
-    with suppress(OSError):
-        if kept is None:
-            target.unlink()
-        else:
-            kept.replace(target)
+    return backups
 
 
 def _rename(each: Staged, *, overwrite: bool) -> None:
-    if overwrite:
-        each.temporary.replace(each.target)
-        return
-    try:
-        # A link fails where a file appeared meanwhile; a rename would silently replace it.
-        os.link(each.temporary, each.target)
-    except FileExistsError:
-        raise _in_the_way(each.target) from None
-    except OSError as error:
-        if error.errno not in LINKLESS:
-            raise
-        if os.path.lexists(each.target):
+    with _explained(each.target):
+        if overwrite:
+            each.temporary.replace(each.target)
+            return
+        try:
+            # A link fails where a file appeared meanwhile; a rename would silently replace it.
+            os.link(each.temporary, each.target)
+        except FileExistsError:
             raise _in_the_way(each.target) from None
-        each.temporary.replace(each.target)
-    else:
-        each.temporary.unlink()
+        except OSError as error:
+            if error.errno not in LINKLESS:
+                raise
+            if os.path.lexists(each.target):
+                raise _in_the_way(each.target) from None
+            each.temporary.replace(each.target)
 
 
-def _keep(target: Path) -> Path | None:
-    """Return a second name for the file that is about to be replaced, None if there is none or no way."""
-    kept = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+def _link_or_move(path: Path, backup: Path) -> None:
     try:
-        os.link(target, kept, follow_symlinks=False)
+        os.link(path, backup, follow_symlinks=False)
+    except FileNotFoundError:
+        raise
     except OSError:
-        return None
-    return kept
+        path.replace(backup)
 
 
-def _seal(path: Path, *, private: bool) -> str:
-    """Sync a file to disk, give it the mode of any new file unless it is private, and return its SHA-256."""
-    with path.open("rb") as file, ThreadPoolExecutor(1) as thread:
-        synced = thread.submit(os.fsync, file.fileno())
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        synced.result()
-    if private:
-        return digest
+def _take_back(each: Staged) -> None:
+    """Remove a file from its target if it got there: its temporary name is gone then, or a second one."""
+    with suppress(OSError):
+        if not each.temporary.exists() or each.temporary.samefile(each.target):
+            each.target.unlink()
+
+
+def _restore(path: Path, backup: Path) -> None:
+    with suppress(OSError):
+        backup.replace(path)
+        # A rename leaves both names where they are those of one file.
+        backup.unlink(missing_ok=True)
+
+
+def _set_mode(each: Staged, *, overwrite: bool) -> None:
+    """Give a file the owner, group and mode of the file that it replaces, or the mode of any new file.
+
+    What the system refuses stays stricter. A group that is not the old one may do what everybody may, not more.
+    """
+    if each.private:
+        return
+    with suppress(OSError):
+        each.temporary.chmod(_inherited_mode(each) if overwrite and each.target.is_file() else _new_mode())
+
+
+def _inherited_mode(each: Staged) -> int:
+    old = each.target.stat()
+    for owner in (old.st_uid, -1):
+        with suppress(OSError, AttributeError):  # there is no `chown` on Windows
+            os.chown(each.temporary, owner, old.st_gid)
+            break
+    mode = old.st_mode & 0o777
+    if each.temporary.stat().st_gid == old.st_gid:
+        return mode
+    return mode & ~stat.S_IRWXG | mode & (mode & stat.S_IRWXO) << 3
+
+
+def _new_mode() -> int:
     # The mask can only be read by setting it; the strictest one is the safest in between.
     mask = os.umask(0o077)
     os.umask(mask)
-    path.chmod(0o666 & ~mask)
-    return digest
+    return 0o666 & ~mask
 
 
-def _sync(folder: Path) -> None:
-    # Some file systems refuse to sync a directory; the file itself is on disk by now.
+def _hidden(target: Path, ending: str) -> Path:
+    return target.with_name(f".{target.name}.{secrets.token_hex(8)}.{ending}")
+
+
+def _leftovers(target: Path, ending: str) -> list[Path]:
+    """Return the hidden files of a target: those of killed runs, of live ones, and our own."""
+    hidden = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.{ending}")
+    with suppress(OSError), os.scandir(target.parent) as entries:
+        return [Path(each.path) for each in entries if hidden.fullmatch(each.name)]
+    return []
+
+
+def _discard(path: Path, lock: int | None = None) -> None:
     with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        path.unlink()
+    if lock is not None:
+        os.close(lock)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync_folders(staged: Iterable[Staged]) -> None:
+    for folder in {each.target.parent for each in staged}:
+        # Some file systems refuse to sync a directory; the files themselves are on disk by now.
+        with suppress(OSError):
+            _sync(folder)
+
+
+@contextmanager
+def _explained(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"{target} cannot be written: {os.strerror(error.errno) if error.errno else 'the disk refused it'}",
+            hint="check the permissions of the directory and the free space",
+        ) from None
 
 
 def _in_the_way(target: Path) -> OutputError:
     return OutputError(f"{target} exists already", hint="choose another path, or allow it with --overwrite")
-
-
-def _failed(target: Path, error: OSError) -> OutputError:
-    return OutputError(
-        f"{target} cannot be written: {os.strerror(error.errno) if error.errno else 'the disk refused it'}",
-        hint="check the permissions of the directory and the free space",
-    )

@@ -4,7 +4,6 @@ A kill at any moment leaves the old file or none, and a file that is in the way 
 was asked for.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,22 +23,9 @@ def write_atomically(path: str | Path, produce: Produce, *, overwrite: bool = Fa
     A `private` file can be read by its owner alone. Raises `OutputError` if something is there already and `overwrite`
     is not set, or if the directory does not take the file.
     """
-    return write_together([(path, produce)], overwrite=overwrite, private=private)[0]
-
-
-def write_together(
-    parts: Sequence[tuple[str | Path, Produce]], *, overwrite: bool = False, private: bool = False
-) -> tuple[str, ...]:
-    """Write several files that belong together; return their SHA-256 in order.
-
-    Every file is complete on disk before the first one gets its name. If a name cannot be given, the names
-    given before are taken back and replaced files restored; only a kill between two renames leaves some
-    without the rest.
-    """
-    for path, _ in parts:
-        check_target(Path(path), overwrite=overwrite)
+    target = Path(path)
+    check_target(target, overwrite=overwrite)
     with staging() as staged:
-        for path, produce in parts:
-            staged.append(stage(Path(path), produce, private=private))
+        staged.append(stage(target, produce, private=private))
         publish(staged, overwrite=overwrite)
-        return tuple(each.digest for each in staged)
+        return staged[0].digest
