@@ -22,7 +22,7 @@ from indistinct.algorithms.bucket.pieces import attributes_of, codes_of, pieces_
 from indistinct.algorithms.bucket.tuples import Rules, lines_of, partition_by_check, partition_by_kernel
 from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
-from indistinct.models.anonymity import AlphaK
+from indistinct.models.alpha_k import AlphaK
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByBucket, Form
 from indistinct.spelling import split
