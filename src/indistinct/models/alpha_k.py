@@ -30,6 +30,7 @@ class AlphaK(Model):
     """
 
     name: ClassVar[str] = "alpha-k"
+    row_counts: ClassVar[tuple[str, ...]] = ("k",)
     sensitive: str
     alpha: float | Fraction
     k: int

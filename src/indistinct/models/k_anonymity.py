@@ -25,6 +25,7 @@ class KAnonymity(Model):
 
     name: ClassVar[str] = "k-anonymity"
     traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True, sizes_only=True)
+    row_counts: ClassVar[tuple[str, ...]] = ("k",)
     k: int
 
     def __post_init__(self) -> None:

@@ -54,7 +54,7 @@ class Anatomy(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:
         """Rows of equal vectors part, so a recoding fits one table only."""
-        return AlgorithmTraits(local=True, splits=True, reusable=False, buckets=True)
+        return AlgorithmTraits(local=True, splits=True, reusable=False, buckets=True, own_promise=True)
 
     def search(self, problem: Problem) -> ByBucket:
         """Return a recoding that puts rows into groups; which of a value's rows go to which group is drawn."""
