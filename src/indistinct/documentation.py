@@ -8,6 +8,7 @@ Nothing is typed in twice: names, parameters, traits and sentences come from the
 
 import argparse
 import inspect
+import re
 import sys
 import textwrap
 import types
@@ -17,28 +18,34 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import indistinct
-from indistinct.algorithms.base import Algorithm
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits
+from indistinct.cli.listing import parameters
 from indistinct.datasets import GENERATORS
 from indistinct.errors import IndistinctError
 from indistinct.hierarchy import Hierarchy
-from indistinct.registry import ALGORITHMS, METRICS, MODELS
+from indistinct.models import Model, ModelTraits
+from indistinct.registry import ALGORITHMS, METRICS, MODELS, parse_model
 from indistinct.release.formats import FORMATS
 from indistinct.spelling import spell
 from indistinct.tables.opening import ARROW, DELIMITED, PARQUET
+from indistinct.testing.checks import MODEL_EXAMPLES
 
+PUBLIC: tuple[str, ...] = tuple(vars(indistinct)["__all__"])
 NOTE = "<!-- Written by `make docs` from the code; change the code, not this page. -->"
 
 
 def pages() -> dict[str, str]:
     """Return every reference page: file name to text."""
+    spelled = "is spelled `name:key=value,key=value`"
+    alike = "on the command line, in a policy and in Python alike; the keys are its parameters."
     return {
         "README.md": _index_page(),
-        "algorithms.md": _algorithms_page(),
+        "algorithms.md": _registered_page("Algorithms", f"An algorithm {spelled}, {alike}", ALGORITHMS),
         "command-line.md": _command_line_page(),
         "errors.md": _errors_page(),
         "hierarchies.md": _hierarchies_page(),
         "metrics.md": _metrics_page(),
-        "models.md": _models_page(),
+        "models.md": _registered_page("Models", f"A model {spelled}; `&` between two asks for both.", MODELS),
         "python.md": _python_page(),
         "support-matrix.md": _support_page(),
     }
@@ -77,21 +84,11 @@ def _index_page() -> str:
     )
 
 
-def _algorithms_page() -> str:
-    parts = [
-        "An algorithm is spelled `name:key=value,key=value`, on the command line, in a policy and in Python "
-        "alike; the keys are its parameters."
-    ]
-    for name, kind in ALGORITHMS.items():
+def _registered_page(title: str, introduction: str, kinds: Mapping[str, type[Any]]) -> str:
+    parts = [introduction]
+    for name, kind in kinds.items():
         parts += [*_entry(name, kind), f"Theory: [{name}](../theory/{name}.md)"]
-    return _page("Algorithms", *parts)
-
-
-def _models_page() -> str:
-    parts = ["A model is spelled `name:key=value,key=value`; `&` between two asks for both."]
-    for name, kind in MODELS.items():
-        parts += [*_entry(name, kind), f"Theory: [{name}](../theory/{name}.md)"]
-    return _page("Models", *parts)
+    return _page(title, *parts)
 
 
 def _metrics_page() -> str:
@@ -100,74 +97,76 @@ def _metrics_page() -> str:
         "in its second argument. Definitions stand in [theory](../theory/metrics.md)."
     ]
     for name, kind in METRICS.items():
-        low, high = kind.bounds
-        facts = [
-            f"better: {'larger' if kind.goal == 'max' else 'smaller'}",
-            f"values: {'open' if low is None else f'{low:g}'} to {'open' if high is None else f'{high:g}'}",
-            f"monotone: {_yes(kind.monotone)}",
-        ]
-        parts += [*_entry(name, kind), "; ".join(facts).capitalize() + "."]
+        low, high = map(_end, kind.bounds)
+        better = "larger" if kind.goal == "max" else "smaller"
+        parts += [*_entry(name, kind), f"Better: {better}; values: {low} to {high}; monotone: {_yes(kind.monotone)}."]
     return _page("Metrics", *parts)
 
 
 def _support_page() -> str:
-    algorithms = []
-    for name, kind in ALGORITHMS.items():
-        for one in variants(kind):
-            declared = [_yes(getattr(one.traits, f.name)) for f in fields(one.traits)]
-            algorithms.append((f"[`{spell(one)}`](../theory/{name}.md)", *declared))
-    traits = [f.name for f in fields(next(iter(ALGORITHMS.values()))().traits)]
-    models, metrics, together = _model_rows(), _metric_rows(), _pair_rows()
-    model_traits = [f.name for f in fields(next(iter(MODELS.values())).traits)]
+    algorithms = [(f"[`{spell(one)}`](../theory/{one.name}.md)", *_declared(one.traits)) for one in _every_variant()]
+    searched = {name: parse_model(MODEL_EXAMPLES[name][0]) for name in MODELS}
+    models = [
+        (f"[`{name}`](../theory/{name}.md)", *_declared(model.traits), ", ".join(_naming_columns(model)) or "none")
+        for name, model in searched.items()
+    ]
+    metrics = [(f"`{name}`", kind.goal, *map(_end, kind.bounds), _yes(kind.monotone)) for name, kind in METRICS.items()]
+    together = [(f"`{spell(one)}`", *(support(one, model) for model in searched.values())) for one in _every_variant()]
     reads = ", ".join((*DELIMITED, *(f"{suffix}.gz" for suffix in DELIMITED), *PARQUET, *ARROW))
+    files = [
+        ("read", reads),
+        ("read, frames", "pandas, polars, Arrow, and whatever speaks Arrow's PyCapsule interface"),
+        ("written", ", ".join(FORMATS)),
+        ("generated tables", ", ".join(GENERATORS)),
+    ]
     return _page(
         "Support matrix",
         "What is declared in the code, and checked for everything that is registered.",
         "## Algorithms",
-        _table(("algorithm", *traits), algorithms),
-        _doc(type(next(iter(ALGORITHMS.values()))().traits)),
+        _table(("algorithm", *(f.name for f in fields(AlgorithmTraits))), algorithms),
+        _doc(AlgorithmTraits),
         "## Models",
-        _table(("model", *model_traits, "columns it looks at"), models),
-        _doc(type(next(iter(MODELS.values())).traits)),
+        _table(("model", *(f.name for f in fields(ModelTraits)), "parameters that name columns"), models),
+        _doc(ModelTraits),
         "## Which algorithm searches for which model",
-        _table(("model", *(f"`{name}`" for name in ALGORITHMS)), together),
+        _table(("algorithm", *(f"`{name}`" for name in searched)), together),
+        "`without suppression`: it refuses the model where rows may be suppressed. `verified`: it does not search for "
+        "the model, but nothing is published that does not satisfy it.",
         "## Metrics",
         _table(("metric", "goal", "from", "to", "monotone"), metrics),
         "## Files and frames",
-        _table(
-            ("", "formats"),
-            [
-                ("read", reads),
-                ("read, frames", "pandas, polars, Arrow, and whatever speaks Arrow's PyCapsule interface"),
-                ("written", ", ".join(FORMATS)),
-                ("generated tables", ", ".join(GENERATORS)),
-            ],
-        ),
+        _table(("", "formats"), files),
     )
 
 
-def _model_rows() -> list[tuple[str, ...]]:
-    return [
-        (
-            f"[`{name}`](../theory/{name}.md)",
-            *(_yes(getattr(kind.traits, f.name)) for f in fields(kind.traits)),
-            ", ".join(f.name for f in fields(kind) if f.name in ("sensitive", "y")) or "none",  # type: ignore[arg-type]
-        )
-        for name, kind in MODELS.items()
-    ]
+def support(algorithm: Algorithm, model: Model) -> str:
+    """Return whether an algorithm searches for a model, as both declare it.
+
+    >>> from indistinct.algorithms.full_domain.samarati import Samarati
+    >>> support(Samarati(), parse_model("t-closeness:sensitive=disease,t=0.2"))
+    'without suppression'
+    """
+    if algorithm.traits.own_promise:
+        return "verified"
+    if algorithm.refusal(model, suppression=False) is not None:
+        return "no"
+    return "yes" if algorithm.refusal(model, suppression=True) is None else "without suppression"
 
 
-def _metric_rows() -> list[tuple[str, ...]]:
-    return [
-        (f"`{name}`", kind.goal, *("open" if end is None else f"{end:g}" for end in kind.bounds), _yes(kind.monotone))
-        for name, kind in METRICS.items()
-    ]
+def _naming_columns(model: Any) -> list[str]:
+    return [f.name for f in fields(model) if any(getattr(model, f.name) in (key, *key) for key in model.keys)]
 
 
-def _pair_rows() -> list[tuple[str, ...]]:
-    return [
-        (f"`{name}`", *("no" if kind.traits.population else "yes" for _ in ALGORITHMS)) for name, kind in MODELS.items()
-    ]
+def _every_variant() -> list[Algorithm]:
+    return [one for kind in ALGORITHMS.values() for one in variants(kind)]
+
+
+def _declared(traits: Any) -> list[str]:
+    return [_yes(getattr(traits, f.name)) for f in fields(traits)]
+
+
+def _end(bound: float | None) -> str:
+    return "open" if bound is None else f"{bound:g}"
 
 
 def _hierarchies_page() -> str:
@@ -184,7 +183,7 @@ def _python_page() -> str:
         "```python\nimport indistinct as ind\n```",
         "Everything that `ind` holds, in alphabetical order.",
     ]
-    for name in indistinct.__all__:
+    for name in PUBLIC:
         value = getattr(indistinct, name)
         parts += [f"## `{name}`", _signature(name, value), _doc(value)]
         if inspect.isclass(value):
@@ -267,20 +266,16 @@ def _entry(name: str, kind: type[Any]) -> list[str]:
     """Return heading, class, sentence and parameters of something registered."""
     hints = get_type_hints(kind)
     rows = [
-        (
-            f"`{f.name}`",
-            _type_name(hints[f.name]),
-            "required" if f.default is MISSING else f"`{_shown(f.default)}`",
-        )
-        for f in fields(kind)
+        (f"`{key}`", _type_name(hints[key]), "required" if default is None else f"`{default or 'none'}`")
+        for key, default in parameters(kind).items()
     ]
-    head = [f"## `{name}`", f"In Python: `{kind.__module__.split('.')[0]}.{_public(kind)}`.", _doc(kind)]
+    head = [f"## `{name}`", f"In Python: `indistinct.{_public(kind)}`.", _doc(kind)]
     return [*head, _table(("parameter", "value", "default"), rows)] if rows else head
 
 
 def _public(kind: type[Any]) -> str:
     """Return where a class is found: in the package itself, or in its family's."""
-    if kind.__name__ in indistinct.__all__:
+    if kind.__name__ in PUBLIC:
         return kind.__name__
     return f"{kind.__module__.split('.')[1]}.{kind.__name__}"
 
@@ -310,7 +305,7 @@ def _signature(name: str, value: Any) -> str:
         parameters=[p.replace(annotation=p.empty) for p in shown.parameters.values()],
         return_annotation=shown.empty,
     )
-    text = f"{name}{plain}"
+    text = re.sub(r"<function (\w+) at \w+>", r"\1", f"{name}{plain}")
     return _fenced("text", text if len(text) <= 110 else textwrap.fill(text, 110, subsequent_indent="    "))
 
 
@@ -344,12 +339,6 @@ def _type_name(hint: Any) -> str:
         return "number or fraction such as `1/3`"
     names: Mapping[Any, str] = {bool: "`true`, `false`", int: "whole number", float: "number", str: "text"}
     return names[hint]
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, tuple):
-        return "|".join(map(str, value)) or "none"
-    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _yes(value: bool) -> str:

@@ -6,7 +6,7 @@ runs. In doubt the safer role is suggested, and nothing here tells a value unles
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from indistinct.errors import InputError
 from indistinct.frequencies.grouping import group_rows
 from indistinct.hierarchy import Hierarchy, suggest
 from indistinct.schema import Role, Schema
-from indistinct.tables import Table
+from indistinct.tables import open_table
 
 
 def _words(text: str) -> frozenset[str]:
@@ -64,7 +64,7 @@ class ColumnProfile:
     role: Role
     reason: str
     hierarchy: Hierarchy | None
-    frequent: tuple[tuple[Any, int], ...]
+    frequent: tuple[tuple[Any, int], ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +93,16 @@ class Inspection:
         return self.unique_rows / self.rows if self.rows else 0.0
 
 
-def inspect_table(table: Table) -> Inspection:
-    """Return the profile of a table with suggested roles and hierarchies."""
+def inspect(table: Any) -> Inspection:
+    """Return the profile of a table, with suggested roles and hierarchies: a path, a frame, whatever `open` takes.
+
+    The suggestions are where a decision begins: whoever publishes decides the roles.
+
+    >>> found = inspect(pa.table({"zipcode": [4351, 4352, 4351], "disease": ["flu", "flu", "HIV"]}))
+    >>> found.schema.quasi, found.schema.sensitive, found.unique_rows
+    (('zipcode',), ('disease',), 1)
+    """
+    table = open_table(table)
     if not table.rows:
         raise InputError("the table has no rows", hint="check that this is the right file")
     encoded = {name: _encode(table.data[name]) for name in table.columns}

@@ -1,4 +1,8 @@
-"""Every algorithm, model and metric by its name in the literature. Being registered is being tested."""
+"""Every algorithm, model and metric by its name in the literature. Being registered is being tested.
+
+`MODELS`, `ALGORITHMS` and `METRICS` are what is built in; `EVERY_MODEL`, `EVERY_ALGORITHM` and `EVERY_METRIC` also
+find what other packages register.
+"""
 
 from collections.abc import Iterable, Mapping
 from functools import reduce
@@ -25,11 +29,23 @@ from indistinct.algorithms.full_domain.tds import TopDownSpecialization
 from indistinct.algorithms.full_domain.value_suppression import ValueSuppression
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.partition.single_dimensional import SingleDimensional
-from indistinct.metrics import METRICS, parse_metric
+from indistinct.extension import Registry
+from indistinct.metrics import EVERY_METRIC, METRICS, parse_metric
 from indistinct.models import Model
 from indistinct.spelling import parse, split
 
-__all__ = ["ALGORITHMS", "METRICS", "MODELS", "all_of", "parse_algorithm", "parse_metric", "parse_model"]
+__all__ = [
+    "ALGORITHMS",
+    "EVERY_ALGORITHM",
+    "EVERY_METRIC",
+    "EVERY_MODEL",
+    "METRICS",
+    "MODELS",
+    "all_of",
+    "parse_algorithm",
+    "parse_metric",
+    "parse_model",
+]
 
 MODELS: Mapping[str, type[Model]] = MappingProxyType(
     {
@@ -74,6 +90,9 @@ ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
     }
 )
 
+EVERY_MODEL = Registry(MODELS, base=Model, group="indistinct.models")
+EVERY_ALGORITHM = Registry(ALGORITHMS, base=Algorithm, group="indistinct.algorithms")
+
 
 def parse_model(text: str) -> Model:
     """Return the model that a text spells; `&` joins several.
@@ -81,7 +100,7 @@ def parse_model(text: str) -> Model:
     >>> parse_model("k-anonymity:k=5 & t-closeness:sensitive=disease,t=0.2").parts()[0]
     KAnonymity(k=5)
     """
-    return all_of(parse(part, MODELS, what="model") for part in split(text, "&"))
+    return all_of(parse(part, EVERY_MODEL, what="model") for part in split(text, "&"))
 
 
 def all_of(parts: Iterable[Model]) -> Model:
@@ -91,4 +110,4 @@ def all_of(parts: Iterable[Model]) -> Model:
 
 def parse_algorithm(text: str) -> Algorithm:
     """Return the algorithm that a text spells."""
-    return parse(text, ALGORITHMS, what="algorithm")
+    return parse(text, EVERY_ALGORITHM, what="algorithm")

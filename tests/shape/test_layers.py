@@ -18,6 +18,7 @@ LAYERS = {
     "arrays": 1,
     "compiled": 1,
     "parallel": 1,
+    "extension": 1,
     "schema": 1,
     "spelling": 2,
     "domain": 2,

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import indistinct
+from indistinct.registry import MODELS
 
 ROOT = Path(indistinct.__file__).parent
 TESTS = Path(__file__).parents[1]
@@ -64,6 +65,11 @@ def test_the_list_of_long_functions_is_true():
 def test_names_say_what_is_inside(path):
     parts = [part.removesuffix(".py").strip("_") for part in path.relative_to(ROOT).parts]
     assert not FORBIDDEN & set(parts)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_lives_in_the_file_of_its_name(name):
+    assert MODELS[name].__module__ == f"indistinct.models.{name.replace('-', '_')}"
 
 
 @every_file

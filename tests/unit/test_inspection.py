@@ -4,12 +4,14 @@ import datetime as dt
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 
+import indistinct as ind
 from indistinct.datasets import generate_census, generate_patients, generate_visits
 from indistinct.errors import InputError
 from indistinct.hierarchy import Hierarchy
-from indistinct.inspection import inspect_table, suggest_role, words_of
+from indistinct.inspection import inspect, suggest_role, words_of
 from indistinct.policy import read_policy
 from indistinct.policy.starter import write_starter
 from indistinct.schema import Role
@@ -17,7 +19,7 @@ from indistinct.tables import Table
 
 
 def inspected(**columns: object) -> dict[str, object]:
-    found = inspect_table(Table(pa.table(columns)))
+    found = inspect(Table(pa.table(columns)))
     return {column.name: column for column in found.columns}
 
 
@@ -36,21 +38,34 @@ def test_numbers_of_a_column() -> None:
     assert age.frequent == ((30, 4), (41, 2))
 
 
+def test_whatever_can_be_opened_is_inspected(tmp_path: Path) -> None:
+    table = pa.table({"zipcode": ["4351", "4352"], "disease": ["SECRETVALUE", "flu"]})
+    path = tmp_path / "data.csv"
+    pa.csv.write_csv(table, path)
+    for source in (table, table.to_pandas(), Table(table), str(path), path):
+        found = ind.inspect(source)
+        assert isinstance(found, ind.Inspection)
+        assert found.schema.sensitive == ("disease",)
+        assert "SECRETVALUE" not in repr(found)
+    with pytest.raises(InputError, match="from a path or a frame"):
+        ind.inspect(7)
+
+
 def test_how_many_stand_out_together() -> None:
-    found = inspect_table(Table(pa.table({"sex": ["f", "f", "m", None], "age": [1, 1, 1, 1]})))
+    found = inspect(pa.table({"sex": ["f", "f", "m", None], "age": [1, 1, 1, 1]}))
     assert found.schema.quasi == ("sex",)
     assert (found.classes, found.smallest_class, found.unique_rows, found.unique_share) == (3, 1, 2, 0.5)
 
 
 def test_roles_of_the_generated_tables() -> None:
-    patients = inspect_table(Table(generate_patients(500, seed=1))).schema
+    patients = inspect(Table(generate_patients(500, seed=1))).schema
     assert patients.identifiers == ("name",)
     assert patients.quasi == ("age", "sex", "zipcode", "admitted")
     assert patients.sensitive == ("disease", "cost")
-    census = inspect_table(Table(generate_census(500, seed=1))).schema
+    census = inspect(Table(generate_census(500, seed=1))).schema
     assert census.sensitive == ("salary",)
     assert len(census.quasi) == 8
-    visits = inspect_table(Table(generate_visits(500, seed=1))).schema
+    visits = inspect(Table(generate_visits(500, seed=1))).schema
     assert visits.identifiers == ("person",)
     assert visits.sensitive == ("diagnosis",)
 
@@ -118,16 +133,16 @@ def test_strange_columns_are_described_not_refused() -> None:
 
 def test_a_table_without_rows_or_with_lists_is_refused() -> None:
     with pytest.raises(InputError, match="no rows"):
-        inspect_table(Table(pa.table({"age": pa.array([], pa.int64())})))
+        inspect(Table(pa.table({"age": pa.array([], pa.int64())})))
     with pytest.raises(InputError, match="cannot be grouped"):
-        inspect_table(Table(pa.table({"age": [[1], [2]]})))
+        inspect(Table(pa.table({"age": [[1], [2]]})))
 
 
 def test_the_starter_policy_is_read_again_and_tells_no_value(tmp_path: Path) -> None:
     table = pa.table(
         {"age": [1, 2], "city": ["SECRETVALUE42", "Oslo"], "a,b disease": ["x", "y"], "disease": ["x", "y"]}
     )
-    found = inspect_table(Table(table))
+    found = inspect(Table(table))
     path = tmp_path / "policy.toml"
     written = write_starter(found, tmp_path / "data.parquet", path, reading={"delimiter": ";", "missing": ("", "?")})
     assert read_policy(path) == written

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
@@ -51,18 +52,22 @@ class AlgorithmTraits:
     """What an algorithm promises and needs.
 
     `optimal`: its answer is proven best. `local`: equal values may be published differently. `hierarchies`: every
-    quasi-identifier needs one. `splits`: rows with equal vectors may part. `suppresses`: it uses the budget.
-    `reusable`: its recodings can be applied to other tables. `buckets`: it breaks links inside buckets instead of
-    recoding values, and is its own model.
+    quasi-identifier needs one. `monotone`: the model must be monotone, and also stable and absorbing where rows are
+    suppressed, for the search concludes from classes to their unions. `splits`: rows with equal vectors may part.
+    `suppresses`: it uses the budget. `reusable`: its recodings can be applied to other tables. `buckets`: it breaks
+    links inside buckets instead of recoding values, and is its own model. `own_promise`: it searches for that alone,
+    and any other model is only verified.
     """
 
     optimal: bool = False
     local: bool = False
     hierarchies: bool = False
+    monotone: bool = False
     splits: bool = False
     suppresses: bool = False
     reusable: bool = True
     buckets: bool = False
+    own_promise: bool = False
 
 
 class Algorithm(ABC):
@@ -91,6 +96,28 @@ class Algorithm(ABC):
         `told` is what a certificate says: columns that the search found, which the parameters do not tell.
         """
         return None
+
+    def refusal(self, model: Model, *, suppression: bool) -> str | None:
+        """Return why the search cannot work for a model, or None where it can; the support matrix is written from this.
+
+        `suppression` says whether rows may be dropped.
+        """
+        wanted, given = self.traits, model.traits
+        if wanted.monotone and not given.monotone:
+            return "it is not monotone, and the search concludes from classes to their unions"
+        if wanted.monotone and wanted.suppresses and suppression and not (given.stable and given.absorbing):
+            return "once rows may be suppressed, a class that satisfies it may break it when rows join"
+        return None
+
+    def require(self, problem: Problem) -> None:
+        """Raise `ParameterError` where the search cannot work for the model of a problem."""
+        reason = self.refusal(problem.model, suppression=problem.suppression > 0)
+        if reason is not None:
+            keeping = self.refusal(problem.model, suppression=False) is None
+            raise ParameterError(
+                f"{self.name} cannot search for {problem.model.spec()}: {reason}",
+                hint=f"use {'suppression=0, or ' if keeping else ''}the algorithm optimal",
+            )
 
     @abstractmethod
     def search(self, problem: Problem) -> Recoding:

@@ -34,11 +34,11 @@ def command(
     """
     if output is not None:
         check_targets([output], sources=[data], overwrite=overwrite)
-    from indistinct.inspection import inspect_table
+    from indistinct.inspection import inspect
     from indistinct.policy.starter import write_starter
 
     reading = reading_options(delimiter, encoding, missing=missing, text=text)
-    found = inspect_table(opened_table(data, reading))
+    found = inspect(opened_table(data, reading))
     if output is not None:
         write_starter(found, data, output, reading=reading, overwrite=overwrite)
     if as_json:

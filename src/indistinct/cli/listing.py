@@ -1,42 +1,59 @@
 """`indistinct list`: every model, algorithm, metric and generator, with its parameters."""
 
-from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from indistinct.cli import options
 from indistinct.cli.screen import grid, print_json, show
 
+if TYPE_CHECKING:
+    from indistinct.extension import Registry
+
 
 def command(as_json: options.Json = False) -> None:
-    """Show what --model, --algorithm and `generate` accept, with the parameters of each."""
-    from indistinct.datasets import GENERATORS
-    from indistinct.registry import ALGORITHMS, METRICS, MODELS
+    """Show what --model, --algorithm, --metrics and `generate` accept, with the parameters of each.
 
-    known: dict[str, Mapping[str, Any]] = {"models": MODELS, "algorithms": ALGORITHMS, "metrics": METRICS}
+    What other packages add is listed with the name of the package, and with the reason where it is broken.
+    """
+    from indistinct.datasets import GENERATORS
+    from indistinct.registry import EVERY_ALGORITHM, EVERY_METRIC, EVERY_MODEL
+
+    every: dict[str, Registry[Any]] = {"models": EVERY_MODEL, "algorithms": EVERY_ALGORITHM, "metrics": EVERY_METRIC}
+    listed = {what: _entries(registry) for what, registry in every.items()}
     if as_json:
-        listed = {
-            what: [{"name": name, "parameters": _parameters(kind)} for name, kind in kinds.items()]
-            for what, kinds in known.items()
-        }
         print_json({**listed, "generators": list(GENERATORS)})
         return
-    for what, kinds in known.items():
+    for what, entries in listed.items():
         table = grid(what, "parameters")
-        for name, kind in kinds.items():
-            given = _parameters(kind).items()
-            shown = [key if value is None else f"{key}={value or 'none'}" for key, value in given]
-            table.add_row(name, ", ".join(shown))
+        for entry in entries:
+            table.add_row(entry["name"], _described(entry))
         show(table, "")
     show(f"generators: {', '.join(GENERATORS)}")
 
 
-def _parameters(kind: Any) -> dict[str, str | None]:
-    """Return each parameter with its default as it is spelled, None where it must be given."""
+def _entries(registry: "Registry[Any]") -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = [
+        {"name": name, "parameters": parameters(kind)} for name, kind in registry.builtin.items()
+    ]
+    for found in registry.extensions():
+        about = {"broken": found.problem} if found.kind is None else {"parameters": parameters(found.kind)}
+        listed.append({"name": found.name, "package": found.package, **about})
+    return listed
+
+
+def _described(entry: dict[str, Any]) -> str:
+    if "broken" in entry:
+        return f"broken, of package {entry['package']}: {entry['broken']}"
+    given = [key if value is None else f"{key}={value or 'none'}" for key, value in entry["parameters"].items()]
+    return ", ".join(given) + (f" (of package {entry['package']})" if "package" in entry else "")
+
+
+def parameters(kind: type[Any]) -> dict[str, str | None]:
+    """Return each parameter with its default as it is spelled, "" for none; None where it must be given."""
     return {f.name: None if f.default is MISSING else _spelled(f.default) for f in fields(kind)}
 
 
 def _spelled(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "|".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    if value is None or isinstance(value, tuple):
+        return "|".join(map(str, value or ()))
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -11,6 +11,7 @@ metric here is monotone then, so only a search that suppresses nothing may prune
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from indistinct.extension import Registry
 from indistinct.metrics.base import Goal, Metric
 from indistinct.metrics.cells import CellMetric
 from indistinct.metrics.classes import AverageClassSize, Discernibility
@@ -37,6 +38,7 @@ from indistinct.metrics.measurements import Measurements, measure_all
 from indistinct.spelling import parse
 
 __all__ = [
+    "EVERY_METRIC",
     "GCP",
     "METRICS",
     "NCP",
@@ -87,11 +89,15 @@ METRICS: Mapping[str, type[Metric]] = MappingProxyType(
         )
     }
 )
+"""Every built-in metric by its name in the literature; here, and not in the registry, for searches read metrics too."""
+
+EVERY_METRIC = Registry(METRICS, base=Metric, group="indistinct.metrics")
+"""The built-in metrics, and those of other packages."""
 
 
 def parse_metric(text: str) -> Metric:
     """Return the metric that a text spells."""
-    return parse(text, METRICS, what="metric")
+    return parse(text, EVERY_METRIC, what="metric")
 
 
 def standard_metrics(*, k: int, target: str | None = None) -> tuple[Metric, ...]:

@@ -23,14 +23,12 @@ class ModelTraits:
     `absorbing`: a class that satisfies it still does whatever rows join it, so that generalizing never makes more rows
     break it. Without that, a search that suppresses must not conclude from one node to another.
     `sizes_only`: it looks at class sizes alone.
-    `population`: it needs a table of the population.
     """
 
     monotone: bool = True
     stable: bool = True
     absorbing: bool = False
     sizes_only: bool = False
-    population: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +43,15 @@ class Judgement:
 
 
 class Model(ABC):
-    """A privacy model: a frozen value with its parameters. `a & b` asks for both."""
+    """A privacy model: a frozen value with its parameters. `a & b` asks for both.
+
+    `row_counts` names the parameters that are numbers of rows: where they and all rows double, nothing changes.
+    """
 
     __slots__ = ()
     name: ClassVar[str]
     traits: ClassVar[ModelTraits] = ModelTraits()
+    row_counts: ClassVar[tuple[str, ...]] = ()
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -121,7 +123,6 @@ class All(Model):
             stable=all(m.traits.stable for m in self.models),
             absorbing=all(m.traits.absorbing for m in self.models),
             sizes_only=all(m.traits.sizes_only for m in self.models),
-            population=any(m.traits.population for m in self.models),
         )
 
     @property

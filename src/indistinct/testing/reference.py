@@ -6,7 +6,7 @@ definitions word for word, so that it can judge what an algorithm and an engine 
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import Any
@@ -21,11 +21,14 @@ from indistinct.models import (
     TCloseness,
     XYAnonymity,
 )
+from indistinct.registry import MODELS
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
 Path = Sequence[str]
 Node = tuple[Any, ...]
+Judge = Callable[[Any, Rows], bool]
+"""Whether the rows of one class break a model, for models that the reference does not know."""
 
 NOISE = Fraction(1, 10**9)
 
@@ -38,26 +41,30 @@ def violating_classes(
     original: Rows | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
     paths: Mapping[str, Mapping[Any, Path]] | None = None,
+    judge: Judge | None = None,
 ) -> list[tuple[Any, ...]]:
     """Return the quasi-identifier values of every class that breaks the model, in order of appearance.
 
     `original` is the table before anonymization, which t-closeness compares with; the rows themselves if left
     out. `orders` gives the order of a column's values where it is not the canonical one, `paths` a value's
-    ancestors from level 1 to the top, column by column, for the hierarchical distance. NaN counts as missing.
+    ancestors from level 1 to the top, column by column, for the hierarchical distance. `judge` judges models of other
+    packages. NaN counts as missing.
 
     >>> rows = [{"age": "20-29", "s": "flu"}, {"age": "20-29", "s": "HIV"}, {"age": "30-39", "s": "flu"}]
     >>> violating_classes(rows, ["age"], model=KAnonymity(k=2))
     [('30-39',)]
     """
     table = rows if original is None else original
+
+    def broken(part: Model, members: Rows) -> bool:
+        if judge is not None and part.name not in MODELS:
+            return judge(part, members)
+        return _breaks(part, members, original=table, orders=orders or {}, paths=paths or {})
+
     classes: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         classes.setdefault(_vector(row, quasi), []).append(row)
-    return [
-        key
-        for key, members in classes.items()
-        if any(_breaks(part, members, original=table, orders=orders or {}, paths=paths or {}) for part in model.parts())
-    ]
+    return [key for key, members in classes.items() if any(broken(part, members) for part in model.parts())]
 
 
 def earth_movers_distance(
@@ -119,7 +126,7 @@ def _breaks(
             )
             return far > _written(t) + NOISE
         case _:
-            raise TypeError(f"the reference does not know {type(model).__name__}")
+            raise TypeError(f"the reference does not know {type(model).__name__}: judge it with `judge`")
 
 
 def _cost_of_tree(extra: Mapping[Any, Fraction], paths: Mapping[Any, Path]) -> Fraction:

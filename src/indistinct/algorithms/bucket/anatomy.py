@@ -58,7 +58,7 @@ class Anatomy(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:
         """Rows of equal vectors part, so a recoding fits one table only."""
-        return AlgorithmTraits(local=True, splits=True, reusable=False, buckets=True)
+        return AlgorithmTraits(local=True, splits=True, reusable=False, buckets=True, own_promise=True)
 
     def promise(self) -> Model:
         """Groups have l distinct values."""

@@ -10,7 +10,7 @@ from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.partition.single_dimensional import SingleDimensional
 from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError
-from indistinct.models.anonymity import KAnonymity
+from indistinct.models.k_anonymity import KAnonymity
 from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.projection import project

@@ -22,8 +22,9 @@ from indistinct.algorithms.bucket.pieces import attributes_of, codes_of, pieces_
 from indistinct.algorithms.bucket.tuples import Rules, lines_of, partition_by_check, partition_by_kernel
 from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
-from indistinct.models.anonymity import AlphaK, KAnonymity
+from indistinct.models.alpha_k import AlphaK
 from indistinct.models.base import Model
+from indistinct.models.k_anonymity import KAnonymity
 from indistinct.models.l_diverse_links import LDiverseLinks
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByBucket

@@ -38,12 +38,13 @@ class KACA(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:
         """Stubs split equal vectors, so recodings with them fit one table only."""
-        return AlgorithmTraits(local=True, hierarchies=True, splits=self.stub, reusable=not self.stub)
+        return AlgorithmTraits(local=True, hierarchies=True, monotone=True, splits=self.stub, reusable=not self.stub)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the merged classes."""
         space = ClusterSpace(problem, scheme=self.scheme, beta=self.beta)
-        space.require_merging(self.name)
+        self.require(problem)
+        problem.model.check(problem.whole())
         frequencies, model, forest = problem.frequencies, problem.model, forest_of(space)
         cells, nodes = np.arange(len(frequencies)), space.cells + forest.offsets
         if model.traits.sizes_only:

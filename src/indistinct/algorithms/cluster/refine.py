@@ -65,8 +65,8 @@ class Refine(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:
         """Splits equal vectors where the start does; columns without a hierarchy are published as by Mondrian."""
-        splits = self._starter().traits.splits
-        return AlgorithmTraits(local=True, splits=splits, reusable=not splits)
+        start = self._starter().traits
+        return AlgorithmTraits(local=True, monotone=start.monotone, splits=start.splits, reusable=not start.splits)
 
     @property
     def keys(self) -> tuple[Key, ...]:

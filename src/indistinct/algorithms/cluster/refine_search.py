@@ -20,7 +20,7 @@ from indistinct.algorithms.partition.summaries import summarize
 from indistinct.arrays import Codes
 from indistinct.frequencies.value import Classes, Histogram
 from indistinct.metrics import CellMetric
-from indistinct.models import AlphaK, Model
+from indistinct.models import Model
 from indistinct.recoding.kinds import ByCell, ByRow, Recoding
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.summary import Style
@@ -132,9 +132,7 @@ def fewest_rows(model: Model) -> int:
     What other models ask for, such as so many distinct values, is left to their own word on every change, so that a
     table in which every row stands twice is searched alike.
     """
-    return max(
-        (part.smallest for part in model.parts() if part.traits.sizes_only or isinstance(part, AlphaK)), default=1
-    )
+    return max((part.smallest for part in model.parts() if part.row_counts), default=1)
 
 
 def unit_classes(problem: Problem, assignment: Assignment, joint: Codes | None) -> Classes:

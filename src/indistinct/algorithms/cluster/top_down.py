@@ -34,12 +34,13 @@ class TopDown(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:
         """Rows move one by one, so recodings fit one table only."""
-        return AlgorithmTraits(local=True, hierarchies=True, splits=True, reusable=False)
+        return AlgorithmTraits(local=True, hierarchies=True, monotone=True, splits=True, reusable=False)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the most specialized parts."""
         space = ClusterSpace(problem)
-        space.require_merging(self.name)
+        self.require(problem)
+        problem.model.check(problem.whole())
         if problem.model.traits.sizes_only:
             found = specialize_by_size(space, k=problem.model.smallest, again=self.respecialize_remainder)
         else:

@@ -47,7 +47,7 @@ class TopDownKACA(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:
         """Parts and stubs split equal vectors, so recodings fit one table only."""
-        return AlgorithmTraits(local=True, hierarchies=True, splits=True, reusable=False)
+        return AlgorithmTraits(local=True, hierarchies=True, monotone=True, splits=True, reusable=False)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the classes of all parts."""
@@ -59,7 +59,8 @@ class TopDownKACA(Algorithm):
                 hint=f"part={max(10 * least, 200)} is what it would be if it were left out",
             )
         space = ClusterSpace(problem, scheme=self.scheme, beta=self.beta)
-        space.require_merging(self.name)
+        self.require(problem)
+        problem.model.check(problem.whole())
         size = min(self.part or max(10 * least, 200), problem.frequencies.rows)
         parts, forest = specialize_by_size(space, k=size), forest_of(space)
         problem.progress(0.3)

@@ -9,7 +9,7 @@ from indistinct.algorithms.cluster.top_down_parts import Children, Parts, from_t
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, classes_of
 from indistinct.arrays import Codes
 from indistinct.frequencies.value import Classes, Key
-from indistinct.models.anonymity import AlphaK
+from indistinct.models.alpha_k import AlphaK
 from indistinct.models.base import Model
 
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from indistinct.algorithms.base import Problem
 from indistinct.arrays import Codes
-from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Classes, Histogram
 from indistinct.hierarchy import Suppression, check_rooted
 from indistinct.hierarchy.value import Taxonomy
@@ -194,15 +193,6 @@ class ClusterSpace:
         classes = int(class_ids.max(initial=-1)) + 1
         each = self.climbed(self.tuples_of(cells, class_ids=class_ids, classes=classes))
         return int(np.sum(each[class_ids] * counts))
-
-    def require_merging(self, algorithm: str) -> None:
-        """Raise unless classes that satisfy the model still do when they are united."""
-        self.problem.model.check(self.problem.whole())
-        if not self.problem.model.traits.monotone:
-            raise ParameterError(
-                f"{algorithm} unites classes, which {self.problem.model.spec()} does not allow: it is not monotone",
-                hint="use a model that holds for a union if it holds for the parts",
-            )
 
 
 def recoding_of(

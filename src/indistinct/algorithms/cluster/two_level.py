@@ -64,12 +64,13 @@ class TwoLevel(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:
         """A stub splits equal vectors, so its recodings fit one table only."""
-        return AlgorithmTraits(local=True, hierarchies=True, splits=self.stub, reusable=not self.stub)
+        return AlgorithmTraits(local=True, hierarchies=True, monotone=True, splits=self.stub, reusable=not self.stub)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the clusters."""
         space = ClusterSpace(problem, scheme=self.scheme, beta=self.beta)
-        space.require_merging("two-level clustering")
+        self.require(problem)
+        problem.model.check(problem.whole())
         class_ids = roll_up(space, lifts_of(level_costs(space, cell_metric(self.metric)), self.rule))
         problem.progress(0.8)
         pieces = attach(space, class_ids, stub=self.stub, together=self.rule == "literal")

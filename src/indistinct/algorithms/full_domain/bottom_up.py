@@ -35,7 +35,7 @@ class BottomUp(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:
         """Bottom-up uses the suppression budget."""
-        return AlgorithmTraits(hierarchies=True, suppresses=True)
+        return AlgorithmTraits(hierarchies=True, monotone=True, suppresses=True)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the lowest, most precise, lexicographically first satisfying node."""
@@ -47,9 +47,9 @@ class BottomUp(Algorithm):
 
     def satisfying(self, problem: Problem) -> set[Node]:
         """Return every node of the lattice that satisfies the model."""
+        self.require(problem)
         problem.model.check(problem.whole())
         space = FullDomain(problem)
-        space.require_pruning(self.name)
         space.require_size(limit=SETS_LIMIT)
 
         def from_base(node: Node) -> RolledUp:

@@ -60,7 +60,8 @@ class CellSuppression(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:
         """The same value may be shown in one row and starred in another."""
-        return AlgorithmTraits(local=True, hierarchies=True, suppresses=True)
+        monotone = self.beginning().traits.monotone
+        return AlgorithmTraits(local=True, hierarchies=True, monotone=monotone, suppresses=True)
 
     @property
     def keys(self) -> tuple[Key, ...]:

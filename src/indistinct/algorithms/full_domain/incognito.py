@@ -51,7 +51,7 @@ class Incognito(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:
         """Incognito uses the suppression budget."""
-        return AlgorithmTraits(hierarchies=True, suppresses=True)
+        return AlgorithmTraits(hierarchies=True, monotone=True, suppresses=True)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the lowest, most precise, lexicographically first satisfying node."""
@@ -71,9 +71,9 @@ class Incognito(Algorithm):
 
     def rounds(self, problem: Problem) -> list[set[Node]]:
         """Return the survivors of each round, over one column, two columns, and so on."""
+        self.require(problem)
         problem.model.check(problem.whole())
         space = FullDomain(problem)
-        space.require_pruning(self.name)
         space.require_size(limit=SETS_LIMIT)
         problem.counters["scans"] = 0
         width = len(space.columns)

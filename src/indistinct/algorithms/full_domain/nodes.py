@@ -70,21 +70,6 @@ class FullDomain:
         """Return how many rows stand in classes that break the model."""
         return int(rolled.classes.sizes[self.outside(rolled)].sum())
 
-    def require_pruning(self, algorithm: str) -> None:
-        """Raise unless a satisfying node makes all its generalizations satisfying, which pruning relies on."""
-        traits, spec = self.problem.model.traits, self.problem.model.spec()
-        if not traits.monotone:
-            raise ParameterError(
-                f"{algorithm} prunes by generalization, which {spec} does not allow: it is not monotone",
-                hint="use the algorithm optimal, which then looks at every node that could be better",
-            )
-        if self.problem.suppression and not traits.absorbing:
-            raise ParameterError(
-                f"{algorithm} prunes by generalization, which {spec} does not allow once rows may be suppressed: "
-                "a class that satisfies it may break it when rows join",
-                hint="use suppression=0, or the algorithm optimal",
-            )
-
     def require_roots(self) -> None:
         """Raise unless every hierarchy reaches one root."""
         for taxonomy in self.taxonomies:

@@ -28,14 +28,14 @@ class Samarati(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:
         """Samarati uses the suppression budget."""
-        return AlgorithmTraits(hierarchies=True, suppresses=True)
+        return AlgorithmTraits(hierarchies=True, monotone=True, suppresses=True)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the chosen node."""
+        self.require(problem)
         problem.model.check(problem.whole())
         space = FullDomain(problem)
         space.require_roots()
-        space.require_pruning("samarati")
         space.require_size()
         layers = _Layers(space)
         low, high, best = 0, sum(space.lattice.heights), None

@@ -46,7 +46,7 @@ class TopDownSpecialization(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:
         """Every value is published in one way, and every row is."""
-        return AlgorithmTraits(hierarchies=True)
+        return AlgorithmTraits(hierarchies=True, monotone=True)
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -60,9 +60,9 @@ class TopDownSpecialization(Algorithm):
                 f"`target` of TopDownSpecialization must not be a quasi-identifier; {self.target!r} is one",
                 hint="give the column that is to be predicted the role sensitive or insensitive",
             )
+        self.require(problem)
         problem.model.check(problem.whole())
         space = FullDomain(replace(problem, suppression=0))
-        space.require_pruning("tds")
         space.require_roots()
         search = Specialization(space, self)
         search.run()

@@ -14,14 +14,17 @@ from indistinct.hierarchy.explicit import Explicit
 from indistinct.models import Model
 from indistinct.release.release import Release
 from indistinct.schema import Schema
-from indistinct.testing.reference import Path
+from indistinct.testing.reference import Judge, Path
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """One trial of an algorithm. The column `key` is insensitive and unique, so published rows can be traced back."""
+    """One trial of an algorithm. The column `key` is insensitive and unique, so published rows can be traced back.
+
+    `judge` says whether the rows of one class break a model that is not built in, in plain Python.
+    """
 
     table: pa.Table
     schema: Schema
@@ -30,6 +33,7 @@ class Case:
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     suppression: float = 0.0
     key: str = "key"
+    judge: Judge | None = None
 
     @property
     def rows(self) -> list[Row]:
@@ -86,11 +90,10 @@ def combined(parts: Iterable[Model]) -> Model:
 
 def scaled(model: Model, factor: int) -> Model:
     """Return the model that `factor` copies of every row satisfy exactly if one copy satisfies this model."""
-    grown = []
-    for part in model.parts():
-        counts_rows = part.name in ("k-anonymity", "alpha-k")
-        grown.append(replace(part, k=part.k * factor) if counts_rows else part)  # type: ignore[attr-defined,type-var]
-    return combined(grown)
+    return combined(
+        replace(part, **{name: getattr(part, name) * factor for name in part.row_counts})  # type: ignore[type-var]
+        for part in model.parts()
+    )
 
 
 def paths_of(case: Case) -> dict[str, dict[Any, Path]]:

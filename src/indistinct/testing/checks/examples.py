@@ -16,6 +16,7 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.registry import ALGORITHMS, parse_algorithm, parse_model
 from indistinct.schema import Schema
 from indistinct.testing.checks.case import Case, completed
+from indistinct.testing.reference import Judge
 
 ROWS = 30
 DISEASES = Hierarchy.tree(
@@ -92,11 +93,14 @@ A node has no form that fits every table: its levels are chosen for one.
 """
 
 
-def examples(algorithm: str, model: str) -> dict[str, Case]:
-    """Return a case for each small table that an algorithm can work on."""
-    chosen = parse_algorithm(algorithm)
+def examples(algorithm: str, model: str, *, judge: Judge | None = None) -> dict[str, Case]:
+    """Return a case for each small table that an algorithm can work on; `judge` judges models of other packages.
+
+    Every table has a sensitive column `disease` of six values, missing among them, and an identifier `name`.
+    """
+    chosen, wanted = parse_algorithm(algorithm), parse_model(model)
     return {
-        name: Case(table, schema, parse_model(model), chosen, completed(hierarchies, schema.quasi, algorithm=chosen))
+        name: Case(table, schema, wanted, chosen, completed(hierarchies, schema.quasi, algorithm=chosen), judge=judge)
         for name, (table, schema, hierarchies) in tables().items()
         if _takes(chosen, schema)
     }

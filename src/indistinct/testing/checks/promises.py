@@ -41,6 +41,7 @@ def check_model(case: Case, *, publish: Publish = publish_case) -> None:
         original=case.rows,
         orders={name: h.values for name, h in case.hierarchies.items() if isinstance(h, Order)},
         paths=paths_of(case),
+        judge=case.judge,
     )
     expect(not broken, f"{len(broken)} published class(es) break {case.model.spec()}")
 

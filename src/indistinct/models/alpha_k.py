@@ -1,4 +1,4 @@
-"""Models that ask for company: enough rows, or enough distinct people, in every class."""
+"""(α,k)-anonymity: every class has enough rows, and no protected value takes too large a share of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,42 +12,8 @@ from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.models import parameters
 from indistinct.models.arithmetic import cross_multiplied, per_class
-from indistinct.models.base import Model, ModelTraits
-
-_K_HINT = "k is the number of rows that share one published combination, for example k=5"
-
-
-@dataclass(frozen=True, slots=True)
-class KAnonymity(Model):
-    """Every class has at least `k` rows (Samarati 2001, Sweeney 2002).
-
-    >>> KAnonymity(k=5).spec()
-    'k-anonymity:k=5'
-    """
-
-    name: ClassVar[str] = "k-anonymity"
-    traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True, sizes_only=True)
-    k: int
-
-    def __post_init__(self) -> None:
-        parameters.whole_number(self, "k", hint=_K_HINT)
-
-    @property
-    def smallest(self) -> int:
-        """A class needs `k` rows, and no more is asked of it."""
-        return self.k
-
-    def violations(self, classes: Classes) -> Codes:
-        """Return a mask of the classes with fewer than `k` rows; an empty class breaks nothing."""
-        return _too_small(classes, self.k)
-
-    def achieved(self, classes: Classes) -> Mapping[str, float]:
-        """Return the size of the smallest class as `k`; nothing where there are no rows."""
-        return _smallest_size(classes)
-
-    def check(self, whole: Classes) -> None:
-        """Raise `InfeasibleError` if the table has fewer than `k` rows."""
-        _check_rows(self.k, whole)
+from indistinct.models.base import Model
+from indistinct.models.k_anonymity import K_HINT, KAnonymity
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +30,7 @@ class AlphaK(Model):
     """
 
     name: ClassVar[str] = "alpha-k"
+    row_counts: ClassVar[tuple[str, ...]] = ("k",)
     sensitive: str
     alpha: float | Fraction
     k: int
@@ -79,7 +46,7 @@ class AlphaK(Model):
             hint="alpha is the largest share of a class that one value may take, for example alpha=0.5",
             spelled=True,
         )
-        parameters.whole_number(self, "k", hint=_K_HINT)
+        parameters.whole_number(self, "k", hint=K_HINT)
         parameters.texts(
             self,
             "protected",
@@ -99,7 +66,7 @@ class AlphaK(Model):
 
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes that are too small or in which a protected value is too frequent."""
-        broken = _too_small(classes, self.k)
+        broken = KAnonymity(self.k).violations(classes)
         if not classes.rows:
             return broken
         counts, allowed = cross_multiplied(
@@ -113,11 +80,11 @@ class AlphaK(Model):
             return {}
         occupied = classes.sizes > 0
         shares = self._most_frequent(classes)[occupied] / classes.sizes[occupied]
-        return {"alpha": float(shares.max()), **_smallest_size(classes)}
+        return {"alpha": float(shares.max()), **KAnonymity(self.k).achieved(classes)}
 
     def check(self, whole: Classes) -> None:
         """Raise `InfeasibleError` if the table has too few rows or too many of one protected value."""
-        _check_rows(self.k, whole)
+        KAnonymity(self.k).check(whole)
         broken = self.violations(whole)
         if not broken.any():
             return
@@ -146,71 +113,3 @@ class AlphaK(Model):
                 hint="write each value as it stands in the table, upper and lower case included",
             )
         return np.array([text in self.protected for text in histogram.texts])
-
-
-@dataclass(frozen=True, slots=True)
-class XYAnonymity(Model):
-    """Every class has at least `k` distinct vectors of the columns `y` (Wang and Fung 2006).
-
-    X is the quasi-identifier. With a person's identifier as `y` it counts people instead of rows, for
-    tables in which one person has many rows. With a row key as `y` it is k-anonymity, with the sensitive
-    column it is distinct l-diversity.
-
-    >>> XYAnonymity("patient", k=5).y
-    ('patient',)
-    """
-
-    name: ClassVar[str] = "xy-anonymity"
-    traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True)
-    y: tuple[str, ...]
-    k: int
-
-    def __post_init__(self) -> None:
-        parameters.texts(
-            self, "y", wanted="the name of a column, or of several", hint='for example y="patient"', least=1
-        )
-        parameters.whole_number(self, "k", hint="k is the number of distinct values of y, for example k=5")
-
-    @property
-    def keys(self) -> tuple[Key, ...]:
-        """The histogram of the vectors of `y`."""
-        return (self.y,)
-
-    @property
-    def smallest(self) -> int:
-        """A class needs `k` rows to hold `k` distinct vectors."""
-        return self.k
-
-    def violations(self, classes: Classes) -> Codes:
-        """Return a mask of the classes with fewer than `k` distinct vectors of `y`."""
-        return np.asarray((classes.sizes > 0) & (self._distinct(classes) < self.k))
-
-    def achieved(self, classes: Classes) -> Mapping[str, float]:
-        """Return the smallest number of distinct vectors as `k`; nothing where there are no rows."""
-        return {"k": int(self._distinct(classes)[classes.sizes > 0].min())} if classes.rows else {}
-
-    def check(self, whole: Classes) -> None:
-        """Raise `InfeasibleError` if the table has fewer than `k` distinct vectors of `y`."""
-        if not self.violations(whole).any():
-            return
-        most = int(self.achieved(whole)["k"])
-        raise InfeasibleError(
-            f"k = {self.k} but there are only {most} distinct value(s) of {' with '.join(map(repr, self.y))}",
-            hint=f"k at most {most}",
-        )
-
-    def _distinct(self, classes: Classes) -> Codes:
-        return np.diff(classes.histograms[self.y].indptr)
-
-
-def _too_small(classes: Classes, k: int) -> Codes:
-    return np.asarray((classes.sizes > 0) & (classes.sizes < k))
-
-
-def _smallest_size(classes: Classes) -> dict[str, float]:
-    return {"k": int(classes.sizes[classes.sizes > 0].min())} if classes.rows else {}
-
-
-def _check_rows(k: int, whole: Classes) -> None:
-    if 0 < whole.rows < k:
-        raise InfeasibleError(f"k = {k} but the table has {whole.rows} row(s)", hint=f"k at most {whole.rows}")

@@ -1,4 +1,4 @@
-"""A model that asks every class to look like the whole table: t-closeness."""
+"""t-closeness: the sensitive values of every class are distributed nearly as in the whole table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

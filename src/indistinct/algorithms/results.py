@@ -1,0 +1,44 @@
+"""From what a search decided to its recoding: a level for every column, or a class for every cell."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from indistinct.algorithms.base import Problem
+from indistinct.algorithms.full_domain.nodes import FullDomain
+from indistinct.algorithms.partition.layout import ranks_of
+from indistinct.algorithms.partition.summaries import summarize
+from indistinct.arrays import Codes
+from indistinct.recoding.kinds import ByCell, ByColumn
+from indistinct.recoding.summary import Style
+
+
+def recode_levels(problem: Problem, levels: Mapping[str, int]) -> ByColumn:
+    """Return the recoding that publishes every column on one level of its hierarchy, the raw values being level 0.
+
+    Classes that break the model are suppressed; whoever searches keeps them within the budget.
+    """
+    space = FullDomain(problem)
+    return space.recoding(tuple(levels[column.name] for column in space.columns))
+
+
+def recode_classes(problem: Problem, class_ids: Codes) -> ByCell:
+    """Return the recoding that sends every cell to a class, where a negative one suppresses it.
+
+    A class is published as what its cells cover: a range, an ancestor in the hierarchy, or a set of values. Classes
+    that look alike then are one.
+    """
+    kept, vectors = np.flatnonzero(class_ids >= 0), problem.frequencies.vectors
+    distinct, ids = np.unique(class_ids[kept], return_inverse=True)
+    ids = ids.astype(np.int32)
+    columns, values = summarize(
+        problem.columns,
+        ranks_of(problem.columns, vectors[kept]),
+        class_ids=ids,
+        counts=problem.frequencies.counts[kept],
+        classes=len(distinct),
+        style=Style(),
+    )
+    by_cell = np.full(len(vectors), -1, dtype=np.int32)
+    by_cell[kept] = ids
+    return ByCell(columns, np.ascontiguousarray(vectors), by_cell, values)

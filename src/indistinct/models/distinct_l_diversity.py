@@ -1,0 +1,63 @@
+"""Distinct l-diversity: every class has enough different sensitive values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.arrays import Codes
+from indistinct.errors import InfeasibleError
+from indistinct.frequencies.value import Classes, Key
+from indistinct.models import parameters
+from indistinct.models.base import Model, ModelTraits
+
+L_HINT = "l is the number of sensitive values that a class keeps possible, for example l=3"
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctLDiversity(Model):
+    """Every class holds at least `l` distinct values of the sensitive column (Machanavajjhala et al. 2006).
+
+    >>> DistinctLDiversity("disease", l=3).spec()
+    'distinct-l-diversity:sensitive=disease,l=3'
+    """
+
+    name: ClassVar[str] = "distinct-l-diversity"
+    traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True)
+    sensitive: str
+    l: int
+
+    def __post_init__(self) -> None:
+        parameters.column(self, "sensitive")
+        parameters.whole_number(self, "l", hint=L_HINT)
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The histogram of the sensitive column."""
+        return ((self.sensitive,),)
+
+    @property
+    def smallest(self) -> int:
+        """A class needs `l` rows to hold `l` values."""
+        return self.l
+
+    def violations(self, classes: Classes) -> Codes:
+        """Return a mask of the classes with fewer than `l` distinct values."""
+        return np.asarray((classes.sizes > 0) & (self._distinct(classes) < self.l))
+
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
+        """Return the smallest number of distinct values as `l`; nothing where there are no rows."""
+        return {"l": int(self._distinct(classes)[classes.sizes > 0].min())} if classes.rows else {}
+
+    def check(self, whole: Classes) -> None:
+        """Raise `InfeasibleError` if the table has fewer than `l` distinct values."""
+        if not self.violations(whole).any():
+            return
+        most = int(self.achieved(whole)["l"])
+        raise InfeasibleError(
+            f"l = {self.l} but column {self.sensitive!r} has only {most} distinct value(s)", hint=f"l at most {most}"
+        )
+
+    def _distinct(self, classes: Classes) -> Codes:
+        return np.diff(classes.histograms[(self.sensitive,)].indptr)

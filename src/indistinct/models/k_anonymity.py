@@ -1,0 +1,50 @@
+"""k-anonymity: every class has enough rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.arrays import Codes
+from indistinct.errors import InfeasibleError
+from indistinct.frequencies.value import Classes
+from indistinct.models import parameters
+from indistinct.models.base import Model, ModelTraits
+
+K_HINT = "k is the number of rows that share one published combination, for example k=5"
+
+
+@dataclass(frozen=True, slots=True)
+class KAnonymity(Model):
+    """Every class has at least `k` rows (Samarati 2001, Sweeney 2002).
+
+    >>> KAnonymity(k=5).spec()
+    'k-anonymity:k=5'
+    """
+
+    name: ClassVar[str] = "k-anonymity"
+    traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True, sizes_only=True)
+    row_counts: ClassVar[tuple[str, ...]] = ("k",)
+    k: int
+
+    def __post_init__(self) -> None:
+        parameters.whole_number(self, "k", hint=K_HINT)
+
+    @property
+    def smallest(self) -> int:
+        """A class needs `k` rows, and no more is asked of it."""
+        return self.k
+
+    def violations(self, classes: Classes) -> Codes:
+        """Return a mask of the classes with fewer than `k` rows; an empty class breaks nothing."""
+        return np.asarray((classes.sizes > 0) & (classes.sizes < self.k))
+
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
+        """Return the size of the smallest class as `k`; nothing where there are no rows."""
+        return {"k": int(classes.sizes[classes.sizes > 0].min())} if classes.rows else {}
+
+    def check(self, whole: Classes) -> None:
+        """Raise `InfeasibleError` if the table has fewer than `k` rows."""
+        if 0 < whole.rows < self.k:
+            raise InfeasibleError(f"k = {self.k} but the table has {whole.rows} row(s)", hint=f"k at most {whole.rows}")

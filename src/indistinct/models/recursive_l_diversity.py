@@ -1,0 +1,95 @@
+"""Recursive (c,l)-diversity: in no class is one sensitive value too frequent and the others too rare."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.arrays import Codes
+from indistinct.errors import InfeasibleError
+from indistinct.frequencies.value import Classes, Histogram, Key
+from indistinct.models import parameters
+from indistinct.models.arithmetic import cross_multiplied, per_class
+from indistinct.models.base import Model
+from indistinct.models.distinct_l_diversity import L_HINT, DistinctLDiversity
+
+
+@dataclass(frozen=True, slots=True)
+class RecursiveLDiversity(Model):
+    """In every class the most frequent sensitive value is rarer than `c` times the `l`-th and all after it.
+
+    With counts in descending order, r1 < c · (rl + … + rm); a class with fewer than `l` values fails. `c` is
+    compared without rounding: 0.1 means one tenth. Machanavajjhala et al. 2006.
+
+    >>> RecursiveLDiversity("disease", c=2, l=3).spec()
+    'recursive-l-diversity:sensitive=disease,c=2.0,l=3'
+    """
+
+    name: ClassVar[str] = "recursive-l-diversity"
+    sensitive: str
+    c: float | Fraction
+    l: int
+
+    def __post_init__(self) -> None:
+        parameters.column(self, "sensitive")
+        parameters.ratio(
+            self,
+            "c",
+            wanted="above 0",
+            high=math.inf,
+            hint="c bounds the most frequent value by c times the rarer ones, for example c=2",
+        )
+        parameters.whole_number(self, "l", hint=L_HINT)
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The histogram of the sensitive column."""
+        return ((self.sensitive,),)
+
+    @property
+    def smallest(self) -> int:
+        """A class needs `l` rows to hold `l` values."""
+        return self.l
+
+    def violations(self, classes: Classes) -> Codes:
+        """Return a mask of the classes whose most frequent value is not below `c` times the tail."""
+        most, tail = _head_and_tail(classes.histograms[(self.sensitive,)], self.l)
+        counts, allowed = cross_multiplied(most, tail, ratio=parameters.exact(self.c))
+        return np.asarray((classes.sizes > 0) & (counts >= allowed))
+
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
+        """Return the largest ratio of head to tail as `c`, beside the `l` it is for; nothing without rows.
+
+        The release satisfies every greater `c`; infinity says that some class has fewer than `l` values.
+        """
+        if not classes.rows:
+            return {}
+        most, tail = _head_and_tail(classes.histograms[(self.sensitive,)], self.l)
+        occupied = classes.sizes > 0
+        most, tail = most[occupied], tail[occupied]
+        ratios = np.divide(most, tail, out=np.full(len(most), np.inf), where=tail > 0)
+        return {"c": float(ratios.max()), "l": self.l}
+
+    def check(self, whole: Classes) -> None:
+        """Raise `InfeasibleError` if the table has too few distinct values or too many of one."""
+        DistinctLDiversity(self.sensitive, self.l).check(whole)
+        if not self.violations(whole).any():
+            return
+        raise InfeasibleError(
+            f"c = {self.c} but in the whole table the most frequent value of column {self.sensitive!r} "
+            f"is not rarer than c times all from number {self.l} on",
+            hint=f"c above {self.achieved(whole)['c']:.6g}",
+        )
+
+
+def _head_and_tail(histogram: Histogram, rank: int) -> tuple[Codes, Codes]:
+    """Return each class's largest count, and the sum of its counts from the given rank on."""
+    indptr = histogram.indptr
+    owners = histogram.owners()
+    descending = histogram.counts[np.lexsort((-histogram.counts, owners))]
+    ranks = np.arange(1, len(owners) + 1) - indptr[owners]
+    tail = np.where(ranks >= rank, descending, 0)
+    return per_class(np.maximum, descending, indptr=indptr), per_class(np.add, tail, indptr=indptr)

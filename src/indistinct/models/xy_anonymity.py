@@ -1,0 +1,68 @@
+"""(X,Y)-anonymity: every class has enough distinct people, or other things that several rows may be about."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.arrays import Codes
+from indistinct.errors import InfeasibleError
+from indistinct.frequencies.value import Classes, Key
+from indistinct.models import parameters
+from indistinct.models.base import Model, ModelTraits
+
+
+@dataclass(frozen=True, slots=True)
+class XYAnonymity(Model):
+    """Every class has at least `k` distinct vectors of the columns `y` (Wang and Fung 2006).
+
+    X is the quasi-identifier. With a person's identifier as `y` it counts people instead of rows, for
+    tables in which one person has many rows. With a row key as `y` it is k-anonymity, with the sensitive
+    column it is distinct l-diversity.
+
+    >>> XYAnonymity("patient", k=5).y
+    ('patient',)
+    """
+
+    name: ClassVar[str] = "xy-anonymity"
+    traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True)
+    y: tuple[str, ...]
+    k: int
+
+    def __post_init__(self) -> None:
+        parameters.texts(
+            self, "y", wanted="the name of a column, or of several", hint='for example y="patient"', least=1
+        )
+        parameters.whole_number(self, "k", hint="k is the number of distinct values of y, for example k=5")
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The histogram of the vectors of `y`."""
+        return (self.y,)
+
+    @property
+    def smallest(self) -> int:
+        """A class needs `k` rows to hold `k` distinct vectors."""
+        return self.k
+
+    def violations(self, classes: Classes) -> Codes:
+        """Return a mask of the classes with fewer than `k` distinct vectors of `y`."""
+        return np.asarray((classes.sizes > 0) & (self._distinct(classes) < self.k))
+
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
+        """Return the smallest number of distinct vectors as `k`; nothing where there are no rows."""
+        return {"k": int(self._distinct(classes)[classes.sizes > 0].min())} if classes.rows else {}
+
+    def check(self, whole: Classes) -> None:
+        """Raise `InfeasibleError` if the table has fewer than `k` distinct vectors of `y`."""
+        if not self.violations(whole).any():
+            return
+        most = int(self.achieved(whole)["k"])
+        raise InfeasibleError(
+            f"k = {self.k} but there are only {most} distinct value(s) of {' with '.join(map(repr, self.y))}",
+            hint=f"k at most {most}",
+        )
+
+    def _distinct(self, classes: Classes) -> Codes:
+        return np.diff(classes.histograms[self.y].indptr)
