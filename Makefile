@@ -2,36 +2,44 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# A stamp says that everything in the lock file of its name is installed.
+RUNTIME := $(VENV)/requirements.ready
+DEV := $(VENV)/requirements-dev.ready
 WORKERS ?= 2
 
 .PHONY: demo test lint bench docs lock clean
+.NOTPARALLEL:
 
-demo: $(READY)
+demo: $(RUNTIME)
 	@$(BIN)/python examples/demo.py
 
 test: lint
 	$(BIN)/python -m pytest -n $(WORKERS) -q
 
-lint: $(READY)
+lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(READY)
+bench: $(DEV)
 	$(BIN)/python -m benchmarks
 
-docs: $(READY)
+docs: $(DEV)
 	$(BIN)/python -m indistinct.documentation docs/reference
 
-lock:
-	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --no-header --quiet pyproject.toml --all-extras --group dev --output-file requirements-dev.lock
+# The second lock file keeps to the versions of the first, because both are installed in one environment.
+COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-header --quiet pyproject.toml
 
-$(READY): pyproject.toml requirements-dev.lock
+lock: $(DEV)
+	$(COMPILE) --group build --output-file requirements.lock
+	$(COMPILE) --all-extras --group dev --constraint requirements.lock --output-file requirements-dev.lock
+
+$(VENV)/%.ready: %.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(PIP) --require-hashes --requirement $<
+	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 clean:

@@ -112,7 +112,8 @@ def run(engine, sample, algorithm, model, *, seed):
     hierarchies = {**{n: ind.Hierarchy.suppression() for n in schema.quasi}, **sample.hierarchies}
     request = Request(known, keys, hierarchies, joint=joint, person=("key",), population=others)
     counted = engine.count(source, request)
-    sensitive = tuple(QuasiColumn(counted.known[name]) for name in schema.sensitive)
+    hidden = schema.sensitive if search.traits.buckets else ()
+    sensitive = tuple(QuasiColumn(counted.known[name]) for name in hidden)
     columns = columns_of(counted.domains, hierarchies)
     problem = Problem(counted.frequencies, columns, wanted, sensitive=sensitive, seed=seed)
     recoding = replace(search.search(problem), schema=schema)

@@ -51,7 +51,17 @@ LAYERS = {
 # What the package says of itself, its version and its public names, may be read by everyone.
 ITSELF = {"__init__", "__main__"}
 # Packages that are imported only inside functions, and the only folder that may do so at the top of a module.
-LATE = {"pandas": None, "polars": None, "duckdb": None, "pyspark": None, "nicegui": "web", "hypothesis": "testing"}
+LATE = {
+    "pandas": None,
+    "polars": None,
+    "duckdb": None,
+    "pyspark": None,
+    "altair": None,
+    "vl_convert": None,
+    "nicegui": "web",
+    "hypothesis": "testing",
+    "tomlkit": "policy",
+}
 
 
 def modules():
@@ -127,7 +137,8 @@ def loaded_by(statement):
 
 
 def test_importing_the_package_is_light():
-    assert not loaded_by("import indistinct") & {"numba", "pandas", "polars", "duckdb", "typer", "rich", "hypothesis"}
+    heavy = {"numba", "pandas", "polars", "duckdb", "typer", "rich", "hypothesis", "altair", "tomlkit"}
+    assert not loaded_by("import indistinct") & heavy
 
 
 def test_anonymizing_needs_no_optional_package():
@@ -136,7 +147,7 @@ def test_anonymizing_needs_no_optional_package():
 import sys
 class Missing:
     def find_spec(self, name, path=None, target=None):
-        if name in ("pandas", "polars", "duckdb", "pyspark", "typer", "rich", "hypothesis"):
+        if name in ("pandas", "polars", "duckdb", "pyspark", "altair", "typer", "rich", "hypothesis"):
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Missing())
 import indistinct as ind, pyarrow as pa
@@ -148,4 +159,4 @@ assert ind.measure(release)["discernibility"] == 8
 
 
 def test_helping_is_light():
-    assert not loaded_by("import indistinct.cli") & {"numba", "pandas", "polars", "duckdb"}
+    assert not loaded_by("import indistinct.cli") & {"numba", "pandas", "polars", "duckdb", "altair"}

@@ -241,13 +241,13 @@ MISTAKES = {
     "label that is not published": (
         "[output]",
         '[measure]\ntarget = "name"\n[output]',
-        "[measure] label: 'name'",
+        "[measure] target: 'name'",
         "",
     ),
     "two labels": (
         "[output]",
         '[measure]\ntarget = "sex"\nmetrics = ["classification:target=disease"]\n[output]',
-        "[measure] label: one column",
+        "[measure] target: one column",
         "",
     ),
     "broken TOML": ('path = "patients.csv"', "path = patients.csv", "line 2: broken TOML", "quotes"),

@@ -45,6 +45,7 @@ def command(
     mondrian-quality: strict, relaxed and single-dimensional partitioning of Adult, or of a generated table.
     slicing: fake tuples and matching buckets of sliced and bucketized Adult, or of a generated table; has a picture.
     """
+    from indistinct.report.charts import altair
     from indistinct.reproduce import REPRODUCTIONS
 
     if name not in REPRODUCTIONS:
@@ -54,6 +55,8 @@ def command(
     wanted = figure.sizes if sizes is None else sizes_of(sizes, figure.sizes, meaning=figure.meaning)
     if output is not None:
         check_targets([output], sources=[], overwrite=overwrite)
+        if output.suffix == ".svg":
+            altair()  # before minutes of searching
     with progress(f"reproducing {name}") as share:
         made = figure.run(wanted, share)
     if output is not None:
@@ -94,7 +97,7 @@ def _write(made: "Reproduction", output: Path, *, overwrite: bool) -> None:
     if output.suffix == ".svg":
         if made.picture is None:
             raise ParameterError("this figure has no picture", hint="write it as .json")
-        text = made.picture
+        text = made.picture()
     write_atomically(output, filled(text), overwrite=overwrite)
 
 

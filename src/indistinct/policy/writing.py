@@ -1,10 +1,13 @@
 """Policies to TOML, in the form in which people write them: one line a column."""
 
-import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+
+import tomlkit
+from tomlkit.container import Container
+from tomlkit.items import Array, InlineTable, Item, SingleKey, Table, Trivia, Whitespace
 
 from indistinct.policy.value import Policy, rebased
 from indistinct.release.staging import filled
@@ -36,43 +39,38 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
 
     What has its default is left out, except the algorithm.
     """
-    read = policy.input
-    output = {"path": policy.output.path, "report": policy.output.report}
-    parts = [
-        "".join(f"# {line}".rstrip() + "\n" for line in heading.splitlines()),
-        _table(
-            "input",
-            {
-                "path": read.path.as_posix(),
-                "delimiter": read.delimiter,
-                "encoding": read.encoding,
-                "missing": None if read.missing == ("",) else list(read.missing),
-                "text": list(read.text) or None,
-            },
-        ),
-        _columns(policy, notes or {}),
-        _table(
-            "privacy",
-            {"models": [model.spec() for model in policy.models] or None, "suppression": policy.suppression or None},
-        ),
-        _table("algorithm", {"use": spell(policy.algorithm)}),
-        _table(
-            "measure",
-            {"metrics": [spell(metric) for metric in policy.metrics] or None, "target": policy.target},
-        ),
-        _table("output", {key: None if path is None else path.as_posix() for key, path in output.items()}),
-    ]
-    return "\n".join(part for part in parts if part)
-
-
-def _columns(policy: Policy, notes: Mapping[str, str]) -> str:
-    width = max((len(_key(name)) for name in policy.schema.columns), default=0)
-    lines = ["[columns]"]
-    for name in policy.schema.columns:
-        if name in notes:
-            lines.append(f"# {notes[name]}")
-        lines.append(f"{_key(name):<{width}} = {_value(_column(policy, name))}")
-    return "\n".join(lines) + "\n"
+    read, output = policy.input, policy.output
+    tables: dict[str, dict[str, Any]] = {
+        "input": {
+            "path": read.path.as_posix(),
+            "delimiter": read.delimiter,
+            "encoding": read.encoding,
+            "missing": None if read.missing == ("",) else read.missing,
+            "text": read.text or None,
+        },
+        "columns": {name: _column(policy, name) for name in policy.schema.columns},
+        "privacy": {
+            "models": [model.spec() for model in policy.models] or None,
+            "suppression": policy.suppression or None,
+        },
+        "algorithm": {"use": spell(policy.algorithm)},
+        "measure": {"metrics": [spell(metric) for metric in policy.metrics] or None, "target": policy.target},
+        "output": {
+            "path": output.path and output.path.as_posix(),
+            "report": output.report and output.report.as_posix(),
+        },
+    }
+    document = tomlkit.document()
+    for line in heading.splitlines():
+        document.add(tomlkit.comment(line))
+    for name, given in tables.items():
+        present = {key: value for key, value in given.items() if value is not None}
+        if name == "columns":
+            width = max((len(SingleKey(key).as_string()) for key in present), default=0)
+            document.add(name, _table(present, notes=notes or {}, width=width))
+        elif present:
+            document.add(name, _table(present))
+    return tomlkit.dumps(document)
 
 
 def _column(policy: Policy, name: str) -> Any:
@@ -83,27 +81,25 @@ def _column(policy: Policy, name: str) -> Any:
     return {"role": str(role)} if hierarchy is None else {"role": str(role), "hierarchy": hierarchy.to_json()}
 
 
-def _table(name: str, given: Mapping[str, Any]) -> str:
-    lines = [f"{key} = {_value(value)}" for key, value in given.items() if value is not None]
-    return "\n".join([f"[{name}]", *lines]) + "\n" if lines else ""
+def _table(given: Mapping[str, Any], *, notes: Mapping[str, str] = MappingProxyType({}), width: int = 0) -> Table:
+    """Return a table of one line a key, with notes above and keys as wide as the widest."""
+    table = tomlkit.table()
+    for name, value in given.items():
+        if name in notes:
+            table.add(tomlkit.comment(notes[name]))
+        gap = " " * (width - len(SingleKey(name).as_string()))
+        table.append(SingleKey(name, sep=f"{gap} = "), _item(value))
+    return table
 
 
-def _value(value: Any) -> str:
-    """Return a value as TOML writes it on one line."""
+def _item(value: Any) -> Item:
+    """Return a value on one line, made of its parts at once: tomlkit appends to long lists in quadratic time."""
     if isinstance(value, Mapping):
-        inside = ", ".join(f"{_key(key)} = {_value(part)}" for key, part in value.items())
-        return f"{{ {inside} }}" if inside else "{}"
+        inside, gap = Container(parsed=True), Whitespace(" " if value else "")
+        for key, part in ((None, gap), *((SingleKey(key), _item(part)) for key, part in value.items()), (None, gap)):
+            inside.append(key, part)
+        return InlineTable(inside, Trivia(), new=True)
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value, value))}]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return _text(value) if isinstance(value, str) else repr(value)
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
-
-
-def _text(text: str) -> str:
-    # JSON and TOML escape alike, but for the one control character that JSON lets through.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+        parts = [part for each in value for part in (_item(each), Whitespace(", "))]
+        return Array(parts[:-1], Trivia())
+    return tomlkit.item(value)

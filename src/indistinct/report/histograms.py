@@ -1,22 +1,14 @@
-"""Histograms about a release, drawn as one SVG: by how many buckets, or classes, an algorithm's tuples are matched."""
+"""Histograms about a release: by how many buckets, or classes, an algorithm's tuples are matched."""
 
-from collections.abc import Sequence
-from xml.sax.saxutils import escape
+from typing import TYPE_CHECKING
 
+from indistinct.report.charts import COLOURS, GREY, altair, draw
 from indistinct.risks.membership import Membership
 
-# Colours that people with any colour vision tell apart (Okabe and Ito 2008); stripes say the same again.
-ORIGINAL, FAKE = "#0072B2", "#D55E00"
-WIDTH, HEIGHT = 560, 392
-LEFT, RIGHT, TOP, BOTTOM = 62, 20, 136, 52
-BAR = 62
-STRIPES = (
-    '<defs><pattern id="stripes" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-    f'<rect width="6" height="6" fill="{FAKE}"/><line x1="1" x2="1" y2="6" stroke="#fff" stroke-width="1.6"/>'
-    "</pattern></defs>"
-)
-FILLS = ((ORIGINAL, ORIGINAL), ("url(#stripes)", FAKE))  # inside and frame
-Y_LABEL = "share of tuples"
+if TYPE_CHECKING:
+    import altair as alt
+
+SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 def draw_matching(
@@ -27,28 +19,31 @@ def draw_matching(
     Where the two differ much, an attacker tells original tuples from fake ones. `matched` is what tuples match, one of
     them and many, and `kind` what tuples are made of.
     """
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-        'font-family="sans-serif" font-size="11" fill="#222">',
-        f"<title>{escape(title)}</title>",
-        STRIPES,
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
-        f'<text x="16" y="28" font-size="17" font-weight="bold">{escape(title)}</text>',
-        *(
-            f'<text x="16" y="{48 + 16 * line}" fill="#555">{escape(text)}</text>'
-            for line, text in enumerate(_notes(membership, matched, kind))
-        ),
-        *_legend([_named(membership.originals, "original"), _named(membership.fake, "fake")]),
-        *_axes([label for label, _ in membership.matching_original], f"matching {matched[1]} of a tuple"),
+    notes = _notes(membership, matched, kind)
+    return draw(matching_chart(membership, matched=matched[1]), title=title, notes=notes)
+
+
+def matching_chart(membership: Membership, *, matched: str) -> "alt.LayerChart":
+    """Return both histograms as bars, each with its share and its number of tuples above."""
+    alt = altair()
+    names = [_named(membership.originals, "original"), _named(membership.fake, "fake")]
+    histograms = dict(zip(names, (membership.matching_original, membership.matching_fake), strict=True))
+    bars = [
+        {"matching": label, "tuples": name, "share": share, "text": f"{_percent(share)}\n{_short(count)}"}
+        for name, histogram in histograms.items()
+        for whole in [sum(count for _, count in histogram)]
+        for label, count in histogram
+        for share in [count / whole if whole else 0.0]
     ]
-    for place, histogram in enumerate((membership.matching_original, membership.matching_fake)):
-        counts = [count for _, count in histogram]
-        parts.append('<g class="histogram">')
-        for group, count in enumerate(counts):
-            middle = _middle(group, len(counts)) + (place - 0.5) * (BAR + 6)
-            parts += _bar(middle, count, of=sum(counts), fills=FILLS[place])
-        parts.append("</g>")
-    return "\n".join([*parts, "</svg>", ""])
+    order = [label for label, _ in membership.matching_original]
+    base = alt.Chart(alt.Data(values=bars)).encode(
+        x=alt.X("matching:N", sort=order, title=f"matching {matched} of a tuple").scale(paddingInner=0.25),
+        xOffset=alt.XOffset("tuples:N", sort=names).scale(paddingInner=0.08),
+        y=alt.Y("share:Q", title="share of tuples").scale(domain=[0, 1.15]).axis(format="%", values=SHARES, grid=False),
+    )
+    colour = alt.Color("tuples:N", sort=names).scale(range=COLOURS[:2])
+    texts = base.mark_text(baseline="line-bottom", dy=-15, lineBreak="\n", lineHeight=13, color=GREY)
+    return (base.mark_bar().encode(color=colour) + texts.encode(text="text:N")).properties(width=480, height=220)
 
 
 def _notes(membership: Membership, matched: tuple[str, str], kind: str) -> list[str]:
@@ -68,46 +63,6 @@ def _named(count: float, kind: str) -> str:
     return f"{_short(count)} {kind} tuple" + ("" if count == 1 else "s")
 
 
-def _legend(names: Sequence[str]) -> list[str]:
-    parts, x = [], 16.0
-    for (fill, frame), name in zip(FILLS, names, strict=True):
-        parts.append(f'<rect class="key" x="{x}" y="82" width="22" height="12" fill="{fill}" stroke="{frame}"/>')
-        parts.append(f'<text x="{x + 29}" y="92">{escape(name)}</text>')
-        x += 60 + 6.4 * len(name)
-    return parts
-
-
-def _axes(labels: Sequence[str], below: str) -> list[str]:
-    floor, across = HEIGHT - BOTTOM, (LEFT + WIDTH - RIGHT) / 2
-    parts = [
-        f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{_up(share):.1f}" y2="{_up(share):.1f}" stroke="#ddd"/>'
-        f'<text x="{LEFT - 6}" y="{_up(share) + 4:.1f}" text-anchor="end" fill="#555">{share:.0%}</text>'
-        for share in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-    ]
-    parts += [
-        f'<text x="{_middle(group, len(labels)):.1f}" y="{floor + 17}" text-anchor="middle">{escape(label)}</text>'
-        for group, label in enumerate(labels)
-    ]
-    parts.append(f'<text x="{across}" y="{floor + 38}" text-anchor="middle" fill="#555">{escape(below)}</text>')
-    parts.append(
-        f'<text transform="translate(16 {_up(0.5):.1f}) rotate(-90)" text-anchor="middle" fill="#555">{Y_LABEL}</text>'
-    )
-    return parts
-
-
-def _bar(middle: float, count: float, *, of: float, fills: tuple[str, str]) -> list[str]:
-    """Return a bar with its share and its number of tuples above."""
-    share = count / of if of else 0.0
-    top = _up(share)
-    told = f'<text x="{middle:.1f}" text-anchor="middle"'
-    return [
-        f'<rect class="bar" x="{middle - BAR / 2:.1f}" y="{top:.1f}" width="{BAR}" height="{_up(0.0) - top:.1f}" '
-        f'fill="{fills[0]}" stroke="{fills[1]}"/>',
-        f'{told} y="{top - 16:.1f}">{_percent(share)}</text>',
-        f'{told} y="{top - 4:.1f}" fill="#555" font-size="10">{_short(count)}</text>',
-    ]
-
-
 def _percent(share: float) -> str:
     """Return a share such that few are not none, and almost all are not all."""
     if share in (0.0, 1.0):
@@ -115,14 +70,6 @@ def _percent(share: float) -> str:
     if share < 0.001:
         return "under 0.1%"
     return "over 99.9%" if share > 0.999 else f"{share:.1%}"
-
-
-def _middle(group: int, groups: int) -> float:
-    return LEFT + (WIDTH - LEFT - RIGHT) * (group + 0.5) / groups
-
-
-def _up(share: float) -> float:
-    return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
 
 
 def _short(value: float, *, digits: int = 3) -> str:

@@ -5,7 +5,6 @@ no script inside and nothing is fetched.
 """
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -13,6 +12,7 @@ from typing import Literal
 
 from indistinct.errors import ParameterError
 from indistinct.frequencies.lattice import Lattice, Node
+from indistinct.report.charts import printable
 
 State = Literal["outside", "satisfying", "minimal"]
 
@@ -252,6 +252,5 @@ def _text(left: float, top: float, text: str, *, kind: str = "") -> str:
 
 
 def _clean(text: str) -> str:
-    """Return text that XML can hold: what it forbids is shown as a box, what it means otherwise is escaped."""
-    allowed = re.sub("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
-    return escape(allowed)
+    """Return text that XML can hold, with what it means otherwise escaped."""
+    return escape(printable(text))

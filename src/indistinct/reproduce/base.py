@@ -13,7 +13,7 @@ Cell = int | float | str | None
 class Reproduction:
     """One figure: a table, where it was published, on which data, and what the numbers say.
 
-    `picture` is the figure as a drawing (SVG), where there is one.
+    `picture` draws the figure as SVG, where there is a drawing.
     """
 
     title: str
@@ -23,7 +23,7 @@ class Reproduction:
     rows: tuple[tuple[Cell, ...], ...]
     findings: tuple[str, ...]
     facts: Mapping[str, Any]
-    picture: str | None = None
+    picture: Callable[[], str] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values; every row is a mapping."""

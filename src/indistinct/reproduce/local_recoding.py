@@ -6,6 +6,7 @@ The thesis prints curves without numbers and leaves out its hierarchies, so what
 import math
 import time
 from collections.abc import Mapping
+from functools import partial
 
 import pyarrow as pa
 
@@ -21,14 +22,15 @@ from indistinct.models import KAnonymity
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
 from indistinct.registry import parse_algorithm
+from indistinct.report.charts import draw
 from indistinct.reproduce.base import Cell, Figure, Reproduction
-from indistinct.reproduce.charts import Chart, draw_charts
+from indistinct.reproduce.charts import Scale, line_charts
 
 ALGORITHMS = ("kaca", "top-down", "top-down-kaca", "two-level", "two-level:rule=literal")
 RULES = ("two-level", "two-level:rule=literal")
 REPEATS = 3
 KS = (2, 5, 10)
-MEASURES = ("seconds", "distortion", "discernibility")
+MEASURES: Mapping[str, Scale] = {"seconds": "log", "distortion": "linear", "discernibility": "log"}
 HEADINGS = ("size", "cells", "k", "algorithm", *MEASURES)
 ADULT_ORDER = ("workclass", "education", "marital-status", "race", "sex", "age", "occupation")
 CENSUS_ORDER = ("workclass", "education", "marital", "race", "sex", "age", "occupation")
@@ -57,7 +59,7 @@ def reproduce_local_recoding(sizes: tuple[int, ...], progress: Progress) -> Repr
             for rule, counts in held.items()
         ),
         facts={"settings": settings, "held": held},
-        picture=picture_of(rows, sizes, data),
+        picture=partial(_picture, rows, data),
     )
 
 
@@ -80,21 +82,19 @@ def _measure(counted: Counted, hierarchies: Mapping[str, Hierarchy], algorithm: 
         recoding = parse_algorithm(algorithm).search(problem)
         seconds = min(seconds, time.perf_counter() - began)
     assignment = assign(counted.frequencies, recoding)
-    return round(seconds, 4), round(Distortion().value(assignment), 2), int(Discernibility().value(assignment))
+    return float(f"{seconds:.3g}"), round(Distortion().value(assignment), 2), int(Discernibility().value(assignment))
 
 
-def picture_of(rows: list[tuple[Cell, ...]], sizes: tuple[int, ...], data: str) -> str:
+def _picture(rows: list[tuple[Cell, ...]], data: str) -> str:
     """Return the nine charts: a measure in each row, a k in each column."""
-    values = {(row[0], row[2], row[3]): row[4:] for row in rows}
-
-    def lines(place: int, k: int) -> dict[str, list[float]]:
-        return {name: [float(values[size, k, name][place] or 0) for size in sizes] for name in ALGORITHMS}
-
-    charts = [
-        [Chart(f"{measure}, k = {k}", sizes, lines(place, k), logarithmic=measure != "distortion") for k in KS]
-        for place, measure in enumerate(MEASURES)
-    ]
-    return draw_charts(LOCAL_RECODING.title, charts, x_label="quasi-identifiers", note=data)
+    charts = line_charts(
+        [dict(zip(HEADINGS, row, strict=True)) for row in rows],
+        x=("size", "quasi-identifiers"),
+        across="k",
+        lines="algorithm",
+        measures=MEASURES,
+    )
+    return draw(charts, title=LOCAL_RECODING.title, notes=[data])
 
 
 def _claims(rows: list[tuple[Cell, ...]]) -> dict[str, dict[str, int]]:

@@ -7,6 +7,7 @@ own. The paper prints curves without numbers, so what can be compared are its cl
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -131,7 +132,7 @@ def reproduce_slicing(sizes: tuple[int, ...], progress: Progress) -> Reproductio
         rows=tuple(each.row() for each in (*drawn, *diverse)),
         findings=(*(claim.sentence() for claim in held), *_told(drawn), *told, UNMEASURED),
         facts=_facts(table, slices, held),
-        picture=_picture(drawn),
+        picture=partial(_picture, drawn),
     )
 
 

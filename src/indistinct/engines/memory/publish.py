@@ -95,11 +95,13 @@ def _contents(table: pa.Table, names: Sequence[str], secret: Secret) -> Codes | 
 def _groupable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column of any type as one whose values can be told apart."""
     kind = column.type
-    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        return pa.chunked_array([pa.array([None if cell is None else repr(cell) for cell in column.to_pylist()])])
-    if pa.types.is_floating(kind):
-        return pa.chunked_array([pa.array([None if cell is None else repr(cell) for cell in column.to_pylist()])])
-    return column
+    if pa.types.is_floating(kind):  # also NaN; -0.0 and 0.0 are one value
+        cells = [None if cell is None else repr(cell + 0.0) for cell in column.to_pylist()]
+    elif pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        cells = [None if cell is None else repr(cell) for cell in column.to_pylist()]
+    else:
+        return column
+    return pa.chunked_array([pa.array(cells, pa.string())])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,73 @@
+"""Charts about releases as SVG: Altair describes them, vl-convert draws them.
+
+What is drawn is one text without a script, and nothing is fetched. Both packages are the extra `report`.
+"""
+
+import re
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from indistinct.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    import altair as alt
+
+# Colours that people with any colour vision tell apart (Okabe and Ito 2008); the first two also differ in grey.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000")
+GREY = "#555"
+STYLE: dict[str, Any] = {
+    # These fonts have the same widths, so that texts fit wherever the picture is opened.
+    "font": "Arial, Liberation Sans, Helvetica, sans-serif",
+    "padding": 16,
+    "range": {"category": COLOURS},
+    "view": {"stroke": None},
+    "title": {"anchor": "start", "frame": "group", "fontSize": 17, "offset": 14, "subtitleColor": GREY},
+    "axis": {"labelColor": GREY, "labelFontSize": 11, "titleColor": GREY, "titleFontSize": 11, "ticks": False},
+    "axisX": {"grid": False, "labelAngle": 0, "labelPadding": 7, "titleFontWeight": "normal", "titlePadding": 8},
+    "axisY": {"gridColor": "#ddd", "domain": False, "titleFontWeight": "normal", "titlePadding": 8},
+    "legend": {"orient": "top", "title": None, "labelFontSize": 11, "labelLimit": 0, "symbolStrokeWidth": 0},
+    "header": {"labelFontSize": 11, "labelFontWeight": "bold", "labelLimit": 0},
+}
+
+
+def altair() -> Any:
+    """Return the package that describes charts if both packages are installed; raise `MissingExtraError` otherwise."""
+    try:
+        import altair
+        import vl_convert  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(str(error.name), extra="report", purpose="a chart") from None
+    return altair
+
+
+def draw(chart: "alt.TopLevelMixin", *, title: str, notes: Sequence[str] = ()) -> str:
+    """Return a chart below its title and notes, which screen readers read as well, as an SVG document."""
+    import altair as alt
+    import vl_convert
+
+    spec = chart.to_dict() | {"title": {"text": title, "subtitle": list(notes)}, "config": STYLE}
+    version = alt.SCHEMA_VERSION.rpartition(".")[0]  # vl-convert knows versions without their patch
+    drawn = vl_convert.vegalite_to_svg(_clean(spec), vl_version=version, allowed_base_urls=[])
+    opening, end, rest = drawn.partition(">")
+    parts = {"title": title, "desc": "; ".join(notes)}
+    about = "".join(f"<{name}>{escape(printable(text))}</{name}>" for name, text in parts.items())
+    return f"{opening}{end}{about}{rest}\n"
+
+
+def printable(text: str) -> str:
+    """Return text that XML can hold: what it forbids is shown as a box."""
+    return re.sub("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+
+
+def _clean(spec: Any) -> Any:
+    """Return a description in which every text is printable: vl-convert ends the process at any other."""
+    match spec:
+        case str():
+            return printable(spec)
+        case dict():
+            return {key: _clean(part) for key, part in spec.items()}
+        case list() | tuple():
+            return [_clean(part) for part in spec]
+        case _:
+            return spec
