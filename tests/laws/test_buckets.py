@@ -17,13 +17,13 @@ from indistinct.algorithms.bucket.anatomy import Anatomy, anatomize
 from indistinct.algorithms.bucket.diversity import DiversityCheck, largest_diversity, links_of
 from indistinct.algorithms.bucket.slicing import Slicing
 from indistinct.algorithms.bucket.tuples import Rules, lines_of, partition_by_check, partition_by_kernel
-from indistinct.engines import count_source
 from indistinct.engines.base import Request
 from indistinct.errors import InfeasibleError
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.testing import bucket_reference as reference
 from indistinct.testing.reference import violating_classes
+from references.publishing import counted_with_rows
 
 quick = settings(max_examples=60, deadline=None)
 TYPES = {"a": pa.int64(), "b": pa.string(), "c": pa.int64(), "s": pa.string(), "z": pa.int64()}
@@ -50,7 +50,7 @@ class Case:
 
     def counted(self):
         keys = tuple((name,) for name in self.sensitive)
-        return count_source(self.table, Request(self.known, keys, joint=True))
+        return counted_with_rows(self.table, Request(self.known, keys, joint=True))
 
     def shown(self, buckets):
         return reference.in_buckets(self.rows, buckets, slices=self.slices, sensitive=self.sensitive)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.errors import InfeasibleError
+from indistinct.models import LDiverseLinks
 
 quick = settings(deadline=None, max_examples=60)
 ALGORITHMS = (
@@ -82,6 +83,6 @@ def test_a_changed_value_is_found(as_if_large, monkeypatch, large):
         as_if_large(monkeypatch)
     for shown, holds in ((release.table, True), (swapped, False)):
         published = ind.BucketTable(shown, release.certificate.columns, "tables", release.others["sensitive"])
-        found = ind.verify_buckets(published, schema, l=2, original=table)
+        found = ind.verify(published, schema, LDiverseLinks(2), original=table)
         (verdict,) = [each for each in found.verdicts if each.model == "columns-preserved"]
         assert verdict.holds == holds

@@ -13,7 +13,6 @@ from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.full_domain.tds import Specialization, TopDownSpecialization
 from indistinct.algorithms.full_domain.value_suppression import ValueSuppression
-from indistinct.engines import count_source
 from indistinct.engines.base import Request
 from indistinct.errors import InfeasibleError
 from indistinct.metrics import Loss, igpl, information_gain
@@ -22,6 +21,7 @@ from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
 from indistinct.testing.reference import violating_classes
 from indistinct.testing.strategies import models, samples
+from references.publishing import counted_with_rows
 
 SPECIALIZATIONS = st.builds(
     TopDownSpecialization,
@@ -38,7 +38,7 @@ SETTINGS = settings(max_examples=60, deadline=None)
 
 def problem_of(sample, model, *, keys=(), share=0.0):
     request = Request(sample.schema.quasi, tuple(dict.fromkeys([*model.keys, *keys])), sample.hierarchies)
-    counted = count_source(sample.table, request)
+    counted = counted_with_rows(sample.table, request)
     columns = columns_of(counted.domains, sample.hierarchies)
     budget = int(share * sample.table.num_rows)
     return counted, Problem(counted.frequencies, columns, model, suppression=budget)

@@ -1,15 +1,18 @@
 """Publishing a recoding by any engine, without the pipeline around it."""
 
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 
 import pyarrow as pa
 
 from indistinct.engines import ENGINES
 from indistinct.engines.base import Request
+from indistinct.engines.memory.count import count_table
 from indistinct.randomness import Secret
 from indistinct.recoding.assign import assign, domains_of, keys_of
 from indistinct.recoding.outputs import MAIN
-from indistinct.tables import Reading
+from indistinct.release.published import BucketTable
+from indistinct.tables import Reading, open_table
 
 (MEMORY,) = ENGINES
 
@@ -50,3 +53,19 @@ def publish(recoding, table, *, schema, engine=MEMORY, seed=None, counted=None, 
     sink = Kept()
     engine.publish(source, assignment, sink, secret=Secret(seed))
     return Published(sink.tables, assignment)
+
+
+def counted_with_rows(table, request):
+    """Return what memory counts, and the rows behind each cell as `grouping`."""
+    counted, grouping = count_table(open_table(table), request)
+    return SimpleNamespace(
+        domains=counted.domains, frequencies=counted.frequencies, known=counted.known, grouping=grouping
+    )
+
+
+def bucket_table(release, *, table=None, sensitive=None):
+    """Return a release in buckets as readers meet it, with other tables in the place of its own."""
+    buckets, others = release.buckets, release.others
+    main = release.table if table is None else table
+    apart = others.get("sensitive") if sensitive is None else sensitive
+    return BucketTable(main, buckets.slices, buckets.form, apart, buckets.generalized)

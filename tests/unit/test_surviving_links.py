@@ -5,11 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from indistinct.release.bucket_table import BucketTable
-from indistinct.release.link_probability import Entries, link
-from indistinct.release.verify_buckets import verify_buckets
 
 import indistinct as ind
+from indistinct.models import LDiverseLinks
+from indistinct.models.link_probability import Entries, link
+from indistinct.release.published import BucketTable
 
 
 def verdicts_of(certificate, name):
@@ -32,7 +32,7 @@ def test_two_slices_that_stay_linked_are_caught_beside_others_that_do_not():
     assert verdict_of(release.certificate, "links-broken").holds
     own = pa.array([diseases[age] for age in release.table["age"].to_pylist()])
     linked = release.table.drop_columns("disease").append_column("disease", own)
-    certificate = verify_buckets(BucketTable(linked, release.certificate.columns), schema, l=2, original=table)
+    certificate = ind.verify(BucketTable(linked, release.certificate.columns), schema, LDiverseLinks(2), original=table)
     assert not verdict_of(certificate, "links-broken").holds
 
 
@@ -47,7 +47,7 @@ def test_known_attributes_that_stay_linked_to_each_other_are_caught():
     assert verdict_of(release.certificate, "links-broken").holds
     own = pa.array(columns["zip"][release.table["age"].to_numpy()])
     linked = release.table.set_column(release.table.column_names.index("zip"), "zip", own)
-    certificate = verify_buckets(BucketTable(linked, release.certificate.columns), schema, l=2, original=table)
+    certificate = ind.verify(BucketTable(linked, release.certificate.columns), schema, LDiverseLinks(2), original=table)
     assert verdict_of(certificate, "columns-preserved").holds
     assert not verdict_of(certificate, "links-broken").holds
 
@@ -56,7 +56,9 @@ def test_where_chance_could_leave_all_rows_true_nothing_is_claimed():
     table = pa.table({"age": range(8), "disease": [f"d{row}" for row in range(8)]})
     schema = ind.Schema(quasi=["age"], sensitive=["disease"])
     unpermuted = table.append_column("bucket", pa.array([row // 2 for row in range(8)]))
-    certificate = verify_buckets(BucketTable(unpermuted, (("age",), ("disease",))), schema, l=2, original=table)
+    certificate = ind.verify(
+        BucketTable(unpermuted, (("age",), ("disease",))), schema, LDiverseLinks(2), original=table
+    )
     assert not verdicts_of(certificate, "links-broken")
     assert any("too few rows" in warning for warning in certificate.warnings)
 

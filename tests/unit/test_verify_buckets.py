@@ -8,15 +8,15 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from indistinct.release.bucket_table import BucketTable
-from indistinct.release.link_probability import Entries, bound_of, link
-from indistinct.release.verify_buckets import verify_buckets
 
 import indistinct as ind
 from indistinct.errors import InputError, SchemaError, VerificationError
+from indistinct.models import LDiverseLinks
+from indistinct.models.link_probability import Entries, bound_of, link
 from indistinct.recoding.json import recoding_from_json, recoding_to_json
-from indistinct.release.release import recoding_table
+from indistinct.release.published import BucketTable
 from indistinct.testing import bucket_reference as reference
+from references.publishing import bucket_table
 
 quick = settings(max_examples=80, deadline=None)
 NAMES = ["age", "sex", "zip", "disease"]
@@ -85,8 +85,8 @@ def test_verdicts_equal_the_reference(data, l):
     schema = ind.Schema(quasi=[name for name in original[0] if name not in sensitive], sensitive=sensitive)
     shown = reference.read_sliced(rows, slices=slices, sensitive=sensitive)
     table = BucketTable(pa.Table.from_pylist(rows), tuple(map(tuple, slices)))
-    alone = verify_buckets(table, schema, l=l)
-    beside = verify_buckets(table, schema, l=l, original=pa.Table.from_pylist(original))
+    alone = ind.verify(table, schema, LDiverseLinks(l))
+    beside = ind.verify(table, schema, LDiverseLinks(l), original=pa.Table.from_pylist(original))
     pairs = zip(verdicts_of(alone, "l-diverse"), verdicts_of(beside, "l-diverse"), sensitive, strict=True)
     for without, verdict, name in pairs:
         # Of a tuple that matches no bucket nothing better than the bound is known.
@@ -148,12 +148,16 @@ def test_the_original_is_needed_exactly_where_the_bound_does_not_show_it():
     rows = pa.table({"bucket": [1, 1, 2, 2], "age": [30] * 4, "disease": ["flu", "flu", "cold", "cold"]})
     schema = ind.Schema(quasi=["age"], sensitive=["disease"])
     published = BucketTable(rows, (("age",), ("disease",)))
-    alone = verdict_of(verify_buckets(published, schema, l=2), "l-diverse")
+    alone = verdict_of(ind.verify(published, schema, LDiverseLinks(2)), "l-diverse")
     assert (alone.holds, alone.needs_original, alone.achieved["p"]) == (False, False, 1)
-    beside = verdict_of(verify_buckets(published, schema, l=2, original=rows.drop_columns("bucket")), "l-diverse")
+    beside = verdict_of(
+        ind.verify(published, schema, LDiverseLinks(2), original=rows.drop_columns("bucket")), "l-diverse"
+    )
     assert (beside.holds, beside.needs_original, beside.achieved["p"]) == (True, True, 0.5)
     mixed = rows.set_column(2, "disease", pa.array(["flu", "cold", "flu", "cold"]))
-    shown = verify_buckets(BucketTable(mixed, published.slices), schema, l=2, original=rows.drop_columns("bucket"))
+    shown = ind.verify(
+        BucketTable(mixed, published.slices), schema, LDiverseLinks(2), original=rows.drop_columns("bucket")
+    )
     assert not verdict_of(shown, "l-diverse").needs_original
 
 
@@ -165,7 +169,7 @@ def test_very_many_columns_hide_nothing_from_the_check():
         table.append_column("bucket", pa.array([1] * 200)), tuple((name,) for name in table.column_names)
     )
     schema = ind.Schema(quasi=list(known), sensitive=["disease"])
-    verdict = verdict_of(verify_buckets(published, schema, l=2, original=table), "l-diverse")
+    verdict = verdict_of(ind.verify(published, schema, LDiverseLinks(2), original=table), "l-diverse")
     assert not verdict.holds
     assert verdict.achieved["p"] == pytest.approx(199 / 200)
 
@@ -176,9 +180,7 @@ def release_of(algorithm=ALGORITHMS[0], **options):
 
 def checked(release, *, table=None, sensitive=None, l=2):
     """Verify a release again, with other tables in the place of its own."""
-    others = release.others if sensitive is None else {"sensitive": sensitive}
-    published = recoding_table(release.recoding, release.table if table is None else table, others)
-    return verify_buckets(published, SCHEMA, l=l, original=TABLE)
+    return ind.verify(bucket_table(release, table=table, sensitive=sensitive), SCHEMA, LDiverseLinks(l), original=TABLE)
 
 
 def with_column(table, name, values):
@@ -233,7 +235,7 @@ def test_rows_that_were_not_permuted_are_caught():
     assert verdict_of(release.certificate, "links-broken").holds
     buckets = [place // 10 for place in range(400)]
     published = BucketTable(table.append_column("bucket", pa.array(buckets)), (("age",), ("disease",)))
-    certificate = verify_buckets(published, schema, l=2, original=table)
+    certificate = ind.verify(published, schema, LDiverseLinks(2), original=table)
     assert not verdict_of(certificate, "links-broken").holds
     assert verdict_of(certificate, "l-diverse").holds
 
@@ -252,7 +254,7 @@ def test_both_tables_of_anatomy_are_needed_whole(name):
         checked(release, sensitive=release.others["sensitive"].drop_columns(name))
     assert "flu" not in str(caught.value)
     with pytest.raises(SchemaError, match="'disease'"):
-        verify_buckets(BucketTable(release.table, WHOLE, "tables"), SCHEMA, l=2)
+        ind.verify(BucketTable(release.table, WHOLE, "tables"), SCHEMA, LDiverseLinks(2))
 
 
 @pytest.mark.parametrize(
@@ -287,7 +289,7 @@ def test_values_of_anatomy_moved_between_groups_are_caught():
 def test_slices_must_name_every_attribute():
     release = release_of()
     with pytest.raises(SchemaError, match="'zip'"):
-        verify_buckets(BucketTable(release.table, (("age", "sex"), ("disease",))), SCHEMA, l=2)
+        ind.verify(BucketTable(release.table, (("age", "sex"), ("disease",))), SCHEMA, LDiverseLinks(2))
 
 
 def test_a_release_without_rows_is_an_error():
@@ -301,8 +303,7 @@ def test_a_release_verifies_again_with_and_without_its_original(algorithm):
     l = release.recoding.l
     again = checked(release, l=l)
     assert again.verdicts == release.certificate.verdicts
-    published = recoding_table(release.recoding, release.table, release.others)
-    public = verify_buckets(published, SCHEMA, l=l)
+    public = ind.verify(bucket_table(release), SCHEMA, LDiverseLinks(l))
     assert public.holds
     assert not any(verdict.needs_original for verdict in public.verdicts)
     assert public.classes == release.certificate.classes
