@@ -23,8 +23,8 @@ from indistinct.metrics import Measurements, Metric, measure_all, standard_metri
 from indistinct.models import KAnonymity, Model
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.interpret import interpret_table
-from indistinct.recoding.json import digest
 from indistinct.recoding.kinds import ByBucket, Recoding
+from indistinct.recoding.storage import digest
 from indistinct.registry import parse_algorithm, parse_metric, parse_model
 from indistinct.release.certificate import Certificate
 from indistinct.release.release import Release

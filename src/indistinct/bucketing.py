@@ -21,8 +21,8 @@ from indistinct.metrics import Measurements
 from indistinct.metrics.buckets import measure_buckets
 from indistinct.models import KAnonymity, Model
 from indistinct.recoding.columns import QuasiColumn, columns_of
-from indistinct.recoding.json import digest
 from indistinct.recoding.kinds import ByBucket
+from indistinct.recoding.storage import digest
 from indistinct.release.bucket_table import BucketTable, coded, plain
 from indistinct.release.certificate import Certificate
 from indistinct.release.release import Release, recoding_table

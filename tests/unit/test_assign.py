@@ -9,8 +9,8 @@ import pytest
 
 import indistinct as ind
 from indistinct.errors import InputError, UnseenValueError
-from indistinct.recoding.json import recoding_from_json, recoding_to_json
 from indistinct.recoding.kinds import ByCell, ByRow
+from indistinct.recoding.storage import recoding_from_json, recoding_to_json
 
 SCHEMA = ind.Schema(quasi=["a", "b"], insensitive=["key"])
 

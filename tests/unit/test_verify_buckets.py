@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.errors import InputError, SchemaError, VerificationError
-from indistinct.recoding.json import recoding_from_json, recoding_to_json
+from indistinct.recoding.storage import recoding_from_json, recoding_to_json
 from indistinct.release.bucket_table import BucketTable
 from indistinct.release.link_probability import Entries, bound_of, link
 from indistinct.release.release import recoding_table

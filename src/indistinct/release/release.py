@@ -8,13 +8,12 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.errors import MissingExtraError, OutputError, ParameterError
-from indistinct.recoding.json import recoding_to_json
 from indistinct.recoding.kinds import ByBucket, Recoding
 from indistinct.recoding.outputs import Assignment
 from indistinct.release.bucket_table import BucketTable
 from indistinct.release.certificate import Certificate
-from indistinct.release.staging import filled
-from indistinct.release.writing import write_atomically, write_release
+from indistinct.release.recoding_file import recoding_kept
+from indistinct.release.writing import write_release
 from indistinct.schema import Schema
 
 
@@ -74,9 +73,12 @@ class Release:
         return write_release(self.table, self.certificate, path, others=self.others, overwrite=overwrite)
 
     def write_recoding(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the recoding as JSON, readable by its owner alone: it holds original values."""
-        text = recoding_to_json(self.recoding)
-        write_atomically(Path(path), filled(text), overwrite=overwrite, private=True)
+        """Write the recoding as JSON, readable by its owner alone: it holds original values.
+
+        The arrays of a large one go to a second file: that of `recoding.json` is `recoding.json.arrow`.
+        """
+        with recoding_kept(self.recoding, path, overwrite=overwrite):
+            pass
 
 
 def recoding_table(recoding: ByBucket, table: pa.Table, others: Mapping[str, pa.Table]) -> BucketTable:
