@@ -24,9 +24,9 @@ from indistinct.randomness import Secret
 from indistinct.recoding.assign import domains_of, keys_of
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.interpret import interpret_table
-from indistinct.recoding.json import recoding_to_json
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Buckets
+from indistinct.recoding.storage import read_recoding, stored
 from indistinct.registry import parse_algorithm, parse_metric, parse_model
 from indistinct.release.bucket_evidence import count_buckets
 from indistinct.release.certificate import Certificate
@@ -101,7 +101,7 @@ def anonymize(
 
 
 def apply(
-    recoding: Recoding,
+    recoding: Recoding | str | Path,
     table: Any,
     *,
     model: Model | str | None = None,
@@ -111,13 +111,14 @@ def apply(
     output: str | Path | None = None,
     overwrite: bool = False,
 ) -> Release:
-    """Return the release of another table under a recoding that was found before.
+    """Return the release of another table under a recoding that was found before, or the path where it was kept.
 
     The new release must keep the promise of the first one, or satisfy `model` if that is given. It may drop the share
     of rows that the first one was allowed to drop, or `suppression`. A value or a combination of values that the
     recoding does not know is an error; a raw value is never passed through.
     """
     began, secret = time.perf_counter(), Secret(seed)
+    recoding = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
     engine, source = open_source(table)
     schema, asked = recoding.schema, model or recoding.promise
     if schema is None:
@@ -316,7 +317,7 @@ def _destination(
                 "`save_recoding` goes with `output`", hint="release.write_recoding(path) keeps it alone"
             )
         return None
-    private = () if save_recoding is None else ((Path(save_recoding), recoding_to_json(recoding)),)
+    private = {} if save_recoding is None else stored(recoding, save_recoding)
     return Destination(Path(output), overwrite, private)
 
 

@@ -1,10 +1,7 @@
 """A column's distinct values in canonical order: the codes that recodings, algorithms and engines speak in."""
 
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -116,31 +113,6 @@ class Domain:
             codes[used] = self.encode(pa.chunked_array([cells.filter(pa.array(used))]))
             parts.append(codes[places])
         return np.concatenate(parts)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the domain as plain JSON values."""
-        return {
-            "column": self.column,
-            "type": str(self.values.type),
-            "values": self.values.cast(pa.string()).to_pylist(),
-            "missing": self.missing,
-            "declared": self.declared,
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Domain":
-        """Build the domain that `to_json` described."""
-        values = arrow_array(data["values"], data["type"])
-        return cls(data["column"], values, missing=data["missing"], declared=data["declared"])
-
-
-def arrow_array(texts: list[str | None], kind: str) -> pa.Array:
-    """Return values that were written as text in the Arrow type of that name."""
-    decimal = re.fullmatch(r"decimal(128|256)\((\d+), (\d+)\)", kind)
-    if decimal:
-        make = pa.decimal128 if decimal[1] == "128" else pa.decimal256
-        return pa.array(texts, pa.string()).cast(make(int(decimal[2]), int(decimal[3])))
-    return pa.array(texts, pa.string()).cast(pa.type_for_alias(kind))
 
 
 def kind_of(kind: pa.DataType) -> Kind:

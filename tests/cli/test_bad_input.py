@@ -358,14 +358,11 @@ def test_an_interrupt_is_130_and_writes_nothing(tmp_path: Path, run, monkeypatch
 
 
 def test_a_failed_write_of_the_recoding_leaves_nothing(tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def filled(text: str):
-        def full(path: Path) -> None:
-            path.write_text(text[:10])
-            raise OSError(28, "No space left on device")
+    def full(content: bytes, path: Path) -> None:
+        path.write_bytes(content[:10])
+        raise OSError(28, "No space left on device")
 
-        return full
-
-    monkeypatch.setattr("indistinct.release.staging.filled", filled)
+    monkeypatch.setattr("indistinct.recoding.storage._fill", full)
     command = anonymize(tmp_path, table(tmp_path), "--save-recoding", str(tmp_path / "r.json"))
     before = contents(tmp_path)
     ran = run(*command)

@@ -1,5 +1,6 @@
 """Laws of recodings: counting what was applied is regrouping what was counted, and JSON changes nothing."""
 
+import json
 from collections import Counter
 from dataclasses import replace
 
@@ -8,11 +9,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from indistinct import api
 from indistinct.algorithms.base import Problem
 from indistinct.errors import InfeasibleError, InputError
 from indistinct.recoding.assign import assign
-from indistinct.recoding.json import digest, recoding_from_json, recoding_to_json
 from indistinct.recoding.kinds import ByRow
+from indistinct.recoding.storage import digest, recoding_from_json, recoding_to_json
 from indistinct.testing.strategies import algorithms, models, recodings, samples
 from references.publishing import publish
 
@@ -93,9 +95,10 @@ def test_histograms_of_classes_are_those_of_their_rows(drawn):
 @given(any_recoding)
 def test_json_round_trip(drawn):
     sample, counted, recoding = drawn
-    recoding = replace(recoding, schema=sample.schema, promise="k-anonymity:k=2")
+    recoding = replace(recoding, schema=sample.schema, promise="k-anonymity:k=2", suppression=0.25)
     again = recoding_from_json(recoding_to_json(recoding))
     assert again == recoding
+    assert again != replace(recoding, suppression=0.5)
     assert digest(again) == digest(recoding)
     assert recoding_to_json(again) == recoding_to_json(recoding)
     published = [
@@ -141,6 +144,64 @@ def test_the_nonce_is_in_the_digest_and_not_in_the_comparison(drawn):
     other = replace(recoding, nonce="0" * 32)
     assert other == recoding
     assert digest(other) != digest(recoding)
+
+
+@st.composite
+def bucket_recodings(draw):
+    """Return a sample, nothing, and a recoding into buckets for it."""
+    sample = draw(samples())
+    form = draw(
+        st.sampled_from(["anatomy:l=1", "multiset:l=1", "slicing:l=1,columns=each", "slicing:l=1,generalize=2"])
+    )
+    try:
+        return sample, None, api.anonymize(sample.table, sample.schema, algorithm=form, seed=1).recoding
+    except (InfeasibleError, InputError):
+        assume(False)
+
+
+@st.composite
+def forged_documents(draw):
+    """Return a sample and the document of a recoding for it of which some parts were changed."""
+    sample, _, recoding = draw(st.one_of(any_recoding, bucket_recodings()))
+    document = json.loads(recoding_to_json(replace(recoding, schema=sample.schema, promise="k-anonymity:k=2")))
+    for _ in range(draw(st.integers(1, 3))):
+        owner, key = draw(st.sampled_from(list(steps(document))))
+        owner[key] = draw(changes(owner[key]))
+    return sample, document
+
+
+def steps(part):
+    """Yield every list or object of a document with the index or key of each of its parts."""
+    for key, inner in list(part.items() if isinstance(part, dict) else enumerate(part)):
+        yield part, key
+        if isinstance(inner, dict | list):
+            yield from steps(inner)
+
+
+def changes(part):
+    """Return what may stand in place of a part of a document: something near it, or something else altogether."""
+    anything = st.sampled_from([None, True, -1, 0, 1, 2**31 - 1, 2**31, 2**63, 10**30, 1.5, 1e300, "", "7", [], {}])
+    match part:
+        case int() | float():
+            return st.one_of(st.sampled_from([part - 1, part + 1, -part, part / 2]), anything)
+        case str():
+            return st.one_of(st.sampled_from([*"ab", "int8", "int64", "double", "string", "date32[day]"]), anything)
+        case [_, *_]:
+            return st.one_of(st.permutations(part), st.sampled_from([part[1:], part[:-1], part * 2, [part]]), anything)
+    return anything
+
+
+@settings(deadline=None, max_examples=200)
+@given(forged_documents())
+def test_a_forged_recoding_is_refused_or_can_be_applied(drawn):
+    sample, document = drawn
+    try:
+        recoding = recoding_from_json(json.dumps(document))
+        published = publish(recoding, sample.table, schema=recoding.schema or sample.schema)
+    except InputError:
+        return
+    assert published.table.num_rows <= sample.table.num_rows
+    assert digest(recoding) == digest(recoding_from_json(recoding_to_json(recoding)))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.engines.memory import buckets
+from indistinct.engines.memory import publish as publishing
 
 ROWS = 3000
 SCHEMA = ind.Schema(quasi=["seen"], sensitive=["disease"])
@@ -45,7 +45,7 @@ def test_the_look_of_a_cell_does_not_follow_the_disease(cells, monkeypatch):
     rng = np.random.default_rng(1)
     table = pa.table({"seen": cells(rng), "disease": [f"d{place}" for place in rng.integers(0, 12, ROWS)]})
     assert told(ind.anonymize(table, SCHEMA, algorithm="anatomy:l=4")) < 0.1 * ROWS
-    monkeypatch.setattr(buckets, "one_to_one", lambda kind: True)
+    monkeypatch.setattr(publishing, "one_to_one", lambda kind: True)
     assert told(ind.anonymize(table, SCHEMA, algorithm="anatomy:l=4")) > 0.8 * ROWS, "the attack has lost its teeth"
 
 

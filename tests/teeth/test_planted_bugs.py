@@ -25,7 +25,7 @@ DIVERSE = examples("mondrian", "distinct-l-diversity:sensitive=disease,l=3")["mi
 
 
 def with_table(release, table):
-    return replace(release, table=table)
+    return replace(release, tables={"": table})
 
 
 def row_index_left(case, *, seed=None):

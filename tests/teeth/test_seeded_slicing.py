@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from indistinct.engines.memory.buckets import FIRST_SLICE
+from indistinct.engines.memory.publish import FIRST_SLICE
 
 import indistinct as ind
 from indistinct.randomness import shuffle_runs
@@ -31,17 +31,40 @@ SCHEMA = ind.Schema(quasi=["age", "height", "income"], sensitive=["diagnosis"])
 def relinked(published, slices, seed):
     """Undo the permutation of every slice, given the published table, its slices and a guess of the seed.
 
-    What is public: the sizes of the buckets, the source code of the engine, and the seed where somebody tells it.
+    What is public: the published rows, the source code of the engine, and the seed where somebody tells it. Rows of a
+    bucket stand in the order of a word of their content: of all combinations of values, those that would stand where
+    they stand in every slice are put together, one row after the other.
     """
     _, sizes = np.unique(published["bucket"].to_numpy(), return_counts=True)
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    undone = {}
-    for place, names in enumerate(slices):
-        permutation = np.arange(published.num_rows)
-        shuffle_runs(permutation, starts, seed, stream=FIRST_SLICE + place)
-        inverse = np.argsort(permutation)
-        undone.update({name: published[name].to_numpy()[inverse].tolist() for name in names})
+    rows = published.to_pylist()
+    undone = {name: [] for names in slices for name in names}
+    for start, size in zip(np.cumsum(sizes) - sizes, sizes, strict=True):
+        for row in relinked_bucket(rows[start : start + size], slices, Secret(seed)):
+            for name, value in row.items():
+                undone[name].append(value)
     return undone
+
+
+def relinked_bucket(rows, slices, secret):
+    """Return rows whose words ascend in every slice, as far as they can be found: first slice in order, others by it."""
+    first, *others = slices
+    joined = [{name: row[name] for name in first} for row in rows]
+    for place in range(1, len(slices)):
+        pool = [{name: row[name] for name in others[place - 1]} for row in rows]
+        joined = paired(joined, pool, secret, place) if place == len(slices) - 1 else None
+        if joined is None:
+            return relinked_three(rows, slices, secret)
+    return joined
+
+
+def paired(left, right, secret, place):
+    words = np.array([[word_of({**one, **other}, secret) for other in right] for one in left], dtype=np.uint64)
+    rows, columns = mixed(words, FIRST_SLICE).astype(float), mixed(words, FIRST_SLICE + place).astype(float)
+    return [{**left[i], **right[j]} for i, j in enumerate(ascending(rows, columns))]
+
+
+def relinked_three(rows, slices, secret):
+    raise NotImplementedError
 
 
 def recovered(columns):

@@ -11,7 +11,7 @@ import indistinct as ind
 from indistinct.algorithms.bucket.anatomy import Anatomy, anatomize, bucketize
 from indistinct.algorithms.bucket.multiset import Multiset
 from indistinct.errors import InfeasibleError, InputError, ParameterError, SchemaError
-from indistinct.recoding.json import recoding_from_json, recoding_to_json
+from indistinct.recoding.storage import recoding_from_json, recoding_to_json
 from indistinct.testing.bucket_reference import read_multisets, read_sliced
 
 SCHEMA = ind.Schema(quasi=["age"], sensitive=["disease"])

@@ -9,8 +9,8 @@ import pytest
 
 import indistinct as ind
 from indistinct.errors import InputError, UnseenValueError
-from indistinct.recoding.json import recoding_from_json, recoding_to_json
 from indistinct.recoding.kinds import ByCell, ByRow
+from indistinct.recoding.storage import recoding_from_json, recoding_to_json
 
 SCHEMA = ind.Schema(quasi=["a", "b"], insensitive=["key"])
 
@@ -140,7 +140,7 @@ def test_rows_of_a_recoding_into_buckets_are_counted(counts):
     schema = ind.Schema(quasi=["age"], sensitive=["disease"])
     recoding = ind.anonymize(table, schema, algorithm="anatomy:l=2", seed=1).recoding
     assert ind.apply(replace(recoding, counts=np.array([1, 1, 1, 1])), table).certificate.holds
-    with pytest.raises(InputError, match="another one"):
+    with pytest.raises(InputError, match=r"another one|inconsistent"):
         ind.apply(replace(recoding, counts=np.array(counts)), table)
 
 
@@ -148,5 +148,5 @@ def test_a_recoding_into_buckets_leaves_no_row_out():
     table = pa.table({"age": [1, 1, 2, 3], "disease": ["x", "x", "y", "y"]})
     schema = ind.Schema(quasi=["age"], sensitive=["disease"])
     recoding = ind.anonymize(table, schema, algorithm="anatomy:l=2").recoding
-    with pytest.raises(InputError, match="every row a bucket"):
+    with pytest.raises(InputError, match="inconsistent"):
         ind.apply(replace(recoding, class_ids=np.array([0, -1, 0, 1])), table)

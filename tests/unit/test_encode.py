@@ -5,14 +5,15 @@ import datetime
 import numpy as np
 import pyarrow as pa
 import pytest
-from indistinct.engines.memory.apply import gathered
+from indistinct.engines.memory.columns import gathered
 
 import indistinct as ind
 from indistinct.arrays import narrowest
-from indistinct.domain import Domain, Kind
+from indistinct.domain import Kind
 from indistinct.engines.memory import apply
 from indistinct.errors import InputError, UnseenValueError
 from indistinct.frequencies.encode import encode_column
+from indistinct.recoding.storage import recoding_from_json, recoding_to_json
 from indistinct.tables.dictionaries import compact
 
 
@@ -141,7 +142,8 @@ def test_a_declared_order_is_its_own_line():
 )
 def test_domains_survive_json(values):
     domain = encode_column("c", pa.chunked_array([values])).domain
-    again = Domain.from_json(domain.to_json())
+    release = ind.anonymize(pa.table({"c": values}), ind.Schema(quasi=["c"]), model=ind.KAnonymity(1))
+    again = recoding_from_json(recoding_to_json(release.recoding)).columns[0].domain
     assert again.values.equals(domain.values)
     assert (again.missing, again.declared, again.column) == (domain.missing, domain.declared, domain.column)
 

@@ -13,7 +13,7 @@ from indistinct.algorithms.bucket.diversity import DiversityCheck, Links
 from indistinct.algorithms.bucket.slicing import Slicing
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
 from indistinct.frequencies.value import Histogram
-from indistinct.recoding.json import recoding_from_json, recoding_to_json
+from indistinct.recoding.storage import recoding_from_json, recoding_to_json
 from indistinct.testing import bucket_reference as reference
 
 AGES = [22, 22, 33, 52, 54, 60, 60, 64]

@@ -9,7 +9,6 @@ from indistinct.cli import options
 from indistinct.cli.flags import hierarchies_of, models_of, opened_table, reading_options
 from indistinct.cli.output import Destination, publish, report
 from indistinct.cli.screen import progress
-from indistinct.errors import InputError
 
 
 def command(
@@ -31,16 +30,15 @@ def command(
 
     A value that the recoding does not know is an error; --model asks for something else than the promise.
     """
-    stored = _read_text(recoding)
     from indistinct import api
-    from indistinct.recoding.json import recoding_from_json
+    from indistinct.recoding.storage import beside, read_recoding
     from indistinct.registry import all_of
 
     with progress("applying") as share:
-        found = recoding_from_json(stored)
+        found = read_recoding(recoding)
         others = ("sensitive",) if getattr(found, "form", None) == "tables" else ()
         destination = Destination.checked(
-            output, recoding=None, overwrite=overwrite, sources=[recoding, data], others=others
+            output, recoding=None, overwrite=overwrite, sources=[recoding, beside(recoding), data], others=others
         )
         share(0.2)
         table = opened_table(data, reading_options(delimiter, encoding, missing=missing, text=text))
@@ -53,14 +51,3 @@ def command(
         )
         share(1.0)
     report(release, publish(release, destination), destination, metrics=api.measure(release), as_json=as_json)
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            f"cannot read the recoding {path}: {error.strerror or 'unreadable'}", hint="check the path"
-        ) from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not a recoding", hint="it must be a file that --save-recoding wrote") from None

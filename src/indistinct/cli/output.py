@@ -39,6 +39,7 @@ class Destination:
 
         `others` says what further tables of the release hold.
         """
+        from indistinct.recoding.storage import beside
         from indistinct.release.files import certificate_path, table_path
 
         if output is None:
@@ -46,7 +47,8 @@ class Destination:
         check_format(output)
         further = tuple(table_path(output, name) for name in others)
         destination = cls(output, certificate_path(output), recoding, overwrite, further)
-        wanted = [destination.output, *further, destination.certificate, *([recoding] if recoding else [])]
+        private = [] if recoding is None else [recoding, beside(recoding)]
+        wanted = [destination.output, *further, destination.certificate, *private]
         check_targets(wanted, sources=sources, overwrite=overwrite)
         return destination
 
@@ -66,17 +68,12 @@ def publish(release: "Release", destination: Destination) -> "Certificate":
 
 
 def _written(release: "Release", destination: Destination) -> "Certificate":
-    from indistinct.recoding.json import recoding_to_json
-    from indistinct.release import staging
+    from indistinct.release.recoding_file import recoding_kept
 
     if destination.recoding is None:
         return release.write(destination.output, overwrite=destination.overwrite)
-    text = recoding_to_json(release.recoding)
-    with staging.staging() as staged:
-        staged.append(staging.stage(destination.recoding, staging.filled(text), private=True))
-        certificate = release.write(destination.output, overwrite=destination.overwrite)
-        staging.publish(staged, overwrite=destination.overwrite)
-    return certificate
+    with recoding_kept(release.recoding, destination.recoding, overwrite=destination.overwrite):
+        return release.write(destination.output, overwrite=destination.overwrite)
 
 
 def report(

@@ -18,6 +18,7 @@ from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRo
 from indistinct.recoding.layout import bucket_layout, class_layout
 from indistinct.recoding.outputs import Assignment, Layout, PublishedColumn
 from indistinct.recoding.projection import project
+from indistinct.recoding.validation import check_recoding
 
 
 def assign(frequencies: FrequencySet, recoding: Recoding) -> Assignment:
@@ -25,6 +26,7 @@ def assign(frequencies: FrequencySet, recoding: Recoding) -> Assignment:
 
     Raises `UnseenValueError` for a vector that the recoding does not speak of; no raw value is ever passed through.
     """
+    check_recoding(recoding)
     match recoding:
         case ByColumn():
             assignment = _by_column(frequencies, recoding)
@@ -115,8 +117,6 @@ def _by_row(frequencies: FrequencySet, recoding: ByRow) -> Assignment:
 def _by_bucket(frequencies: FrequencySet, recoding: ByBucket) -> Assignment:
     """Return the buckets as classes; they have no published vector in common."""
     _check_rows(frequencies, recoding)
-    if recoding.class_ids.min() < 0 or recoding.class_ids.max() >= len(recoding.class_ids):
-        raise InputError("a recoding into buckets gives every row a bucket", hint="search a new recoding")
     sizes = np.zeros(int(recoding.class_ids.max()) + 1, dtype=np.int64)
     _kernels.add_up(recoding.class_ids, recoding.counts, sizes)
     nothing = np.zeros((len(sizes), 0), dtype=np.int32)
@@ -125,24 +125,16 @@ def _by_bucket(frequencies: FrequencySet, recoding: ByBucket) -> Assignment:
 
 
 def _check_rows(frequencies: FrequencySet, recoding: ByRow | ByBucket) -> None:
-    """Raise unless a recoding that speaks of rows speaks of those of this table.
-
-    Recodings may come from a file that anybody wrote, and the kernels trust these arrays.
-    """
-    parts = [recoding.cells, recoding.class_ids, recoding.counts, *([] if recoding.joint is None else [recoding.joint])]
-    if any(part.shape != (len(recoding.cells),) for part in parts) or not len(recoding.cells):
-        raise InputError("the pieces of this recoding do not fit together", hint="search a new recoding")
-    same = np.array_equal(frequencies.vectors, recoding.vectors) and recoding.counts.min() > 0
+    """Raise unless a recoding that speaks of rows speaks of those of this table."""
+    same = np.array_equal(frequencies.vectors, recoding.vectors)
     if same and recoding.joint is not None and frequencies.joint is not None:
         inner = frequencies.joint.histogram
         same = _kernels.are_entries(
             recoding.cells, recoding.joint, recoding.counts, inner.indptr, inner.codes, inner.counts
         )
-    elif same and recoding.cells.min() >= 0 and recoding.cells.max() < len(recoding.vectors):
+    elif same:
         expected = np.bincount(recoding.cells, weights=recoding.counts, minlength=len(recoding.vectors))
         same = np.array_equal(expected, frequencies.counts)
-    else:
-        same = False
     if not same:
         raise InputError(
             "this recoding assigns the rows of one table to classes; the table at hand is another one",

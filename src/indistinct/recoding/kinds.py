@@ -17,11 +17,10 @@ from abc import ABC
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from indistinct.arrays import Codes
 from indistinct.domain import Domain
 from indistinct.recoding.outputs import Form
+from indistinct.recoding.parts import same_parts
 from indistinct.recoding.regions import Cuts
 from indistinct.recoding.summary import ColumnSummary
 from indistinct.schema import Schema
@@ -43,6 +42,7 @@ class Recoding(ABC):
 
     `schema` gives the roles of all columns of the table and `promise` the model that the search satisfied; both are
     there once a recoding belongs to a release, so that it can be applied to another table with the same care.
+    `suppression` is the share of the rows that the search was allowed to drop.
     `nonce` makes the digest in a certificate a commitment: without it nobody can test guesses about the table.
     Two recodings are equal when they publish the same, whatever their nonces.
     """
@@ -51,15 +51,10 @@ class Recoding(ABC):
     schema: Schema | None = field(default=None, kw_only=True)
     promise: str | None = field(default=None, kw_only=True)
     suppression: float = field(default=0.0, kw_only=True)
-    nonce: str = field(default_factory=lambda: secrets.token_hex(16), kw_only=True)
+    nonce: str = field(default_factory=lambda: secrets.token_hex(16), kw_only=True, compare=False)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Recoding):
-            return NotImplemented
-        from indistinct.recoding.json import parts_of
-
-        mine, theirs = parts_of(self), parts_of(other)
-        return mine.keys() == theirs.keys() and all(_same(mine[key], theirs[key]) for key in mine)
+        return same_parts(self, other) if isinstance(other, Recoding) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -147,9 +142,3 @@ class ByBucket(Recoding):
     def names(self) -> tuple[str, ...]:
         """Return the attributes that are not sensitive."""
         return tuple(domain.column for domain in self.domains)
-
-
-def _same(mine: object, theirs: object) -> bool:
-    if isinstance(mine, np.ndarray):
-        return isinstance(theirs, np.ndarray) and np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
-    return mine == theirs

@@ -1,9 +1,10 @@
 """The files of a release: staged, read back and verified, and only then given their names, together or not at all."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -12,7 +13,7 @@ from indistinct.parallel import both
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate import Certificate
 from indistinct.release.formats import producer_for
-from indistinct.release.staging import Staged, check_target, digest_of, filled, publish, stage, staging
+from indistinct.release.staging import Produce, Staged, check_target, digest_of, filled, publish, stage, staging
 
 
 @dataclass(slots=True)
@@ -40,17 +41,17 @@ def write_release(
     certify: Certify,
     *,
     tables: Sequence[str] = (MAIN,),
-    private: Sequence[tuple[Path, str]] = (),
+    private: Mapping[Path, Produce] = MappingProxyType({}),
     overwrite: bool = False,
 ) -> Certificate:
     """Let `fill` write the tables of a release, `certify` judge them as written, and give all files their names.
 
     The certificate of `release.parquet` is `release.parquet.certificate.json`; a further table that holds `sensitive`
-    values is `release.sensitive.parquet`. `private` are further files with their text, for their owner alone. Where a
-    release is replaced, further tables that only the old one had go too.
+    values is `release.sensitive.parquet`. `private` are further files with what fills them, for their owner alone.
+    Where a release is replaced, further tables that only the old one had go too.
     """
     target, seal = Path(path), certificate_path(path)
-    for each in (*(table_path(target, name) for name in tables), *(file for file, _ in private), seal):
+    for each in (*(table_path(target, name) for name in tables), *private, seal):
         check_target(each, overwrite=overwrite)
     outdated = _outdated(target, tables) if overwrite else []
     with staging() as staged:
@@ -61,7 +62,7 @@ def write_release(
             raise VerificationError(
                 f"{target} changed on disk while it was checked", hint="nothing was written; check the disk"
             )
-        staged += [stage(file, filled(text), private=True) for file, text in private]
+        staged += [stage(file, produce, private=True) for file, produce in private.items()]
         staged.append(stage(seal, filled(certificate.to_text())))
         publish(staged, overwrite=overwrite, outdated=outdated)
     return certificate

@@ -1,6 +1,6 @@
 """The one way to a release: an engine publishes what a recoding assigns, and a model judges what was published."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,13 +12,14 @@ from indistinct.frequencies.count import Counted
 from indistinct.models.base import Model
 from indistinct.randomness import Secret
 from indistinct.recoding.assign import assign
-from indistinct.recoding.json import digest
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
+from indistinct.recoding.storage import digest
 from indistinct.release.certificate import About
 from indistinct.release.check import Check
 from indistinct.release.files import require_another_file, write_release
 from indistinct.release.release import Release
+from indistinct.release.staging import Produce
 from indistinct.schema import Schema
 
 
@@ -42,11 +43,11 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a release goes: a path, and private files that belong to it, each with its text."""
+    """Where a release goes: a path, and private files that belong to it, each with what fills it."""
 
     path: Path
     overwrite: bool = False
-    private: Sequence[tuple[Path, str]] = ()
+    private: Mapping[Path, Produce] = field(default_factory=dict)
 
 
 def publish(

@@ -8,14 +8,12 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.errors import MissingExtraError
-from indistinct.recoding.json import recoding_to_json
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.release.certificate import Certificate
 from indistinct.release.check import Check
 from indistinct.release.files import StagedTables, require_another_file, table_path, write_release
-from indistinct.release.staging import filled
-from indistinct.release.writing import write_atomically
+from indistinct.release.recoding_file import write_recoding
 from indistinct.schema import Schema
 from indistinct.tables import open_table
 
@@ -111,10 +109,12 @@ class Release:
         )
 
     def write_recoding(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the recoding as JSON, readable by its owner alone: it holds original values."""
+        """Write the recoding as JSON, readable by its owner alone: it holds original values.
+
+        The arrays of a large one go to a second file: that of `recoding.json` is `recoding.json.arrow`.
+        """
         require_another_file(path, self.origin)
-        text = recoding_to_json(self.recoding)
-        write_atomically(Path(path), filled(text), overwrite=overwrite, private=True)
+        write_recoding(self.recoding, path, overwrite=overwrite)
 
     def _table(self, name: str) -> pa.Table:
         if name not in self.tables and self.path is not None:

@@ -1,0 +1,283 @@
+"""Recodings in files: a JSON document and, for large ones, an Arrow file beside it with all arrays.
+
+The law of change: a kind never changes its meaning and no field is ever reused; new kinds and new optional fields may
+appear, and then `VERSION` grows. Older versions stay readable. Whoever has a file may have changed it, so that what is
+read is checked before anybody uses it.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from functools import partial
+from itertools import repeat
+from pathlib import Path
+from typing import Any, Literal, NoReturn, get_args, get_origin
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.arrays import Codes, empty_large
+from indistinct.errors import InputError
+from indistinct.recoding.earlier import upgraded
+from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding
+from indistinct.recoding.parts import digest_parts, parts_of
+from indistinct.recoding.validation import check_recoding
+
+FORMAT, VERSION = "indistinct-recoding", 3
+KINDS: Mapping[str, type[Recoding]] = {
+    "by-column": ByColumn,
+    "by-region": ByRegion,
+    "by-cell": ByCell,
+    "by-row": ByRow,
+    "by-bucket": ByBucket,
+}
+NAMES = {kind: name for name, kind in KINDS.items()}
+ARROW = ".arrow"
+"""What the name of the second file has more than that of the first."""
+# So many numbers and values are quicker in an Arrow file than in text.
+LARGE = 100_000
+UNREADABLE = (
+    *(KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError, MemoryError),
+    pa.ArrowException,
+)
+"""What reading a document raises that indistinct did not write; `OSError` is a matter of the disk."""
+
+
+def digest(recoding: Recoding) -> str:
+    """Return a SHA-256 commitment to a recoding, nonce included."""
+    return digest_parts(recoding, nonce=recoding.nonce)
+
+
+def recoding_to_json(recoding: Recoding) -> str:
+    """Return a recoding as one JSON document. It holds original values: keep it as safe as the table."""
+    return _text(_plain(recoding, None))
+
+
+def recoding_from_json(text: str) -> Recoding:
+    """Build the recoding that `recoding_to_json` wrote; raise `InputError` for anything else."""
+    return _read(text, lambda: _refuse("its arrays are in a second file", hint="read it from its path: read_recoding"))
+
+
+def stored(recoding: Recoding, path: str | Path) -> dict[Path, Callable[[Path], None]]:
+    """Return the one or two files of a recoding: where each goes, and the function that fills it.
+
+    They hold original values: only their owner may read them.
+    """
+    arrays = [part for _, part in parts_of(recoding) if isinstance(part, np.ndarray | pa.Array)]
+    if sum(array.size if isinstance(array, np.ndarray) else len(array) for array in arrays) <= LARGE:
+        return {Path(path): partial(_fill, recoding_to_json(recoding).encode())}
+    arrays = []
+    document = _plain(recoding, arrays)
+    content = _arrow_file(arrays)
+    text = _text({"arrow": hashlib.sha256(content).hexdigest(), **document})
+    return {Path(path): partial(_fill, text.encode()), beside(path): partial(_fill, content)}
+
+
+def read_recoding(path: str | Path) -> Recoding:
+    """Return the recoding that was written to a path; raise `InputError` unless it is whole and consistent."""
+    try:
+        text = _bytes_of(Path(path)).decode()
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not a recoding", hint="it must be a file that indistinct wrote") from None
+    return _read(text, lambda: _bytes_of(beside(path)))
+
+
+def beside(path: str | Path) -> Path:
+    """Return where the arrays of a large recoding lie.
+
+    >>> beside("recoding.json").name
+    'recoding.json.arrow'
+    """
+    return Path(f"{Path(path)}{ARROW}")
+
+
+def second_file(path: str | Path) -> Path | None:
+    """Return the file with the arrays of the recoding at a path, None if there is no such recoding or no such file."""
+    try:
+        named = json.loads(Path(path).read_bytes())["arrow"]
+        return beside(path) if hashlib.sha256(beside(path).read_bytes()).hexdigest() == named else None
+    except (*UNREADABLE, OSError):
+        return None
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"cannot read the recoding {path}: {error.strerror or 'unreadable'}",
+            hint=f"check the path; a large recoding is two files, the second with {ARROW} behind its name",
+        ) from None
+
+
+def _fill(content: bytes, path: Path) -> None:
+    path.write_bytes(content)
+
+
+def _text(document: Mapping[str, Any]) -> str:
+    return json.dumps({"format": FORMAT, "version": VERSION, **document}, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any, arrays: list[pa.Array] | None) -> Any:
+    """Return a dataclass as JSON has it; with `arrays` the content of arrays goes there."""
+    match value:
+        case np.ndarray():
+            flat = pa.array(value.ravel())
+            return {"shape": list(value.shape), **_content(flat, flat.to_pylist, arrays)}
+        case pa.Array():
+            return _content(value, value.cast(pa.string()).to_pylist, arrays)
+        case Mapping():
+            return {key: _plain(each, arrays) for key, each in value.items()}
+        case tuple() | list():
+            return [_plain(each, arrays) for each in value]
+    if not is_dataclass(value):
+        return value
+    kind = {"kind": NAMES[type(value)]} if isinstance(value, Recoding) else {}
+    return {**kind, **{field.name: _plain(getattr(value, field.name), arrays) for field in fields(value)}}
+
+
+def _content(array: pa.Array, listed: Callable[[], list[Any]], arrays: list[pa.Array] | None) -> dict[str, Any]:
+    if arrays is None:
+        return {"type": str(array.type), "values": listed()}
+    arrays.append(array)
+    return {"array": len(arrays) - 1}
+
+
+def _arrow_file(arrays: Sequence[pa.Array]) -> pa.Buffer:
+    """Return an Arrow file of one row, whose cells are the arrays."""
+    cells = [pa.LargeListArray.from_arrays(pa.array([0, len(array)], pa.int64()), array) for array in arrays]
+    batch = pa.record_batch(cells, names=[str(index) for index in range(len(cells))])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, batch.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as file:
+        file.write_batch(batch)
+    return sink.getvalue()
+
+
+def _arrays(content: bytes) -> list[pa.Array]:
+    with pa.ipc.open_file(pa.py_buffer(content)) as file:
+        (batch,) = (file.get_batch(index) for index in range(file.num_record_batches))
+    batch.validate(full=True)
+    return [cells.flatten() for cells in batch.columns if cells.null_count == 0]
+
+
+def _read(text: str, second: Callable[[], bytes]) -> Recoding:
+    try:
+        data = json.loads(text, parse_constant=_refuse_constant)
+        if data["format"] != FORMAT or type(data["version"]) is not int or not 1 <= data["version"] <= VERSION:
+            raise InputError(
+                "this is not a recoding that this version can read",
+                hint=f"expected format {FORMAT!r} with version up to {VERSION}",
+            )
+        if data["version"] < 3:
+            data = upgraded(data)
+        arrays: list[pa.Array] = []
+        if "arrow" in data:
+            content = second()
+            if hashlib.sha256(content).hexdigest() != data["arrow"]:
+                _refuse("the two files of the recoding do not belong together", hint="keep them as they were written")
+            arrays = _arrays(content)
+        head = ("format", "version", "arrow")
+        recoding: Recoding = _value(Recoding, {key: data[key] for key in data if key not in head}, arrays)
+    except UNREADABLE:
+        _refuse("the recoding cannot be read", hint="it must be a file that indistinct wrote")
+    check_recoding(recoding)
+    return recoding
+
+
+def _refuse(message: str, *, hint: str) -> NoReturn:
+    raise InputError(message, hint=hint) from None
+
+
+def _refuse_constant(_text: str) -> NoReturn:
+    raise ValueError("NaN and infinity are no JSON")
+
+
+def _value(kind: Any, data: Any, arrays: Sequence[pa.Array]) -> Any:
+    """Return stored data as a value of a type; raise if it is none.
+
+    The types are those that the fields of recodings declare.
+    """
+    origin, inner = get_origin(kind), get_args(kind)
+    if type(None) in inner:
+        return None if data is None else _value(inner[0], data, arrays)
+    if origin is np.ndarray:
+        return _numbers(data, arrays)
+    if kind is pa.Array:
+        return _element(data, arrays) if "array" in data else _from_texts(data["values"], data["type"])
+    if kind is Recoding:
+        kind = KINDS[data["kind"]]
+        data = {key: data[key] for key in data if key != "kind"}
+    if is_dataclass(kind):
+        return _instance(kind, data, arrays)
+    if origin is Mapping:
+        return {key: _value(inner[1], each, arrays) for key, each in data.items()}
+    if origin in (tuple, Sequence):
+        fixed = origin is tuple and inner[-1] is not Ellipsis
+        if not isinstance(data, list) or (fixed and len(data) != len(inner)):
+            raise TypeError("a list is wanted")
+        return tuple(
+            _value(each, part, arrays)
+            for each, part in zip(inner if fixed else repeat(inner[0], len(data)), data, strict=True)
+        )
+    return _scalar(kind, data)
+
+
+def _instance(kind: Any, data: Mapping[str, Any], arrays: Sequence[pa.Array]) -> Any:
+    known = {field.name: field for field in fields(kind)}
+    needed = {name for name, field in known.items() if field.default is MISSING and field.default_factory is MISSING}
+    if not needed <= data.keys() <= known.keys():
+        raise KeyError("the fields are not those of this version")
+    return kind(**{key: _value(known[key].type, each, arrays) for key, each in data.items()})
+
+
+def _scalar(kind: Any, data: Any) -> Any:
+    if get_origin(kind) is Literal:
+        if data not in get_args(kind):
+            raise ValueError("this word is not known")
+        return data
+    if kind is float and type(data) is int:
+        return float(data)
+    if type(data) is not kind:
+        raise TypeError("another type is wanted")
+    if kind is str:
+        data.encode()  # half a character is none
+    return data
+
+
+def _numbers(data: Mapping[str, Any], arrays: Sequence[pa.Array]) -> Codes:
+    shape = data["shape"]
+    if any(type(each) is not int or each < 0 for each in shape):
+        raise ValueError("a shape is some lengths")
+    array = _element(data, arrays) if "array" in data else _from_numbers(data["values"], data["type"])
+    if array.null_count:
+        raise ValueError("a number is missing")
+    # Compiled loops are made for arrays that can be written to; for others they would be compiled once more.
+    numbers = array.to_numpy(zero_copy_only=False)
+    own = empty_large(len(numbers), numbers.dtype)
+    own[:] = numbers
+    return own.reshape(shape)
+
+
+def _element(data: Mapping[str, Any], arrays: Sequence[pa.Array]) -> pa.Array:
+    if type(data["array"]) is not int or data["array"] < 0:
+        raise IndexError("arrays are numbered from 0")
+    return arrays[data["array"]]
+
+
+def _from_numbers(values: Any, kind: str) -> pa.Array:
+    arrow = pa.type_for_alias(kind)
+    allowed = {bool} if pa.types.is_boolean(arrow) else {int} if pa.types.is_integer(arrow) else {int, float}
+    if not isinstance(values, list) or not set(map(type, values)) <= allowed:
+        raise TypeError(f"numbers of type {kind} are wanted")
+    return pa.array(values, arrow)
+
+
+def _from_texts(texts: Any, kind: str) -> pa.Array:
+    """Return values that were written as text in the Arrow type of that name."""
+    if not isinstance(texts, list):
+        raise TypeError("a list of texts is wanted")
+    name, _, digits = kind.removesuffix(")").partition("(")
+    make = {"decimal128": pa.decimal128, "decimal256": pa.decimal256}.get(name)
+    arrow = pa.type_for_alias(kind) if make is None else make(*(int(each) for each in digits.split(", ")))
+    return pa.array(texts, pa.string()).cast(arrow)

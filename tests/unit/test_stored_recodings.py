@@ -1,0 +1,195 @@
+"""Recodings in files: one file or two that belong together, private, and readable by later versions."""
+
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import indistinct as ind
+from indistinct.errors import InputError, OutputError
+from indistinct.recoding import storage
+from indistinct.recoding.storage import beside, digest, read_recoding, recoding_from_json, stored
+
+OLD = json.loads((Path(__file__).parents[1] / "golden/stored/recodings-version-2.json").read_text())
+# What the stored recodings of version 2 were found on.
+TABLE = pa.table(
+    {
+        "age": [21, 22, 22, 35, 35, 36, None, 58, 59, 59, 60, 60],
+        "zip": ["4351", "4351", "4352", "4361", "4361", "4362", "4351", "4362", "4362", "4361", "4352", "4352"],
+        "ill": ["flu", "ulcer", "flu", "flu", "asthma", "ulcer", "flu", "asthma", "flu", "ulcer", "asthma", "flu"],
+    }
+)
+SCHEMA = ind.Schema(quasi=["age", "zip"], sensitive=["ill"])
+MODEL = "k-anonymity:k=3"
+FORMS = ("datafly", "mondrian", "refine", "mondrian:relaxed=true", "slicing:l=2,generalize=3", "anatomy:l=2")
+
+
+def released(algorithm="mondrian"):
+    trees = {"age": ind.Hierarchy.intervals([10]), "zip": ind.Hierarchy.masking()} if algorithm == "datafly" else None
+    model = None if "l=2" in algorithm else MODEL
+    return ind.anonymize(TABLE, SCHEMA, model=model, algorithm=algorithm, hierarchies=trees, suppression=0.5)
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """Let every recoding be a large one."""
+    monkeypatch.setattr(storage, "LARGE", 0)
+
+
+@pytest.mark.parametrize("algorithm", FORMS)
+def test_a_small_recoding_is_one_private_file(tmp_path, algorithm):
+    release, path = released(algorithm), tmp_path / "recoding.json"
+    release.write_recoding(path)
+    assert [each.name for each in tmp_path.iterdir()] == ["recoding.json"]
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert read_recoding(str(path)) == release.recoding
+
+
+@pytest.mark.parametrize("algorithm", FORMS)
+def test_a_large_recoding_is_two_private_files(tmp_path, large, algorithm):
+    release, path = released(algorithm), tmp_path / "recoding.json"
+    release.write_recoding(path)
+    assert {each.name for each in tmp_path.iterdir()} == {"recoding.json", "recoding.json.arrow"}
+    assert {each.stat().st_mode & 0o777 for each in tmp_path.iterdir()} == {0o600}
+    again = read_recoding(path)
+    assert again == release.recoding
+    assert digest(again) == release.certificate.recoding_digest
+    assert ind.apply(again, TABLE).certificate.holds
+    assert "4351" not in path.read_text()
+
+
+def test_what_is_large_counts_every_array():
+    recoding = released().recoding
+    sizes = [len(part) for _, part in storage.parts_of(recoding) if hasattr(part, "__len__") and hasattr(part, "dtype")]
+    assert 0 < sum(sizes) < storage.LARGE
+    assert list(stored(recoding, "r.json")) == [Path("r.json")]
+
+
+def second_gone(path):
+    beside(path).unlink()
+
+
+def second_changed(path):
+    content = bytearray(beside(path).read_bytes())
+    content[len(content) // 2] ^= 1
+    beside(path).write_bytes(content)
+
+
+def second_of_another(path):
+    released("refine").write_recoding(path.with_name("other.json"))
+    beside(path.with_name("other.json")).replace(beside(path))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [(second_gone, "cannot read"), (second_changed, "belong together"), (second_of_another, "belong together")],
+)
+def test_the_second_file_must_be_there_and_the_same(tmp_path, large, change, message):
+    path = tmp_path / "recoding.json"
+    released().write_recoding(path)
+    change(path)
+    with pytest.raises(InputError, match=message) as caught:
+        read_recoding(path)
+    assert caught.value.hint
+
+
+def rewritten(arrays):
+    """Return an Arrow file with these cells in one row."""
+    batch = pa.record_batch([pa.array([cells]) for cells in arrays], names=[str(each) for each in range(len(arrays))])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, batch.schema) as file:
+        file.write_batch(batch)
+    return sink.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"ARROW1 and nothing else",
+        rewritten([]),
+        rewritten([[1, 2]]),
+        rewritten([[["nested"]]] * 60),
+        rewritten([["text"]] * 60),
+        rewritten([[None, 1]] * 60),
+        rewritten([[2**40]] * 60),
+        rewritten([None] * 60),
+        rewritten([7] * 60),
+    ],
+    ids=["empty", "torn", "no arrays", "too few", "nested", "text", "missing", "huge", "null", "no lists"],
+)
+def test_a_forged_second_file_is_refused(tmp_path, large, content):
+    path = tmp_path / "recoding.json"
+    released().write_recoding(path)
+    head = json.loads(path.read_text())
+    head["arrow"] = hashlib.sha256(content).hexdigest()
+    path.write_text(json.dumps(head))
+    beside(path).write_bytes(content)
+    with pytest.raises(InputError):
+        read_recoding(path)
+
+
+def test_a_second_file_goes_with_the_recoding_that_it_belongs_to(tmp_path, monkeypatch):
+    path, release = tmp_path / "recoding.json", released()
+    monkeypatch.setattr(storage, "LARGE", 0)
+    release.write_recoding(path)
+    monkeypatch.setattr(storage, "LARGE", 10**6)
+    with pytest.raises(OutputError):
+        release.write_recoding(path)
+    assert beside(path).exists()
+    release.write_recoding(path, overwrite=True)
+    assert not beside(path).exists()
+    beside(path).write_bytes(b"somebody else's")
+    release.write_recoding(path, overwrite=True)
+    assert beside(path).read_bytes() == b"somebody else's"
+
+
+def test_nothing_is_written_where_the_second_file_is_in_the_way(tmp_path, large):
+    path = tmp_path / "recoding.json"
+    beside(path).write_bytes(b"somebody else's")
+    with pytest.raises(OutputError):
+        released().write_recoding(path)
+    assert [each.name for each in tmp_path.iterdir()] == [beside(path).name]
+
+
+def test_a_path_that_cannot_be_read(tmp_path):
+    (tmp_path / "latin.json").write_bytes(b"\xff\xfe\xe9")
+    for name, message in (("latin.json", "not a recoding"), ("nowhere.json", "cannot read"), ("", "cannot read")):
+        with pytest.raises(InputError, match=message):
+            read_recoding(tmp_path / name)
+
+
+def turned(rows):
+    return list(zip(*rows, strict=True))
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("kind", OLD)
+def test_older_versions_are_read(kind, version):
+    document = {**OLD[kind]["recoding"], "version": version}
+    recoding = recoding_from_json(json.dumps(document))
+    assert recoding.suppression == 0
+    published = ind.apply(recoding, TABLE, model="k-anonymity:k=2").table
+    columns = [name for name in published.column_names if name not in ("bucket", "ill")]
+    rows = [tuple(str(value) for value in row.values()) for row in published.select(columns).to_pylist()]
+    expected = [tuple(row) for row in OLD[kind]["published"]]
+    if kind == "by-bucket":  # every column has an order of its own
+        assert all(
+            Counter(mine) == Counter(theirs) for mine, theirs in zip(turned(rows), turned(expected), strict=True)
+        )
+    else:
+        assert Counter(rows) == Counter(expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [("by-column", "suppressed"), ("by-region", "values"), ("by-cell", "vectors"), ("by-row", "values")],
+)
+def test_older_versions_with_rows_of_another_width_are_refused(kind, key):
+    document = json.loads(json.dumps(OLD[kind]["recoding"]))
+    document[key] = [*document[key], [0, 0, 0]]
+    with pytest.raises(InputError):
+        recoding_from_json(json.dumps(document))
