@@ -11,7 +11,6 @@ from indistinct.frequencies import _kernels
 from indistinct.frequencies.blocks import in_blocks
 from indistinct.frequencies.encode import Encoded
 from indistinct.frequencies.grouping import (
-    PARALLEL_FROM,
     WORD,
     Grouping,
     group_rows,
@@ -23,6 +22,7 @@ from indistinct.frequencies.grouping import (
 )
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Joint, Key
 from indistinct.hierarchy.value import Taxonomy
+from indistinct.parallel import is_large
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,7 +127,7 @@ def _by_column(rows: int, columns: int) -> Codes:
 
 def _packed(columns: Sequence[Encoded], widths: Sequence[int], rows: int, row_bits: int) -> Codes:
     """Return the rows as words that carry the row number in their last bits."""
-    if rows < PARALLEL_FROM:
+    if not is_large(rows):
         return number_words(pack([c.codes for c in columns], [len(c.domain) for c in columns])[0], row_bits)
     words = np.empty(rows, dtype=np.uint64)
     lookups = [[lookup.astype(np.uint64) for lookup in column.lookups] for column in columns]

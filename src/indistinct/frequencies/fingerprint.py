@@ -9,7 +9,8 @@ from indistinct.arrays import Codes
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.blocks import in_blocks
 from indistinct.frequencies.encode import Encoded
-from indistinct.frequencies.grouping import PARALLEL_FROM, group_rows
+from indistinct.frequencies.grouping import group_rows
+from indistinct.parallel import is_large
 
 PRIME = _kernels.PRIME
 # A remainder and so many more add up to less than 2⁶⁴.
@@ -26,7 +27,7 @@ def same_rows(mine: Sequence[Encoded], theirs: Sequence[Encoded]) -> bool:
     rows = [int(columns[0].ends[-1]) for columns in (mine, theirs)]
     if rows[0] != rows[1]:
         return False
-    if rows[0] < PARALLEL_FROM:
+    if not is_large(rows[0]):
         return _equal_halves(mine, theirs)
     point = [secrets.randbelow(PRIME) for _ in range(len(mine) + 1)]
     return fingerprint(mine, point) == fingerprint(theirs, point)

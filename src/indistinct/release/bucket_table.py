@@ -14,7 +14,8 @@ from indistinct.errors import IndistinctError, InputError, SchemaError
 from indistinct.frequencies.count import join_columns
 from indistinct.frequencies.encode import Encoded, encode_column, in_domain
 from indistinct.frequencies.fingerprint import same_rows
-from indistinct.frequencies.grouping import PARALLEL_FROM, group_rows, repeated, run_starts
+from indistinct.frequencies.grouping import group_rows, repeated, run_starts
+from indistinct.parallel import is_large
 from indistinct.recoding.labels import written_multiset
 from indistinct.schema import BUCKET, COUNT, Schema
 from indistinct.tables import open_table
@@ -132,7 +133,7 @@ def coded(published: BucketTable, original: pa.Table | None) -> Coded:
         except IndistinctError:  # values that the original does not have
             return shown, None
 
-    with ThreadPoolExecutor(2 if published.table.num_rows >= PARALLEL_FROM else 1) as pool:
+    with ThreadPoolExecutor(2 if is_large(published.table.num_rows) else 1) as pool:
         pairs = dict(zip(names, pool.map(pair, names), strict=True))
     return Coded(
         _numbered(published.table),

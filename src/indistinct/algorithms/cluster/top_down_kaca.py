@@ -1,7 +1,6 @@
 """TopDown-KACA: parts by specialization, classes inside each part by merging (Yu, Yang, Yan, Zhou 2009)."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
 from typing import ClassVar
@@ -16,6 +15,7 @@ from indistinct.algorithms.cluster.tree_space import ClusterSpace, classes_of, d
 from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
 from indistinct.metrics.hierarchical import Scheme, edge_weights
+from indistinct.parallel import spread, workers
 from indistinct.recoding.kinds import Recoding
 
 
@@ -78,8 +78,7 @@ class TopDownKACA(Algorithm):
                 found.append(merge_by_size(forest, chosen, rows, nodes=nodes[chosen], k=k, stub=self.stub))
             return found
 
-        with ThreadPoolExecutor(2) as pool:
-            found = _joined(list(chain(*pool.map(merged, np.array_split(np.arange(len(starts) - 1), 2)))))
+        found = _joined(list(chain(*spread(merged, np.array_split(np.arange(len(starts) - 1), workers())))))
         space.problem.counters["merges"] += found.merges
         return recoding_of(space, found.cells, found.class_ids, found.counts)
 

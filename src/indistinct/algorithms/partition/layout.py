@@ -1,7 +1,6 @@
 """How the kernels see a problem: ranks of cells in a matrix, and the lines and trees along which they are cut."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,6 +8,7 @@ import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.errors import HierarchyError
+from indistinct.parallel import spread
 from indistinct.recoding.columns import QuasiColumn
 
 # Up to this many values are counted at once to find a median, which needs one entry a value.
@@ -73,8 +73,7 @@ class Layout:
             word, shift, mask = fields[place]
             ranks[:, place] = (rows[:, word] >> shift) & mask
 
-        with ThreadPoolExecutor(2) as pool:
-            list(pool.map(one, range(len(fields))))
+        spread(one, range(len(fields)))
         return ranks
 
     @property

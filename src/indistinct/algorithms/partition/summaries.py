@@ -1,7 +1,6 @@
 """From parts to a recoding's columns: each class is summarized by what its rows, or its region, cover."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from indistinct.arrays import Codes
 from indistinct.domain import Kind
 from indistinct.frequencies.grouping import WORD
+from indistinct.parallel import spread
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import RecodedColumn
 from indistinct.recoding.summary import (
@@ -23,9 +23,6 @@ from indistinct.recoding.summary import (
     summarize_tree,
     tight_bounds,
 )
-
-# Below this many cells starting a thread costs more than it saves.
-PARALLEL_FROM = 100_000
 
 
 def summarize(
@@ -53,8 +50,7 @@ def summarize(
         summary, values[:, place] = _summarize_column(column, inside, pieces, region=region, style=style)
         return RecodedColumn(column.domain, column.ranks, floor_of(column), summary)
 
-    with ThreadPoolExecutor(2 if len(ranks) >= PARALLEL_FROM else 1) as pool:
-        return tuple(pool.map(one, range(len(columns)))), values
+    return tuple(spread(one, range(len(columns)))), values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
