@@ -63,8 +63,12 @@ class FullDomain:
 
     def check(self, rolled: RolledUp) -> bool:
         """Return whether a node satisfies the model once the rows that the budget allows are suppressed."""
+        return self.counted_outside(rolled) <= self.allowed
+
+    def counted_outside(self, rolled: RolledUp) -> int:
+        """Return how many rows stand in classes that break the model, and count that as a check."""
         self.problem.counters["checks"] += 1
-        return self.suppressed_rows(rolled) <= self.allowed
+        return self.suppressed_rows(rolled)
 
     def suppressed_rows(self, rolled: RolledUp) -> int:
         """Return how many rows stand in classes that break the model."""
@@ -106,7 +110,7 @@ class FullDomain:
         nodes = self.lattice.nodes().tolist() if every else [self.lattice.top]
         least = min(self.suppressed_rows(self.cells.roll_up(self.cells.base, node)) for node in nodes)
         using = "" if absorbing else ", with the algorithm optimal"
-        hint = f"suppression of {least} of {rows} rows would do{using}: suppression={_share_above(least, rows)}"
+        hint = f"suppression of {least} of {rows} rows would do{using}: suppression={share_above(least, rows)}"
         return InfeasibleError(
             f"no node of the lattice satisfies {self.problem.model.spec()} "
             f"with at most {self.problem.suppression} suppressed row(s)",
@@ -155,7 +159,7 @@ def precision_of(levels: Sequence[int], heights: Sequence[int]) -> Fraction:
     return 1 - sum(steps, Fraction(0)) / len(levels)
 
 
-def _share_above(rows: int, total: int) -> float:
+def share_above(rows: int, total: int) -> float:
     """Return the smallest share with few digits that allows so many rows."""
     for digits in range(1, 12):
         share = -(-rows * 10**digits // total) / 10**digits
