@@ -286,7 +286,9 @@ def test_dropped_rows_are_never_all_rows():
     """Two unlike rows and k = 2: the budget allows both of them to go, but nothing would be left."""
     rows = [("x", "n"), ("y", "n")]
     schema = ind.Schema(quasi=["a"], insensitive=["note"])
-    release = ind.anonymize(table(rows, ("a", "note")), schema, model=ind.KAnonymity(2), algorithm="datafly", suppression=1)
+    release = ind.anonymize(
+        table(rows, ("a", "note")), schema, model=ind.KAnonymity(2), algorithm="datafly", suppression=1
+    )
     assert release.table["a"].to_pylist() == ["*", "*"]
     assert release.certificate.suppressed_rows == 0
 

@@ -169,7 +169,7 @@ def test_the_kernel_halves_as_the_rounds_do(sample, k):
         return
     fast = halve_by_size(ranks, frequencies.counts, layout=layout, k=k)
     slow = halve_by_rounds(ranks, frequencies, layout=layout, model=KAnonymity(k), counters=Counter())
-    assert fast.classes == slow.classes
+    assert fast.size == slow.size
     assert classes_of(fast) == classes_of(slow)
     assert np.bincount(fast.cells, weights=fast.counts).tolist() == frequencies.counts.tolist()
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.arrays import Codes, empty_large
+from indistinct.arrays import Codes, empty_large, starts_of
 from indistinct.domain import Domain
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.blocks import in_blocks
@@ -152,8 +152,7 @@ def histogram_of(grouping: Grouping, column: Encoded, *, taxonomy: Taxonomy | No
     starts = run_starts(words)
     entries = words[starts[:-1]]
     owners, codes = np.divmod(entries, width)
-    indptr = np.zeros(len(grouping) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(owners, minlength=len(grouping)), out=indptr[1:])
+    indptr = starts_of(np.bincount(owners, minlength=len(grouping)))
     counts = np.diff(starts)
     reference = np.bincount(codes, weights=counts, minlength=width).astype(np.int64)
     return Histogram(indptr, codes.astype(np.int32), counts, reference, taxonomy, column.domain.texts())
@@ -166,8 +165,6 @@ def join_columns(columns: Sequence[Encoded]) -> Encoded:
     import pyarrow as pa
 
     grouping = group_rows([c.codes for c in columns], [len(c.domain) for c in columns])
-    codes: Codes = np.empty(len(grouping.order), dtype=np.uint32)
-    codes[grouping.order] = np.repeat(np.arange(len(grouping), dtype=np.uint32), grouping.counts)
     name = " × ".join(c.domain.column for c in columns)
     values = pa.array([f"{place:012d}" for place in range(len(grouping))], pa.string())
-    return Encoded.plain(Domain(name, values), codes)
+    return Encoded.plain(Domain(name, values), grouping.group_ids())

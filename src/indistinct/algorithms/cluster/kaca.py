@@ -47,9 +47,11 @@ class KACA(Algorithm):
         frequencies, model, forest = problem.frequencies, problem.model, forest_of(space)
         cells, nodes = np.arange(len(frequencies)), space.cells + forest.offsets
         if model.traits.sizes_only:
-            found = merge_by_size(forest, cells, frequencies.counts, nodes=nodes, k=model.smallest, stub=self.stub)
+            pieces, merges = merge_by_size(
+                forest, cells, frequencies.counts, nodes=nodes, k=model.smallest, stub=self.stub
+            )
         else:
-            found = merge_by_model(forest, cells, nodes=nodes, classes=frequencies.classes, model=model)
-        problem.counters["merges"] += found.merges
+            pieces, merges = merge_by_model(forest, cells, nodes=nodes, classes=frequencies.classes, model=model)
+        problem.counters["merges"] += merges
         problem.progress(0.7)
-        return recoding_of(space, found.cells, found.class_ids, found.counts if self.stub else None)
+        return recoding_of(space, pieces, by_row=self.stub)

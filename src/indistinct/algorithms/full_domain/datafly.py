@@ -40,7 +40,8 @@ class Datafly(Algorithm):
             )
         if self.outliers is not None and (isinstance(self.outliers, bool) or self.outliers < 0):
             raise ParameterError(
-                f"`outliers` of Datafly must be at least 0; got {self.outliers}", hint="leave it out to allow as many as the suppression budget"
+                f"`outliers` of Datafly must be at least 0; got {self.outliers}",
+                hint="leave it out to allow as many as the suppression budget",
             )
 
     @property

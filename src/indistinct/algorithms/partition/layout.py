@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, starts_of
 from indistinct.errors import HierarchyError
 from indistinct.parallel import spread
 from indistinct.recoding.columns import QuasiColumn
@@ -101,10 +101,10 @@ def layout_of(columns: Sequence[QuasiColumn]) -> Layout:
             spans.append(column.span)
     return Layout(
         trees=np.concatenate(trees),
-        tree_offset=_offsets(trees),
+        tree_offset=starts_of([len(tree) for tree in trees])[:-1],
         tree_stride=np.array(strides, dtype=np.int64),
         lines=np.concatenate(lines),
-        line_offset=_offsets(lines),
+        line_offset=starts_of([len(line) for line in lines])[:-1],
         span=np.array(spans, dtype=np.float64),
         sizes=tuple(len(column.domain) for column in columns),
     )
@@ -126,7 +126,3 @@ def ranks_of(columns: Sequence[QuasiColumn], vectors: Codes, *, order: Literal["
     for place, column in enumerate(columns):
         ranks[:, place] = column.ranks[vectors[:, place]] if column.tree else vectors[:, place]
     return ranks
-
-
-def _offsets(parts: Sequence[Codes]) -> Codes:
-    return np.concatenate([[0], np.cumsum([len(part) for part in parts])[:-1]]).astype(np.int64)

@@ -91,7 +91,7 @@ class Mondrian(Algorithm):
             ranks[pieces.cells],
             class_ids=pieces.class_ids,
             counts=pieces.counts,
-            classes=pieces.classes,
+            classes=pieces.size,
             style=Style(self.extent, self.numeric),
         )
         vectors = np.ascontiguousarray(frequencies.vectors)
