@@ -68,11 +68,7 @@ class Algorithm(ABC):
 
     __slots__ = ()
     name: ClassVar[str]
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """What the algorithm promises and needs, given its parameters."""
-        return AlgorithmTraits()
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits()
 
     @property
     def keys(self) -> tuple[Key, ...]:

@@ -43,6 +43,7 @@ class Anatomy(Algorithm):
     """
 
     name: ClassVar[str] = "anatomy"
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(local=True, splits=True, reusable=False, buckets=True)
     l: int
     form: Literal["tables", "permuted"] = "tables"
 
@@ -52,11 +53,6 @@ class Anatomy(Algorithm):
             raise ParameterError(
                 f"`form` of Anatomy must be tables or permuted; got {self.form!r}", hint="anatomy:l=5,form=permuted"
             )
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """Rows of equal vectors part, so a recoding fits one table only."""
-        return AlgorithmTraits(local=True, splits=True, reusable=False, buckets=True)
 
     def search(self, problem: Problem) -> ByBucket:
         """Return a recoding that puts rows into groups; which of a value's rows go to which group is drawn."""

@@ -49,6 +49,7 @@ class Slicing(Algorithm):
     """
 
     name: ClassVar[str] = "slicing"
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(local=True, reusable=False, buckets=True)
     l: int | None = None
     columns: tuple[str, ...] = (AUTO,)
     alpha: int | None = None
@@ -80,11 +81,6 @@ class Slicing(Algorithm):
                 f"`generalizer` of Slicing must be one of {', '.join(GENERALIZERS)}; got {self.generalizer!r}",
                 hint="for example slicing:l=5,generalize=10,generalizer=optimal",
             )
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """A recoding speaks of the buckets of one table."""
-        return AlgorithmTraits(local=True, reusable=False, buckets=True)
 
     def search(self, problem: Problem) -> ByBucket:
         """Return the recoding that slices the table."""

@@ -36,7 +36,7 @@ class KACA(Algorithm):
         edge_weights(1, scheme=self.scheme, beta=self.beta)
 
     @property
-    def traits(self) -> AlgorithmTraits:
+    def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """Stubs split equal vectors, so recodings with them fit one table only."""
         return AlgorithmTraits(local=True, hierarchies=True, splits=self.stub, reusable=not self.stub)
 

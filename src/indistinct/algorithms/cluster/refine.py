@@ -63,7 +63,7 @@ class Refine(Algorithm):
         return starter
 
     @property
-    def traits(self) -> AlgorithmTraits:
+    def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """Splits equal vectors where the start does; columns without a hierarchy are published as by Mondrian."""
         splits = self._starter().traits.splits
         return AlgorithmTraits(local=True, splits=splits, reusable=not splits)

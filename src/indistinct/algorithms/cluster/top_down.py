@@ -30,12 +30,8 @@ class TopDown(Algorithm):
     """
 
     name: ClassVar[str] = "top-down"
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(local=True, hierarchies=True, splits=True, reusable=False)
     respecialize_remainder: bool = False
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """Rows move one by one, so recodings fit one table only."""
-        return AlgorithmTraits(local=True, hierarchies=True, splits=True, reusable=False)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the most specialized parts."""

@@ -32,6 +32,7 @@ class TopDownKACA(Algorithm):
     """
 
     name: ClassVar[str] = "top-down-kaca"
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(local=True, hierarchies=True, splits=True, reusable=False)
     part: int | None = None
     stub: bool = True
     scheme: Scheme = "uniform"
@@ -44,11 +45,6 @@ class TopDownKACA(Algorithm):
                 f"`part` of TopDownKACA must be a positive number of rows; got {self.part!r}",
                 hint="leave it out for ten times k, and at least 200",
             )
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """Parts and stubs split equal vectors, so recodings fit one table only."""
-        return AlgorithmTraits(local=True, hierarchies=True, splits=True, reusable=False)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the classes of all parts."""

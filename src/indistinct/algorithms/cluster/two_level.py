@@ -62,7 +62,7 @@ class TwoLevel(Algorithm):
         cell_metric(self.metric)
 
     @property
-    def traits(self) -> AlgorithmTraits:
+    def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """A stub splits equal vectors, so its recodings fit one table only."""
         return AlgorithmTraits(local=True, hierarchies=True, splits=self.stub, reusable=not self.stub)
 

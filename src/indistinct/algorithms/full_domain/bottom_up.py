@@ -26,16 +26,12 @@ class BottomUp(Algorithm):
     """
 
     name: ClassVar[str] = "bottom-up"
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(hierarchies=True, suppresses=True)
     rollup: bool = True
     marking: Marking = "direct"
 
     def __post_init__(self) -> None:
         check_marking(self.marking, owner="BottomUp")
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """Bottom-up uses the suppression budget."""
-        return AlgorithmTraits(hierarchies=True, suppresses=True)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the lowest, most precise, lexicographically first satisfying node."""

@@ -48,6 +48,7 @@ class CellSuppression(Algorithm):
     """
 
     name: ClassVar[str] = "cell-suppression"
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(local=True, hierarchies=True, suppresses=True)
     start: str = "optimal:metric=loss"
 
     def __post_init__(self) -> None:
@@ -56,11 +57,6 @@ class CellSuppression(Algorithm):
     def beginning(self) -> Algorithm:
         """Return the search that finds the node."""
         return parse(self.start, STARTS, what="full-domain algorithm")
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """The same value may be shown in one row and starred in another."""
-        return AlgorithmTraits(local=True, hierarchies=True, suppresses=True)
 
     @property
     def keys(self) -> tuple[Key, ...]:

@@ -29,6 +29,7 @@ class Datafly(Algorithm):
     """
 
     name: ClassVar[str] = "datafly"
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(hierarchies=True, suppresses=True)
     outliers: int | None = None
     suppressed_rows: SuppressedRows = "drop"
 
@@ -43,11 +44,6 @@ class Datafly(Algorithm):
                 f"`outliers` of Datafly must be at least 0; got {self.outliers}",
                 hint="leave it out to allow as many as the suppression budget",
             )
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """Datafly suppresses what it does not generalize far enough."""
-        return AlgorithmTraits(hierarchies=True, suppresses=True)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the node where the loop stops."""

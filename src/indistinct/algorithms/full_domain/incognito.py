@@ -37,6 +37,7 @@ class Incognito(Algorithm):
     """
 
     name: ClassVar[str] = "incognito"
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(hierarchies=True, suppresses=True)
     variant: Variant = "super-roots"
     marking: Marking = "direct"
 
@@ -47,11 +48,6 @@ class Incognito(Algorithm):
                 f"`variant` of Incognito must be basic, super-roots or cube; got {self.variant!r}",
                 hint="all three find the same nodes",
             )
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """Incognito uses the suppression budget."""
-        return AlgorithmTraits(hierarchies=True, suppresses=True)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the lowest, most precise, lexicographically first satisfying node."""

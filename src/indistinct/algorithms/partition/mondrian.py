@@ -45,7 +45,7 @@ class Mondrian(Algorithm):
             )
 
     @property
-    def traits(self) -> AlgorithmTraits:
+    def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """Relaxed partitioning splits equal vectors, so its recodings fit one table only."""
         return AlgorithmTraits(local=True, splits=self.relaxed, reusable=not self.relaxed)
 

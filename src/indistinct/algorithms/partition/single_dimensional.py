@@ -39,7 +39,7 @@ class SingleDimensional(Algorithm):
         Style(self.extent, self.numeric)
 
     @property
-    def traits(self) -> AlgorithmTraits:
+    def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """The exact form is optimal for one column."""
         return AlgorithmTraits(optimal=self.exact)
 
