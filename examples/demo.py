@@ -11,7 +11,7 @@ from rich.table import Table
 
 import indistinct as ind
 from indistinct.datasets import generate_patients
-from indistinct.release.writing import certificate_path
+from indistinct.release.files import certificate_path
 
 ROWS = 5_000
 SEED = 2026

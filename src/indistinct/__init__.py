@@ -51,15 +51,15 @@ if TYPE_CHECKING:
         DistinctLDiversity,
         EntropyLDiversity,
         KAnonymity,
+        LDiverseLinks,
         RecursiveLDiversity,
         TCloseness,
         XYAnonymity,
     )
     from indistinct.recoding.kinds import Recoding
-    from indistinct.release.bucket_table import BucketTable
     from indistinct.release.certificate import Certificate
+    from indistinct.release.published import BucketTable
     from indistinct.release.release import Release
-    from indistinct.release.verify_buckets import verify_buckets
     from indistinct.risks.membership import Membership
     from indistinct.risks.membership_of_release import membership_of
     from indistinct.schema import Schema
@@ -85,6 +85,7 @@ __all__ = [
     "InfeasibleError",
     "InputError",
     "KAnonymity",
+    "LDiverseLinks",
     "Measurements",
     "Membership",
     "MissingExtraError",
@@ -121,7 +122,6 @@ __all__ = [
     "membership_of",
     "open",
     "verify",
-    "verify_buckets",
 ]
 
 # A name is loaded when it is first asked for: the command line answers --help without Arrow and Numba.
@@ -167,15 +167,15 @@ _NAMES_BY_HOME: dict[str, tuple[str, ...]] = {
         "DistinctLDiversity",
         "EntropyLDiversity",
         "KAnonymity",
+        "LDiverseLinks",
         "RecursiveLDiversity",
         "TCloseness",
         "XYAnonymity",
     ),
     "indistinct.recoding.kinds": ("Recoding",),
-    "indistinct.release.bucket_table": ("BucketTable",),
+    "indistinct.release.published": ("BucketTable",),
     "indistinct.release.certificate": ("Certificate",),
     "indistinct.release.release": ("Release",),
-    "indistinct.release.verify_buckets": ("verify_buckets",),
     "indistinct.risks.membership": ("Membership",),
     "indistinct.risks.membership_of_release": ("membership_of",),
     "indistinct.schema": ("Schema",),

@@ -5,37 +5,41 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm, Problem, Progress
 from indistinct.algorithms.partition.mondrian import Mondrian
-from indistinct.bucketing import anonymize_into_buckets, apply_into_buckets, measure_bucket_table
 from indistinct.domain import Kind
-from indistinct.engines.base import Published, Request
-from indistinct.engines.memory import Memory
-from indistinct.errors import InputError, ParameterError, SchemaError, VerificationError
+from indistinct.engines import open_source
+from indistinct.engines.base import Request, Source
+from indistinct.errors import InputError, ParameterError, SchemaError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.value import Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import Measurements, Metric, measure_all, standard_metrics
-from indistinct.models import KAnonymity, Model
-from indistinct.recoding.columns import columns_of
+from indistinct.metrics.buckets import measure_buckets
+from indistinct.models import KAnonymity, LDiverseLinks, Model
+from indistinct.randomness import Secret
+from indistinct.recoding.assign import domains_of, keys_of
+from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.interpret import interpret_table
-from indistinct.recoding.json import digest
-from indistinct.recoding.kinds import ByBucket, Recoding
+from indistinct.recoding.json import recoding_to_json
+from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.outputs import MAIN, Buckets
 from indistinct.registry import parse_algorithm, parse_metric, parse_model
+from indistinct.release.bucket_evidence import count_buckets
 from indistinct.release.certificate import Certificate
+from indistinct.release.check import Check
+from indistinct.release.pipeline import Destination, Job, publish
+from indistinct.release.published import BucketTable, Published, belongs_to, open_published, read_certificate
 from indistinct.release.release import Release
-from indistinct.release.verify import verify_table
-from indistinct.schema import Schema, did_you_mean
+from indistinct.schema import BUCKET, COUNT, Schema, did_you_mean
 from indistinct.spelling import spell
 from indistinct.tables import Table, open_table
 from indistinct.tables.inference import mixture_of
 
 COUNTERS = ("checks", "scans", "rollups", "merges")
-SEED_WARNING = "a fixed seed was used: whoever knows it can undo the shuffling of rows; use none for a real release"
 
 
 def open(source: Any, **options: Any) -> Table:  # noqa: A001
@@ -54,64 +58,46 @@ def anonymize(
     target: str | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
+    output: str | Path | None = None,
+    overwrite: bool = False,
+    save_recoding: str | Path | None = None,
 ) -> Release:
     """Return a release of a table that satisfies a model, verified on the published rows.
 
     `suppression` is the share of the original rows that may be dropped. `target` names a column whose classification
-    metric is wanted. `seed` fixes the shuffling for tests; a real release leaves it out. An algorithm that is its own
-    model (anatomy, multiset, slicing) can do without another one.
+    metric is wanted. `seed` fixes the order of rows for tests; a real release leaves it out. An algorithm that promises
+    something by itself (anatomy, multiset, slicing) can do without another model. With `output` the release is written
+    there and verified as written; `save_recoding` then keeps the recoding beside it, for its owner alone.
 
     Raises `InfeasibleError` if no release can satisfy the model.
     """
-    source, report = open_table(table), progress or (lambda _share: None)
-    model = parse_model(model) if isinstance(model, str) else model
-    algorithm = parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm or Mondrian()
-    declared = dict(hierarchies or {})
-    if algorithm.traits.buckets:
-        check_job(source, schema, model or KAnonymity(1), declared, seed=seed)
-        return anonymize_into_buckets(
-            source, schema, model=model, algorithm=algorithm, hierarchies=declared, seed=seed, progress=report
-        )
-    if model is None:
-        raise ParameterError(f"{algorithm.name} needs a model", hint="for example model=KAnonymity(5)")
-    extra = (*algorithm.keys, *([(target,)] if target else []))
-    check_job(source, schema, model, declared, extra=extra, seed=seed)
-    began, keys = time.perf_counter(), tuple(dict.fromkeys([*model.keys, *extra]))
-    counted = Memory().count(source.data, Request(schema.quasi, keys, declared, joint=algorithm.traits.splits))
-    check_kinds(counted, known=(*declared, *source.text))
+    report, declared, secret = progress or (lambda _share: None), dict(hierarchies or {}), Secret(seed)
+    began = time.perf_counter()
+    engine, source = open_source(table)
+    search = parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm or Mondrian()
+    wanted = promised_model(model, search, schema)
+    extra = (*search.keys, *([(target,)] if target else []))
+    check_job(source, schema, wanted, declared, extra=extra)
+    counted = engine.count(source, _request(schema, wanted, search, declared, extra))
+    check_kinds(counted, known=(*declared, *source.reading.text))
     report(0.2)
     problem = Problem(
         counted.frequencies,
         columns_of(counted.domains, declared),
-        model,
+        wanted,
         suppression=budget(suppression, source.rows),
         progress=lambda share: report(0.2 + 0.4 * share),
         counters=Counter(scans=1),
+        sensitive=_sensitive(schema, counted) if search.traits.buckets else (),
+        seed=seed,
     )
-    release = _released(problem, source, schema, counted, algorithm=algorithm, hierarchies=declared, seed=seed)
-    report(1.0)
+    recoding = replace(search.search(problem), schema=schema, promise=wanted.spec(), suppression=suppression)
+    report(0.6)
     counters = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
-    return replace(release, counters=counters, source=source.path)
-
-
-def _released(
-    problem: Problem,
-    source: Table,
-    schema: Schema,
-    counted: Counted,
-    *,
-    algorithm: Algorithm,
-    hierarchies: Mapping[str, Hierarchy],
-    seed: int | None,
-) -> Release:
-    """Search, apply and verify."""
-    model = problem.model
-    recoding = replace(algorithm.search(problem), schema=schema, promise=model.spec())
-    problem.progress(1.0)
-    published = Memory().apply(recoding, source.data, schema=schema, seed=seed, counted=counted)
-    certificate = _certify(published, source, recoding, model=model, hierarchies=hierarchies, seed=seed)
-    certificate = replace(certificate, algorithm=spell(algorithm))
-    return Release(published.table, published.schema, certificate, recoding, published.assignment, {})
+    job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, secret, spell(search))
+    release = publish(job, _destination(output, overwrite, save_recoding, recoding), counters=counters)
+    report(1.0)
+    return release
 
 
 def apply(
@@ -120,31 +106,36 @@ def apply(
     *,
     model: Model | str | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    suppression: float | None = None,
     seed: int | None = None,
+    output: str | Path | None = None,
+    overwrite: bool = False,
 ) -> Release:
     """Return the release of another table under a recoding that was found before.
 
-    The new release must keep the promise of the first one, or satisfy `model` if that is given. A value or a
-    combination of values that the recoding does not know is an error; a raw value is never passed through.
+    The new release must keep the promise of the first one, or satisfy `model` if that is given. It may drop the share
+    of rows that the first one was allowed to drop, or `suppression`. A value or a combination of values that the
+    recoding does not know is an error; a raw value is never passed through.
     """
-    source, schema = open_table(table), recoding.schema
+    began, secret = time.perf_counter(), Secret(seed)
+    engine, source = open_source(table)
+    schema, asked = recoding.schema, model or recoding.promise
     if schema is None:
         raise ParameterError("the recoding does not say which roles the columns have", hint="use a release's recoding")
-    promised = model or recoding.promise
-    if isinstance(recoding, ByBucket):
-        parsed = parse_model(promised) if isinstance(promised, str) else promised
-        check_job(source, schema, parsed or KAnonymity(1), dict(hierarchies or {}), seed=seed)
-        return apply_into_buckets(recoding, source, model=parsed, seed=seed)
-    if promised is None:
+    if asked is None:
         raise ParameterError("the recoding does not say what it promised", hint="pass model=…")
-    wanted = parse_model(promised) if isinstance(promised, str) else promised
+    wanted = (parse_model(asked) if isinstance(asked, str) else asked).resolved(schema.sensitive)
     declared = dict(hierarchies or {})
-    check_job(source, schema, wanted, declared, seed=seed)
-    began = time.perf_counter()
-    published = Memory().apply(recoding, source.data, schema=schema, seed=seed)
-    certificate = _certify(published, source, recoding, model=wanted, hierarchies=declared, seed=seed)
-    counters = {"scans": 1, "seconds": time.perf_counter() - began}
-    return Release(published.table, published.schema, certificate, recoding, published.assignment, counters)
+    check_job(source, schema, wanted, declared)
+    keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.keys]))
+    domains = {domain.column: domain for domain in domains_of(recoding)}
+    sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}
+    request = Request(tuple(domains), keys, sensitive, joint=bool(keys_of(recoding)), domains=domains)
+    counted = engine.count(source, request)
+    allowed = budget(recoding.suppression if suppression is None else suppression, source.rows)
+    counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
+    job = Job(engine, source, counted, recoding, wanted, schema, allowed, secret)
+    return publish(job, _destination(output, overwrite, None, recoding), counters=counters)
 
 
 def verify(
@@ -157,11 +148,19 @@ def verify(
 ) -> Certificate:
     """Return what a published table from anywhere achieves under a model.
 
-    With `original` the check compares with the distribution of that table and counts suppressed rows.
+    `schema` gives the roles in the original. A release in buckets is given as a `BucketTable`. With `original` the
+    check compares with that table: its distribution, suppressed rows, broken links. The certificate that lies beside a
+    file must be its own.
     """
-    wanted = parse_model(model) if isinstance(model, str) else model
-    whole = None if original is None else open_table(original).data
-    return verify_table(open_table(table).data, schema, model=wanted, original=whole, hierarchies=hierarchies or {})
+    wanted = (parse_model(model) if isinstance(model, str) else model).resolved(schema.sensitive)
+    published = open_published(table, schema)
+    declared = {name: h for name, h in (hierarchies or {}).items() if any(name in key for key in wanted.keys)}
+    reference = None
+    if original is not None:
+        reference = _reference(original, schema, wanted, buckets=published.buckets, hierarchies=declared)
+    check = Check(published.engine, schema, wanted, published.buckets, reference, hierarchies=declared)
+    foreign = published.path is not None and not belongs_to(read_certificate(published.path), published.path)
+    return check.certify(published.sources, coarse=published.text, foreign_certificate=foreign)
 
 
 def measure(release: Release, metrics: Sequence[Metric | str] | None = None) -> Measurements:
@@ -169,13 +168,14 @@ def measure(release: Release, metrics: Sequence[Metric | str] | None = None) -> 
 
     Of a release in buckets it is what speaks of buckets: values are not recoded there, so nothing else is lost.
     """
-    if isinstance(release.recoding, ByBucket):
-        schema = release.recoding.schema or release.schema
-        return measure_bucket_table(release.bucket_table(), schema, k=release.recoding.l or 1)
-    if metrics is not None:
-        chosen = [parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics]
-        return measure_all(release.assignment, chosen)
     promise = parse_model(release.recoding.promise) if release.recoding.promise else KAnonymity(1)
+    if release.buckets is not None:
+        tables = {MAIN: release.table, **release.others}
+        sources = {name: open_source(table)[1] for name, table in tables.items()}
+        published = Published(release.check.engine, sources, release.buckets)
+        return _measured_buckets(published, release.check.schema, k=promise.smallest)
+    if metrics is not None:
+        return measure_all(release.assignment, _parsed(metrics))
     return measure_all(release.assignment, standard_metrics(k=promise.smallest))
 
 
@@ -194,20 +194,23 @@ def measure_table(
     `schema` gives the roles in the original, `hierarchies` those that the published labels come from. Every
     standard metric is measured, or those that are named, but not `entropy`: it compares rows with their
     originals, and a published table does not tell which ones these are. `k` is the unit of the average class
-    size; `target` names a column whose classification metric is wanted.
+    size; `target` names a column whose classification metric is wanted. Of a `BucketTable`, which needs no original,
+    only what speaks of buckets is measured.
     """
-    source, whole, declared = open_table(published), open_table(original), dict(hierarchies or {})
+    if isinstance(published, BucketTable):
+        return _measured_buckets(open_published(published, schema), schema, k=k)
+    source, declared = open_table(published), dict(hierarchies or {})
+    engine, whole = open_source(original)
     check_job(whole, schema, KAnonymity(k), declared)
+    chosen = _parsed(metrics) if metrics is not None else standard_metrics(k=k, target=target)
     if metrics is None:
-        chosen = [metric for metric in standard_metrics(k=k, target=target) if metric.name != "entropy"]
-    else:
-        chosen = [parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics]
+        chosen = tuple(metric for metric in chosen if metric.name != "entropy")
     if any(metric.name == "entropy" for metric in chosen):
         raise ParameterError(
             "entropy cannot be measured on a published table: it does not tell where each row came from",
             hint="measure the release when it is made",
         )
-    counted = Memory().count(whole.data, Request(schema.quasi, (), declared))
+    counted = engine.count(whole, Request(schema.quasi, (), declared))
     assignment = interpret_table(
         source.data,
         columns_of(counted.domains, declared),
@@ -216,6 +219,113 @@ def measure_table(
         keys=tuple(dict.fromkeys(key for metric in chosen for key in metric.keys)),
     )
     return measure_all(assignment, chosen)
+
+
+def promised_model(model: Model | str | None, algorithm: Algorithm, schema: Schema) -> Model:
+    """Return what a release must satisfy: the model that is asked for, and what the algorithm promises by itself."""
+    asked = parse_model(model) if isinstance(model, str) else model
+    own = algorithm.promise()
+    if asked is None and own is None:
+        raise ParameterError(f"{algorithm.name} needs a model", hint="for example model=KAnonymity(5)")
+    given = () if asked is None else asked.parts()
+    implied = () if own is None else own.parts()
+    for mine in (part for part in implied if isinstance(part, LDiverseLinks)):
+        for part in given:
+            if isinstance(part, LDiverseLinks) and part.l != mine.l:
+                raise ParameterError(
+                    f"the model asks for l = {part.l}, and {algorithm.name} for l = {mine.l}",
+                    hint="give both the same l, or leave the model out: the algorithm implies it",
+                )
+    if not schema.sensitive:
+        implied = tuple(part for part in implied if not isinstance(part, LDiverseLinks))
+    parts = tuple(
+        dict.fromkeys(part for each in (*implied, *given) for part in each.resolved(schema.sensitive).parts())
+    )
+    wanted: Model = KAnonymity(1) if not parts else parts[0]
+    for part in parts[1:]:
+        wanted = wanted & part
+    if algorithm.traits.buckets:
+        _check_buckets(schema, wanted, algorithm)
+    return wanted
+
+
+def _check_buckets(schema: Schema, model: Model, algorithm: Algorithm) -> None:
+    """Raise for columns that a release in buckets cannot have, and for a model that looks at what it does not show."""
+    for name in (BUCKET, COUNT):
+        if name in schema.published:
+            raise SchemaError(
+                f"a release in buckets adds a column {name!r}, and the table has one already", hint="rename the column"
+            )
+    for name in (name for key in model.keys for name in key):
+        if name in schema.identifiers:
+            raise SchemaError(
+                f"a release in buckets cannot be checked for column {name!r}, which is not published",
+                hint=f"leave the model out: {algorithm.name} makes a promise by itself",
+            )
+
+
+def _request(
+    schema: Schema, model: Model, algorithm: Algorithm, hierarchies: Mapping[str, Hierarchy], extra: Sequence[Key]
+) -> Request:
+    """Return what a search needs; whoever breaks links needs every column, and the sensitive ones together."""
+    keys = tuple(dict.fromkeys([*model.keys, *extra]))
+    if not algorithm.traits.buckets:
+        return Request(schema.quasi, keys, hierarchies, joint=algorithm.traits.splits)
+    keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *keys]))
+    return Request((*schema.quasi, *schema.insensitive), keys, hierarchies, joint=bool(keys))
+
+
+def _reference(
+    original: Any, schema: Schema, model: Model, *, buckets: Buckets | None, hierarchies: Mapping[str, Hierarchy]
+) -> Counted:
+    """Count an original as far as the check of its release needs it."""
+    engine, source = open_source(original)
+    if buckets is None:
+        keys = tuple(key for key in model.keys if all(name in source.columns for name in key))
+        some = dict.fromkeys(name for key in keys for name in key) or schema.quasi[:1]
+        return engine.count(source, Request(tuple(some), keys, hierarchies, published=True))
+    missing = [name for names in buckets.slices for name in names if name not in source.columns]
+    if missing:
+        raise SchemaError(
+            f"the original has no column {', '.join(map(repr, missing))}, which the release has",
+            hint="give the table that the release was made from",
+        )
+    keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *model.keys]))
+    known = (*schema.quasi, *schema.insensitive)
+    return engine.count(source, Request(known, keys, hierarchies, joint=bool(keys), published=True))
+
+
+def _measured_buckets(published: Published, schema: Schema, *, k: int) -> Measurements:
+    if published.buckets is None:
+        raise AssertionError("only a release in buckets is measured by its buckets")
+
+    def count(name: str, request: Request) -> Counted:
+        return published.engine.count(published.sources[name], request)
+
+    rows = published.sources[MAIN].rows
+    evidence = count_buckets(count, published.buckets, schema, rows=rows, reference=None)
+    return measure_buckets(evidence.links, k=k)
+
+
+def _destination(
+    output: str | Path | None, overwrite: bool, save_recoding: str | Path | None, recoding: Recoding
+) -> Destination | None:
+    if output is None:
+        if save_recoding is not None:
+            raise ParameterError(
+                "`save_recoding` goes with `output`", hint="release.write_recoding(path) keeps it alone"
+            )
+        return None
+    private = () if save_recoding is None else ((Path(save_recoding), recoding_to_json(recoding)),)
+    return Destination(Path(output), overwrite, private)
+
+
+def _sensitive(schema: Schema, counted: Counted) -> tuple[QuasiColumn, ...]:
+    return tuple(QuasiColumn(counted.known[name]) for name in schema.sensitive)
+
+
+def _parsed(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
+    return tuple(parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics)
 
 
 def budget(suppression: float, rows: int) -> int:
@@ -246,17 +356,14 @@ def check_kinds(counted: Counted, *, known: Collection[str]) -> None:
 
 
 def check_job(
-    table: Table,
+    table: Source,
     schema: Schema,
     model: Model,
     hierarchies: Mapping[str, Hierarchy],
     *,
     extra: Sequence[Key] = (),
-    seed: int | None = None,
 ) -> None:
     """Raise unless table, schema, model and hierarchies speak of the same columns; `extra` are further ones in use."""
-    if seed is not None and (isinstance(seed, bool) or seed < 0):
-        raise ParameterError(f"`seed` must be a whole number from 0; got {seed!r}", hint="leave it out for a release")
     schema.check(table.columns)
     if not table.rows:
         raise InputError("the table has no rows", hint="check that this is the right file")
@@ -283,35 +390,3 @@ def check_job(
                 f"the model {model.spec()} protects column {name!r}, which is a quasi-identifier and will be recoded",
                 hint="give the column the role sensitive",
             )
-
-
-def _certify(
-    published: Published,
-    source: Table,
-    recoding: Recoding,
-    *,
-    model: Model,
-    hierarchies: Mapping[str, Hierarchy],
-    seed: int | None,
-) -> Certificate:
-    """Verify a published table, and refuse to hand out one that breaks its promise."""
-    needed = {name for key in model.keys for name in key}
-    hidden = [name for name in source.columns if name in needed and name not in published.table.column_names]
-    companions = source.data.select(hidden).take(pa.array(published.order)) if hidden else None
-    certificate = verify_table(
-        published.table,
-        published.schema,
-        model=model,
-        original=source.data,
-        companions=companions,
-        hierarchies={name: h for name, h in hierarchies.items() if name in needed},
-    )
-    if not certificate.holds:
-        broken = [verdict.model for verdict in certificate.verdicts if not verdict.holds]
-        raise VerificationError(
-            f"the published table does not satisfy {', '.join(broken)}",
-            hint="nothing was written; search a new recoding on this table",
-            certificate=certificate,
-        )
-    warnings = (*certificate.warnings, *((SEED_WARNING,) if seed is not None else ()))
-    return replace(certificate, recoding_digest=digest(recoding), seeded=seed is not None, warnings=warnings)

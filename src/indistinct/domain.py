@@ -93,6 +93,17 @@ class Domain:
             )
         return codes.astype(np.int32)
 
+    def translate(self, other: "Domain") -> Codes:
+        """Return the code in another domain of each of this one's values, -1 for one that it does not hold.
+
+        Texts are read as values of the other's type, as those of a file that has no types.
+        """
+        kind = other.values.type
+        values = self.values if self.values.type == kind else _read_as(self.values, kind)
+        codes = pc.fill_null(pc.index_in(values, value_set=other.values), -1).to_numpy(zero_copy_only=False)
+        codes = np.where(codes < 0, -1, codes + other.missing).astype(np.int64)
+        return np.concatenate([[0 if other.missing else -1], codes]) if self.missing else codes
+
     def _encode_dictionaries(self, column: pa.ChunkedArray) -> Codes:
         """Encode the values of each dictionary that occur, and look the cells up among them."""
         parts = [np.zeros(0, dtype=np.int32)]
@@ -190,6 +201,17 @@ def with_room(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     most = np.iinfo(index.to_pandas_dtype()).max
     roomy = all(len(chunk.dictionary) < most for chunk in column.chunks)
     return column if roomy and column.type.value_type == kind else column.cast(pa.dictionary(pa.int32(), kind))
+
+
+def _read_as(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return values in another type, missing where one does not fit it."""
+    try:
+        return values.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        if len(values) < 2:
+            return pa.nulls(len(values), kind)
+    middle = len(values) // 2
+    return pa.concat_arrays([_read_as(values[:middle], kind), _read_as(values[middle:], kind)])
 
 
 def _cast(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.ChunkedArray:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from indistinct.errors import ParameterError
 
 Result = TypeVar("Result")
+Other = TypeVar("Other")
 
 # Below this many rows NumPy alone is done before a kernel is compiled, or read from its cache, and a thread started.
 LARGE = 1 << 18
@@ -46,6 +47,13 @@ def spread(function: Callable[..., Result], *arguments: Iterable[Any]) -> list[R
         return [function(*part) for part in parts]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(lambda part: function(*part), parts))
+
+
+def both(one: Callable[[], Result], other: Callable[[], Other]) -> tuple[Result, Other]:
+    """Return what two functions return that run at the same time."""
+    with ThreadPoolExecutor(1) as pool:
+        second = pool.submit(other)
+        return one(), second.result()
 
 
 def blocks(rows: int, *, most: int | None = None, least: int | None = None) -> list[slice]:

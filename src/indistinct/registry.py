@@ -42,6 +42,7 @@ MODELS: Mapping[str, type[Model]] = MappingProxyType(
             models.EntropyLDiversity,
             models.RecursiveLDiversity,
             models.TCloseness,
+            models.LDiverseLinks,
         )
     }
 )

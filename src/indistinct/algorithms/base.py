@@ -12,6 +12,8 @@ from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.outputs import Buckets
+from indistinct.schema import Schema
 
 Progress = Callable[[float], None]
 
@@ -74,6 +76,17 @@ class Algorithm(ABC):
     def keys(self) -> tuple[Key, ...]:
         """The histograms that the search needs beyond those of the model."""
         return ()
+
+    def promise(self) -> Model | None:
+        """Return what every release of the algorithm satisfies by itself, None if that is nothing."""
+        return None
+
+    def buckets(self, schema: Schema, told: Buckets | None = None) -> Buckets | None:
+        """Return how releases show their buckets, None if they are in classes.
+
+        `told` is what a certificate says: columns that the search found, which the parameters do not tell.
+        """
+        return None
 
     @abstractmethod
     def search(self, problem: Problem) -> Recoding:

@@ -81,13 +81,13 @@ def bucket_file(path: Path, asked: Question, *, original: "pa.Table | None") -> 
         return None
     said = _certificate(path)
     from indistinct.release.bucket_table import BucketTable
-    from indistinct.release.writing import other_path
+    from indistinct.release.files import table_path
 
     form = _form(algorithm)
     slices = _slices(algorithm, asked, said)
     generalized = _names(said.get("generalized")) if getattr(algorithm, "generalize", 1) > 1 else ()
     table = asked.opened(path)
-    apart = asked.opened(_second_table(other_path(path, "sensitive"))) if form == "tables" else None
+    apart = asked.opened(_second_table(table_path(path, "sensitive"))) if form == "tables" else None
     if original is not None:
         table, apart = aligned(table, original), None if apart is None else aligned(apart, original)
     _remark(path, said)
@@ -118,7 +118,7 @@ def _remark(path: Path, said: dict[str, Any]) -> None:
 
 def _certificate(path: Path) -> dict[str, Any]:
     """Return the certificate that lies beside a release, empty if there is none."""
-    from indistinct.release.writing import certificate_path
+    from indistinct.release.files import certificate_path
 
     try:
         said = json.loads(certificate_path(path).read_text(encoding="utf-8"))

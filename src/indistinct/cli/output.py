@@ -39,12 +39,12 @@ class Destination:
 
         `others` says what further tables of the release hold.
         """
-        from indistinct.release.writing import certificate_path, other_path
+        from indistinct.release.files import certificate_path, table_path
 
         if output is None:
             raise ParameterError("no output is given", hint="say where the release goes, for example -o release.csv")
         check_format(output)
-        further = tuple(other_path(output, name) for name in others)
+        further = tuple(table_path(output, name) for name in others)
         destination = cls(output, certificate_path(output), recoding, overwrite, further)
         wanted = [destination.output, *further, destination.certificate, *([recoding] if recoding else [])]
         check_targets(wanted, sources=sources, overwrite=overwrite)
@@ -53,9 +53,9 @@ class Destination:
 
 def publish(release: "Release", destination: Destination) -> "Certificate":
     """Write a release, its certificate and its recoding; a recoding that cannot be kept stops it."""
-    from indistinct.release.writing import other_path
+    from indistinct.release.files import table_path
 
-    beside = other_path(destination.output, "sensitive")
+    beside = table_path(destination.output, "sensitive")
     foreign = beside.is_file() and "sensitive" not in release.others
     certificate = _written(release, destination)
     if foreign and beside.exists():

@@ -1,1 +1,22 @@
-"""Engines count tables and apply recodings to their rows; they know no algorithm."""
+"""Engines open sources, count them and publish what an assignment says; they know no algorithm and no recoding."""
+
+from typing import Any
+
+from indistinct.engines.base import Engine, Source
+from indistinct.engines.memory import Memory
+from indistinct.errors import InputError
+from indistinct.tables import Reading
+
+__all__ = ["ENGINES", "open_source"]
+
+ENGINES: tuple[Engine, ...] = (Memory(),)
+"""Every engine, in the order in which they are asked whether a source is theirs."""
+
+
+def open_source(source: Any, reading: Reading | None = None) -> tuple[Engine, Source]:
+    """Return a source and the engine that it belongs to."""
+    for engine in ENGINES:
+        opened = engine.open(source, reading or Reading())
+        if opened is not None:
+            return engine, opened
+    raise InputError(f"no engine can read a {type(source).__name__}", hint="give a path or a frame")

@@ -1,9 +1,10 @@
 """The one GROUP BY that a search needs, for engines that hold codes in memory."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
 
 from indistinct.arrays import Codes, empty_large, starts_of
 from indistinct.domain import Domain
@@ -20,18 +21,25 @@ from indistinct.frequencies.grouping import (
     pack,
     run_starts,
 )
-from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Joint, Key
+from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Joint, Key, Pairs, People
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.parallel import is_large
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """A frequency set and the rows that stand behind each of its cells."""
+    """What an engine counted; it tells nothing of single rows.
+
+    `domains` are those of the quasi-identifiers, `known` those of every column that was counted. `groupings` has a
+    frequency set for each further list of columns that was asked for, and `population` the cells of the population in
+    the same domains.
+    """
 
     domains: tuple[Domain, ...]
     frequencies: FrequencySet
-    grouping: Grouping
+    known: Mapping[str, Domain] = field(default_factory=dict)
+    groupings: Mapping[Key, FrequencySet] = field(default_factory=dict)
+    population: FrequencySet | None = None
 
 
 def count_cells(
@@ -39,16 +47,13 @@ def count_cells(
     keys: Mapping[Key, Encoded],
     *,
     taxonomies: Mapping[str, Taxonomy] | None = None,
-) -> Counted:
-    """Count the cells of a table, and a histogram inside each cell for every key."""
+    person: Encoded | None = None,
+) -> tuple[FrequencySet, Grouping]:
+    """Count the cells of a table, and a histogram inside each for every key; return the rows of each cell as well."""
     grouping, vectors = group_encoded(quasi)
-    histograms = {
-        key: histogram_of(grouping, column, taxonomy=(taxonomies or {}).get(key[0]) if len(key) == 1 else None)
-        for key, column in keys.items()
-    }
-    names = tuple(column.domain.column for column in quasi)
-    frequencies = FrequencySet(names, vectors, Classes(grouping.counts, histograms))
-    return Counted(tuple(column.domain for column in quasi), frequencies, grouping)
+    histograms = {key: histogram_of(grouping, column, taxonomy=_of(taxonomies, key)) for key, column in keys.items()}
+    classes = Classes(grouping.counts, histograms, people_of(grouping, person, keys))
+    return FrequencySet(tuple(column.domain.column for column in quasi), vectors, classes), grouping
 
 
 def count_pieces(
@@ -56,7 +61,8 @@ def count_pieces(
     keys: Mapping[Key, Encoded],
     *,
     taxonomies: Mapping[str, Taxonomy] | None = None,
-) -> Counted:
+    person: Encoded | None = None,
+) -> tuple[FrequencySet, Grouping]:
     """Count the cells of a table, and inside each cell the vectors of all keys together, by the same one sort.
 
     Rows are in the order of cells, and inside a cell in that of these vectors.
@@ -65,28 +71,43 @@ def count_pieces(
     pieces, vectors = group_encoded([*quasi, together])
     fresh = np.zeros(len(pieces), dtype=bool)
     fresh[0] = True
-    for place in range(len(quasi)):
-        fresh[1:] |= vectors[1:, place] != vectors[:-1, place]
+    for index in range(len(quasi)):
+        fresh[1:] |= vectors[1:, index] != vectors[:-1, index]
     firsts = np.flatnonzero(fresh)
     grouping = Grouping(pieces.order, np.append(pieces.starts[firsts], pieces.starts[-1]))
     indptr = np.append(firsts, len(pieces))
     cells = _by_column(len(firsts), len(quasi))
-    for place in range(len(quasi)):
-        np.take(vectors[:, place], firsts, out=cells[:, place])
+    for index in range(len(quasi)):
+        np.take(vectors[:, index], firsts, out=cells[:, index])
     codes, counts = np.ascontiguousarray(vectors[:, -1]), pieces.counts
     inner = Histogram(indptr, codes, counts, _reference(codes, counts, together), None, together.domain.texts())
     parts = _parts(together, keys)
     histograms = {}
     for key, column in keys.items():
-        taxonomy = (taxonomies or {}).get(key[0]) if len(key) == 1 else None
         own = inner.codes if column is together else parts[key][inner.codes]
         reference = inner.reference if column is together else _reference(own, counts, column)
-        entries = Histogram(indptr, own, counts, reference, taxonomy, column.domain.texts())
+        entries = Histogram(indptr, own, counts, reference, _of(taxonomies, key), column.domain.texts())
         same = np.arange(len(firsts), dtype=np.int32)
         histograms[key] = entries if column is together else entries.regroup(same, len(firsts))
+    classes = Classes(grouping.counts, histograms, people_of(grouping, person, keys))
     names = tuple(column.domain.column for column in quasi)
-    frequencies = FrequencySet(names, cells, Classes(grouping.counts, histograms), Joint(inner, parts))
-    return Counted(tuple(column.domain for column in quasi), frequencies, grouping)
+    return FrequencySet(names, cells, classes, Joint(inner, parts)), grouping
+
+
+def people_of(grouping: Grouping, person: Encoded | None, keys: Mapping[Key, Encoded]) -> People | None:
+    """Return who stands in each group, and with which values of each key."""
+    if person is None:
+        return None
+    pairs = {}
+    for key, column in keys.items():
+        both = join_columns([person, column])
+        some = one_of_each(both.codes, len(both.domain))
+        pairs[key] = Pairs(histogram_of(grouping, both, spelled=False), person.codes[some], column.codes[some])
+    return People(histogram_of(grouping, person, spelled=False), pairs)
+
+
+def _of(taxonomies: Mapping[str, Taxonomy] | None, key: Key) -> Taxonomy | None:
+    return (taxonomies or {}).get(key[0]) if len(key) == 1 else None
 
 
 def _reference(codes: Codes, counts: Codes, column: Encoded) -> Codes:
@@ -143,8 +164,10 @@ def _packed(columns: Sequence[Encoded], widths: Sequence[int], rows: int, row_bi
     return words
 
 
-def histogram_of(grouping: Grouping, column: Encoded, *, taxonomy: Taxonomy | None = None) -> Histogram:
-    """Count the values of a column inside each group."""
+def histogram_of(
+    grouping: Grouping, column: Encoded, *, taxonomy: Taxonomy | None = None, spelled: bool = True
+) -> Histogram:
+    """Count the values of a column inside each group; unless they are `spelled`, nobody will ask what they are."""
     width = len(column.domain)
     groups = np.repeat(np.arange(len(grouping), dtype=np.int64), grouping.counts)
     words = groups * width + column.codes[grouping.order]
@@ -155,16 +178,14 @@ def histogram_of(grouping: Grouping, column: Encoded, *, taxonomy: Taxonomy | No
     indptr = starts_of(np.bincount(owners, minlength=len(grouping)))
     counts = np.diff(starts)
     reference = np.bincount(codes, weights=counts, minlength=width).astype(np.int64)
-    return Histogram(indptr, codes.astype(np.int32), counts, reference, taxonomy, column.domain.texts())
+    texts = column.domain.texts() if spelled else ()
+    return Histogram(indptr, codes.astype(np.int32), counts, reference, taxonomy, texts)
 
 
 def join_columns(columns: Sequence[Encoded]) -> Encoded:
     """Return several columns as one: a code for each distinct vector, in canonical order."""
     if len(columns) == 1:
         return columns[0]
-    import pyarrow as pa
-
     grouping = group_rows([c.codes for c in columns], [len(c.domain) for c in columns])
     name = " × ".join(c.domain.column for c in columns)
-    values = pa.array([f"{place:012d}" for place in range(len(grouping))], pa.string())
-    return Encoded.plain(Domain(name, values), grouping.group_ids())
+    return Encoded.plain(Domain(name, pa.array(np.arange(len(grouping)))), grouping.group_ids())

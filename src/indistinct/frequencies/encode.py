@@ -49,8 +49,21 @@ class Encoded:
         return np.cumsum([len(chunk) for chunk in self.chunks])
 
 
-def encode_column(name: str, column: pa.ChunkedArray, *, order: Sequence[str] | None = None) -> Encoded:
-    """Return the domain of a column, in canonical or declared order, and the code of every cell."""
+def encode_column(
+    name: str, column: pa.ChunkedArray, *, order: Sequence[str] | None = None, required: bool = True
+) -> Encoded:
+    """Return the domain of a column, in canonical or declared order, and the code of every cell.
+
+    A column without any value is an error where values are `required`; elsewhere missing is its only value.
+    """
+    if column.null_count == len(column):
+        if required:
+            raise InputError(
+                f"column {name!r} holds no value: every cell is missing",
+                hint="drop the column, or give it the role insensitive",
+            )
+        nothing = Domain(name, pa.array([], pa.string()), missing=bool(len(column)))
+        return Encoded.plain(nothing, np.zeros(len(column), dtype=np.uint8))
     column = plain_column(name, column)
     if isinstance(column.type, pa.DictionaryType):
         found = from_dictionary(column)
@@ -58,11 +71,8 @@ def encode_column(name: str, column: pa.ChunkedArray, *, order: Sequence[str] | 
         found = _from_numbers(name, column)
     else:
         found = from_dictionary(column.dictionary_encode())
-    if not len(found.values):
-        raise InputError(
-            f"column {name!r} holds no value: every cell is missing",
-            hint="drop the column, or give it the role insensitive",
-        )
+    if not len(found.values):  # a dictionary may hide that every cell is missing
+        return encode_column(name, pa.chunked_array([pa.nulls(len(column), pa.string())]), required=required)
     ranks = _ranks(name, found.values, order)
     arranged = found.values.take(pa.array(np.argsort(ranks)))
     domain = Domain(name, arranged, missing=found.missing, declared=order is not None)

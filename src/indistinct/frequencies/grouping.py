@@ -32,16 +32,16 @@ class Grouping:
         """Return the number of rows of each group."""
         return np.diff(self.starts)
 
-    def group_ids(self) -> Codes:
-        """Return the group of every row."""
-        ids = np.empty(len(self.order), dtype=np.int32)
-        ids[self.order] = np.repeat(np.arange(len(self), dtype=np.int32), self.counts)
-        return ids
-
     @property
     def first(self) -> Codes:
         """Return one row of each group."""
         return self.order[self.starts[:-1]]
+
+    def group_ids(self) -> Codes:
+        """Return the group of every row."""
+        ids: Codes = np.empty(len(self.order), dtype=np.int32)
+        ids[self.order] = repeated(np.arange(len(self), dtype=np.int32), self.counts)
+        return ids
 
 
 def group_rows(columns: Sequence[Codes], sizes: Sequence[int]) -> Grouping:

@@ -4,7 +4,7 @@
 `regroup`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -54,14 +54,52 @@ class Histogram:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Which person has which value: pairs inside each class, and the person and the value of every pair."""
+
+    histogram: Histogram
+    persons: Codes
+    values: Codes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class People:
+    """Who stands in each class, and with which values of each key. Counts are rows.
+
+    People are not additive: somebody with rows in two classes is one person in their union.
+    """
+
+    persons: Histogram
+    pairs: Mapping[Key, Pairs] = field(default_factory=lambda: MappingProxyType({}))
+
+    def sizes(self) -> Codes:
+        """Return the number of people in each class."""
+        return np.diff(self.persons.indptr)
+
+    def _changed(self, change: Callable[[Histogram], Histogram]) -> "People":
+        pairs = {key: Pairs(change(each.histogram), each.persons, each.values) for key, each in self.pairs.items()}
+        return People(change(self.persons), pairs)
+
+    def regroup(self, class_ids: Codes, size: int) -> "People":
+        """Return the people of merged classes, each once."""
+        return self._changed(lambda histogram: histogram.regroup(class_ids, size))
+
+    def take(self, classes: Codes) -> "People":
+        """Return the people of some of the classes, in the order given."""
+        return self._changed(lambda histogram: histogram.take(classes))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Classes:
     """Groups of rows that a release cannot tell apart: their sizes, and a histogram for each key a model asked for.
 
     A key is a tuple of column names: `("disease",)` for a sensitive column, several names for vectors of values.
+    `people` says who stands in each class, where that was counted.
     """
 
     sizes: Codes
     histograms: Mapping[Key, Histogram] = field(default_factory=lambda: MappingProxyType({}))
+    people: People | None = None
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -74,12 +112,19 @@ class Classes:
     def regroup(self, class_ids: Codes, size: int) -> "Classes":
         """Return the merged classes: class `i` goes to `class_ids[i]`, or nowhere if that is negative."""
         kept = class_ids >= 0
-        sizes = np.bincount(class_ids[kept], weights=self.sizes[kept], minlength=size).astype(np.int64)
-        return Classes(sizes, {key: h.regroup(class_ids, size) for key, h in self.histograms.items()})
+        return Classes(
+            np.bincount(class_ids[kept], weights=self.sizes[kept], minlength=size).astype(np.int64),
+            {key: histogram.regroup(class_ids, size) for key, histogram in self.histograms.items()},
+            None if self.people is None else self.people.regroup(class_ids, size),
+        )
 
     def take(self, classes: Codes) -> "Classes":
         """Return some of the classes, in the order given."""
-        return Classes(self.sizes[classes], {key: h.take(classes) for key, h in self.histograms.items()})
+        return Classes(
+            self.sizes[classes],
+            {key: histogram.take(classes) for key, histogram in self.histograms.items()},
+            None if self.people is None else self.people.take(classes),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,17 +1,12 @@
-"""What metrics say of a recoding into buckets, whose values stay as they are and whose links are lost."""
-
-from collections.abc import Sequence
+"""What metrics say of a release in buckets, whose values stay as they are and whose links are lost."""
 
 import numpy as np
 
-from indistinct.arrays import Codes
-from indistinct.frequencies.value import Classes, FrequencySet
-from indistinct.metrics.classes import AverageClassSize, Discernibility
+from indistinct.frequencies.slices import Links
 from indistinct.metrics.measurements import Measurements
-from indistinct.recoding.outputs import Assignment
 
 
-def reconstruction_error(buckets: Classes) -> float:
+def reconstruction_error(links: Links) -> float:
     """Return the mean squared error with which a row's sensitive values can be rebuilt from its bucket.
 
     A bucket tells of each of its rows the distribution of its values; the error of a row is the squared distance of
@@ -19,36 +14,43 @@ def reconstruction_error(buckets: Classes) -> float:
     grouping is below 1 - 1/l. It is averaged over rows and over sensitive attributes; 0 without any.
     """
     errors = []
-    for histogram in buckets.histograms.values():
-        squares = np.bincount(histogram.owners(), weights=histogram.counts.astype(np.float64) ** 2)
+    for name in links.sensitive:
+        home = links.slices[links.home(name)]
+        width = int(home.codes[name].max(initial=0)) + 1
+        words, owners = np.unique(home.buckets.astype(np.int64) * width + home.codes[name], return_inverse=True)
+        counts = np.bincount(owners, weights=home.counts)
         # Σ over rows of (1 - 2 p(own) + Σ p²), with p = count / size: size - Σ count² / size.
-        errors.append(float((buckets.sizes - squares / buckets.sizes).sum()) / buckets.rows)
+        squares = np.bincount(words // width, weights=counts**2, minlength=len(links.sizes))
+        errors.append(float((links.sizes - squares / links.sizes).sum()) / links.sizes.sum())
     return float(np.mean(errors)) if errors else 0.0
 
 
-def unique_values(columns: Sequence[Codes]) -> float:
-    """Return the share of rows whose value in some column is like no other: it shows that a person is in the table.
+def unique_values(links: Links) -> float:
+    """Return the share of rows whose value in some slice is like no other: it shows that a person is in the table.
 
-    A column's value is the vector of its attributes that are not sensitive. Of several columns it is the largest share.
+    A slice's value is the vector of its attributes that are not sensitive. Of several slices it is the largest share.
     """
-    shares = [float((np.bincount(codes)[codes] == 1).mean()) for codes in columns if len(codes)]
-    return max(shares, default=0.0)
+    shares = [0.0]
+    for index, each in enumerate(links.slices):
+        if set(each.names) <= set(links.sensitive):
+            continue
+        rows = np.bincount(links.known(index)[0], weights=each.counts)
+        shares.append(float((rows == 1).sum() / links.sizes.sum()))
+    return max(shares)
 
 
-def measure_buckets(buckets: Classes, columns: Sequence[Codes], *, k: int) -> Measurements:
-    """Return the metrics that speak of buckets, given the known values of every column.
+def measure_buckets(links: Links, *, k: int) -> Measurements:
+    """Return the metrics that speak of buckets: their sizes, how well sensitive values can be rebuilt, unique values.
 
-    These are sizes, in units of `k`, how well sensitive values can be rebuilt, and how many rows show a unique value.
+    The mean size is in units of `k`.
     """
-    every = np.arange(len(buckets), dtype=np.int32)
-    nothing = np.zeros((len(buckets), 0), dtype=np.int32)
-    assignment = Assignment(FrequencySet((), nothing, buckets), (), nothing, every, every, buckets.sizes, buckets)
+    rows = int(links.sizes.sum())
     return Measurements(
         (
-            ("buckets", float(len(buckets))),
-            ("discernibility", Discernibility().value(assignment)),
-            ("average-class-size", AverageClassSize(k).value(assignment)),
-            ("reconstruction-error", reconstruction_error(buckets)),
-            ("unique-values", unique_values(columns)),
+            ("buckets", float(len(links.sizes))),
+            ("discernibility", float((links.sizes.astype(np.float64) ** 2).sum())),
+            ("average-class-size", rows / len(links.sizes) / k),
+            ("reconstruction-error", reconstruction_error(links)),
+            ("unique-values", unique_values(links)),
         )
     )

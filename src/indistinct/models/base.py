@@ -1,7 +1,7 @@
 """A model judges classes: which of them break its promise, and what level the whole release achieves."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError
+from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import Classes, Key
 from indistinct.spelling import spell
 
@@ -32,6 +33,17 @@ class ModelTraits:
     population: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a model says of a release; `needs_original` if the published tables alone do not show it."""
+
+    holds: bool
+    achieved: Mapping[str, float]
+    violating_classes: int = 0
+    violating_rows: int = 0
+    needs_original: bool = False
+
+
 class Model(ABC):
     """A privacy model: a frozen value with its parameters. `a & b` asks for both."""
 
@@ -49,6 +61,11 @@ class Model(ABC):
         """The smallest class size that can satisfy the model; what `sizes_only` models ask for, exactly."""
         return 1
 
+    @property
+    def caution(self) -> str | None:
+        """What readers must know of the promise itself, where it is weaker than it looks."""
+        return None
+
     @abstractmethod
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes that break the promise."""
@@ -56,6 +73,16 @@ class Model(ABC):
     @abstractmethod
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the achieved value of each parameter over all classes, as a user would have asked for it."""
+
+    def judge(self, classes: Classes, links: Links | None = None) -> Judgement:
+        """Return what holds for all classes of a release; `links` is there where it is in buckets."""
+        broken = self.violations(classes)
+        rows = int(classes.sizes[broken].sum())
+        return Judgement(not bool(broken.any()), self.achieved(classes), int(broken.sum()), rows)
+
+    def resolved(self, sensitive: Sequence[str]) -> "Model":
+        """Return the model for a table with these sensitive columns, where it speaks of all of them."""
+        return self
 
     def check(self, whole: Classes) -> None:
         """Raise `InfeasibleError` if even the whole table as one class breaks the promise."""
@@ -117,6 +144,10 @@ class All(Model):
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the achieved values of every part, under `name.key`."""
         return {f"{m.name}.{key}": value for m in self.models for key, value in m.achieved(classes).items()}
+
+    def resolved(self, sensitive: Sequence[str]) -> Model:
+        """Return every part for a table with these sensitive columns."""
+        return All(tuple(part for model in self.models for part in model.resolved(sensitive).parts()))
 
     def check(self, whole: Classes) -> None:
         """Raise for the first part that cannot hold."""

@@ -1,4 +1,7 @@
-"""Recoding a frequency set: from cells to classes, the same for every engine."""
+"""From a recoding to what an engine publishes: pieces of cells, their classes, and what each class shows.
+
+This is the only module that knows every kind of recoding, so that no engine has to.
+"""
 
 from dataclasses import replace
 from typing import assert_never
@@ -6,32 +9,58 @@ from typing import assert_never
 import numpy as np
 
 from indistinct.arrays import Codes
+from indistinct.domain import Domain
 from indistinct.errors import InputError, UnseenValueError
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.grouping import group_rows, pack
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding
-from indistinct.recoding.outputs import Assignment, PublishedColumn
+from indistinct.recoding.layout import bucket_layout, class_layout
+from indistinct.recoding.outputs import Assignment, Layout, PublishedColumn
+from indistinct.recoding.projection import project
 
 
 def assign(frequencies: FrequencySet, recoding: Recoding) -> Assignment:
-    """Return the classes that a recoding makes of cells whose codes are those of the recoding's own domains.
+    """Return where a recoding sends cells whose codes are those of the recoding's own domains.
 
     Raises `UnseenValueError` for a vector that the recoding does not speak of; no raw value is ever passed through.
     """
     match recoding:
         case ByColumn():
-            return _by_column(frequencies, recoding)
+            assignment = _by_column(frequencies, recoding)
         case ByRegion():
-            return _by_region(frequencies, recoding)
+            assignment = _by_region(frequencies, recoding)
         case ByCell():
-            return _by_cell(frequencies, recoding)
+            assignment = _by_cell(frequencies, recoding)
         case ByRow():
-            return _by_row(frequencies, recoding)
+            assignment = _by_row(frequencies, recoding)
         case ByBucket():
-            return _by_bucket(frequencies, recoding)
+            assignment = _by_bucket(frequencies, recoding)
         case _:
             assert_never(recoding)  # type: ignore[arg-type]
+    return replace(assignment, domains=domains_of(recoding), layout=_layout(assignment, recoding))
+
+
+def _layout(assignment: Assignment, recoding: Recoding) -> Layout:
+    if not isinstance(recoding, ByBucket):
+        return class_layout(assignment, recoding.schema)
+    generalized = []
+    for part in recoding.generalized:
+        projected, cells = project(assignment.frequencies, part.names)
+        generalized.append((assign(projected, part), cells))
+    return bucket_layout(assignment, recoding, generalized)
+
+
+def domains_of(recoding: Recoding) -> tuple[Domain, ...]:
+    """Return the domains whose codes a recoding speaks in."""
+    return recoding.domains if isinstance(recoding, ByBucket) else tuple(c.domain for c in recoding.columns)
+
+
+def keys_of(recoding: Recoding) -> tuple[Key, ...]:
+    """Return the keys that must be counted together with the cells that a stored recoding speaks of."""
+    if isinstance(recoding, ByBucket) and recoding.schema is not None:
+        return tuple((name,) for name in recoding.schema.sensitive)
+    return ()
 
 
 def _by_column(frequencies: FrequencySet, recoding: ByColumn) -> Assignment:
@@ -44,9 +73,9 @@ def _by_column(frequencies: FrequencySet, recoding: ByColumn) -> Assignment:
     dropped = _among(values, recoding.suppressed, sizes)
     if recoding.star is not None:
         values[dropped] = recoding.star
-        return _recoded(frequencies, recoding, values, class_ids)
+        return _united(frequencies, recoding, values, class_ids)
     renumbered = np.where(dropped, -1, np.cumsum(~dropped) - 1).astype(np.int32)
-    assignment = _recoded(frequencies, recoding, values[~dropped], renumbered[class_ids])
+    assignment = _united(frequencies, recoding, values[~dropped], renumbered[class_ids])
     return replace(assignment, hidden=values[class_ids[assignment.class_ids < 0]])
 
 
@@ -63,12 +92,12 @@ def _by_region(frequencies: FrequencySet, recoding: ByRegion) -> Assignment:
             f"{int((~covered).sum())} combination(s) of known quasi-identifier values lie outside the published ranges",
             hint="search a new recoding on the new data, or search with extent=region, which covers the whole domain",
         )
-    return _recoded(frequencies, recoding, recoding.values, class_ids)
+    return _united(frequencies, recoding, recoding.values, class_ids)
 
 
 def _by_cell(frequencies: FrequencySet, recoding: ByCell) -> Assignment:
     places = _find(frequencies.vectors, recoding)
-    return _recoded(frequencies, recoding, recoding.values, recoding.class_ids[places])
+    return _united(frequencies, recoding, recoding.values, recoding.class_ids[places])
 
 
 def _by_row(frequencies: FrequencySet, recoding: ByRow) -> Assignment:
@@ -79,7 +108,8 @@ def _by_row(frequencies: FrequencySet, recoding: ByRow) -> Assignment:
     sizes = np.bincount(class_ids[kept], weights=recoding.counts[kept], minlength=len(values)).astype(np.int64)
     classes = Classes(sizes, _split_histograms(frequencies, recoding, class_ids, len(values)))
     columns = tuple(column.summary.published for column in recoding.columns)
-    return Assignment(frequencies, columns, values, recoding.cells, class_ids, recoding.counts, classes)
+    pieces = (recoding.cells, class_ids, recoding.counts)
+    return Assignment(frequencies, columns, values, *pieces, classes, joint=recoding.joint, split=True)
 
 
 def _by_bucket(frequencies: FrequencySet, recoding: ByBucket) -> Assignment:
@@ -90,7 +120,8 @@ def _by_bucket(frequencies: FrequencySet, recoding: ByBucket) -> Assignment:
     sizes = np.zeros(int(recoding.class_ids.max()) + 1, dtype=np.int64)
     _kernels.add_up(recoding.class_ids, recoding.counts, sizes)
     nothing = np.zeros((len(sizes), 0), dtype=np.int32)
-    return Assignment(frequencies, (), nothing, recoding.cells, recoding.class_ids, recoding.counts, Classes(sizes))
+    pieces = (recoding.cells, recoding.class_ids, recoding.counts)
+    return Assignment(frequencies, (), nothing, *pieces, Classes(sizes), joint=recoding.joint, split=True)
 
 
 def _check_rows(frequencies: FrequencySet, recoding: ByRow | ByBucket) -> None:
@@ -137,7 +168,7 @@ def _split_histograms(frequencies: FrequencySet, recoding: ByRow, class_ids: Cod
     return found
 
 
-def _recoded(frequencies: FrequencySet, recoding: Recoding, values: Codes, class_ids: Codes) -> Assignment:
+def _united(frequencies: FrequencySet, recoding: Recoding, values: Codes, class_ids: Codes) -> Assignment:
     """Unite classes that publish the same and drop those without rows."""
     distinct, merged = _distinct(values, recoding)
     class_ids = np.where(class_ids < 0, -1, merged[class_ids]).astype(np.int32) if len(values) else class_ids

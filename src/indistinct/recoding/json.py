@@ -16,8 +16,8 @@ import pyarrow as pa
 from indistinct.arrays import Codes
 from indistinct.domain import Domain, arrow_array
 from indistinct.errors import InputError
-from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Form, RecodedColumn, Recoding
-from indistinct.recoding.outputs import PublishedColumn
+from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, RecodedColumn, Recoding
+from indistinct.recoding.outputs import Form, PublishedColumn
 from indistinct.recoding.regions import Cuts
 from indistinct.recoding.summary import ColumnSummary
 from indistinct.schema import Schema

@@ -16,12 +16,12 @@ import secrets
 from abc import ABC
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.domain import Domain
+from indistinct.recoding.outputs import Form
 from indistinct.recoding.regions import Cuts
 from indistinct.recoding.summary import ColumnSummary
 from indistinct.schema import Schema
@@ -50,6 +50,7 @@ class Recoding(ABC):
     columns: tuple[RecodedColumn, ...]
     schema: Schema | None = field(default=None, kw_only=True)
     promise: str | None = field(default=None, kw_only=True)
+    suppression: float = field(default=0.0, kw_only=True)
     nonce: str = field(default_factory=lambda: secrets.token_hex(16), kw_only=True)
 
     def __eq__(self, other: object) -> bool:
@@ -116,9 +117,6 @@ class ByRow(Recoding):
     class_ids: Codes
     counts: Codes
     values: Codes
-
-
-Form = Literal["sliced", "tables", "multiset"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

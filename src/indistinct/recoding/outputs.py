@@ -1,15 +1,23 @@
-"""What a recoding publishes: the dictionary of a column's published values, and cells sorted into classes.
+"""What a recoding publishes: the values that a column can show, classes of cells, and the tables of a release.
 
 A *recoding* says what to publish for each combination of quasi-identifier values. An *algorithm* finds one, an
 *engine* applies it, a *model* judges the result.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
 import pyarrow as pa
 
 from indistinct.arrays import Codes
-from indistinct.frequencies.value import Classes, FrequencySet
+from indistinct.domain import Domain
+from indistinct.frequencies.value import Classes, FrequencySet, Key
+from indistinct.schema import Schema
+
+Form = Literal["sliced", "tables", "multiset"]
+MAIN = ""
+"""The name of the table that every release has; others are named by what they hold."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,14 +45,75 @@ class PublishedColumn:
         return len(self.low)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Output:
+    """One column of a published table, and where its values come from.
+
+    `of` is the original column. A row shows its own cell where `values` is None. Otherwise it shows `values[codes[i]]`,
+    where `i` is the row's class, or its cell if the values are `by_cell`.
+    """
+
+    name: str
+    of: str
+    values: pa.Array | None = None
+    codes: Codes | None = None
+    by_cell: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutputTable:
+    """One table of a release: its slices, each some columns whose values stay together.
+
+    Rows stand in the order of their classes. Inside a class every slice has a random order of its own. Where `bucket`
+    names a column, it shows the number of the class, and classes are numbered at random. Where `count` names a column,
+    equal rows of a class stand there once, with their number.
+    """
+
+    slices: tuple[tuple[Output, ...], ...]
+    bucket: str | None = None
+    count: str | None = None
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """Return the columns of all slices."""
+        return tuple(output for outputs in self.slices for output in outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """How a release shows its buckets, as far as readers must know: no value of the table is in it.
+
+    `slices` are the attributes that stay together; `generalized` names those whose values were recoded before.
+    """
+
+    form: Form
+    slices: tuple[tuple[str, ...], ...]
+    generalized: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """The tables of a release by name, and the roles of the columns of the first.
+
+    `in_source_order` says that columns stand where they stood in the original. `buckets` is there where links between
+    columns are broken.
+    """
+
+    tables: Mapping[str, OutputTable]
+    schema: Schema
+    in_source_order: bool = True
+    buckets: Buckets | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Assignment:
-    """A frequency set after a recoding: which cells went to which class, and what each class shows.
+    """Where a recoding sends the rows of each cell, what each class shows, and so all that an engine must know.
 
-    Piece `i` sends `counts[i]` rows of cell `cells[i]` to class `class_ids[i]`; a negative label is suppression. Rows
-    that a release cannot tell apart are one class: the rows of `values` (c × d codes into `columns`) are distinct
-    and ascend lexicographically. `hidden` has the published codes that suppressed pieces would have had, where the
-    recoding knows them.
+    Piece `i` sends `counts[i]` rows of cell `cells[i]` to class `class_ids[i]`; a negative class is suppression. Where
+    `joint` is there, the rows of piece `i` are those whose `keys` have the joint code `joint[i]`. Rows that a release
+    cannot tell apart are one class: the rows of `values` (c × d codes into `columns`) are distinct and ascend
+    lexicographically. `hidden` has the published codes that suppressed pieces would have had, where the recoding knows
+    them. `domains` say what the codes of cells mean. `split` says that equal rows may go to different classes.
     """
 
     frequencies: FrequencySet
@@ -55,6 +124,10 @@ class Assignment:
     counts: Codes
     classes: Classes
     hidden: Codes | None = None
+    joint: Codes | None = None
+    domains: tuple[Domain, ...] = ()
+    split: bool = False
+    layout: Layout = field(default_factory=lambda: Layout({}, Schema()))
 
     @property
     def rows(self) -> int:
@@ -65,3 +138,8 @@ class Assignment:
     def suppressed(self) -> int:
         """Return the number of rows that are not published."""
         return self.rows - self.classes.rows
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """Return what the joint codes of pieces speak of."""
+        return () if self.frequencies.joint is None else tuple(self.frequencies.joint.codes)

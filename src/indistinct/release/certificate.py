@@ -23,6 +23,18 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class About:
+    """How a release came about, as far as its readers may know; verification adds what it counted."""
+
+    algorithm: str | None = None
+    recoding_digest: str | None = None
+    output_digest: str | None = None
+    other_digests: Mapping[str, str] = field(default_factory=dict)
+    seeded: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Certificate:
     """What was counted on a published table.
 

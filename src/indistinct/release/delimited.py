@@ -6,9 +6,8 @@ would be a blank line, both are `""`. Texts are not altered: one that a spreadsh
 written as it is.
 """
 
-import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ import pyarrow.compute as pc
 
 from indistinct.arrays import Codes
 from indistinct.errors import OutputError
+from indistinct.parallel import workers
 from indistinct.release._kernels import STEP, spell_rows
 
 BLOCK_ROWS = 1 << 16
@@ -37,12 +37,14 @@ class Fields:
     pool: Codes
 
 
-def write_delimited(table: pa.Table, place: Path, *, delimiter: str) -> None:
-    """Write a table with its header to a file."""
+def write_delimited(batches: Iterable[pa.Table], place: Path, *, delimiter: str) -> None:
+    """Write a table, given in batches, with its header to a file."""
     with place.open("wb") as file:
-        file.write(_header(table.column_names, delimiter))
-        for block in _blocks(table, delimiter):
-            file.write(block)
+        for index, table in enumerate(batches):
+            if not index:
+                file.write(_header(table.column_names, delimiter))
+            for block in _blocks(table, delimiter):
+                file.write(block)
 
 
 def _blocks(table: pa.Table, delimiter: str) -> Iterator[memoryview]:
@@ -59,7 +61,7 @@ def _blocks(table: pa.Table, delimiter: str) -> Iterator[memoryview]:
         ]
         return _assemble([codes for codes, _ in parts], [fields for _, fields in parts])
 
-    threads = max(1, min(4, os.cpu_count() or 1))
+    threads = min(4, workers())
     ahead: deque[Future[memoryview]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         for start in range(0, table.num_rows, BLOCK_ROWS):

@@ -5,33 +5,35 @@ a value that no row has would betray a suppressed row, and the order of first oc
 original.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import OutputError
+from indistinct.release.delimited import write_delimited
 from indistinct.tables.dictionaries import compact, is_text
 
-Write = Callable[[pa.Table, Path], None]
+Write = Callable[[Iterator[pa.Table], Path], None]
 
 
-def producer_for(table: pa.Table, path: Path) -> Callable[[Path], None]:
-    """Return what fills a file with a table in the format that the suffix of `path` names."""
+def producer_for(batches: Iterable[pa.Table], path: Path) -> Callable[[Path], None]:
+    """Return what fills a file with a table, given in batches, in the format that the suffix of `path` names."""
     write = FORMATS.get(path.suffix.lower())
     if write is None:
         raise OutputError(
             f"{path}: the suffix does not say in which format to write",
             hint=f"end the name in one of {', '.join(FORMATS)}",
         )
-    return partial(_fill, write, table)
+    return partial(_fill, write, batches)
 
 
-def _fill(write: Write, table: pa.Table, place: Path) -> None:
+def _fill(write: Write, batches: Iterable[pa.Table], place: Path) -> None:
     try:
-        write(publishable(table), place)
+        write(map(publishable, batches), place)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         raise OutputError(
             "the table holds a column of a type that this format cannot write",
@@ -53,52 +55,45 @@ def _publishable_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([compact(column, ascending=True)])
 
 
-def write_parquet(table: pa.Table, place: Path) -> None:
+def write_parquet(batches: Iterator[pa.Table], place: Path) -> None:
     """Write a Parquet file without an Arrow schema: every reader then sees text, not categories."""
     import pyarrow.parquet as pq
 
+    first = next(batches)
     # Statistics of dictionary columns cost more than the rest of the file.
-    measured = [field.name for field in table.schema if not isinstance(field.type, pa.DictionaryType)]
-    pq.write_table(
-        table,
-        place,
-        compression="zstd",
-        compression_level=1,
-        write_statistics=measured or False,
-        store_schema=False,
-    )
+    measured = [field.name for field in first.schema if not isinstance(field.type, pa.DictionaryType)]
+    options = {"compression": "zstd", "compression_level": 1, "store_schema": False}
+    with pq.ParquetWriter(place, first.schema, write_statistics=measured or False, **options) as writer:
+        for table in chain([first], batches):
+            writer.write_table(table.cast(first.schema))
 
 
-def write_arrow(table: pa.Table, place: Path) -> None:
+def write_arrow(batches: Iterator[pa.Table], place: Path) -> None:
     """Write an Arrow IPC file, which is also what Feather (version 2) is."""
-    options = pa.ipc.IpcWriteOptions(compression="lz4")
-    cleared = pa.table([_cleared(column) for column in table.columns], names=table.column_names)
+    first = _cleared(next(batches))
+    options = pa.ipc.IpcWriteOptions(compression="lz4", unify_dictionaries=True)
     with (
         pa.OSFile(str(place), "wb") as file,
-        pa.ipc.new_file(file, cleared.schema, options=options) as writer,
+        pa.ipc.new_file(file, first.schema, options=options) as writer,
     ):
-        writer.write_table(cleared)
+        for table in chain([first], map(_cleared, batches)):
+            writer.write_table(table.cast(first.schema))
 
 
-def _cleared(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the column with nothing behind its missing cells, where Arrow may keep what was there before."""
-    if not column.null_count:
-        return column
-    return column.take(pa.array(np.arange(len(column))))
+def _cleared(table: pa.Table) -> pa.Table:
+    """Return a table with nothing behind its missing cells, where Arrow may keep what was there before."""
+    columns = [c.take(pa.array(np.arange(len(c)))) if c.null_count else c for c in table.columns]
+    return pa.table(columns, names=table.column_names)
 
 
-def write_csv(table: pa.Table, place: Path) -> None:
+def write_csv(batches: Iterator[pa.Table], place: Path) -> None:
     """Write comma-separated text (RFC 4180, UTF-8, line feeds)."""
-    from indistinct.release.delimited import write_delimited
-
-    write_delimited(table, place, delimiter=",")
+    write_delimited(batches, place, delimiter=",")
 
 
-def write_tsv(table: pa.Table, place: Path) -> None:
+def write_tsv(batches: Iterator[pa.Table], place: Path) -> None:
     """Write tab-separated text, quoted like comma-separated text."""
-    from indistinct.release.delimited import write_delimited
-
-    write_delimited(table, place, delimiter="\t")
+    write_delimited(batches, place, delimiter="\t")
 
 
 FORMATS: dict[str, Write] = {

@@ -1,4 +1,4 @@
-"""A release: the published table and what was verified on it."""
+"""A release: the published tables and what was verified on them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,37 +7,71 @@ from typing import Any
 
 import pyarrow as pa
 
-from indistinct.errors import MissingExtraError, OutputError, ParameterError
+from indistinct.errors import MissingExtraError
 from indistinct.recoding.json import recoding_to_json
-from indistinct.recoding.kinds import ByBucket, Recoding
-from indistinct.recoding.outputs import Assignment
-from indistinct.release.bucket_table import BucketTable
+from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.release.certificate import Certificate
+from indistinct.release.check import Check
+from indistinct.release.files import StagedTables, require_another_file, table_path, write_release
 from indistinct.release.staging import filled
-from indistinct.release.writing import write_atomically, write_release
+from indistinct.release.writing import write_atomically
 from indistinct.schema import Schema
+from indistinct.tables import open_table
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Release:
     """What is published, how it was done, and what was verified.
 
-    Only `table`, `others` and `certificate` are for others. `recoding` and `assignment` hold original values.
-    `others` are further tables of the release, by what they hold: anatomy publishes its sensitive values apart.
+    Only the tables and the certificate are for others. `recoding` and `check` hold original values. `counters` say what
+    the search did, `path` where the release lies if it was written at once, and `origin` which file was read.
     """
 
-    table: pa.Table
-    schema: Schema
     certificate: Certificate
     recoding: Recoding
-    assignment: Assignment
+    check: Check
     counters: Mapping[str, float]
-    others: Mapping[str, pa.Table] = field(default_factory=dict)
-    source: Path | None = None
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+    path: Path | None = None
+    origin: Path | None = None
 
     def __repr__(self) -> str:
         shown = self.certificate
         return f"<Release of {shown.rows} rows in {shown.classes} {'classes' if shown.form is None else 'buckets'}>"
+
+    @property
+    def table(self) -> pa.Table:
+        """The published table; of a release that was written at once, as it is read from its file."""
+        return self._table(MAIN)
+
+    @property
+    def others(self) -> Mapping[str, pa.Table]:
+        """Further tables, by what they hold: anatomy publishes its sensitive values apart."""
+        return {name: self._table(name) for name in self.assignment.layout.tables if name != MAIN}
+
+    @property
+    def assignment(self) -> Assignment:
+        """Where the recoding sent each cell."""
+        if self.check.assignment is None:
+            raise AssertionError("a release knows what was meant to be published")
+        return self.check.assignment
+
+    @property
+    def schema(self) -> Schema:
+        """The roles of the published columns."""
+        return self.assignment.layout.schema
+
+    @property
+    def buckets(self) -> Buckets | None:
+        """How the release shows its buckets, if it has any."""
+        return self.assignment.layout.buckets
+
+    def classes(self) -> pa.Table:
+        """Return the equivalence classes: what each shows, and its number of rows."""
+        names = list(self.schema.quasi)
+        counted = _without_dictionaries(self.table.select(names)).group_by(names).aggregate([([], "count_all")])
+        return counted.rename_columns([*names, "rows"]).sort_by([(name, "ascending") for name in names])
 
     def to_pandas(self) -> Any:
         """Return the published table as a pandas frame with text columns and a plain index."""
@@ -55,34 +89,37 @@ class Release:
             raise MissingExtraError("polars", extra="polars", purpose="a polars frame") from None
         return polars.from_arrow(_without_dictionaries(self.table))
 
-    def bucket_table(self) -> BucketTable:
-        """Return a release in buckets as verification and risk assessment take it; other releases have none."""
-        if not isinstance(self.recoding, ByBucket):
-            raise ParameterError("this release is not in buckets", hint="verify it by its quasi-identifiers")
-        return recoding_table(self.recoding, self.table, self.others)
-
     def write(self, path: str | Path, *, overwrite: bool = False) -> Certificate:
         """Write every table and, beside it, the certificate: all whole, or nothing. Return the final certificate.
 
-        A further table of `release.csv` is `release.sensitive.csv`. The file that was read is never replaced.
+        The files are verified as they were written. A further table of `release.csv` is `release.sensitive.csv`. The
+        file that was read is never replaced.
         """
-        target = Path(path)
-        if self.source is not None and target.exists() and self.source.exists() and target.samefile(self.source):
-            raise OutputError(
-                f"{target} was read: the output would replace the input", hint="choose another path for the release"
-            )
-        return write_release(self.table, self.certificate, path, others=self.others, overwrite=overwrite)
+        require_another_file(path, self.origin)
+        tables = {MAIN: self.table, **self.others}
+
+        def fill(sink: StagedTables) -> None:
+            for name, table in tables.items():
+                sink.accept(name, [table])
+
+        return write_release(
+            path,
+            fill,
+            self.check.certify_files,
+            tables=tuple(tables),
+            overwrite=overwrite,
+        )
 
     def write_recoding(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the recoding as JSON, readable by its owner alone: it holds original values."""
+        require_another_file(path, self.origin)
         text = recoding_to_json(self.recoding)
         write_atomically(Path(path), filled(text), overwrite=overwrite, private=True)
 
-
-def recoding_table(recoding: ByBucket, table: pa.Table, others: Mapping[str, pa.Table]) -> BucketTable:
-    """Return what a recoding into buckets published, as it is verified."""
-    generalized = tuple(name for part in recoding.generalized for name in part.names)
-    return BucketTable(table, recoding.slices, recoding.form, others.get("sensitive"), generalized)
+    def _table(self, name: str) -> pa.Table:
+        if name not in self.tables and self.path is not None:
+            self.tables[name] = open_table(table_path(self.path, name)).data
+        return self.tables[name]
 
 
 def _without_dictionaries(table: pa.Table) -> pa.Table:

@@ -1,148 +1,121 @@
-"""Verification: a model judges a published table, counted again from its own columns.
+"""Verification: models judge what was counted on the published tables of a release.
 
-It trusts nobody upstream: it knows no algorithm, no recoding and no engine, and works for tables from anywhere.
+It trusts nobody upstream: it knows no algorithm, no engine and no kind of recoding, and works for tables from anywhere.
 """
 
-from collections.abc import Mapping
-
-import numpy as np
-import pyarrow as pa
+from dataclasses import replace
 
 import indistinct
-from indistinct.arrays import Codes
-from indistinct.errors import InputError, SchemaError
-from indistinct.frequencies.count import histogram_of, join_columns
-from indistinct.frequencies.encode import Encoded, encode_column
-from indistinct.frequencies.grouping import Grouping, group_rows
-from indistinct.frequencies.value import Classes, Histogram, Key
-from indistinct.hierarchy import Hierarchy, Order
-from indistinct.models.base import Model
-from indistinct.release.certificate import Certificate, Verdict
-from indistinct.schema import Schema, did_you_mean
+from indistinct.frequencies.value import Classes
+from indistinct.models.base import Judgement, Model
+from indistinct.release.certificate import About, Certificate, Verdict
+from indistinct.release.columns import Appearance
+from indistinct.release.evidence import Evidence, merged_readings
+from indistinct.schema import Schema
+
+PRESERVED = "columns-preserved"
+BROKEN = "links-broken"
+NO_IDENTIFIER = "no-identifier"
+OWN_CERTIFICATE = "own-certificate"
+SEEDED = (
+    "a fixed seed was used: whoever knows it can undo the order of rows and link them again; use none for a release"
+)
 
 
-def verify_table(
-    table: pa.Table,
-    schema: Schema,
-    *,
+def verify(
+    evidence: Evidence,
     model: Model,
-    original: pa.Table | None = None,
-    companions: pa.Table | None = None,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
+    *,
+    schema: Schema,
+    appearance: Appearance | None = None,
+    about: About | None = None,
 ) -> Certificate:
-    """Return what a published table achieves under a model.
-
-    `original` is the table before the release: t-closeness compares with its distribution, and suppressed rows are
-    counted against it; without it the published table stands for the whole. `companions` has columns that are not
-    published, row for row, such as the person behind each row for (X,Y)-anonymity.
-    """
-    for name in schema.quasi:
-        _require(table, name)
-    grouping = _group(table, schema, rows=bool(model.keys))
-    warnings: list[str] = []
-    histograms = {
-        key: _histogram(grouping, key, table, original, companions, hierarchies or {}, warnings) for key in model.keys
-    }
-    classes = Classes(grouping.counts, histograms)
+    """Return what a release achieves under a model; `schema` gives the roles of its own columns."""
+    told, shows = about or About(), appearance or Appearance()
+    verdicts = [_verdict(part, evidence) for part in model.parts()]
+    verdicts += _compared(evidence)
+    broken = {NO_IDENTIFIER: bool(shows.identifiers), OWN_CERTIFICATE: shows.foreign_certificate}
+    verdicts += [Verdict(rule, False, {}, 0, evidence.rows) for rule, is_broken in broken.items() if is_broken]
+    sizes, buckets = evidence.sizes, None if evidence.buckets is None else evidence.buckets.buckets
+    original = None if evidence.reference is None else evidence.reference.frequencies.rows
+    warnings = (*shows.warnings, *evidence.warnings, *_warnings(evidence, model, verdicts), *told.warnings)
     return Certificate(
         version=indistinct.__version__,
-        verdicts=tuple(_verdict(part, classes) for part in model.parts()),
-        rows=table.num_rows,
-        classes=len(classes),
-        smallest_class=int(classes.sizes.min()) if len(classes) else 0,
-        original_rows=None if original is None else original.num_rows,
-        suppressed_rows=None if original is None else original.num_rows - table.num_rows,
+        verdicts=tuple(verdicts),
+        rows=evidence.rows,
+        classes=len(sizes),
+        smallest_class=int(sizes.min()) if len(sizes) else 0,
+        original_rows=original,
+        suppressed_rows=None if original is None else original - evidence.rows,
         quasi_identifiers=tuple(schema.quasi),
-        warnings=tuple(dict.fromkeys(warnings)),
+        algorithm=told.algorithm,
+        recoding_digest=told.recoding_digest,
+        output_digest=told.output_digest,
+        other_digests=told.other_digests,
+        form=None if buckets is None else buckets.form,
+        columns=() if buckets is None else buckets.slices,
+        generalized=() if buckets is None else buckets.generalized,
+        seeded=told.seeded,
+        warnings=tuple(dict.fromkeys([*warnings, *([SEEDED] if told.seeded else [])])),
     )
 
 
-def _verdict(model: Model, classes: Classes) -> Verdict:
-    broken = model.violations(classes)
+def _verdict(model: Model, evidence: Evidence) -> Verdict:
+    classes = evidence.classes_for(model)
+    judged = model.judge(classes, evidence.links)
+    if evidence.coarse and judged.holds:
+        judged = _judged_coarsely(model, classes, evidence) or judged
+    achieved = {
+        key: int(value) if float(value).is_integer() else float(value) for key, value in judged.achieved.items()
+    }
     return Verdict(
-        model=model.spec(),
-        holds=not bool(broken.any()),
-        achieved={key: _number(value) for key, value in model.achieved(classes).items()},
-        violating_classes=int(broken.sum()),
-        violating_rows=int(classes.sizes[broken].sum()),
+        model.spec(), judged.holds, achieved, judged.violating_classes, judged.violating_rows, judged.needs_original
     )
 
 
-def _number(value: float) -> float:
-    return int(value) if float(value).is_integer() else float(value)
+def _judged_coarsely(model: Model, classes: Classes, evidence: Evidence) -> Judgement | None:
+    """Return what a model says if readers take different values for one; None if they do not, or it still holds."""
+    merged = {key: merged_readings(histogram) for key, histogram in classes.histograms.items()}
+    if not any(merged.values()):
+        return None
+    coarse = replace(classes, histograms={key: merged[key] or classes.histograms[key] for key in merged})
+    judged = model.judge(coarse)
+    if judged.holds:
+        return None
+    names = ", ".join(repr(key[0]) for key, histogram in merged.items() if histogram is not None)
+    evidence.warnings.append(
+        f"readers of a text file take different values of {names} for one (such as missing and empty text, or 1.50 and "
+        "1.5): write Parquet, or make the values differ"
+    )
+    return judged
 
 
-def _group(table: pa.Table, schema: Schema, *, rows: bool) -> Grouping:
-    """Group the rows by the published quasi-identifiers; without `rows` only the counts are wanted.
-
-    Published rows mostly stand in runs of equal vectors: finding the runs first leaves far fewer rows to sort.
-    """
-    if not table.num_rows:
-        return Grouping(np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64))
-    columns = [_encoded(table, name) for name in schema.quasi]
-    changes = np.zeros(table.num_rows - 1, dtype=bool)
-    for column in columns:
-        changes |= column.codes[1:] != column.codes[:-1]
-    starts = np.concatenate([[0], np.flatnonzero(changes) + 1, [table.num_rows]])
-    runs = group_rows([c.codes[starts[:-1]] for c in columns], [len(c.domain) for c in columns])
-    lengths = np.diff(starts)[runs.order]
-    order = _expanded(starts[:-1][runs.order], lengths) if rows else np.zeros(0, dtype=np.int64)
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-    return Grouping(order, ends[runs.starts])
+def _compared(evidence: Evidence) -> list[Verdict]:
+    """Return what only the original shows of a release in buckets; generalized values cannot be compared with it."""
+    buckets = evidence.buckets
+    if buckets is None or buckets.reference is None:
+        return []
+    changed = buckets.preserved()
+    verdicts = [Verdict(PRESERVED, changed == 0, {}, violating_classes=0, violating_rows=changed, needs_original=True)]
+    # Only one table has rows: those of two tables, or of multisets, stand beside each other by our own choice.
+    if buckets.buckets.form == "sliced" and not buckets.buckets.generalized:
+        permuted = buckets.permuted()
+        if permuted is not None:
+            verdicts.append(Verdict(BROKEN, permuted, {}, violating_classes=0, violating_rows=0, needs_original=True))
+    return verdicts
 
 
-def _expanded(starts: Codes, lengths: Codes) -> Codes:
-    """Return the rows of runs, one run after the other."""
-    before = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    return np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
-
-
-def _encoded(table: pa.Table, name: str, hierarchy: Hierarchy | None = None) -> Encoded:
-    """Encode a column; a column without any value is one class of missing values here, not an error."""
-    if table[name].null_count == table.num_rows:
-        filler = pa.chunked_array([pa.array(["missing"] * table.num_rows, pa.string())])
-        return encode_column(name, filler)
-    order = hierarchy.values if isinstance(hierarchy, Order) else None
-    return encode_column(name, table[name], order=order)
-
-
-def _histogram(
-    grouping: Grouping,
-    key: Key,
-    table: pa.Table,
-    original: pa.Table | None,
-    companions: pa.Table | None,
-    hierarchies: Mapping[str, Hierarchy],
-    warnings: list[str],
-) -> Histogram:
-    """Count the values of a key in each class, over the original table's domain where that is known."""
-    columns: list[tuple[Encoded, Encoded | None]] = []
-    for name in key:
-        hidden = companions is not None and name in companions.column_names
-        if hidden:
-            warnings.append(f"the check used column {name!r}, which is not published")
-        source = companions if companions is not None and hidden else table
-        _require(source, name)
-        known = original is not None and len(key) == 1 and name in original.column_names
-        if original is not None and known:
-            whole = _encoded(original, name, hierarchies.get(name))
-            columns.append((Encoded.plain(whole.domain, whole.domain.encode(source[name])), whole))
-        else:
-            columns.append((_encoded(source, name, hierarchies.get(name)), None))
-    inside, whole_column = columns[0] if len(columns) == 1 else (join_columns([c for c, _ in columns]), None)
-    taxonomy = hierarchies[key[0]].bind(inside.domain) if len(key) == 1 and key[0] in hierarchies else None
-    histogram = histogram_of(grouping, inside, taxonomy=taxonomy)
-    if whole_column is None:
-        return histogram
-    reference = np.bincount(whole_column.codes, minlength=len(whole_column.domain)).astype(np.int64)
-    return Histogram(histogram.indptr, histogram.codes, histogram.counts, reference, taxonomy, histogram.texts)
-
-
-def _require(table: pa.Table, name: str) -> None:
-    if name not in table.column_names:
-        raise SchemaError(
-            f"the table has no column {name!r}, which the check needs",
-            hint=did_you_mean(name, table.column_names) or f"the table has: {', '.join(table.column_names)}",
+def _warnings(evidence: Evidence, model: Model, verdicts: list[Verdict]) -> list[str]:
+    buckets = evidence.buckets
+    told = [part.caution for part in model.parts() if part.caution is not None]
+    if buckets is None or buckets.reference is None or buckets.buckets.form != "sliced":
+        return told
+    if buckets.buckets.generalized:
+        names = ", ".join(map(repr, buckets.buckets.generalized))
+        told.append(f"generalized values, of {names}, were not compared with the original: links were not tested")
+    elif not any(verdict.model == BROKEN for verdict in verdicts):
+        told.append(
+            "there are too few rows, or too few different values, to tell whether links are broken: chance could have "
+            "left them all"
         )
-    if pa.types.is_nested(table[name].type):
-        raise InputError(f"column {name!r} has the type {table[name].type}, which cannot be grouped")
+    return told

@@ -21,7 +21,7 @@ from indistinct.arrays import Codes
 from indistinct.datasets import generate_census, load_adult
 from indistinct.errors import InfeasibleError, InputError
 from indistinct.frequencies.encode import Encoded, encode_column
-from indistinct.release.bucket_table import BucketTable
+from indistinct.release.published import BucketTable
 from indistinct.report.histograms import draw_matching
 from indistinct.reproduce.base import Cell, Figure, Reproduction
 from indistinct.risks.membership import Membership, random_buckets

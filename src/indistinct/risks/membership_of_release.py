@@ -1,19 +1,23 @@
 """Membership disclosure of a published table, beside the original that an algorithm was given."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes
-from indistinct.engines.base import Request
-from indistinct.engines.memory import Memory
+from indistinct.arrays import Codes, starts_of
+from indistinct.engines import open_source
+from indistinct.engines.base import Engine, Request, Source
 from indistinct.errors import InputError
+from indistinct.frequencies.count import Counted
+from indistinct.frequencies.grouping import group_rows
 from indistinct.hierarchy import Hierarchy
 from indistinct.recoding.columns import columns_of
-from indistinct.recoding.interpret import cover_of
-from indistinct.release.bucket_table import BucketTable, coded, plain
+from indistinct.recoding.interpret import Cover, cover_of
+from indistinct.recoding.outputs import MAIN
+from indistinct.release.bucket_evidence import count_buckets
+from indistinct.release.published import BucketTable, open_published
 from indistinct.risks.membership import BucketCodes, Membership, membership
 from indistinct.schema import Schema
 from indistinct.tables import open_table
@@ -35,60 +39,74 @@ def membership_of(
     attribute; with `quasi_only` they are what others may know of a person, without the sensitive ones. `options` are
     those of `membership`: the limit of exact counting, the samples of an estimate.
     """
-    whole = open_table(original).data
+    engine, whole = open_source(original)
     if isinstance(published, BucketTable):
-        shown, originals = _buckets(published, schema, whole, quasi_only=quasi_only)
+        shown, originals = _buckets(published, schema, engine, whole, quasi_only=quasi_only)
     else:
-        shown, originals = _classes(open_table(published).data, schema, whole, hierarchies=hierarchies or {})
+        shown, originals = _classes(open_table(published).data, schema, engine, whole, hierarchies=hierarchies or {})
     return membership(shown, originals, **options)
 
 
-def _buckets(published: BucketTable, schema: Schema, whole: pa.Table, *, quasi_only: bool) -> tuple[BucketCodes, Codes]:
-    rows = plain(published, schema)
-    codes = coded(rows, whole)
-    columns, originals = [], []
-    for names in rows.slices:
-        wanted = [name for name in names if not (quasi_only and name in schema.sensitive)]
+def _buckets(
+    published: BucketTable, schema: Schema, engine: Engine, whole: Source, *, quasi_only: bool
+) -> tuple[BucketCodes, Codes]:
+    opened = open_published(published, schema)
+
+    def count(name: str, request: Request) -> Counted:
+        return opened.engine.count(opened.sources[name], request)
+
+    keys = tuple((name,) for name in schema.sensitive)
+    known = (*schema.quasi, *schema.insensitive)
+    reference = engine.count(whole, Request(known, keys, joint=bool(keys), published=True))
+    rows = opened.sources[MAIN].rows
+    evidence = count_buckets(count, published.buckets, schema, rows=rows, reference=reference)
+    covers, originals = [], []
+    for each in evidence.slices:
+        wanted = [name for name in each.names if not (quasi_only and name in schema.sensitive)]
         if not wanted:
             continue
-        shown, known = codes.joined(wanted)
-        if known is None:
+        mine, theirs = evidence.compared(each, wanted, whole=not quasi_only)
+        if (theirs < 0).any() or set(wanted) & set(published.generalized):
             raise InputError(
-                f"the column of {', '.join(map(repr, wanted))} shows values that the original does not have",
+                f"the column of {', '.join(map(repr, wanted))} does not show the values of the original",
                 hint="membership can be measured where values are published as they are",
             )
-        dense, place = _dense(shown, int(known.max(initial=0)) + 1)
-        columns.append(dense)
-        originals.append(place[known])
-    return BucketCodes(codes.buckets, tuple(columns)), np.stack(originals, axis=1)
+        pairs = group_rows([each.buckets, mine], [len(evidence.sizes), int(mine.max(initial=0)) + 1])
+        buckets = each.buckets[pairs.first]
+        covers.append(Cover(starts_of(np.bincount(buckets, minlength=len(evidence.sizes))), mine[pairs.first]))
+        originals.append(theirs)
+    return _padded(covers, np.stack(originals, axis=1))
 
 
 def _classes(
-    published: pa.Table, schema: Schema, whole: pa.Table, *, hierarchies: Mapping[str, Hierarchy]
+    published: pa.Table,
+    schema: Schema,
+    engine: Engine,
+    whole: Source,
+    *,
+    hierarchies: Mapping[str, Hierarchy],
 ) -> tuple[BucketCodes, Codes]:
     """Return classes as buckets with a column for each quasi-identifier, and the distinct vectors of the original."""
-    counted = Memory().count(whole, Request(schema.quasi, (), hierarchies))
+    counted = engine.count(whole, Request(schema.quasi, (), hierarchies))
     if not published.num_rows:  # every row is suppressed: nothing matches anything
         nothing = np.zeros(0, dtype=np.int64)
         return BucketCodes(nothing, (nothing,) * len(counted.domains)), np.full_like(counted.frequencies.vectors, -1)
     covers = cover_of(published, columns_of(counted.domains, hierarchies), schema=schema)
-    # A class has as many rows as its longest column; others repeat their values.
+    return _padded(covers, counted.frequencies.vectors)
+
+
+def _padded(covers: Sequence[Cover], originals: Codes) -> tuple[BucketCodes, Codes]:
+    """Return buckets as rows, as many as the longest column of each has values; other columns repeat theirs."""
     lengths = np.stack([np.diff(cover.indptr) for cover in covers], axis=1)
     longest = lengths.max(axis=1)
     buckets = np.repeat(np.arange(len(longest)), longest)
-    places = np.arange(len(buckets)) - np.repeat(np.cumsum(longest) - longest, longest)
-    columns, originals = [], []
-    for column, cover in enumerate(covers):
-        shown = cover.codes[cover.indptr[buckets] + places % lengths[buckets, column]]
-        dense, place = _dense(shown, len(counted.domains[column]))
+    steps = np.arange(len(buckets)) - np.repeat(np.cumsum(longest) - longest, longest)
+    columns, wanted = [], []
+    for index, cover in enumerate(covers):
+        codes = cover.codes[cover.indptr[buckets] + steps % lengths[buckets, index]]
+        dense = np.unique(codes, return_inverse=True)[1]
+        lookup = np.full(int(max(codes.max(), originals[:, index].max())) + 1, -1, dtype=np.int64)
+        lookup[codes] = dense
         columns.append(dense)
-        originals.append(place[counted.frequencies.vectors[:, column]])
-    return BucketCodes(buckets, tuple(columns)), np.stack(originals, axis=1)
-
-
-def _dense(shown: Codes, size: int) -> tuple[Codes, Codes]:
-    """Return codes without gaps, and the new one of every old code below `size`, -1 for those that are not shown."""
-    dense = np.unique(shown, return_inverse=True)[1]
-    place = np.full(max(size, int(shown.max()) + 1), -1, dtype=np.int64)
-    place[shown] = dense
-    return dense, place
+        wanted.append(lookup[originals[:, index]])
+    return BucketCodes(buckets, tuple(columns)), np.stack(wanted, axis=1)

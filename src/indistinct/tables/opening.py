@@ -1,6 +1,7 @@
 """One door for every table: a path or a frame goes in, a `Table` that every engine takes comes out."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from indistinct.tables.delimited import header_of, read_delimited
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.files import choose, read_arrow, read_parquet
 from indistinct.tables.frames import flat, from_frame, is_frame
-from indistinct.tables.value import Table
+from indistinct.tables.value import Reading, Table
 
 DELIMITED = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
@@ -45,35 +46,31 @@ def open_table(
     plain = (text,) if isinstance(text, str) else tuple(text)
     if isinstance(source, Table):
         data = _with_text(source.data, plain)
-        named = tuple(dict.fromkeys((*source.text, *plain)))
-        return Table(data.select(choose(source.columns, chosen)), source.name, source.path, named, source.respelled)
+        reading = replace(source.reading, text=tuple(dict.fromkeys((*source.reading.text, *plain))))
+        return Table(data.select(choose(source.columns, chosen)), source.name, source.path, reading, source.respelled)
     if isinstance(source, str | Path):
         path = Path(source)
         _check_file(path)
         absent = (missing,) if isinstance(missing, str) else tuple(missing)
-        table, respelled = _read(path, delimiter, encoding, absent, chosen, plain)
-        return Table(table, path.name, path, plain, respelled)
+        reading = Reading(delimiter, encoding, absent, plain)
+        table, respelled = _read(path, reading, chosen)
+        return Table(table, path.name, path, reading, respelled)
     if not is_frame(source):
         raise InputError(
             f"a table is opened from a path or a frame; got {type(source).__name__}",
             hint="give a path, or a pandas, polars or Arrow table",
         )
     table = _with_text(flat(from_frame(source)), plain)
-    return Table(table.select(choose(table.column_names, chosen)), text=plain)
+    return Table(table.select(choose(table.column_names, chosen)), reading=Reading(text=plain))
 
 
-def _read(
-    path: Path,
-    delimiter: str | None,
-    encoding: str | None,
-    missing: Sequence[str],
-    columns: Sequence[str] | None,
-    text: Sequence[str],
-) -> tuple[pa.Table, tuple[str, ...]]:
-    kind = _kind(path)
+def _read(path: Path, reading: Reading, columns: Sequence[str] | None) -> tuple[pa.Table, tuple[str, ...]]:
+    kind, text = _kind(path), reading.text
     if kind in DELIMITED:
-        mark = "\t" if delimiter is None and kind == ".tsv" else delimiter
-        return read_delimited(path, delimiter=mark, encoding=encoding, missing=missing, columns=columns, text=text)
+        mark = "\t" if reading.delimiter is None and kind == ".tsv" else reading.delimiter
+        return read_delimited(
+            path, delimiter=mark, encoding=reading.encoding, missing=reading.missing, columns=columns, text=text
+        )
     if kind in PARQUET:
         return _with_text(flat(read_parquet(path, columns)), text), ()
     if kind in ARROW:

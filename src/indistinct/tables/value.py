@@ -1,20 +1,36 @@
 """The table that an engine counts and a recoding is applied to: named Arrow columns and nothing else."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
+from indistinct.domain import Kind, kind_of
 from indistinct.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How text files are read; what is None is found.
+
+    `missing` are the texts that stand for missing, and `text` names columns that are text whatever they spell.
+    """
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    missing: tuple[str, ...] = ("",)
+    text: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Table:
-    """Columns of equal length with distinct names.
+    """Columns of equal length with distinct names: the source of the engine that works in memory.
 
     Metadata is stripped, because it may describe rows (a pandas index is kept there), and there is never an
-    index column: whatever an engine sees, somebody chose to be a column. `text` names columns that are text on purpose,
-    whatever they spell, and `respelled` those in which a text file spells one number in several ways.
+    index column: whatever an engine sees, somebody chose to be a column. `reading` is how it was read, and `respelled`
+    names columns in which a text file spells one number in several ways. `learned` is for the engine alone.
 
         >>> Table(pa.table({"age": [31, 42]})).columns
         ('age',)
@@ -23,8 +39,9 @@ class Table:
     data: pa.Table
     name: str | None = None
     path: Path | None = None
-    text: tuple[str, ...] = ()
+    reading: Reading = Reading()
     respelled: tuple[str, ...] = ()
+    learned: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = self.data.column_names
@@ -41,14 +58,14 @@ class Table:
         return tuple(self.data.column_names)
 
     @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Return how the values of each column are compared."""
+        return {column.name: kind_of(column.type) for column in self.data.schema}
+
+    @property
     def rows(self) -> int:
         """Return the number of rows."""
         return int(self.data.num_rows)
-
-    @property
-    def nbytes(self) -> int:
-        """Return the size of the columns in memory."""
-        return int(self.data.nbytes)
 
 
 def check_names(names: list[str]) -> None:

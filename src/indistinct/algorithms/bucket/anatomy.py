@@ -19,8 +19,11 @@ from indistinct.errors import InfeasibleError, ParameterError, SchemaError
 from indistinct.frequencies.grouping import repeated
 from indistinct.frequencies.pieces import Pieces
 from indistinct.models.base import Model
+from indistinct.models.l_diverse_links import LDiverseLinks
 from indistinct.randomness import shuffle_runs
 from indistinct.recoding.kinds import ByBucket
+from indistinct.recoding.outputs import Buckets, Form
+from indistinct.schema import Schema
 
 # Streams of a seed: the search has the fourth of each hundred, engines have others.
 STREAM, STREAMS = 3, 100
@@ -53,6 +56,15 @@ class Anatomy(Algorithm):
             raise ParameterError(
                 f"`form` of Anatomy must be tables or permuted; got {self.form!r}", hint="anatomy:l=5,form=permuted"
             )
+
+    def promise(self) -> Model:
+        """Groups have l distinct values."""
+        return LDiverseLinks(self.l)
+
+    def buckets(self, schema: Schema, told: Buckets | None = None) -> Buckets:
+        """Return two slices: what is known, and what is sensitive."""
+        form: Form = "tables" if self.form == "tables" else "sliced"
+        return Buckets(form, ((*schema.quasi, *schema.insensitive), tuple(schema.sensitive)))
 
     def search(self, problem: Problem) -> ByBucket:
         """Return a recoding that puts rows into groups; which of a value's rows go to which group is drawn."""
@@ -129,13 +141,13 @@ def _sequence(counts: Codes, l: int) -> Codes:
 
 def _check_group_size(problem: Problem, l: int) -> None:
     """Raise if some group is known to be smaller than the model allows, before any group is drawn."""
-    rows, smallest = problem.frequencies.rows, problem.model.smallest
-    groups = max(rows // l, 1)
-    if smallest > rows // groups:
+    rows, groups = problem.frequencies.rows, max(problem.frequencies.rows // l, 1)
+    model = max(problem.model.parts(), key=lambda part: part.smallest)
+    if rows >= l and model.smallest > rows // groups:
         raise InfeasibleError(
-            f"anatomy with l = {l} makes groups of {rows // groups} row(s), and {problem.model.spec()} asks for "
-            f"{smallest} in each",
-            hint=f"l = {smallest} makes groups that are large enough, and slicing makes buckets of any size",
+            f"anatomy with l = {l} makes groups of {rows // groups} row(s), and {model.spec()} asks for "
+            f"{model.smallest} in each",
+            hint=f"l = {model.smallest} makes groups that are large enough, and slicing makes buckets of any size",
         )
 
 
@@ -151,7 +163,7 @@ def _rules(problem: Problem, rows: Pieces, others: Mapping[str, Codes], l: int) 
     rules |= {
         part.spec(): partial(_violating, problem, rows, part)
         for part in problem.model.parts()
-        if not part.traits.sizes_only or part.smallest > l
+        if not (isinstance(part, LDiverseLinks) or part.traits.sizes_only) or part.smallest > l
     }
     return rules
 

@@ -10,7 +10,10 @@ from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.bucket.diversity import require_diversity
 from indistinct.algorithms.bucket.slicing import Slicing
 from indistinct.errors import SchemaError
+from indistinct.models.base import Model
 from indistinct.recoding.kinds import ByBucket
+from indistinct.recoding.outputs import Buckets
+from indistinct.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +35,22 @@ class Multiset(Algorithm):
     def __post_init__(self) -> None:
         require_diversity(self.l, "Multiset")
 
+    def promise(self) -> Model:
+        """Buckets are l-diverse, and have so many rows."""
+        return self._slicing().promise()
+
+    def buckets(self, schema: Schema, told: Buckets | None = None) -> Buckets:
+        """Return one attribute a slice."""
+        names = (*schema.quasi, *schema.insensitive, *schema.sensitive)
+        return Buckets("multiset", tuple((name,) for name in names))
+
+    def _slicing(self) -> Slicing:
+        return Slicing(l=self.l, columns=("each",), size=self.size, try_all_dims=self.try_all_dims)
+
     def search(self, problem: Problem) -> ByBucket:
         """Return the recoding that publishes multisets."""
         if not problem.sensitive:
             raise SchemaError(
                 "multiset generalization needs a sensitive column", hint="slicing works without one: slicing:size=10"
             )
-        buckets = Slicing(l=self.l, columns=("each",), size=self.size, try_all_dims=self.try_all_dims)
-        return buckets.bucketed(problem, form="multiset")
+        return self._slicing().bucketed(problem, form="multiset")

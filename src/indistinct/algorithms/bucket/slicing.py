@@ -22,9 +22,13 @@ from indistinct.algorithms.bucket.tuples import Rules, lines_of, partition_by_ch
 from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
 from indistinct.frequencies.pieces import Pieces
-from indistinct.models.anonymity import AlphaK
+from indistinct.models.anonymity import AlphaK, KAnonymity
+from indistinct.models.base import Model
+from indistinct.models.l_diverse_links import LDiverseLinks
 from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.kinds import ByBucket, Form
+from indistinct.recoding.kinds import ByBucket
+from indistinct.recoding.outputs import Buckets, Form
+from indistinct.schema import Schema
 from indistinct.spelling import split
 
 AUTO = "auto"
@@ -81,6 +85,24 @@ class Slicing(Algorithm):
                 f"`generalizer` of Slicing must be one of {', '.join(GENERALIZERS)}; got {self.generalizer!r}",
                 hint="for example slicing:l=5,generalize=10,generalizer=optimal",
             )
+
+    def promise(self) -> Model:
+        """No tuple is linked to a value with more than 1 / l, and buckets have so many rows."""
+        rows: Model = KAnonymity(self.size)
+        if self.l is None:
+            return rows
+        return LDiverseLinks(self.l) & rows if self.size > 1 else LDiverseLinks(self.l)
+
+    def buckets(self, schema: Schema, told: Buckets | None = None) -> Buckets:
+        """Return the columns that are named, or those that the certificate tells."""
+        fixed = self.fixed_columns((*schema.quasi, *schema.insensitive), schema.sensitive)
+        slices = fixed or (() if told is None else told.slices)
+        if not slices:
+            raise ParameterError(
+                "the columns of the release are not known",
+                hint="keep its certificate beside it, or name them: slicing:l=5,columns=age+sex|zipcode+disease",
+            )
+        return Buckets("sliced", tuple(slices), told.generalized if told is not None and self.generalize > 1 else ())
 
     def search(self, problem: Problem) -> ByBucket:
         """Return the recoding that slices the table."""
@@ -185,7 +207,8 @@ class Slicing(Algorithm):
     def _buckets(self, problem: Problem, links: Links, l: int, *, generalized: bool) -> Codes:
         parts = problem.model.parts()
         size = max([self.size, *(model.smallest for model in parts if model.traits.sizes_only)])
-        models = tuple(model for model in parts if not model.traits.sizes_only)
+        # Its own promise is kept by every split.
+        models = tuple(m for m in parts if not m.traits.sizes_only and not isinstance(m, LDiverseLinks))
         if size > problem.frequencies.rows:
             raise InfeasibleError(
                 f"buckets of {size:,} rows are asked for, and the table has {problem.frequencies.rows:,}",

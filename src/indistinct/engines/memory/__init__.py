@@ -1,44 +1,36 @@
 """The engine for tables that fit in memory: Arrow columns, NumPy and Numba."""
 
 from dataclasses import dataclass
+from typing import Any
 
-import pyarrow as pa
-
-from indistinct.engines.base import Published, Request
-from indistinct.engines.memory.apply import apply_recoding
-from indistinct.engines.memory.buckets import apply_buckets
+from indistinct.engines.base import Request, Sink
 from indistinct.engines.memory.count import count_table
+from indistinct.engines.memory.publish import publish_table
 from indistinct.frequencies.count import Counted
-from indistinct.recoding.kinds import ByBucket, Recoding
-from indistinct.schema import Schema
+from indistinct.randomness import Secret
+from indistinct.recoding.outputs import Assignment
+from indistinct.tables import Reading, Table, open_table
 
 __all__ = ["Memory"]
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Counts and applies in this process."""
+    """Counts and publishes in this process."""
 
     name: str = "memory"
 
-    def count(self, table: pa.Table, request: Request) -> Counted:
-        """Return the cells of a table."""
-        return count_table(table, request)
+    def open(self, source: Any, reading: Reading) -> Table | None:
+        """Return the table at a path or in a frame."""
+        how = {"delimiter": reading.delimiter, "encoding": reading.encoding}
+        return open_table(source, missing=reading.missing, text=reading.text, **how)
 
-    def apply(
-        self,
-        recoding: Recoding,
-        table: pa.Table,
-        *,
-        schema: Schema,
-        seed: int | None = None,
-        counted: Counted | None = None,
-    ) -> Published:
-        """Return the published table; `counted` saves the count if the search just made it."""
-        if isinstance(recoding, ByBucket):
-            return apply_buckets(recoding, table, schema=schema, seed=seed, counted=counted)
-        return apply_recoding(recoding, table, schema=schema, seed=seed, counted=counted)
+    def count(self, source: Table, request: Request) -> Counted:
+        """Return the cells of a table; the rows behind them are kept in the table until it is published."""
+        counted, grouping = count_table(source, request)
+        source.learned["rows"] = (counted.frequencies, grouping)
+        return counted
 
-    def supports(self, recoding: Recoding) -> bool:
-        """Every kind of recoding can be applied in memory."""
-        return isinstance(recoding, Recoding)
+    def publish(self, source: Table, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
+        """Give a sink the published tables."""
+        publish_table(source, assignment, sink, secret=secret)

@@ -1,44 +1,102 @@
 """Counting in memory: columns to codes, codes to words, one sort."""
 
+import numpy as np
 import pyarrow as pa
 
+from indistinct.domain import Domain
 from indistinct.engines.base import Request
 from indistinct.errors import InputError
-from indistinct.frequencies.count import Counted, count_cells, count_pieces, join_columns
+from indistinct.frequencies.count import Counted, count_cells, count_pieces, group_encoded, join_columns
 from indistinct.frequencies.encode import Encoded, encode_column
+from indistinct.frequencies.grouping import Grouping
+from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.hierarchy import Order
-from indistinct.recoding.kinds import Recoding
+from indistinct.tables.value import Table
 
 
-def count_table(table: pa.Table, request: Request) -> Counted:
-    """Return the cells of a table, the histograms that were asked for, and the rows of each cell."""
-    if not table.num_rows:
+def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
+    """Return what was asked for, and the rows behind each cell: in the order of cells and, if joint, of keys."""
+    if not source.rows:
         raise InputError("the table has no rows", hint="check that this is the right file")
-    quasi = [encode_named(table, name, request) for name in request.quasi]
-    names = dict.fromkeys(name for key in request.keys for name in key)
-    singles = {name: encode_named(table, name, request) for name in names}
-    keys = {key: join_columns([singles[name] for name in key]) for key in request.keys}
+    asked = [request.quasi, *request.keys, *request.groupings]
+    columns = {name: _encoded(source.data, name, request) for name in dict.fromkeys(n for key in asked for n in key)}
+    population = None
+    if isinstance(request.population, Table):
+        both = {name: _with_population(columns[name], request.population.data, request) for name in request.quasi}
+        columns.update({name: mine for name, (mine, _) in both.items()})
+        population = _frequencies([both[name][1] for name in request.quasi])
+    quasi = [columns[name] for name in request.quasi]
+    keys = {key: join_columns([columns[name] for name in key]) for key in request.keys}
     taxonomies = {
-        name: request.hierarchies[name].bind(column.domain)
-        for name, column in singles.items()
-        if name in request.hierarchies
+        name: hierarchy.bind(columns[name].domain) for name, hierarchy in request.hierarchies.items() if (name,) in keys
     }
     count = count_pieces if request.joint and keys else count_cells
-    return count(quasi, keys, taxonomies=taxonomies)
+    frequencies, grouping = count(quasi, keys, taxonomies=taxonomies, person=_person(source.data, request))
+    domains = {name: column.domain for name, column in columns.items()}
+    groupings = {key: _frequencies([columns[name] for name in key]) for key in request.groupings}
+    return Counted(tuple(c.domain for c in quasi), frequencies, domains, groupings, population), grouping
 
 
-def count_for(recoding: Recoding, table: pa.Table) -> Counted:
-    """Return the cells of a table in the codes of a recoding; raise `UnseenValueError` for values it does not know."""
-    if not table.num_rows:
-        raise InputError("the table has no rows", hint="check that this is the right file")
-    columns = [
-        Encoded.plain(column.domain, column.domain.encode(table[column.domain.column])) for column in recoding.columns
-    ]
-    return count_cells(columns, {})
+def rows_of(source: Table, domains: tuple[Domain, ...], frequencies: FrequencySet) -> Grouping:
+    """Return the rows behind the cells of a frequency set: what was learned while counting, or counted again."""
+    learned = source.learned.get("rows")
+    if learned is not None and learned[0] is frequencies:
+        known: Grouping = learned[1]
+        return known
+    if frequencies.joint is not None:
+        raise InputError("rows cannot be found again by their sensitive values", hint="search a new recoding")
+    quasi = {domain.column: domain for domain in domains}
+    _, grouping = count_table(source, Request(tuple(quasi), domains=quasi))
+    return grouping
 
 
-def encode_named(table: pa.Table, name: str, request: Request) -> Encoded:
-    """Return a column as codes, in the order that its hierarchy declares."""
+def _encoded(table: pa.Table, name: str, request: Request) -> Encoded:
+    """Return a column as codes: in the domain that is given, else in the order that its hierarchy declares."""
+    if name in request.domains:
+        domain = request.domains[name]
+        return Encoded.plain(domain, domain.encode(table[name]))
     hierarchy = request.hierarchies.get(name)
     order = hierarchy.values if isinstance(hierarchy, Order) else None
-    return encode_column(name, table[name], order=order)
+    return encode_column(name, table[name], order=order, required=not request.published)
+
+
+def _person(table: pa.Table, request: Request) -> Encoded | None:
+    if not request.person:
+        return None
+    return join_columns([encode_column(name, table[name], required=False) for name in request.person])
+
+
+def _with_population(column: Encoded, population: pa.Table, request: Request) -> tuple[Encoded, Encoded]:
+    """Return a column of the table and that of the population, in a domain that holds the values of both."""
+    name = column.domain.column
+    if name not in population.column_names:
+        raise InputError(
+            f"the population has no column {name!r}", hint="it must show every quasi-identifier of the table"
+        )
+    kind = column.domain.values.type
+    try:
+        cells = population[name].cast(kind)
+    except pa.ArrowException:
+        raise InputError(
+            f"column {name!r} of the population is not {column.domain.kind}, as that of the table is",
+            hint="read both tables with the same types",
+        ) from None
+    own = pa.chunked_array([column.domain.values, pa.nulls(int(column.domain.missing), kind)], kind)
+    together = pa.chunked_array([*own.chunks, *cells.chunks], kind)
+    hierarchy = request.hierarchies.get(name)
+    order = hierarchy.values if isinstance(hierarchy, Order) else None
+    domain = encode_column(name, together, order=order).domain
+    codes = domain.encode(column_of(column))
+    return Encoded.plain(domain, codes), Encoded.plain(domain, domain.encode(cells))
+
+
+def column_of(column: Encoded) -> pa.ChunkedArray:
+    """Return the values that a column's codes stand for."""
+    values, missing = column.domain.values, int(column.domain.missing)
+    codes = column.codes.astype(np.int64) - missing
+    return pa.chunked_array([values.take(pa.array(codes, mask=codes < 0))])
+
+
+def _frequencies(columns: list[Encoded]) -> FrequencySet:
+    grouping, vectors = group_encoded(columns)
+    return FrequencySet(tuple(column.domain.column for column in columns), vectors, Classes(grouping.counts))

@@ -4,16 +4,15 @@ What is known of a person is a tuple of every attribute that is not sensitive. A
 whose values stay together; it has, in each bucket, *entries*: a known part and sensitive values.
 """
 
-import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.frequencies.grouping import group_rows, run_starts
-from indistinct.release import _link_probability_kernels as _link_probability_kernels
+from indistinct.models import _link_probability_kernels as _link_probability_kernels
+from indistinct.parallel import blocks, spread
 
 # Below this many tuples starting a thread costs more than it saves.
 PARALLEL_FROM = 20_000
@@ -29,7 +28,7 @@ class Entries:
     buckets: Codes
     known: Codes
     counts: Codes
-    sensitive: dict[str, Codes]
+    sensitive: Mapping[str, Codes]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,10 +113,7 @@ def link(entries: Sequence[Entries], tuples: Codes, *, home: int, name: str) -> 
             expected[part],
         )
 
-    half = len(tuples) // 2
-    parallel = len(tuples) >= PARALLEL_FROM and (os.cpu_count() or 1) > 1
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(run, (slice(0, half), slice(half, None)) if parallel else (slice(0, None),)))
+    spread(run, blocks(len(tuples), least=PARALLEL_FROM))
     return Linked(strongest, matches.astype(np.int64), expected)
 
 

@@ -1,0 +1,188 @@
+"""Publishing in memory: rows go to their classes, are put into a random order there, and only then get their values."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.arrays import Codes, empty_large, starts_of
+from indistinct.domain import one_to_one
+from indistinct.engines.base import Sink
+from indistinct.engines.memory import _kernels
+from indistinct.engines.memory.columns import gather_columns, taken
+from indistinct.engines.memory.count import rows_of
+from indistinct.frequencies.count import join_columns
+from indistinct.frequencies.encode import encode_column
+from indistinct.frequencies.grouping import one_of_each, repeated
+from indistinct.parallel import spread
+from indistinct.randomness import Secret
+from indistinct.recoding.outputs import Assignment, Output, OutputTable
+from indistinct.tables.value import Table
+
+# Streams of a secret: the search has the fourth.
+MIXING, NUMBERING, FIRST_SLICE = 1, 2, 4
+
+
+def publish_table(source: Table, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
+    """Give a sink every table of a release.
+
+    Rows are grouped by class and ordered by chance inside it, so that their order tells nothing that the values do not.
+    """
+    stock = _stock(source, assignment, secret)
+    order = empty_large(assignment.classes.rows, stock.rows.dtype)
+    classes = Run.of(assignment, secret)
+    _kernels.scatter_rows(stock.rows, assignment.class_ids, assignment.counts, classes.begins.copy(), order)
+    for name, table in assignment.layout.tables.items():
+        sink.accept(name, [_published(source, assignment, stock, order, classes, table, secret)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stock:
+    """What rows are taken from: row `rows[i]` of a table stands for row `i` in the order of cells and joint codes.
+
+    `cells` has the cell of each row of the table, and `contents` a word for its content where a secret is fixed.
+    """
+
+    table: pa.Table
+    rows: Codes
+    cells: Codes
+    contents: Codes | None
+
+
+def _stock(source: Table, assignment: Assignment, secret: Secret) -> _Stock:
+    """Return the rows behind an assignment's pieces; which of a piece's equal rows goes to which class is chance.
+
+    Where rows of a piece agree on all that is published, one row stands for all of them, and the others need not be
+    looked at again. They do not where cells that differ count as one value: one row's cell, shown for all that have its
+    sensitive value, would give that value away.
+    """
+    grouping = rows_of(source, assignment.domains, assignment.frequencies)
+    joint = assignment.frequencies.joint
+    counts = grouping.counts if joint is None else joint.histogram.counts
+    cells = np.arange(len(grouping)) if joint is None else joint.histogram.owners()
+    names = list(dict.fromkeys(o.of for table in assignment.layout.tables.values() for o in table.outputs))
+    shown = [o.of for table in assignment.layout.tables.values() for o in table.outputs if o.values is None]
+    told = {*assignment.frequencies.names, *(name for key in assignment.keys for name in key)}
+    table = source.data
+    alike = set(shown) <= told and all(one_to_one(table[name].type) for name in shown)
+    if alike and assignment.layout.buckets is not None:
+        firsts = grouping.order[starts_of(counts)[:-1]]
+        table = pa.table(gather_columns(table, list(dict.fromkeys(shown)), firsts)) if shown else table.slice(0, 0)
+        rows = repeated(np.arange(len(counts), dtype=np.int32), counts)
+        contents = _contents(source.data.take(pa.array(firsts)), names, secret)
+        return _Stock(table, rows, cells, contents)
+    contents = _contents(table, names, secret)
+    order = grouping.order
+    if assignment.split:
+        order = order.copy()
+        secret.arrange(order, starts_of(counts), contents, stream=MIXING)
+    of_row = np.empty(0, dtype=np.int32)
+    if any(o.by_cell for each in assignment.layout.tables.values() for o in each.outputs):
+        of_row = np.empty(len(order), dtype=np.int32)
+        of_row[grouping.order] = repeated(cells.astype(np.int32), counts)
+    return _Stock(table, order, of_row, contents)
+
+
+def _contents(table: pa.Table, names: Sequence[str], secret: Secret) -> Codes | None:
+    if secret.seed is None:
+        return None
+    columns = {name: encode_column(name, _groupable(table[name]), required=False) for name in names}
+    return secret.contents({name: (column.domain.texts(), column.codes) for name, column in columns.items()})
+
+
+def _groupable(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of any type as one whose values can be told apart."""
+    kind = column.type
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return pa.chunked_array([pa.array([None if cell is None else repr(cell) for cell in column.to_pylist()])])
+    if pa.types.is_floating(kind):
+        return pa.chunked_array([pa.array([None if cell is None else repr(cell) for cell in column.to_pylist()])])
+    return column
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """Classes in the order in which they are published: `shown[i]` comes `i`-th; class `c` begins at `begins[c]`."""
+
+    shown: Codes
+    sizes: Codes
+    starts: Codes
+    begins: Codes
+
+    @classmethod
+    def of(cls, assignment: Assignment, secret: Secret) -> "Run":
+        """Number classes at random where their numbers are published: the search's order could tell something."""
+        sizes = assignment.classes.sizes
+        numbered = any(table.bucket for table in assignment.layout.tables.values())
+        shown = secret.number(len(sizes), stream=NUMBERING) if numbered else np.arange(len(sizes))
+        starts = starts_of(sizes[shown])
+        begins = np.empty(len(sizes), dtype=np.int64)
+        begins[shown] = starts[:-1]
+        return cls(shown, sizes[shown], starts, begins)
+
+
+def _published(
+    source: Table,
+    assignment: Assignment,
+    stock: _Stock,
+    order: Codes,
+    classes: Run,
+    table: OutputTable,
+    secret: Secret,
+) -> pa.Table:
+    """Return one table of a release."""
+    if table.count is not None:
+        return _counted(stock, order, classes, table)
+    numbers = {} if table.bucket is None else {table.bucket: pa.array(_numbers(classes.sizes))}
+    arrays: dict[str, pa.Array] = {}
+    for index, outputs in enumerate(table.slices):
+        own = order.copy() if len(table.slices) > 1 else order
+        secret.arrange(own, classes.starts, stock.contents, stream=FIRST_SLICE + index)
+        arrays.update(_slice(assignment, stock, own, classes, outputs))
+    if assignment.layout.in_source_order:
+        positions = {name: index for index, name in enumerate(source.columns)}
+        arrays = {o.name: arrays[o.name] for o in sorted(table.outputs, key=lambda output: positions[output.of])}
+    return pa.table({**numbers, **arrays})
+
+
+def _slice(
+    assignment: Assignment, stock: _Stock, order: Codes, classes: Run, outputs: Sequence[Output]
+) -> dict[str, pa.Array]:
+    """Return the columns of one slice, for rows in an order."""
+    arrays = {}
+    for output in outputs:
+        if output.values is None or output.codes is None:
+            continue
+        if output.by_cell:
+            arrays[output.name] = taken(output.values, output.codes[stock.cells[order]])
+        else:
+            arrays[output.name] = taken(output.values, output.codes[classes.shown], classes.sizes)
+    kept = [output for output in outputs if output.values is None]
+    cells = gather_columns(stock.table, [output.of for output in kept], order)
+    return {**arrays, **{output.name: cells[output.of] for output in kept}}
+
+
+def _counted(stock: _Stock, order: Codes, classes: Run, table: OutputTable) -> pa.Table:
+    """Return how often each class has each vector of a table's columns, in the order of classes and values."""
+    names = [output.of for output in table.outputs]
+    vectors = join_columns([encode_column(name, stock.table[name], required=False) for name in names])
+    codes = _kernels.gather(vectors.codes, order, np.zeros(len(vectors.domain), dtype=bool))
+    entries, counts = empty_large(len(codes), codes.dtype), empty_large(len(codes), np.int32)
+    lengths = np.empty(len(classes.sizes), dtype=np.int32)
+    end = _kernels.count_in_runs(codes, classes.starts, entries, counts, lengths)
+    each = gather_columns(stock.table, names, one_of_each(vectors.codes, len(vectors.domain)))
+    values = spread(lambda name: pc.take(each[name], pa.array(entries[:end])), names)
+    return pa.table(
+        {
+            str(table.bucket): pa.array(_numbers(lengths)),
+            **{output.name: cells for output, cells in zip(table.outputs, values, strict=True)},
+            str(table.count): pa.array(counts[:end]),
+        }
+    )
+
+
+def _numbers(sizes: Codes) -> Codes:
+    """Return the number of every row's class, from 1."""
+    return repeated(np.arange(1, len(sizes) + 1, dtype=np.int32), sizes)

@@ -1,0 +1,66 @@
+"""A release in buckets as counts: how often each bucket shows each vector of the attributes that stay together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from indistinct.arrays import Codes
+from indistinct.frequencies.grouping import group_rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SliceCounts:
+    """One slice: entry `i` says that bucket `buckets[i]` shows the values `codes[name][i]` in `counts[i]` rows."""
+
+    names: tuple[str, ...]
+    buckets: Codes
+    codes: Mapping[str, Codes]
+    counts: Codes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """What links people to sensitive values: the slices of a release and, where it is at hand, the original's tuples.
+
+    `sizes` are the rows of each bucket. `tuples` has the distinct vectors of the original's attributes that are not
+    sensitive, in the codes of the release (-1 for a value that it does not show), and `weights` how often each occurs;
+    None where the original is not there or cannot be compared. `public` says that the release itself shows the tuples.
+    """
+
+    slices: tuple[SliceCounts, ...]
+    sizes: Codes
+    sensitive: tuple[str, ...]
+    tuples: Mapping[str, Codes] | None = None
+    weights: Codes | None = None
+    public: bool = False
+
+    def home(self, name: str) -> int:
+        """Return the slice that holds a sensitive attribute."""
+        return next(index for index, each in enumerate(self.slices) if name in each.names)
+
+    def known(self, index: int) -> tuple[Codes, Codes | None]:
+        """Return what is known in a slice as one code: of every entry, and of every tuple of the original."""
+        each = self.slices[index]
+        names = [name for name in each.names if name not in self.sensitive]
+        return together([each.codes[name] for name in names], self._tuples(names), rows=len(each.buckets))
+
+    def _tuples(self, names: Sequence[str]) -> list[Codes] | None:
+        return None if self.tuples is None else [self.tuples[name] for name in names]
+
+
+def together(mine: Sequence[Codes], theirs: Sequence[Codes] | None, *, rows: int) -> tuple[Codes, Codes | None]:
+    """Return vectors of codes as one dense code each, the same for equal vectors on both sides.
+
+    A vector of the other side with a negative code is like no other, and gets -1. Without columns all are alike.
+    """
+    size = rows if not mine else len(mine[0])
+    if not mine:
+        return np.zeros(size, dtype=np.int64), None if theirs is None else np.zeros(0, dtype=np.int64)
+    others = [np.zeros(0, dtype=np.int64)] * len(mine) if theirs is None else theirs
+    columns = [np.concatenate([one, np.maximum(other, 0)]) for one, other in zip(mine, others, strict=True)]
+    ids = group_rows(columns, [int(column.max(initial=0)) + 1 for column in columns]).group_ids()
+    if theirs is None:
+        return ids, None
+    lost = np.logical_or.reduce([other < 0 for other in theirs])
+    return ids[:size], np.where(lost, -1, ids[size:])

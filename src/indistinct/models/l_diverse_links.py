@@ -1,0 +1,149 @@
+"""A model of links: nobody's sensitive value can be told with more than one in l, also where links are broken."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.arrays import Codes
+from indistinct.errors import InfeasibleError
+from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.slices import Links
+from indistinct.frequencies.value import Classes, Key
+from indistinct.models import parameters
+from indistinct.models.arithmetic import per_class
+from indistinct.models.base import Judgement, Model
+from indistinct.models.link_probability import Bound, Entries, bound_of, link
+
+# p(t, s) is a sum of floating-point products: above 1 / l by less than this is rounding.
+TOLERANCE = 1e-9
+# Up to so many rows p(t, s) is computed even where its bound suffices.
+EXACT_ROWS = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class LDiverseLinks(Model):
+    """No tuple is linked to a sensitive value with a probability above 1 / `l` (Li, Li, Zhang and Molloy 2012).
+
+    In a release in buckets, p(t, s) is the probability that a person with the known values t has the sensitive value s,
+    given the buckets that match t. In a release in classes it is the share of s in the class of t. Without `sensitive`
+    it speaks of every sensitive column, each on its own. l = 1 promises nothing.
+
+    >>> LDiverseLinks(l=3, sensitive="disease").spec()
+    'l-diverse-links:l=3,sensitive=disease'
+    """
+
+    name: ClassVar[str] = "l-diverse-links"
+    l: int
+    sensitive: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        parameters.whole_number(self, "l", hint="no value is told with more than one in l, for example l=5")
+        parameters.texts(
+            self, "sensitive", wanted="names of columns", hint="leave it out to speak of every sensitive column"
+        )
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The histograms of the sensitive columns."""
+        return tuple((name,) for name in self.sensitive)
+
+    @property
+    def smallest(self) -> int:
+        """A class needs `l` rows to hold `l` values."""
+        return self.l
+
+    @property
+    def caution(self) -> str | None:
+        """One value for certain is no protection."""
+        return "l = 1 promises nothing: a release may tell sensitive values for certain" if self.l == 1 else None
+
+    def resolved(self, sensitive: Sequence[str]) -> Model:
+        """Return a model for each sensitive column on its own."""
+        names = self.sensitive or tuple(sensitive)
+        each: list[Model] = [LDiverseLinks(self.l, (name,)) for name in names]
+        return reduce(lambda one, other: one & other, each) if each else self
+
+    def violations(self, classes: Classes) -> Codes:
+        """Return a mask of the classes in which a value takes more than one row in `l`."""
+        broken = np.zeros(len(classes), dtype=bool)
+        for key in self.keys:
+            broken |= self.l * _most_frequent(classes, key) > classes.sizes
+        return broken & (classes.sizes > 0)
+
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
+        """Return the largest share of a value as `p`, and the `l` that it allows; nothing where there are no rows."""
+        if not classes.rows or not self.sensitive:
+            return {}
+        occupied = classes.sizes > 0
+        most = max((_most_frequent(classes, key)[occupied] / classes.sizes[occupied]).max() for key in self.keys)
+        return _levels(float(most))
+
+    def check(self, whole: Classes) -> None:
+        """Raise `InfeasibleError` if one value takes too many of the table's rows."""
+        if self.violations(whole).any():
+            allowed = int(self.achieved(whole)["l"])
+            columns = " or ".join(map(repr, self.sensitive))
+            raise InfeasibleError(
+                f"l = {self.l} cannot hold: a value of {columns} has more than one in {self.l} of the table's rows",
+                hint=f"the largest l that this table allows is {allowed}",
+            )
+
+    def judge(self, classes: Classes, links: Links | None = None) -> Judgement:
+        """Return what holds for the original's tuples: by the bound that the release shows, if that suffices."""
+        if links is None:
+            return super().judge(classes)
+        judged = [self._linked(links, name) for name in self.sensitive]
+        return max(judged, key=lambda each: (not each.holds, each.achieved["p"]))
+
+    def _linked(self, links: Links, name: str) -> Judgement:
+        home = links.home(name)
+        bound = bound_of(_entries(links, home), name, l=self.l)
+        shows = bound.broken_groups == 0
+        broken, strongest = (bound.broken_groups, bound.broken_rows), bound.share
+        if links.tuples is not None and links.weights is not None and (not shows or links.sizes.sum() <= EXACT_ROWS):
+            probabilities, weights = _probabilities(links, name, bound)
+            strongest = float(probabilities.max(initial=0.0))
+            exceeding = probabilities > (1 + TOLERANCE) / self.l
+            broken = int(exceeding.sum()), int(weights[exceeding].sum())
+        return Judgement(
+            holds=shows or broken[0] == 0,
+            achieved=_levels(strongest),
+            violating_classes=0 if shows else broken[0],
+            violating_rows=0 if shows else broken[1],
+            needs_original=not shows and links.tuples is not None and not links.public,
+        )
+
+
+def _entries(links: Links, index: int) -> Entries:
+    each = links.slices[index]
+    hidden = {name: each.codes[name] for name in each.names if name in links.sensitive}
+    return Entries(each.buckets, links.known(index)[0], each.counts, hidden)
+
+
+def _probabilities(links: Links, name: str, bound: Bound) -> tuple[Codes, Codes]:
+    """Return p(t, s) at its largest for every distinct tuple of the original, and how often the tuple occurs."""
+    parts = [links.known(index) for index in range(len(links.slices))]
+    weights = np.zeros(0) if links.weights is None else links.weights
+    columns = [np.zeros(len(weights), dtype=np.int64) if t is None or not len(t) else t for _, t in parts]
+    grouping = group_rows([c + 1 for c in columns], [int(c.max(initial=0)) + 2 for c in columns])
+    tuples = np.stack([column[grouping.first] for column in columns], axis=1)
+    entries = [
+        Entries(each.buckets, known, each.counts, {n: each.codes[n] for n in each.names if n in links.sensitive})
+        for each, (known, _) in zip(links.slices, parts, strict=True)
+    ]
+    linked = link(entries, tuples, home=links.home(name), name=name)
+    # Of a tuple that is nowhere in the release nothing better than the bound is known.
+    probabilities = np.where(linked.matches > 0, linked.strongest, bound.share)
+    return probabilities, np.bincount(grouping.group_ids(), weights=weights).astype(np.int64)
+
+
+def _most_frequent(classes: Classes, key: Key) -> Codes:
+    histogram = classes.histograms[key]
+    return per_class(np.maximum, histogram.counts, indptr=histogram.indptr)
+
+
+def _levels(strongest: float) -> dict[str, float]:
+    return {"l": int((1 + TOLERANCE) / strongest) if strongest else 0, "p": round(strongest, 12)}

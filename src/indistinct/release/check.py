@@ -1,0 +1,141 @@
+"""How a release is checked: its published tables are counted again, and a model judges what was counted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.engines.base import Engine, Request, Source
+from indistinct.errors import SchemaError, VerificationError
+from indistinct.frequencies.count import Counted
+from indistinct.frequencies.value import Classes, FrequencySet, Key
+from indistinct.hierarchy import Hierarchy
+from indistinct.models.base import Model
+from indistinct.recoding.outputs import MAIN, Assignment, Buckets
+from indistinct.release.as_written import is_text_file, read_as_written
+from indistinct.release.bucket_evidence import count_buckets
+from indistinct.release.certificate import About, Certificate
+from indistinct.release.columns import appearance_of, published_schema, require_columns, require_rows
+from indistinct.release.evidence import Evidence
+from indistinct.release.files import StagedTables, table_path
+from indistinct.release.verify import verify
+from indistinct.schema import Schema
+from indistinct.tables.value import Table
+
+NOTHING = Counted((), FrequencySet((), np.zeros((0, 0), dtype=np.int32), Classes(np.zeros(0, dtype=np.int64))))
+"""What is counted on a table without rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Check:
+    """What a release must satisfy, and what it is compared with.
+
+    `schema` gives the roles in the original, `reference` what was counted there, and `assignment` what was meant to be
+    published; the last two where they are known. `hierarchies` are those of columns that the model looks at.
+    """
+
+    engine: Engine
+    schema: Schema
+    model: Model
+    buckets: Buckets | None = None
+    reference: Counted | None = None
+    assignment: Assignment | None = None
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    about: About = field(default_factory=About)
+
+    def certify(
+        self,
+        sources: Mapping[str, Source],
+        *,
+        coarse: bool = False,
+        about: About | None = None,
+        foreign_certificate: bool = False,
+    ) -> Certificate:
+        """Return what published tables achieve; `coarse` says that they are text files."""
+        columns = {name: source.columns for name, source in sources.items()}
+        rows = sources[MAIN].rows
+        if self.assignment is None:  # of nothing everything is true, but a release may suppress every row
+            require_rows(rows)
+        appearance = replace(appearance_of(self.schema, columns, self.buckets), foreign_certificate=foreign_certificate)
+        schema, evidence = self._evidence(sources, rows=rows, coarse=coarse)
+        return verify(evidence, self.model, schema=schema, appearance=appearance, about=about or self.about)
+
+    def certify_promise(
+        self, sources: Mapping[str, Source], *, coarse: bool = False, about: About | None = None
+    ) -> Certificate:
+        """Return the certificate of a release that keeps its promise; raise `VerificationError` for any other."""
+        certificate = self.certify(sources, coarse=coarse, about=about)
+        if certificate.holds:
+            return certificate
+        broken = [verdict.model for verdict in certificate.verdicts if not verdict.holds]
+        reasons = "; ".join(certificate.warnings) if coarse else ""
+        raise VerificationError(
+            f"the published table does not satisfy {', '.join(broken)}" + (f": {reasons}" if reasons else ""),
+            hint="nothing was written; search a new recoding on this table, or ask for less",
+            certificate=certificate,
+        )
+
+    def certify_tables(self, tables: Mapping[str, pa.Table]) -> Certificate:
+        """Return the certificate of a release in memory."""
+        return self.certify_promise({name: Table(table) for name, table in tables.items()})
+
+    def certify_files(self, staged: StagedTables) -> Certificate:
+        """Return the certificate of a release as it was written to files that have no name yet."""
+        files = staged.names
+        digests = {name: each.digest for name, each in files.items()}
+        others = {name: digest for name, digest in digests.items() if name != MAIN}
+        about = replace(self.about, output_digest=digests[MAIN], other_digests=others)
+        sources = {
+            name: read_as_written(each.temporary, table_path(staged.path, name), self._needed(name))
+            for name, each in files.items()
+        }
+        return self.certify_promise(sources, coarse=is_text_file(staged.path), about=about)
+
+    def _needed(self, name: str) -> list[str]:
+        """Return the columns of a table that the check looks at."""
+        if self.assignment is None:
+            raise AssertionError("only a release that was made here is read as it was written")
+        layout = self.assignment.layout
+        table = layout.tables[name]
+        every = [*([table.bucket] if table.bucket else []), *(output.name for output in table.outputs)]
+        every += [table.count] if table.count else []
+        if layout.buckets is not None:
+            return every
+        wanted = {*layout.schema.quasi, *(column for key in self.model.keys for column in key)}
+        return [column for column in every if column in wanted]
+
+    def _evidence(self, sources: Mapping[str, Source], *, rows: int, coarse: bool) -> tuple[Schema, Evidence]:
+        main = sources[MAIN]
+        if self.buckets is not None:
+            return self._bucket_evidence(sources, self.buckets, rows=rows, coarse=coarse)
+        schema = (
+            published_schema(self.schema, main.columns) if self.assignment is None else self.assignment.layout.schema
+        )
+        require_columns(schema.quasi, main.columns)
+        keys = [key for key in self.model.keys if all(name in main.columns for name in key)]
+        hidden = [name for key in self.model.keys if key not in keys for name in key]
+        if self.assignment is None:
+            require_columns(hidden, main.columns)
+        request = Request(schema.quasi, tuple(keys), self._orders(keys), published=True)
+        counted = self.engine.count(main, request) if rows else NOTHING
+        evidence = Evidence(counted, rows, self.reference, self.assignment, coarse=coarse)
+        if rows:
+            evidence.require_agreement(keys)
+        return schema, evidence
+
+    def _bucket_evidence(
+        self, sources: Mapping[str, Source], buckets: Buckets, *, rows: int, coarse: bool
+    ) -> tuple[Schema, Evidence]:
+        def count(name: str, request: Request) -> Counted:
+            if name not in sources:
+                raise SchemaError(f"the table of {name} values is missing", hint="give both tables of the release")
+            asked = dict.fromkeys([*request.quasi, *(c for k in (*request.keys, *request.groupings) for c in k)])
+            require_columns(tuple(asked), sources[name].columns)
+            return self.engine.count(sources[name], request)
+
+        evidence = count_buckets(count, buckets, self.schema, rows=rows, reference=self.reference)
+        return self.schema, Evidence(NOTHING, rows, self.reference, self.assignment, evidence, coarse=coarse)
+
+    def _orders(self, keys: Sequence[Key]) -> Mapping[str, Hierarchy]:
+        return {name: hierarchy for name, hierarchy in self.hierarchies.items() if (name,) in keys}

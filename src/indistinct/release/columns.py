@@ -1,0 +1,81 @@
+"""What a published table may look like, given the roles that its columns had in the original."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from indistinct.errors import InputError, SchemaError
+from indistinct.recoding.outputs import Buckets
+from indistinct.schema import BUCKET, COUNT, Schema, did_you_mean
+
+COMPANIONS = ("_mean", "_missing")
+BOUNDS = ("_min", "_max", "_missing")
+
+
+def published_schema(schema: Schema, columns: Sequence[str]) -> Schema:
+    """Return the roles of a release's columns: a range may be two bounds, a mean may stand beside it.
+
+    >>> published_schema(Schema(identifiers=["name"], quasi=["age"]), ["age_min", "age_max"]).quasi
+    ('age_min', 'age_max')
+    """
+    free = [name for name in columns if name not in schema.columns]
+    quasi: list[str] = []
+    for name in schema.quasi:
+        if name in columns:
+            quasi += [name, *(name + end for end in COMPANIONS if name + end in free)]
+        elif all(name + end in free for end in BOUNDS[:2]):
+            quasi += [name + end for end in BOUNDS if name + end in free]
+        else:
+            quasi.append(name)
+    return replace(schema, identifiers=(), quasi=quasi)
+
+
+@dataclass(frozen=True, slots=True)
+class Appearance:
+    """What a release looks like: the identifiers that it shows, columns without a role, whose certificate it has."""
+
+    identifiers: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    foreign_certificate: bool = False
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return what a reader must know about the columns."""
+        told = []
+        if self.identifiers:
+            told.append(f"the release shows {_list(self.identifiers)}, which has the role identifier: drop it")
+        if self.unknown:
+            told.append(f"no role is given to {_list(self.unknown)}: the check does not look at it")
+        if self.foreign_certificate:
+            told.append("the certificate beside the file is that of another file")
+        return tuple(told)
+
+
+def appearance_of(schema: Schema, tables: Mapping[str, Sequence[str]], buckets: Buckets | None) -> Appearance:
+    """Return what the columns of a release's tables tell, given the roles before it was published."""
+    columns = [name for names in tables.values() for name in names]
+    added = () if buckets is None else (BUCKET, COUNT)
+    roles = (*published_schema(schema, columns).columns, *added)
+    if buckets is not None:
+        roles += tuple(name + end for name in buckets.generalized for end in (*COMPANIONS, *BOUNDS))
+    leaked = tuple(name for name in schema.identifiers if name in columns)
+    return Appearance(leaked, tuple(n for n in dict.fromkeys(columns) if n not in roles and n not in leaked))
+
+
+def require_columns(names: Sequence[str], columns: Sequence[str]) -> None:
+    """Raise unless a published table has the columns that a check needs."""
+    for name in names:
+        if name not in columns:
+            raise SchemaError(
+                f"the table has no column {name!r}, which the check needs",
+                hint=did_you_mean(name, columns) or f"the table has: {', '.join(columns)}",
+            )
+
+
+def require_rows(rows: int) -> None:
+    """Raise for a published table without rows: of nothing everything is true."""
+    if not rows:
+        raise InputError("the table has no rows", hint="check that this is the right file")
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))

@@ -1,0 +1,207 @@
+"""What was counted on the tables of a release, in the codes of the original where that is at hand.
+
+A model judges it. It trusts nobody upstream: it knows no algorithm, no engine and no recoding.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.arrays import Codes
+from indistinct.domain import Domain
+from indistinct.errors import InputError, UnseenValueError, VerificationError
+from indistinct.frequencies.count import Counted
+from indistinct.frequencies.encode import encode_column
+from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.slices import Links
+from indistinct.frequencies.value import Classes, Histogram, Key
+from indistinct.models.base import Model
+from indistinct.recoding.outputs import Assignment, Output
+from indistinct.release.bucket_evidence import BucketEvidence
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """A published release, counted: its classes, and its links where it is in buckets.
+
+    `assignment` is what was meant to be published, where that is known: what a release does not show, such as people,
+    is taken from it once the classes agree. `coarse` says that the release is a text file, whose readers may take
+    different sensitive values for one.
+    """
+
+    counted: Counted
+    rows: int
+    reference: Counted | None = None
+    assignment: Assignment | None = None
+    buckets: BucketEvidence | None = None
+    coarse: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def sizes(self) -> Codes:
+        """Return the rows of each class, or of each bucket."""
+        return self.counted.frequencies.counts if self.buckets is None else self.buckets.sizes
+
+    @property
+    def known(self) -> Mapping[str, Domain]:
+        """Return the domains of the published columns."""
+        return self.counted.known if self.buckets is None else self.buckets.known
+
+    @property
+    def links(self) -> Links | None:
+        """Return what links people to sensitive values, where the release is in buckets."""
+        return None if self.buckets is None else self.buckets.links
+
+    def classes_for(self, model: Model) -> Classes:
+        """Return the classes that a model looks at, with the histograms that it needs."""
+        if self.buckets is not None:
+            return self.buckets.classes_for(model, self.histogram)
+        histograms = {key: self.histogram(key) for key in model.keys}
+        return Classes(self.sizes, histograms)
+
+    def histogram(self, key: Key, counted: Histogram | None = None) -> Histogram:
+        """Return the histogram of a key over classes, in the codes of the original where that is known."""
+        own = counted or self.counted.frequencies.classes.histograms.get(key)
+        if not self.rows and self.reference is not None:
+            return self.reference.frequencies.classes.histograms[key].take(np.zeros(0, dtype=np.int64))
+        if own is None:
+            return self._hidden(key)
+        if self.reference is None or len(key) > 1 or key not in self.reference.frequencies.classes.histograms:
+            return own
+        whole = self.reference.frequencies.classes.histograms[key]
+        codes = self.known[key[0]].translate(self.reference.known[key[0]])
+        if (codes[own.codes] < 0).any():
+            raise UnseenValueError(
+                f"column {key[0]!r} shows {int((codes < 0).sum())} distinct value(s) that the original does not have",
+                hint="check that this is the original of this release",
+                column=key[0],
+            )
+        entries = replace(whole, indptr=own.indptr, codes=codes[own.codes].astype(np.int32), counts=own.counts)
+        size = len(own.indptr) - 1
+        return entries.regroup(np.arange(size, dtype=np.int32), size)
+
+    def _hidden(self, key: Key) -> Histogram:
+        """Return the histogram of columns that are not published, counted on the original by published class."""
+        if self.assignment is None or key not in self.assignment.classes.histograms:
+            raise InputError(
+                f"the release does not show {', '.join(map(repr, key))}, which the check needs",
+                hint="it can be checked when the release is made, or with the original and the recoding",
+            )
+        self.warnings.append(f"the check used column {', '.join(map(repr, key))}, which is not published")
+        return self.assignment.classes.histograms[key].take(self.matching)
+
+    @cached_property
+    def matching(self) -> Codes:
+        """The class of the assignment that each published class is; raise unless both agree in all of them."""
+        if self.assignment is None:
+            raise AssertionError("there is nothing to compare with")
+        wanted = self.assignment.classes.sizes
+        columns = [
+            _common(self.counted, output.name, output.values, output.codes) for output in _shown(self.assignment)
+        ]
+        pairs = [np.concatenate([mine, theirs]) for mine, theirs in columns]
+        ids = group_rows(pairs, [int(column.max(initial=0)) + 1 for column in pairs]).group_ids()
+        mine, theirs = ids[: len(self.sizes)], ids[len(self.sizes) :]
+        class_of = np.full(len(ids), -1, dtype=np.int64)
+        class_of[theirs] = np.arange(len(theirs))
+        matching = class_of[mine]
+        same = len(mine) == len(theirs) and (matching >= 0).all() and np.array_equal(wanted[matching], self.sizes)
+        if not same:
+            raise VerificationError(
+                "the release does not show the classes that were to be published", hint="nothing was written"
+            )
+        return matching
+
+    def require_agreement(self, keys: Sequence[Key]) -> None:
+        """Raise unless every class has the rows, and the values of each key, that were to be published."""
+        if self.assignment is None or self.buckets is not None:
+            return
+        matching = self.matching
+        for key in keys:
+            wanted = self.assignment.classes.histograms.get(key)
+            if wanted is None or key not in self.counted.frequencies.classes.histograms:
+                continue
+            meant, shows = wanted.take(matching), self.histogram(key)
+            if not all(np.array_equal(getattr(meant, part), getattr(shows, part)) for part in _PARTS):
+                raise VerificationError(
+                    f"the release does not show the values of {key[0]!r} that were to be published",
+                    hint="nothing was written",
+                )
+
+
+_PARTS = ("indptr", "codes", "counts")
+
+
+def _shown(assignment: Assignment) -> list[Output]:
+    (table,) = assignment.layout.tables.values()
+    return [output for output in table.outputs if output.values is not None]
+
+
+def _common(counted: Counted, name: str, values: pa.Array, codes: Codes | None) -> tuple[Codes, Codes]:
+    """Return a column of published classes, and of those that were meant, in common codes."""
+    meant = encode_column(name, pa.chunked_array([values]), required=False)
+    column = counted.frequencies.vectors[:, counted.frequencies.names.index(name)]
+    translated = counted.known[name].translate(meant.domain)
+    size = len(meant.domain)
+    # A value that was not meant is like no other.
+    own = np.where(translated < 0, size + np.arange(len(translated)), translated)
+    return own[column], meant.codes.astype(np.int64)[codes]
+
+
+def merged_readings(histogram: Histogram) -> Histogram | None:
+    """Return a histogram in which values are one that readers of a text file may take for one; None if there are none.
+
+    Readers take empty text and marks such as NA for missing, and 1.50 and 1.5 for one number.
+    """
+    readings = [coarsest(text) for text in histogram.texts]
+    distinct = list(dict.fromkeys(readings))
+    if len(distinct) == len(readings):
+        return None
+    index = {reading: code for code, reading in enumerate(distinct)}
+    codes = np.array([index[reading] for reading in readings], dtype=np.int32)
+    reference = np.bincount(codes, weights=histogram.reference, minlength=len(distinct)).astype(np.int64)
+    texts = tuple(histogram.texts[readings.index(reading)] for reading in distinct)
+    size = len(histogram.indptr) - 1
+    merged = Histogram(histogram.indptr, codes[histogram.codes], histogram.counts, reference, None, texts)
+    return merged.regroup(np.arange(size, dtype=np.int32), size)
+
+
+MISSING_MARKS = frozenset(
+    (
+        "",
+        "na",
+        "n/a",
+        "#n/a",
+        "#na",
+        "<na>",
+        "nan",
+        "-nan",
+        "null",
+        "none",
+        "nil",
+        "1.#ind",
+        "-1.#ind",
+        "1.#qnan",
+        "-1.#qnan",
+    )
+)
+
+
+def coarsest(text: str | None) -> str | float | None:
+    """Return what the most lenient reader makes of a text: missing, a number, or the text without spaces around it.
+
+    >>> coarsest("1.50") == coarsest(" 1.5"), coarsest("NA"), coarsest("flu ")
+    (True, None, 'flu')
+    """
+    plain = "" if text is None else text.strip()
+    if plain.lower() in MISSING_MARKS:
+        return None
+    try:
+        number = float(plain)
+    except ValueError:
+        return plain
+    return None if math.isnan(number) else number

@@ -1,0 +1,111 @@
+"""The files of a release: staged, read back and verified, and only then given their names, together or not at all."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from indistinct.errors import OutputError, VerificationError
+from indistinct.parallel import both
+from indistinct.recoding.outputs import MAIN
+from indistinct.release.certificate import Certificate
+from indistinct.release.formats import producer_for
+from indistinct.release.staging import Staged, check_target, digest_of, filled, publish, stage, staging
+
+
+@dataclass(slots=True)
+class StagedTables:
+    """A sink that stages every table beside its place."""
+
+    path: Path
+    files: list[Staged]
+    names: dict[str, Staged] = field(default_factory=dict)
+
+    def accept(self, name: str, batches: Iterable[pa.Table]) -> None:
+        """Write one table to a temporary file."""
+        target = table_path(self.path, name)
+        self.names[name] = stage(target, producer_for(batches, target))
+        self.files.append(self.names[name])
+
+
+Fill = Callable[[StagedTables], None]
+Certify = Callable[[StagedTables], Certificate]
+
+
+def write_release(
+    path: str | Path,
+    fill: Fill,
+    certify: Certify,
+    *,
+    tables: Sequence[str] = (MAIN,),
+    private: Sequence[tuple[Path, str]] = (),
+    overwrite: bool = False,
+) -> Certificate:
+    """Let `fill` write the tables of a release, `certify` judge them as written, and give all files their names.
+
+    The certificate of `release.parquet` is `release.parquet.certificate.json`; a further table that holds `sensitive`
+    values is `release.sensitive.parquet`. `private` are further files with their text, for their owner alone. Where a
+    release is replaced, further tables that only the old one had go too.
+    """
+    target, seal = Path(path), certificate_path(path)
+    for each in (*(table_path(target, name) for name in tables), *(file for file, _ in private), seal):
+        check_target(each, overwrite=overwrite)
+    outdated = _outdated(target, tables) if overwrite else []
+    with staging() as staged:
+        sink = StagedTables(target, staged)
+        fill(sink)
+        certificate, digests = both(lambda: certify(sink), lambda: [digest_of(each.temporary) for each in staged])
+        if digests != [each.digest for each in staged]:
+            raise VerificationError(
+                f"{target} changed on disk while it was checked", hint="nothing was written; check the disk"
+            )
+        staged += [stage(file, filled(text), private=True) for file, text in private]
+        staged.append(stage(seal, filled(certificate.to_text())))
+        publish(staged, overwrite=overwrite)
+    for each in outdated:
+        with suppress(OSError):  # the new release is whole, whatever lies beside it
+            each.unlink()
+    return certificate
+
+
+def require_another_file(path: str | Path, source: Path | None) -> None:
+    """Raise if a release would replace the file that it was made from."""
+    target = Path(path)
+    if source is not None and target.exists() and source.exists() and target.samefile(source):
+        raise OutputError(
+            f"{target} was read: the output would replace the input", hint="choose another path for the release"
+        )
+
+
+def _outdated(target: Path, kept: Sequence[str]) -> list[Path]:
+    """Return the further tables of the release at a path which a new one does not have.
+
+    Only files that the old certificate names and that are still what it says: nobody else's file is touched.
+    """
+    try:
+        digests = json.loads(certificate_path(target).read_text(encoding="utf-8"))["other_digests"]
+        places = {table_path(target, name): digest for name, digest in digests.items() if name not in kept}
+        return [place for place, digest in places.items() if place.is_file() and digest_of(place) == digest]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return []
+
+
+def table_path(path: str | Path, name: str) -> Path:
+    """Return where a table of a release lies: the first at the release's path, others beside it.
+
+    >>> table_path("release.csv.gz", "sensitive").name
+    'release.sensitive.csv.gz'
+    """
+    whole = Path(path)
+    if name == MAIN:
+        return whole
+    ending = "".join(whole.suffixes[-2:]) if whole.suffix == ".gz" else whole.suffix
+    return whole.with_name(f"{whole.name.removesuffix(ending)}.{name}{ending}")
+
+
+def certificate_path(path: str | Path) -> Path:
+    """Return where the certificate of a release lies."""
+    return Path(path).with_name(f"{Path(path).name}.certificate.json")

@@ -1,0 +1,98 @@
+"""The one way to a release: an engine publishes what a recoding assigns, and a model judges what was published."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from indistinct.engines.base import Engine, Source
+from indistinct.errors import InfeasibleError
+from indistinct.frequencies.count import Counted
+from indistinct.models.base import Model
+from indistinct.randomness import Secret
+from indistinct.recoding.assign import assign
+from indistinct.recoding.json import digest
+from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.outputs import Assignment
+from indistinct.release.certificate import About
+from indistinct.release.check import Check
+from indistinct.release.files import require_another_file, write_release
+from indistinct.release.release import Release
+from indistinct.schema import Schema
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    """A table that was counted, a recoding for it, and what its release must satisfy: all that publishing needs.
+
+    `budget` is the number of rows that may be dropped, and `counters` what the search did.
+    """
+
+    engine: Engine
+    source: Source
+    counted: Counted
+    recoding: Recoding
+    model: Model
+    schema: Schema
+    budget: int
+    secret: Secret = field(default_factory=Secret)
+    algorithm: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where a release goes: a path, and private files that belong to it, each with its text."""
+
+    path: Path
+    overwrite: bool = False
+    private: Sequence[tuple[Path, str]] = ()
+
+
+def publish(
+    job: Job, destination: Destination | None = None, *, counters: Mapping[str, float] | None = None
+) -> Release:
+    """Return a verified release: in memory, or at a destination.
+
+    A file is verified as it was written, before it gets its name.
+    """
+    assignment = assign(job.counted.frequencies, job.recoding)
+    _require_budget(assignment, job.budget)
+    about = About(job.algorithm, digest(job.recoding), seeded=job.secret.seed is not None)
+    buckets = assignment.layout.buckets
+    check = Check(job.engine, job.schema, job.model, buckets, job.counted, assignment, about=about)
+    origin = getattr(job.source, "path", None)
+    if destination is None:
+        kept = _Kept()
+        job.engine.publish(job.source, assignment, kept, secret=job.secret)
+        certificate = check.certify_tables(kept.tables)
+        return Release(certificate, job.recoding, check, counters or {}, kept.tables, origin=origin)
+    require_another_file(destination.path, origin)
+    certificate = write_release(
+        destination.path,
+        lambda sink: job.engine.publish(job.source, assignment, sink, secret=job.secret),
+        check.certify_files,
+        tables=tuple(assignment.layout.tables),
+        private=destination.private,
+        overwrite=destination.overwrite,
+    )
+    return Release(certificate, job.recoding, check, counters or {}, path=destination.path, origin=origin)
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A sink that keeps tables in memory."""
+
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+
+    def accept(self, name: str, batches: Iterable[pa.Table]) -> None:
+        self.tables[name] = pa.concat_tables(batches)
+
+
+def _require_budget(assignment: Assignment, budget: int) -> None:
+    if assignment.suppressed > budget:
+        raise InfeasibleError(
+            f"the recoding would suppress {assignment.suppressed:,} of {assignment.rows:,} rows; "
+            f"{budget:,} may be suppressed",
+            hint="allow more with `suppression` (--suppression), or search a new recoding on this table",
+        )

@@ -1,0 +1,108 @@
+"""A published release from anywhere: a table in classes, a table in buckets, or a file beside its certificate."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from indistinct.engines import open_source
+from indistinct.engines.base import Engine, Source
+from indistinct.errors import InputError
+from indistinct.recoding.layout import SENSITIVE
+from indistinct.recoding.outputs import MAIN, Buckets, Form
+from indistinct.release.as_written import is_text_file
+from indistinct.release.files import certificate_path
+from indistinct.release.staging import digest_of
+from indistinct.schema import Schema
+from indistinct.tables import open_table
+from indistinct.tables.opening import columns_in
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BucketTable:
+    """A release in buckets: its table, its slices, its form, and the table of sensitive values where that is apart.
+
+    Where a table is expected, a path or a frame will do. `form` is `sliced`, `tables` or `multiset`; `generalized`
+    names attributes whose values were recoded before, so that those of the original cannot be found in them.
+    """
+
+    table: Any
+    slices: tuple[tuple[str, ...], ...]
+    form: Form = "sliced"
+    sensitive: Any = None
+    generalized: tuple[str, ...] = ()
+
+    @property
+    def buckets(self) -> Buckets:
+        """How the release shows its buckets."""
+        return Buckets(self.form, tuple(map(tuple, self.slices)), tuple(self.generalized))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Published:
+    """The opened tables of a release, how they show buckets if they do, and where the first one lies."""
+
+    engine: Engine
+    sources: Mapping[str, Source]
+    buckets: Buckets | None = None
+    path: Path | None = None
+
+    @property
+    def text(self) -> bool:
+        """Whether the release is a text file, which has no types."""
+        return self.path is not None and is_text_file(self.path)
+
+
+def open_published(published: Any, schema: Schema) -> Published:
+    """Open a release; in a text file the quasi-identifiers are text, which is their finest reading."""
+    if not isinstance(published, BucketTable):
+        engine, source = open_source(_as_text(published, schema.quasi))
+        return Published(engine, {MAIN: source}, path=getattr(source, "path", None))
+    engine, main = open_source(published.table)
+    sources = {MAIN: main}
+    if published.sensitive is not None:
+        sources[SENSITIVE] = open_source(published.sensitive)[1]
+    return Published(engine, sources, published.buckets, getattr(main, "path", None))
+
+
+def _as_text(published: Any, quasi: Sequence[str]) -> Any:
+    if not isinstance(published, str | Path) or not is_text_file(Path(published)) or not Path(published).is_file():
+        return published
+    present = columns_in(Path(published))
+    return open_table(published, text=[name for name in quasi if name in present])
+
+
+def read_certificate(path: Path) -> dict[str, Any] | None:
+    """Return the certificate that lies beside a release, None if there is none."""
+    try:
+        text = certificate_path(path).read_text(encoding="utf-8")
+        told = json.loads(text)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict):
+        raise InputError(
+            f"the certificate {certificate_path(path)} cannot be read",
+            hint="give it as it was written, or move it away",
+        )
+    return told
+
+
+def belongs_to(told: Mapping[str, Any] | None, path: Path) -> bool:
+    """Return whether a certificate speaks of the file that it lies beside; where there is none, nothing is wrong."""
+    return told is None or told.get("output_digest") == digest_of(path)
+
+
+def buckets_told(told: Mapping[str, Any] | None) -> Buckets | None:
+    """Return how a release shows its buckets, as its certificate tells it: columns and generalized attributes."""
+    if told is None or told.get("form") not in ("sliced", "tables", "multiset"):
+        return None
+    columns = told.get("columns")
+    slices = tuple(map(_names, columns)) if isinstance(columns, list) else ()
+    return Buckets(told["form"], slices, _names(told.get("generalized")))
+
+
+def _names(told: Any) -> tuple[str, ...]:
+    return tuple(told) if isinstance(told, list) and all(isinstance(name, str) for name in told) else ()
