@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from indistinct.metrics.base import Goal, Metric
 from indistinct.metrics.cells import CellMetric
-from indistinct.metrics.classes import AverageClassSize, Discernibility
+from indistinct.metrics.classes import AverageClassSize, Discernibility, SizeMetric
 from indistinct.metrics.hierarchical import (
     Distortion,
     GeneralizedTuple,
@@ -54,6 +54,7 @@ __all__ = [
     "Metric",
     "NonUniformEntropy",
     "Precision",
+    "SizeMetric",
     "class_distance",
     "closest_common",
     "igpl",

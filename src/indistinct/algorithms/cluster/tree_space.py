@@ -15,7 +15,7 @@ from indistinct.algorithms.base import Problem
 from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
 from indistinct.frequencies.pieces import Pieces
-from indistinct.hierarchy import Suppression, check_rooted
+from indistinct.hierarchy import check_rooted
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.metrics.hierarchical import Scheme, edge_weights, step_costs
 from indistinct.recoding.columns import QuasiColumn
@@ -111,9 +111,7 @@ class ClusterSpace:
     @cached_property
     def columns(self) -> tuple[QuasiColumn, ...]:
         """The quasi-identifiers, each with a hierarchy and published through it."""
-        return tuple(
-            QuasiColumn(c.domain, c.taxonomy or Suppression().bind(c.domain), tree=True) for c in self.problem.columns
-        )
+        return self.problem.tree_columns()
 
     @cached_property
     def taxonomies(self) -> tuple[Taxonomy, ...]:

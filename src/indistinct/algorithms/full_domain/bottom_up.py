@@ -3,22 +3,21 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.breadth_first import (
     SETS_LIMIT,
+    AllNodes,
     BreadthFirst,
     Marking,
     check_marking,
-    preferred,
 )
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.frequencies.lattice import Node
 from indistinct.frequencies.rollup import RolledUp
-from indistinct.recoding.kinds import Recoding
 
 
 @dataclass(frozen=True, slots=True)
-class BottomUp(Algorithm):
+class BottomUp(AllNodes):
     """Breadth-first search from the raw node upward.
 
     Without `rollup` every check counts the base cells again. The recoding is that of the lowest satisfying node;
@@ -26,20 +25,11 @@ class BottomUp(Algorithm):
     """
 
     name: ClassVar[str] = "bottom-up"
-    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(hierarchies=True, suppresses=True)
     rollup: bool = True
     marking: Marking = "direct"
 
     def __post_init__(self) -> None:
         check_marking(self.marking, owner="BottomUp")
-
-    def search(self, problem: Problem) -> Recoding:
-        """Return the recoding of the lowest, most precise, lexicographically first satisfying node."""
-        space = FullDomain(problem)
-        nodes = self.satisfying(problem)
-        if not nodes:
-            raise space.infeasible()
-        return space.recoding(preferred(space, nodes))
 
     def satisfying(self, problem: Problem) -> set[Node]:
         """Return every node of the lattice that satisfies the model."""

@@ -12,7 +12,7 @@ from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.lattice import Lattice, Node
 from indistinct.frequencies.rollup import Cells, RolledUp
-from indistinct.hierarchy import Suppression, check_rooted
+from indistinct.hierarchy import check_rooted
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByColumn, RecodedColumn
@@ -33,9 +33,7 @@ class FullDomain:
     @cached_property
     def columns(self) -> tuple[QuasiColumn, ...]:
         """The quasi-identifiers, each with a hierarchy and cut through it."""
-        return tuple(
-            QuasiColumn(c.domain, c.taxonomy or Suppression().bind(c.domain), tree=True) for c in self.problem.columns
-        )
+        return self.problem.tree_columns()
 
     @cached_property
     def taxonomies(self) -> tuple[Taxonomy, ...]:
