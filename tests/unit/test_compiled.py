@@ -14,8 +14,10 @@ CHILD = """
 import numpy as np
 from indistinct.frequencies import _kernels
 from indistinct.algorithms.partition import _strict_kernels
-assert _kernels.multiples(np.uint64(3), 3).tolist() == [0, 3, 6]
-print(_kernels.multiples.stats.cache_path)
+out = np.empty(3, dtype=np.int64)
+_kernels.repeat(np.array([7, 8]), np.array([2, 1]), out)
+assert out.tolist() == [7, 7, 8]
+print(_kernels.repeat.stats.cache_path)
 """
 
 

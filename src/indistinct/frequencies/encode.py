@@ -81,14 +81,6 @@ def encode_column(
     return Encoded(domain, found.chunks, tuple(codes[places] for places in found.places), found.base)
 
 
-def in_domain(column: Encoded, domain: Domain) -> Encoded:
-    """Return a column in the codes of another domain; raise `UnseenValueError` if that lacks one of its values."""
-    values = column.domain.values
-    cells = pa.concat_arrays([pa.nulls(1, values.type), values]) if column.domain.missing else values
-    codes = domain.encode(pa.chunked_array([cells]))
-    return Encoded(domain, column.chunks, tuple(codes[lookup] for lookup in column.lookups), column.base)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class DistinctValues:
     """The values that occur; `places[i][cell - base]` is where a cell of chunk `i` is among them, -1 for missing."""
