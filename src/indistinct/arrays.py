@@ -1,5 +1,6 @@
 """The arrays that everything is counted in: their type, and memory for large ones."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ def narrowest(size: int) -> type[np.unsignedinteger]:
     return next(kind for kind in (np.uint8, np.uint16, np.uint32) if size - 1 <= np.iinfo(kind).max)
 
 
-def starts_of(sizes: Codes) -> Codes:
+def starts_of(sizes: Codes | Sequence[int]) -> Codes:
     """Return where runs of some sizes begin, and the end as the last entry.
 
     >>> starts_of(np.array([2, 3])).tolist()

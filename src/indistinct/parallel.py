@@ -56,12 +56,12 @@ def both(one: Callable[[], Result], other: Callable[[], Other]) -> tuple[Result,
         return one(), second.result()
 
 
-def blocks(rows: int, *, most: int | None = None, least: int = LARGE) -> list[slice]:
-    """Return rows as even runs, one for each thread; one run where there are fewer than `least`.
+def blocks(rows: int, *, most: int | None = None, least: int | None = None) -> list[slice]:
+    """Return rows as even runs, one for each thread; one run where they are not large, or fewer than `least`.
 
     >>> blocks(10, most=2, least=1)
     [slice(0, 5, None), slice(5, 10, None)]
     """
-    count = min(workers() if most is None else most, max(rows, 1)) if rows >= least else 1
+    count = min(workers() if most is None else most, max(rows, 1)) if rows >= (least or LARGE) else 1
     bounds = [rows * part // count for part in range(count + 1)]
     return [slice(start, stop) for start, stop in pairwise(bounds)]

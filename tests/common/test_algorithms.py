@@ -15,26 +15,7 @@ FEW = ["k-anonymity:k=3", "t-closeness:sensitive=disease,t=0.25,distance=hierarc
 SPELLING_ONLY = ("numeric=", "extent=", "marking=", "variant=")
 
 # (check, form, model, table) -> why it fails. Strict: what passes again must leave this dictionary.
-KNOWN_FAILURES: dict[tuple[str, str, str, str], str] = {
-    **{
-        ("suppression", "datafly", spec, "ordered"): "drops up to k rows by its own rule, whatever the budget"
-        for spec in (
-            "k-anonymity:k=3",
-            "xy-anonymity:y=name,k=3",
-            "xy-anonymity:y=name|disease,k=4",
-            "distinct-l-diversity:sensitive=disease,l=3",
-            "entropy-l-diversity:sensitive=disease,l=2.2",
-        )
-    },
-    **{
-        ("doubling", "datafly", spec, "ordered"): "its own k outliers do not double where the model counts no rows"
-        for spec in (
-            "xy-anonymity:y=name,k=3",
-            "distinct-l-diversity:sensitive=disease,l=3",
-            "entropy-l-diversity:sensitive=disease,l=2.2",
-        )
-    },
-}
+KNOWN_FAILURES: dict[tuple[str, str, str, str], str] = {}
 
 UNTRIED = {"node": "its levels are chosen for one table"}
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.algorithms.bucket.anatomy import anatomize, bucketize
+from indistinct.algorithms.bucket.anatomy import anatomize
 from indistinct.testing import bucket_reference as reference
 
 NAMES = ["age", "sex", "zip", "disease"]
@@ -87,22 +87,6 @@ def test_anatomy_permuted_is_one_table():
     assert release.table.column_names == ["bucket", *NAMES]
     assert not release.others
     assert groups_of(shown) == GROUPS
-
-
-@pytest.mark.parametrize("rng", [None, np.random.default_rng(3)], ids=["sorted", "random"])
-def test_bucketization_permutes_inside_given_buckets(rng):
-    buckets = np.array([0, 0, 0, 0, 1, 1, 1, 1])
-    diseases = np.array([row["disease"] for row in PATIENTS])
-    permuted = bucketize(buckets, diseases, rng=rng)
-    assert Counter(permuted[:4].tolist()) == {"flu": 2, "dyspepsia": 1, "bronchitis": 1}
-    assert Counter(permuted[4:].tolist()) == {"dyspepsia": 2, "flu": 1, "gastritis": 1}
-    rows = [{**row, "disease": disease} for row, disease in zip(PATIENTS, permuted.tolist(), strict=True)]
-    assert reference.in_buckets(rows, GIVEN, slices=WHOLE, sensitive=["disease"]).strongest(PATIENTS) == HALF
-
-
-def test_bucketization_does_not_need_sorted_buckets():
-    permuted = bucketize(np.array([1, 0, 1, 0, 1]), np.array([3, 9, 1, 8, 2]))
-    assert permuted.tolist() == [1, 8, 2, 9, 3]
 
 
 def test_multisets_as_printed():

@@ -152,6 +152,10 @@ RELEASED = {
 }
 
 
+# The paper lets k rows stand outside; that many may be dropped only if the job says so as well.
+AS_PRINTED = {"algorithm": "datafly:outliers=2", "suppression": 0.2}
+
+
 def clinic(algorithm="datafly", *, k=2, rows=CLINIC, hierarchies=CLINIC_LADDERS, suppression=0.0):
     schema = ind.Schema(quasi=list(NAMES[:-1]), sensitive=["Problem"])
     return ind.anonymize(
@@ -172,7 +176,7 @@ def shown(release):
 
 
 def test_datafly_publishes_ten_rows():
-    release = clinic()
+    release = clinic(**AS_PRINTED)
     assert shown(release) == RELEASED
     assert release.recoding.levels == {"Race": 0, "BirthDate": 1, "Gender": 0, "ZIP": 0}
     assert len(release.table) == 10
@@ -181,7 +185,7 @@ def test_datafly_publishes_ten_rows():
 
 
 def test_the_precision_of_datafly_over_all_rows_and_over_those_released():
-    release = clinic()
+    release = clinic(**AS_PRINTED)
     told = ind.measure(release, ["precision"])["precision"]
     assert told == pytest.approx(1 - 13 / 48)
     assert round(told, 4) == 0.7292
@@ -197,18 +201,32 @@ def test_the_precision_of_datafly_over_all_rows_and_over_those_released():
 
 def test_the_threshold_counts_rows_and_compares_with_k():
     """Two rows in small entries are not more than k = 2; with one outlier allowed the loop goes on."""
-    strict = clinic("datafly:outliers=1")
-    assert strict.recoding.levels != clinic().recoding.levels
+    strict = clinic("datafly:outliers=1", suppression=0.2)
+    assert strict.recoding.levels != clinic(**AS_PRINTED).recoding.levels
     assert strict.certificate.suppressed_rows <= 1
-    none = clinic("datafly:outliers=0")
+    none = clinic("datafly:outliers=0", suppression=0.2)
     assert none.certificate.suppressed_rows == 0
-    # A suppression budget takes the place of the default; what is said outright comes first.
-    assert clinic(suppression=0.1).recoding == strict.recoding
-    assert clinic("datafly:outliers=2", suppression=0.1).recoding == clinic().recoding
+
+
+def test_without_outliers_the_budget_decides():
+    assert clinic(suppression=0.1).recoding == clinic("datafly:outliers=1", suppression=0.1).recoding
+    assert clinic(suppression=0.2).recoding == clinic(**AS_PRINTED).recoding
+    # One row in twelve is less than 0.09 of them, and nothing is more than 0.05.
+    for share in (0.0, 0.05):
+        assert clinic(suppression=share).recoding == clinic("datafly:outliers=0").recoding
+        assert clinic(suppression=share).certificate.suppressed_rows == 0
+
+
+@pytest.mark.parametrize("suppression", [0.0, 0.05, 0.1])
+def test_outliers_beyond_the_budget_are_an_error(suppression):
+    with pytest.raises(ind.ParameterError, match=r"`outliers` of Datafly is 2, and [01] row") as caught:
+        clinic("datafly:outliers=2", suppression=suppression)
+    assert "suppression=0.2" in caught.value.hint
+    assert clinic("datafly:outliers=2", suppression=0.2).certificate.suppressed_rows == 2
 
 
 def test_starred_rows_hide_each_other():
-    release = clinic("datafly:suppressed_rows=star")
+    release = clinic("datafly:outliers=2,suppressed_rows=star")
     assert shown(release) == {**RELEASED, ("*", "*", "*", "*"): {"short of breath", "hypertension"}}
     assert release.certificate.suppressed_rows == 0
 
@@ -217,7 +235,7 @@ def test_too_few_starred_rows_take_the_smallest_class_along():
     """One small row with k = 2: a row of stars alone would stand out, so the smallest class joins it."""
     rows = [*CLINIC[:7], CLINIC[8], CLINIC[9], ("white", "1964-01-30", "male", "02139", "cough")]
     ladders = {**CLINIC_LADDERS, "BirthDate": ind.Hierarchy.from_rows([(row[1], row[1][:4], "*") for row in rows])}
-    release = clinic("datafly:suppressed_rows=star", rows=rows, hierarchies=ladders)
+    release = clinic("datafly:outliers=2,suppressed_rows=star", rows=rows, hierarchies=ladders)
     found = shown(release)
     stars = found.pop(("*", "*", "*", "*"))
     assert stars > {"short of breath"}
@@ -227,7 +245,7 @@ def test_too_few_starred_rows_take_the_smallest_class_along():
     assert min(counts.values()) >= 2
     assert counts["white", "1964", "male", "02139"] == 3, "the larger class stays as it is"
     # Dropped instead, the one row goes alone.
-    assert clinic(rows=rows, hierarchies=ladders).certificate.suppressed_rows == 1
+    assert clinic(**AS_PRINTED, rows=rows, hierarchies=ladders).certificate.suppressed_rows == 1
 
 
 def test_a_column_at_its_top_is_skipped():
@@ -259,15 +277,18 @@ def test_datafly_counts_distinct_values_of_small_entries_too():
         model=ind.KAnonymity(2),
         algorithm="datafly",
         hierarchies=ladders,
+        suppression=0.2,
     )
     assert release.recoding.levels == {"a": 0, "b": 1}
 
 
 def test_dropped_rows_are_never_all_rows():
-    """Two unlike rows and k = 2: the two small rows are not more than k, but nothing would be left."""
+    """Two unlike rows and k = 2: the budget allows both of them to go, but nothing would be left."""
     rows = [("x", "n"), ("y", "n")]
     schema = ind.Schema(quasi=["a"], insensitive=["note"])
-    release = ind.anonymize(table(rows, ("a", "note")), schema, model=ind.KAnonymity(2), algorithm="datafly")
+    release = ind.anonymize(
+        table(rows, ("a", "note")), schema, model=ind.KAnonymity(2), algorithm="datafly", suppression=1
+    )
     assert release.table["a"].to_pylist() == ["*", "*"]
     assert release.certificate.suppressed_rows == 0
 

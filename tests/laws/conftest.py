@@ -2,25 +2,19 @@
 
 import pytest
 
+from indistinct import parallel
 from indistinct.engines.memory import _kernels
-from indistinct.frequencies import blocks, count, encode, grouping
-from indistinct.recoding import regions
+from indistinct.frequencies import blocks
 
 
 @pytest.fixture(scope="session")
 def as_if_large():
-    """Return what lets small tables go the way of large ones: compiled, and on two threads."""
+    """Return what lets small tables go the way of large ones: compiled, and on several threads."""
     return _patch
 
 
-def _patch(patch):
-    for module, name in (
-        (encode, "COMPILE_FROM"),
-        (count, "PARALLEL_FROM"),
-        (grouping, "PARALLEL_FROM"),
-        (regions, "COMPILE_FROM"),
-        (_kernels, "COMPILE_FROM"),
-    ):
-        patch.setattr(module, name, 1)
+def _patch(patch, *, threads=2):
+    patch.setattr(parallel, "LARGE", 1)
+    patch.setattr(_kernels, "COMPILE_FROM", 1, raising=False)
     patch.setattr(blocks, "BLOCK", 3)
-    patch.setattr(grouping.os, "cpu_count", lambda: 2)
+    patch.setenv("INDISTINCT_THREADS", str(threads))

@@ -11,6 +11,7 @@ from indistinct.algorithms.cluster.merge_nearest import forest_of, merge_by_size
 from indistinct.algorithms.cluster.top_down import TopDown, specialize_by_size
 from indistinct.algorithms.cluster.top_down_kaca import TopDownKACA
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, Tree, recoding_of
+from indistinct.frequencies.pieces import Pieces
 from indistinct.metrics import Distortion
 from indistinct.recoding.assign import assign
 from indistinct.testing.kaca_reference import random_problem
@@ -80,7 +81,7 @@ def test_donors_keep_k_rows(seed, k):
     space = ClusterSpace(random_problem(seed, k=k))
     forest, counts = forest_of(space), space.problem.frequencies.counts
     nodes = space.cells + forest.offsets
-    found = merge_by_size(forest, np.arange(len(counts)), counts, nodes=nodes, k=k, stub=True)
+    found, _ = merge_by_size(forest, np.arange(len(counts)), counts, nodes=nodes, k=k, stub=True)
     assert np.bincount(found.class_ids, weights=found.counts).min() >= k
     kept = np.bincount(found.cells, weights=found.counts, minlength=len(counts))
     assert np.array_equal(kept, counts)
@@ -111,7 +112,7 @@ def test_merging_inside_parts_never_loses_more_than_the_parts(seed, k, more):
 def test_parts_have_their_size(seed, k):
     space = ClusterSpace(random_problem(seed, k=k))
     parts = specialize_by_size(space, k=k)
-    assert np.add.reduceat(parts.counts, parts.starts[:-1]).min() >= k
+    assert np.add.reduceat(parts.pieces.counts, parts.starts[:-1]).min() >= k
 
 
 @settings(max_examples=40, deadline=None)
@@ -120,9 +121,11 @@ def test_integer_distances_are_the_distortion(seed, scheme):
     space = ClusterSpace(random_problem(seed), scheme=scheme)
     frequencies = space.problem.frequencies
     labels = np.random.default_rng(seed).integers(0, 4, len(frequencies))
-    assignment = assign(frequencies, recoding_of(space, np.arange(len(labels)), labels))
+    pieces = Pieces(np.arange(len(labels)), None, frequencies.counts, labels)
+    assignment = assign(frequencies, recoding_of(space, pieces, by_row=False))
     _, dense = np.unique(labels, return_inverse=True)
-    total = space.distortion(np.arange(len(labels)), dense, frequencies.counts) / space.scale
+    tuples = space.tuples_of(np.arange(len(labels)), class_ids=dense, classes=int(dense.max()) + 1)
+    total = np.sum(space.climbed(tuples)[dense] * frequencies.counts) / space.scale
     assert total == pytest.approx(Distortion(scheme=scheme).value(assignment), abs=1e-5)
 
 

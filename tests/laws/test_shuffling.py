@@ -8,27 +8,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indistinct.randomness import _kernels, random_order, shuffle_runs, shuffling
+from indistinct import parallel
+from indistinct.randomness import _kernels, random_order, shuffle_runs
 
 quick = settings(deadline=None, max_examples=100)
 SPARE = 0x87654321
 
 
 @quick
-@given(st.lists(st.integers(0, 5), max_size=12), st.one_of(st.none(), st.integers(0, 9)), st.booleans())
-def test_shuffling_moves_rows_only_inside_their_run(sizes, seed, parallel):
+@given(st.lists(st.integers(0, 5), max_size=12), st.one_of(st.none(), st.integers(0, 9)), st.integers(1, 4))
+def test_shuffling_moves_rows_only_inside_their_run(sizes, seed, threads):
     starts = np.cumsum([0, *sizes]).astype(np.int64)
     rows = np.arange(int(starts[-1]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shuffling, "PARALLEL_FROM", 1 if parallel else 1 << 18)
+        patch.setattr(parallel, "LARGE", 1 if threads > 1 else 1 << 18)
+        patch.setenv("INDISTINCT_THREADS", str(threads))
         shuffle_runs(rows, starts, seed, stream=1)
     for start, stop in pairwise(starts.tolist()):
         assert sorted(rows[start:stop].tolist()) == list(range(start, stop))
 
 
-@pytest.mark.parametrize("parallel", [False, True])
-def test_every_order_has_its_turn(parallel, monkeypatch):
-    monkeypatch.setattr(shuffling, "PARALLEL_FROM", 1 if parallel else 1 << 30)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_every_order_has_its_turn(threads, monkeypatch):
+    monkeypatch.setattr(parallel, "LARGE", 1)
+    monkeypatch.setenv("INDISTINCT_THREADS", str(threads))
     rows = np.tile(np.arange(3), 6000)
     shuffle_runs(rows, np.arange(0, 18_001, 3), None, stream=0)
     seen = Counter(map(tuple, rows.reshape(-1, 3).tolist()))
@@ -44,7 +47,8 @@ def test_random_orders_are_permutations_and_differ():
 
 def test_a_seed_gives_the_same_order_on_any_number_of_threads(monkeypatch):
     first = random_order(1000, 5, stream=2).tolist()
-    monkeypatch.setattr(shuffling, "PARALLEL_FROM", 1)
+    monkeypatch.setattr(parallel, "LARGE", 1)
+    monkeypatch.setenv("INDISTINCT_THREADS", "3")
     assert random_order(1000, 5, stream=2).tolist() == first
     assert random_order(1000, 5, stream=3).tolist() != first
     assert random_order(1000, 6, stream=2).tolist() != first

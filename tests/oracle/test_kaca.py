@@ -23,7 +23,7 @@ from indistinct.testing.kaca_reference import plain_kaca, random_problem
 def fast_kaca(space, *, k, stub):
     forest, frequencies = forest_of(space), space.problem.frequencies
     nodes = space.cells + forest.offsets
-    found = merge_by_size(forest, np.arange(len(nodes)), frequencies.counts, nodes=nodes, k=k, stub=stub)
+    found, _ = merge_by_size(forest, np.arange(len(nodes)), frequencies.counts, nodes=nodes, k=k, stub=stub)
     classes = [[] for _ in range(int(found.class_ids.max()) + 1)]
     for cell, label, count in zip(found.cells, found.class_ids, found.counts, strict=True):
         classes[label].append((int(cell), int(count)))
@@ -87,7 +87,7 @@ def test_models_of_values_agree_with_sizes_where_values_do_not_matter(seed, k):
     space, frequencies = ClusterSpace(problem), problem.frequencies
     forest = forest_of(space)
     cells, nodes = np.arange(len(frequencies)), space.cells + forest.offsets
-    one = merge_by_size(forest, cells, frequencies.counts, nodes=nodes, k=k, stub=False)
-    other = merge_by_model(forest, cells, nodes=nodes, classes=frequencies.classes, model=problem.model)
+    one, _ = merge_by_size(forest, cells, frequencies.counts, nodes=nodes, k=k, stub=False)
+    other, _ = merge_by_model(forest, cells, nodes=nodes, classes=frequencies.classes, model=problem.model)
     assert np.array_equal(one.cells, other.cells)
     assert np.array_equal(one.class_ids, other.class_ids)

@@ -68,7 +68,7 @@ def _unspecialized(children, k):
 def classes_of_parts(space, parts):
     vectors = space.problem.frequencies.vectors
     found = [[] for _ in range(len(parts))]
-    for cell, label, count in zip(parts.cells, parts.class_ids, parts.counts, strict=True):
+    for cell, label, count in zip(parts.pieces.cells, parts.pieces.class_ids, parts.pieces.counts, strict=True):
         found[label] += [tuple(vectors[cell].tolist())] * int(count)
     return Counter(tuple(sorted(part)) for part in found)
 

@@ -3,14 +3,13 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from indistinct.engines.memory.publish import FIRST_SLICE
 
 import indistinct as ind
-from indistinct.randomness import shuffle_runs
+from indistinct.engines.memory.publish import FIRST_SLICE
 
 ROWS, SEED = 640, 7
 CASES = {
-    "slicing:l=5,size=10,columns=age+height|income|diagnosis": [["age", "height"], ["income"], ["diagnosis"]],
+    "slicing:l=5,size=10,columns=age+height|income+diagnosis": [["age", "height"], ["income", "diagnosis"]],
     "slicing:l=5,size=10,columns=whole": [["age", "height", "income"], ["diagnosis"]],
     "anatomy:l=10,form=permuted": [["age", "height", "income"], ["diagnosis"]],
 }
@@ -46,25 +45,23 @@ def relinked(published, slices, seed):
 
 
 def relinked_bucket(rows, slices, secret):
-    """Return rows whose words ascend in every slice, as far as they can be found: first slice in order, others by it."""
-    first, *others = slices
-    joined = [{name: row[name] for name in first} for row in rows]
-    for place in range(1, len(slices)):
-        pool = [{name: row[name] for name in others[place - 1]} for row in rows]
-        joined = paired(joined, pool, secret, place) if place == len(slices) - 1 else None
-        if joined is None:
-            return relinked_three(rows, slices, secret)
-    return joined
-
-
-def paired(left, right, secret, place):
-    words = np.array([[word_of({**one, **other}, secret) for other in right] for one in left], dtype=np.uint64)
-    rows, columns = mixed(words, FIRST_SLICE).astype(float), mixed(words, FIRST_SLICE + place).astype(float)
-    return [{**left[i], **right[j]} for i, j in enumerate(ascending(rows, columns))]
-
-
-def relinked_three(rows, slices, secret):
-    raise NotImplementedError
+    """Return the one way to put the two slices of a bucket together in which the words of rows ascend in both."""
+    left, right = ([{name: row[name] for name in names} for row in rows] for names in slices)
+    sums = [
+        [sum(secret.word(name, str(value)) for name, value in part.items()) for part in side] for side in (left, right)
+    ]
+    words = np.add.outer(*(np.array([word % 2**64 for word in side], dtype=np.uint64) for side in sums))
+    first, second = mixed(words, FIRST_SLICE), mixed(words, FIRST_SLICE + 1)
+    partial = [()]
+    for i in range(len(rows)):
+        partial = [
+            (*chosen, j)
+            for chosen in partial
+            for j in set(range(len(rows))) - set(chosen)
+            if (not chosen or first[i, j] > first[i - 1, chosen[-1]])
+            and all((j > other) == (second[i, j] > second[place, other]) for place, other in enumerate(chosen))
+        ]
+    return [{**left[i], **right[j]} for i, j in enumerate(partial[0] if partial else range(len(rows)))]
 
 
 def recovered(columns):

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.algorithms.bucket.anatomy import Anatomy, anatomize, bucketize
+from indistinct.algorithms.bucket import anatomy
+from indistinct.algorithms.bucket.anatomy import Anatomy, anatomize
 from indistinct.algorithms.bucket.multiset import Multiset
 from indistinct.errors import InfeasibleError, InputError, ParameterError, SchemaError
 from indistinct.recoding.storage import recoding_from_json, recoding_to_json
@@ -44,6 +45,41 @@ def test_exactly_one_in_l_is_eligible_and_one_row_more_is_not(l, often):
     assert ind.anonymize(table_of(more), SCHEMA, algorithm=Anatomy(largest)).certificate.holds
     assert "flu" not in str(caught.value)
     assert "rare" not in str(caught.value)
+
+
+def test_groups_that_are_too_small_for_the_model_are_not_even_drawn(monkeypatch):
+    values = [f"v{place % 5}" for place in range(20)]
+    monkeypatch.setattr(anatomy, "_draw", None)
+    with pytest.raises(InfeasibleError, match=r"groups of 2 row\(s\), and k-anonymity:k=3 asks for 3") as caught:
+        ind.anonymize(table_of(values), SCHEMA, model=ind.KAnonymity(3), algorithm=Anatomy(2))
+    assert "l = 3" in caught.value.hint
+
+
+@pytest.mark.parametrize(("rows", "l", "k"), [(20, 3, 3), (20, 5, 3), (5, 3, 5)])
+def test_groups_that_are_large_enough_for_the_model_are_published(rows, l, k):
+    values = [f"v{place % 6}" for place in range(rows)]
+    release = ind.anonymize(table_of(values), SCHEMA, model=ind.KAnonymity(k), algorithm=Anatomy(l))
+    assert all(group.total() >= k for group in groups_of(release))
+
+
+@pytest.mark.parametrize(
+    "model", ["t-closeness:sensitive=disease,t=0.01", "distinct-l-diversity:sensitive=disease,l=3"]
+)
+def test_groups_that_break_the_model_are_infeasible(model):
+    """Groups of two of five values are neither close to the table nor three values."""
+    values = [f"v{place % 5}" for place in range(20)]
+    with pytest.raises(InfeasibleError, match="sensitive=disease") as caught:
+        ind.anonymize(table_of(values), SCHEMA, model=model, algorithm=Anatomy(2))
+    assert caught.value.hint
+    assert "v1" not in str(caught.value)
+
+
+def test_a_model_of_a_column_that_others_know_is_infeasible():
+    """Who knows somebody's job finds those rows of the group alone, and they have one job."""
+    data = table_of(list("wxyz") * 2).append_column("job", pa.array(list("abababab")))
+    schema = ind.Schema(quasi=["age"], sensitive=["disease"], insensitive=["job"])
+    with pytest.raises(InfeasibleError, match="sensitive=job"):
+        ind.anonymize(data, schema, model="distinct-l-diversity:sensitive=job,l=2", algorithm=Anatomy(4))
 
 
 @pytest.mark.parametrize("rows", range(9, 18))
@@ -157,12 +193,6 @@ def test_a_stored_recoding_of_anatomy_says_the_same():
     again = ind.apply(stored, table)
     assert sorted(map(sorted, groups_of(again))) == sorted(map(sorted, groups_of(release)))
     assert again.certificate.recoding_digest == release.certificate.recoding_digest
-
-
-def test_bucketize_draws_every_order():
-    rng = np.random.default_rng(2)
-    found = {tuple(bucketize(np.zeros(3, dtype=int), np.array([1, 2, 3]), rng=rng).tolist()) for _ in range(200)}
-    assert len(found) == 6
 
 
 @pytest.mark.parametrize("name", ["bucket", "count"])

@@ -1,7 +1,9 @@
 """Grouping rows into cells."""
 
 import numpy as np
+import pytest
 
+from indistinct import parallel
 from indistinct.frequencies.grouping import WORD, group_rows, pack, run_starts, sort_words
 
 
@@ -46,10 +48,13 @@ def test_runs():
     assert run_starts(np.zeros(0)).tolist() == [0]
 
 
-def test_sorting_in_two_halves(monkeypatch):
-    from indistinct.frequencies import grouping
-
-    words = np.random.default_rng(3).integers(0, 50, 1001).astype(np.uint64)
-    monkeypatch.setattr(grouping, "PARALLEL_FROM", 10)
-    monkeypatch.setattr(grouping.os, "cpu_count", lambda: 2)
+@pytest.mark.parametrize("threads", [1, 2, 3, 4, 5, 7])
+@pytest.mark.parametrize("rows", [0, 1, 2, 6, 1001])
+def test_sorting_by_several_threads(monkeypatch, threads, rows):
+    words = np.random.default_rng(3).integers(0, 50, rows).astype(np.uint64)
+    monkeypatch.setattr(parallel, "LARGE", 1)
+    monkeypatch.setenv("INDISTINCT_THREADS", str(threads))
     assert sort_words(words.copy()).tolist() == sorted(words.tolist())
+    grouping = group_rows([words], [50])
+    assert words[grouping.first].tolist() == sorted(set(words.tolist()))
+    assert np.array_equal(words[grouping.first][grouping.group_ids()], words)

@@ -80,7 +80,7 @@ def test_two_pairs_that_were_crossed_change_places():
 
     fill(search.units, search.charges, search.state, np.array([0, 1, 0, 1]), 2)
     search.run(seconds=60, rounds=5)
-    assert search.state.label[0] == search.state.label[1] != search.state.label[2] == search.state.label[3]
+    assert search.state.class_id[0] == search.state.class_id[1] != search.state.class_id[2] == search.state.class_id[3]
     assert problem.counters["swaps"] == 1
 
 
@@ -91,7 +91,7 @@ def test_one_class_is_split():
     start = ind.Mondrian().search(problem_all)
     search = LocalSearch(problem, start, assign(problem.frequencies, start), metric=cell_metric("gcp"))
     search.run(seconds=60, rounds=2)
-    assert sorted(np.bincount(search.state.label).tolist())[-2:] == [3, 3]
+    assert sorted(np.bincount(search.state.class_id).tolist())[-2:] == [3, 3]
     assert problem.counters["splits"] == 1
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Classes, FrequencySet, Key
+from indistinct.hierarchy import Suppression
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import Recoding
@@ -41,6 +42,10 @@ class Problem:
     counters: Counter[str] = field(default_factory=Counter)
     sensitive: tuple[QuasiColumn, ...] = ()
     seed: int | None = None
+
+    def tree_columns(self) -> tuple[QuasiColumn, ...]:
+        """Return the columns cut through their hierarchies; one without is published as it is or not at all."""
+        return tuple(QuasiColumn(c.domain, c.taxonomy or Suppression().bind(c.domain), tree=True) for c in self.columns)
 
     def whole(self) -> Classes:
         """Return the whole table as one class."""
@@ -75,11 +80,7 @@ class Algorithm(ABC):
 
     __slots__ = ()
     name: ClassVar[str]
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """What the algorithm promises and needs, given its parameters."""
-        return AlgorithmTraits()
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits()
 
     @property
     def keys(self) -> tuple[Key, ...]:

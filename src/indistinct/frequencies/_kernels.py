@@ -4,9 +4,6 @@ import numpy as np
 
 from indistinct.compiled import jit
 
-# A Mersenne prime: remainders take a shift and an addition.
-PRIME = (1 << 61) - 1
-
 
 @jit
 def regroup_entries(indptr, codes, counts, class_ids, size, width):
@@ -178,60 +175,3 @@ def group_words_by_hash(words, counts, class_ids):
         sizes[group] += counts[i]
         class_ids[i] = group
     return found[:groups].copy(), sizes[:groups].copy()
-
-
-@jit
-def reduced(word):
-    """Return the remainder of a word modulo the prime."""
-    word = (word & np.uint64(PRIME)) + (word >> np.uint64(61))
-    return word - np.uint64(PRIME) if word >= np.uint64(PRIME) else word
-
-
-@jit
-def multiplied(left, right):
-    """Return the product of two remainders modulo the prime, by halves of 32 bits: 2⁶⁴ leaves 8 there."""
-    half = np.uint64(32)
-    low = np.uint64(0xFFFFFFFF)
-    a, b = left >> half, left & low
-    c, d = right >> half, right & low
-    middle = a * d + b * c
-    outer = np.uint64(8) * (a * c) + (middle >> np.uint64(29)) + ((middle & np.uint64((1 << 29) - 1)) << half)
-    return reduced(reduced(outer) + reduced(b * d))
-
-
-@jit
-def multiples(factor, size):
-    """Return 0, 1, 2 … times a factor modulo the prime."""
-    found = np.zeros(size, dtype=np.uint64)
-    for i in range(1, size):
-        found[i] = reduced(found[i - 1] + factor)
-    return found
-
-
-@jit
-def add_terms(words, values, base, terms):
-    """Add the term of a value, `terms[value - base]`, to every word."""
-    for i in range(len(words)):
-        words[i] += terms[values[i] - base]
-
-
-@jit
-def reduce_all(words):
-    """Replace every word by its remainder modulo the prime."""
-    for i in range(len(words)):
-        words[i] = reduced(words[i])
-
-
-@jit
-def product_of(words):
-    """Return the product of remainders modulo the prime, in four strands that need not wait for each other."""
-    first, second, third, fourth = np.uint64(1), np.uint64(1), np.uint64(1), np.uint64(1)
-    whole = len(words) // 4 * 4
-    for i in range(0, whole, 4):
-        first = multiplied(first, words[i])
-        second = multiplied(second, words[i + 1])
-        third = multiplied(third, words[i + 2])
-        fourth = multiplied(fourth, words[i + 3])
-    for i in range(whole, len(words)):
-        first = multiplied(first, words[i])
-    return multiplied(multiplied(first, second), multiplied(third, fourth))

@@ -1,13 +1,13 @@
 """Columns in blocks of rows that stay in the cache from the first column to the last."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.frequencies.encode import Encoded
+from indistinct.parallel import spread
 
 # Rows of a block: words for them fill half a megabyte.
 BLOCK = 1 << 16
@@ -17,7 +17,7 @@ Work = Callable[[int, int, list[tuple[int, Codes]]], Result]
 
 
 def in_blocks(columns: Sequence[Encoded], work: Work[Result]) -> list[Result]:
-    """Call `work(start, stop, parts)` for every block of rows, on two threads; return what it returned.
+    """Call `work(start, stop, parts)` for every block of rows, on several threads; return what it returned.
 
     `parts` has, for each column, the number of the chunk in which the block lies, and the block's cells.
     """
@@ -35,5 +35,4 @@ def in_blocks(columns: Sequence[Encoded], work: Work[Result]) -> list[Result]:
             parts.append((chunk, column.chunks[chunk][first : first + stop - start]))
         return work(start, stop, parts)
 
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(call, range(len(bounds) - 1)))
+    return spread(call, range(len(bounds) - 1))

@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes, empty_large
+from indistinct.arrays import Codes, empty_large, starts_of
 from indistinct.domain import Domain
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.blocks import in_blocks
 from indistinct.frequencies.encode import Encoded
 from indistinct.frequencies.grouping import (
-    PARALLEL_FROM,
     WORD,
     Grouping,
     group_rows,
@@ -24,6 +23,7 @@ from indistinct.frequencies.grouping import (
 )
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Joint, Key, Pairs, People
 from indistinct.hierarchy.value import Taxonomy
+from indistinct.parallel import is_large
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,7 +148,7 @@ def _by_column(rows: int, columns: int) -> Codes:
 
 def _packed(columns: Sequence[Encoded], widths: Sequence[int], rows: int, row_bits: int) -> Codes:
     """Return the rows as words that carry the row number in their last bits."""
-    if rows < PARALLEL_FROM:
+    if not is_large(rows):
         return number_words(pack([c.codes for c in columns], [len(c.domain) for c in columns])[0], row_bits)
     words = np.empty(rows, dtype=np.uint64)
     lookups = [[lookup.astype(np.uint64) for lookup in column.lookups] for column in columns]
@@ -175,8 +175,7 @@ def histogram_of(
     starts = run_starts(words)
     entries = words[starts[:-1]]
     owners, codes = np.divmod(entries, width)
-    indptr = np.zeros(len(grouping) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(owners, minlength=len(grouping)), out=indptr[1:])
+    indptr = starts_of(np.bincount(owners, minlength=len(grouping)))
     counts = np.diff(starts)
     reference = np.bincount(codes, weights=counts, minlength=width).astype(np.int64)
     texts = column.domain.texts() if spelled else ()
@@ -188,7 +187,5 @@ def join_columns(columns: Sequence[Encoded]) -> Encoded:
     if len(columns) == 1:
         return columns[0]
     grouping = group_rows([c.codes for c in columns], [len(c.domain) for c in columns])
-    codes: Codes = np.empty(len(grouping.order), dtype=np.uint32)
-    codes[grouping.order] = np.repeat(np.arange(len(grouping), dtype=np.uint32), grouping.counts)
     name = " × ".join(c.domain.column for c in columns)
-    return Encoded.plain(Domain(name, pa.array(np.arange(len(grouping)))), codes)
+    return Encoded.plain(Domain(name, pa.array(np.arange(len(grouping)))), grouping.group_ids())

@@ -1,7 +1,6 @@
 """From columns to codes: the first step of every engine that works in memory."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,16 +8,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, narrowest
 from indistinct.domain import Domain, plain_column
 from indistinct.errors import InputError
 from indistinct.frequencies import _kernels
+from indistinct.parallel import is_large, spread
 
 # A table of this many entries stays in the second-level cache, so looking codes up beats sorting the column; of more
 # rows, a table of as many entries still does.
 LOOKUP_LIMIT = 1 << 20
-# Below this many cells NumPy alone is done before a kernel is compiled.
-COMPILE_FROM = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,14 +81,6 @@ def encode_column(
     return Encoded(domain, found.chunks, tuple(codes[places] for places in found.places), found.base)
 
 
-def in_domain(column: Encoded, domain: Domain) -> Encoded:
-    """Return a column in the codes of another domain; raise `UnseenValueError` if that lacks one of its values."""
-    values = column.domain.values
-    cells = pa.concat_arrays([pa.nulls(1, values.type), values]) if column.domain.missing else values
-    codes = domain.encode(pa.chunked_array([cells]))
-    return Encoded(domain, column.chunks, tuple(codes[lookup] for lookup in column.lookups), column.base)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class DistinctValues:
     """The values that occur; `places[i][cell - base]` is where a cell of chunk `i` is among them, -1 for missing."""
@@ -100,11 +90,6 @@ class DistinctValues:
     chunks: tuple[Codes, ...]
     places: tuple[Codes, ...]
     base: int = 0
-
-
-def narrowest(size: int) -> type[np.unsignedinteger]:
-    """Return the narrowest unsigned type that holds codes below `size`."""
-    return next(kind for kind in (np.uint8, np.uint16, np.uint32) if size - 1 <= np.iinfo(kind).max)
 
 
 def from_dictionary(column: pa.ChunkedArray) -> DistinctValues:
@@ -132,12 +117,11 @@ def from_dictionary(column: pa.ChunkedArray) -> DistinctValues:
 def _used(chunks: Sequence[Codes], base: int, sizes: Sequence[int]) -> list[Codes]:
     """Return for each chunk which of so many values, counted from `base`, occur in it."""
     used = [np.zeros(size, dtype=bool) for size in sizes]
-    if sum(map(len, chunks)) < COMPILE_FROM:
+    if not is_large(sum(map(len, chunks))):
         for chunk, here in zip(chunks, used, strict=True):
             here[chunk - base if base else chunk] = True
         return used
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(_kernels.mark_used, chunks, [base] * len(chunks), used))
+    spread(_kernels.mark_used, chunks, [base] * len(chunks), used)
     return used
 
 

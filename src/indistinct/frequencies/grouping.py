@@ -4,19 +4,17 @@ Each column gets a bit field of a word. Where the row number still fits behind t
 integers gives the cells, their counts and the rows of each.
 """
 
-import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from indistinct.arrays import Codes, empty_large
 from indistinct.frequencies import _kernels
+from indistinct.parallel import LARGE, blocks, is_large, spread, workers
 
 WORD = 64
-# Below this many rows NumPy alone is done before a thread is started, or a kernel compiled.
-PARALLEL_FROM = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,42 +72,41 @@ def group_words(words: Codes, row_bits: int) -> tuple[Grouping, Codes]:
         words[part] >>= bits
         return run_starts(words[part])[:-1] + part.start
 
-    if _threads(rows) == 1:
-        parts = [split(slice(0, rows))]
-    else:  # two parts that begin with a group know nothing of each other
-        middle = int(np.searchsorted(words, words[rows // 2] >> bits << bits))
-        with ThreadPoolExecutor(2) as pool:
-            parts = list(pool.map(split, (slice(0, middle), slice(middle, rows))))
-    starts = np.concatenate([*parts, [rows]])
+    # Parts that begin with a group know nothing of each other.
+    firsts = [int(np.searchsorted(words, words[block.start] >> bits << bits)) for block in blocks(rows) if rows]
+    starts = np.concatenate([*spread(split, [slice(*ends) for ends in pairwise([*firsts, rows])]), [rows]])
     return Grouping(order, starts), words[starts[:-1]]
 
 
 def sort_words(words: Codes) -> Codes:
-    """Return words in ascending order: halves are sorted, and then merged, by a thread each."""
-    if _threads(len(words)) == 1:
-        words.sort()
-        return words
-    half = len(words) // 2
-    left, right = words[:half], words[half:]
-    merged = np.empty_like(words)
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(np.ndarray.sort, (left, right)))
-        cut = _halfway(left, right)
-        pairs = (left[:cut], left[cut:]), (right[: half - cut], right[half - cut :]), (merged[:half], merged[half:])
-        list(pool.map(_kernels.merge_sorted, *pairs))
-    return merged
+    """Return words in ascending order: every thread sorts a run, and then neighbouring runs are merged by all."""
+    runs = blocks(len(words))
+    spread(np.ndarray.sort, [words[run] for run in runs])
+    bounds = [*(run.start for run in runs), len(words)]
+    while len(bounds) > 2:
+        merged = np.empty_like(words)
+        spread(_kernels.merge_sorted, *zip(*_merges(words, merged, bounds), strict=True))
+        words, bounds = merged, [*bounds[:-1:2], bounds[-1]]
+    return words
 
 
-def _threads(rows: int) -> int:
-    return 1 if rows < PARALLEL_FROM else min(2, os.cpu_count() or 1)
+def _merges(words: Codes, merged: Codes, bounds: Sequence[int]) -> Iterator[tuple[Codes, Codes, Codes]]:
+    """Yield the merges of every two neighbouring runs, cut into parts that can be made at the same time."""
+    threads = workers()
+    for start, middle, stop in zip(bounds[:-1:2], bounds[1::2], [*bounds[2::2], bounds[-1]], strict=False):
+        left, right, out = words[start:middle], words[middle:stop], merged[start:stop]
+        ends = [len(out) * part // threads for part in range(threads + 1)]
+        cuts = [(_from_left(left, right, end), end) for end in ends]
+        for (low, first), (high, last) in pairwise(cuts):
+            yield left[low:high], right[first - low : last - high], out[first:last]
 
 
-def _halfway(left: Codes, right: Codes) -> int:
-    """Return how many of the first `len(left)` words of two sorted halves, merged, come from the left one."""
-    low, high = 0, len(left)
+def _from_left(left: Codes, right: Codes, count: int) -> int:
+    """Return how many of the first `count` words of two sorted runs, merged, come from the left one."""
+    low, high = max(count - len(right), 0), min(count, len(left))
     while low < high:
         middle = (low + high) // 2
-        if left[middle] < right[len(left) - middle - 1]:
+        if left[middle] < right[count - middle - 1]:
             low = middle + 1
         else:
             high = middle
@@ -147,7 +144,7 @@ def run_starts(words: Codes) -> Codes:
 def repeated(values: Codes, counts: Codes) -> Codes:
     """Return each value as often as its count says."""
     rows = int(counts.sum())
-    if rows < PARALLEL_FROM:
+    if not is_large(rows):
         return np.repeat(values, counts)
     out = empty_large(rows, values.dtype)
     _kernels.repeat(values, counts, out)
@@ -157,8 +154,8 @@ def repeated(values: Codes, counts: Codes) -> Codes:
 def one_of_each(codes: Codes, size: int) -> Codes:
     """Return a row of every code below `size`, all of which occur; mostly they do so among the first rows."""
     rows = np.full(size, -1, dtype=np.int64)
-    for start in range(0, len(codes), PARALLEL_FROM):
-        block = codes[start : start + PARALLEL_FROM]
+    for start in range(0, len(codes), LARGE):
+        block = codes[start : start + LARGE]
         rows[block] = np.arange(start, start + len(block))
         if rows.min(initial=0) >= 0:
             break

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, starts_of
 from indistinct.frequencies import _kernels
 from indistinct.hierarchy.value import Taxonomy
 
@@ -48,7 +48,7 @@ class Histogram:
         """Return the histogram of some of the classes, in the order given."""
         starts = self.indptr[classes]
         sizes = self.indptr[1:][classes] - starts
-        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        indptr = starts_of(sizes)
         entries = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], sizes)
         return Histogram(indptr, self.codes[entries], self.counts[entries], self.reference, self.taxonomy, self.texts)
 

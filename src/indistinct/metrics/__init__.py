@@ -14,7 +14,7 @@ from types import MappingProxyType
 from indistinct.extension import Registry
 from indistinct.metrics.base import Goal, Metric
 from indistinct.metrics.cells import CellMetric
-from indistinct.metrics.classes import AverageClassSize, Discernibility
+from indistinct.metrics.classes import AverageClassSize, Discernibility, SizeMetric
 from indistinct.metrics.hierarchical import (
     Distortion,
     GeneralizedTuple,
@@ -56,6 +56,7 @@ __all__ = [
     "Metric",
     "NonUniformEntropy",
     "Precision",
+    "SizeMetric",
     "class_distance",
     "closest_common",
     "igpl",

@@ -1,18 +1,34 @@
 """Metrics that judge a recoding by the sizes of its classes alone."""
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
 from indistinct.metrics.base import Metric
 from indistinct.recoding.outputs import Assignment
 
 
+class SizeMetric(Metric):
+    """A metric of the sizes of released classes, and of the number of all rows."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def of_sizes(self, sizes: Codes, *, rows: int) -> float:
+        """Return the metric of released classes of a table of so many rows."""
+
+    def value(self, assignment: Assignment) -> float:
+        """Return the metric of a release."""
+        return self.of_sizes(assignment.classes.sizes.astype(np.int64, copy=False), rows=assignment.rows)
+
+
 @dataclass(frozen=True, slots=True)
-class Discernibility(Metric):
+class Discernibility(SizeMetric):
     """C_DM: each row pays the size of its class, a suppressed row the size of the table.
 
     Σ|E|² + N·S, Bayardo and Agrawal (2005). A release whose classes have at least k rows gets at least k·N.
@@ -20,14 +36,13 @@ class Discernibility(Metric):
 
     name: ClassVar[str] = "discernibility"
 
-    def value(self, assignment: Assignment) -> float:
+    def of_sizes(self, sizes: Codes, *, rows: int) -> float:
         """Return Σ|E|² over released classes plus rows times suppressed rows."""
-        sizes = assignment.classes.sizes.astype(np.int64, copy=False)
-        return float(int(sizes @ sizes) + assignment.rows * assignment.suppressed)
+        return float(int(sizes @ sizes) + rows * (rows - int(sizes.sum())))
 
 
 @dataclass(frozen=True, slots=True)
-class AverageClassSize(Metric):
+class AverageClassSize(SizeMetric):
     """C_AVG: the mean size of a released class, in units of k; 1 is the best that k-anonymity allows.
 
     (released rows / classes) / k, LeFevre et al. (2006). Suppressed rows are not counted, so read it beside
@@ -44,9 +59,8 @@ class AverageClassSize(Metric):
                 hint="give the k of k-anonymity, or 1",
             )
 
-    def value(self, assignment: Assignment) -> float:
+    def of_sizes(self, sizes: Codes, *, rows: int) -> float:
         """Return the mean size of released classes divided by k."""
-        count = len(assignment.classes)
-        if count == 0:
-            return math.inf if assignment.rows else 0.0
-        return assignment.classes.rows / count / self.k
+        if not len(sizes):
+            return math.inf if rows else 0.0
+        return int(sizes.sum()) / len(sizes) / self.k

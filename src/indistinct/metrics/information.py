@@ -8,6 +8,7 @@ import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
+from indistinct.frequencies.value import Histogram
 from indistinct.metrics.base import Metric
 from indistinct.recoding.outputs import Assignment
 
@@ -65,9 +66,13 @@ class ClassificationMetric(Metric):
                 f"the classes were counted without column {self.target!r}, the target of ClassificationMetric",
                 hint="count the table again with the metric's `keys`",
             )
-        starts = histogram.indptr[:-1][np.diff(histogram.indptr) > 0]
-        majorities = np.maximum.reduceat(histogram.counts, starts) if len(starts) else histogram.counts[:0]
-        return (assignment.rows - int(majorities.sum())) / assignment.rows
+        return (assignment.rows - int(majorities(histogram).sum())) / assignment.rows
+
+
+def majorities(histogram: Histogram) -> Codes:
+    """Return the count of the most frequent value of each class that has rows."""
+    starts = histogram.indptr[:-1][np.diff(histogram.indptr) > 0]
+    return np.maximum.reduceat(histogram.counts, starts) if len(starts) else histogram.counts[:0]
 
 
 def information_gain(children: Sequence[Sequence[int]] | Codes) -> float:

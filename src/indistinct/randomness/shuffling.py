@@ -1,15 +1,13 @@
 """Random words, and orders that are drawn from them."""
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 
 from indistinct.arrays import Codes
+from indistinct.parallel import blocks, spread
 from indistinct.randomness import _kernels
-
-# Below this many rows one thread is done before a second one is started.
-PARALLEL_FROM = 1 << 18
 
 
 def random_words(size: int, seed: int | None, *, stream: int) -> Codes:
@@ -34,12 +32,11 @@ def shuffle_runs(rows: Codes, starts: Codes, seed: int | None, *, stream: int) -
         words = random_words(size + _spares(runs), seed, stream=stream)
         _kernels.shuffle(rows, runs, words[:size], words[size:], first)
 
-    cut = int(np.searchsorted(starts, starts[-1] // 2))
-    if seed is not None or starts[-1] < PARALLEL_FROM or not 0 < cut < len(starts) - 1:
+    if seed is not None:
         shuffle(starts)
         return
-    with ThreadPoolExecutor(2) as pool:  # randomness is drawn by both threads as well
-        list(pool.map(shuffle, (starts[: cut + 1], starts[cut:])))
+    cuts = np.unique(np.searchsorted(starts, [*(block.start for block in blocks(int(starts[-1]))), starts[-1]]))
+    spread(shuffle, [starts[first : last + 1] for first, last in pairwise(cuts.tolist())])  # each draws its own words
 
 
 def _spares(starts: Codes) -> int:

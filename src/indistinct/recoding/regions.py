@@ -1,15 +1,15 @@
 """The tree of cuts: the function that strict partitioning finds, from vectors to regions."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from indistinct.arrays import Codes
+from indistinct.parallel import blocks, is_large, spread
 from indistinct.recoding import _kernels
 
-# Below this many cells NumPy has found all classes before a kernel is compiled, or read from the cache.
-COMPILE_FROM = 50_000
+# A cell takes as long as so many rows that are counted: it goes down the tree step by step.
+STEPS = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,14 +40,12 @@ class Cuts:
 
     def locate(self, ranks: Codes) -> Codes:
         """Return the class of every row of a matrix of ranks."""
-        if len(ranks) < COMPILE_FROM:
+        if not is_large(STEPS * len(ranks)):
             return self._descend(ranks)
         class_ids = np.empty(len(ranks), dtype=np.int32)
         # One row a node keeps the four numbers of a step in one cache line.
         nodes = np.stack([self.axis, self.cut, self.left, self.right], axis=1).astype(np.int32)
-        halves = slice(0, len(ranks) // 2), slice(len(ranks) // 2, None)
-        with ThreadPoolExecutor(2) as pool:
-            list(pool.map(lambda half: _kernels.locate(nodes, ranks[half], class_ids[half]), halves))
+        spread(lambda block: _kernels.locate(nodes, ranks[block], class_ids[block]), blocks(len(ranks), least=1))
         return class_ids
 
     def _descend(self, ranks: Codes) -> Codes:

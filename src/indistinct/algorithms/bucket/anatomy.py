@@ -4,8 +4,9 @@ Rows go to groups of at least l rows with pairwise distinct sensitive values. Th
 and which values a group has, so nobody's value can be told with a probability above 1 / l.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -13,10 +14,10 @@ import numpy as np
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.bucket import _kernels
 from indistinct.algorithms.bucket.diversity import require_diversity
-from indistinct.algorithms.bucket.pieces import codes_of, pieces_of
-from indistinct.arrays import Codes, empty_large, narrowest
+from indistinct.arrays import Codes, empty_large, narrowest, starts_of
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
 from indistinct.frequencies.grouping import repeated
+from indistinct.frequencies.pieces import Pieces
 from indistinct.models.base import Model
 from indistinct.models.l_diverse_links import LDiverseLinks
 from indistinct.randomness import shuffle_runs
@@ -45,6 +46,9 @@ class Anatomy(Algorithm):
     """
 
     name: ClassVar[str] = "anatomy"
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
+        local=True, splits=True, reusable=False, buckets=True, own_promise=True
+    )
     l: int
     form: Literal["tables", "permuted"] = "tables"
 
@@ -54,11 +58,6 @@ class Anatomy(Algorithm):
             raise ParameterError(
                 f"`form` of Anatomy must be tables or permuted; got {self.form!r}", hint="anatomy:l=5,form=permuted"
             )
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """Rows of equal vectors part, so a recoding fits one table only."""
-        return AlgorithmTraits(local=True, splits=True, reusable=False, buckets=True, own_promise=True)
 
     def promise(self) -> Model:
         """Groups have l distinct values."""
@@ -75,25 +74,32 @@ class Anatomy(Algorithm):
             raise SchemaError(
                 "anatomy needs a sensitive column; the schema names none", hint="slicing works without: slicing:size=10"
             )
-        pieces = pieces_of(problem)
+        _check_group_size(problem, self.l)
+        pieces = Pieces.of(problem.frequencies)
         sensitive = tuple(column.name for column in problem.sensitive)
-        columns = {name: codes_of(problem, pieces, name) for name in sensitive}
+        columns = {name: pieces.column(problem.frequencies, name) for name in sensitive}
         counts = {name: np.bincount(codes, weights=pieces.counts).astype(np.int64) for name, codes in columns.items()}
         chosen = max(sensitive, key=lambda name: int(counts[name].max()))
         rows = {name: repeated(_narrow(codes), pieces.counts) for name, codes in columns.items()}
-        class_ids = _drawn(rows.pop(chosen), counts[chosen], rows, self.l, seed=problem.seed)
+        singles = Pieces(
+            repeated(pieces.cells, pieces.counts),
+            None if pieces.joint is None else repeated(_narrow(pieces.joint), pieces.counts),
+            repeated(np.ones(1, dtype=np.int32), np.array([problem.frequencies.rows])),
+            empty_large(problem.frequencies.rows, np.int32),
+        )
+        rules = _rules(problem, singles, {name: codes for name, codes in rows.items() if name != chosen}, self.l)
+        _draw(rows[chosen], counts[chosen], self.l, seed=problem.seed, rules=rules, class_ids=singles.class_ids)
         problem.progress(0.9)
-        problem.counters["groups"] += len(class_ids) // self.l
-        names = problem.frequencies.names
+        problem.counters["groups"] += problem.frequencies.rows // self.l
         return ByBucket(
             (),
             tuple(column.domain for column in problem.columns),
             problem.frequencies.vectors,
-            repeated(pieces.cells, pieces.counts),
-            None if pieces.joint is None else repeated(_narrow(pieces.joint), pieces.counts),
-            class_ids,
-            repeated(np.ones(1, dtype=np.int32), np.array([len(class_ids)])),
-            (names, sensitive),
+            singles.cells,
+            singles.joint,
+            singles.class_ids,
+            singles.counts,
+            (problem.frequencies.names, sensitive),
             form="tables" if self.form == "tables" else "sliced",
             l=self.l,
         )
@@ -110,16 +116,12 @@ def anatomize(values: Codes, l: int) -> Codes:
     """
     counts = np.bincount(values)
     class_ids = np.empty(len(values), dtype=np.int32)
-    _kernels.deal_labels(values, _starts(counts)[:-1].copy(), _sequence(counts, l), class_ids)
+    _kernels.deal_labels(values, starts_of(counts)[:-1].copy(), _sequence(counts, l), class_ids)
     return class_ids
 
 
 def _narrow(codes: Codes) -> Codes:
     return codes.astype(narrowest(int(codes.max(initial=0)) + 1))
-
-
-def _starts(counts: Codes) -> Codes:
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 def _sequence(counts: Codes, l: int) -> Codes:
@@ -131,7 +133,7 @@ def _sequence(counts: Codes, l: int) -> Codes:
             f"in {l}",
             hint=f"the largest l that this table allows is {rows // largest}",
         )
-    starts, sequence = _starts(counts), np.full(rows, -1, dtype=np.int32)
+    starts, sequence = starts_of(counts), np.full(rows, -1, dtype=np.int32)
     heap, taken = np.empty(len(counts), dtype=np.int64), np.empty(l, dtype=np.int64)
     groups = _kernels.draw_groups(starts, l, heap, taken, sequence)
     if not _kernels.place_leftovers(starts, sequence, groups):
@@ -139,26 +141,63 @@ def _sequence(counts: Codes, l: int) -> Codes:
     return sequence
 
 
-def _drawn(values: Codes, counts: Codes, others: Mapping[str, Codes], l: int, *, seed: int | None) -> Codes:
-    """Return groups drawn among a value's rows; of some draws the first that is l-diverse in the other columns as well.
+def _check_group_size(problem: Problem, l: int) -> None:
+    """Raise if some group is known to be smaller than the model allows, before any group is drawn."""
+    rows, groups = problem.frequencies.rows, max(problem.frequencies.rows // l, 1)
+    model = max(problem.model.parts(), key=lambda part: part.smallest)
+    if rows >= l and model.smallest > rows // groups:
+        raise InfeasibleError(
+            f"anatomy with l = {l} makes groups of {rows // groups} row(s), and {model.spec()} asks for "
+            f"{model.smallest} in each",
+            hint=f"l = {model.smallest} makes groups that are large enough, and slicing makes buckets of any size",
+        )
+
+
+Rules = dict[str, Callable[[], int]]
+"""What groups must satisfy beyond their own column, and how to count those that do not."""
+
+
+def _rules(problem: Problem, rows: Pieces, others: Mapping[str, Codes], l: int) -> Rules:
+    """Return the rules for groups that are written into the classes of the rows."""
+    rules: Rules = {
+        f"1 / {l} in column {name!r}": partial(_exceeding, rows.class_ids, codes, l) for name, codes in others.items()
+    }
+    rules |= {
+        part.spec(): partial(_violating, problem, rows, part)
+        for part in problem.model.parts()
+        if not (isinstance(part, LDiverseLinks) or part.traits.sizes_only) or part.smallest > l
+    }
+    return rules
+
+
+def _violating(problem: Problem, rows: Pieces, model: Model) -> int:
+    """Return the number of groups that break a model; known columns that it looks at part the groups."""
+    frequencies = problem.frequencies
+    problem.counters["checks"] += 1
+    if any(name in frequencies.names for key in model.keys for name in key):
+        words = rows.class_ids.astype(np.int64) * len(frequencies) + rows.cells
+        rows = replace(rows, class_ids=np.unique(words, return_inverse=True)[1])
+    return int(np.count_nonzero(model.violations(rows.classes(frequencies, rows.size))))
+
+
+def _draw(values: Codes, counts: Codes, l: int, *, seed: int | None, rules: Rules, class_ids: Codes) -> None:
+    """Write groups drawn among a value's rows: of some draws the first that satisfies all rules.
 
     Rows of a value in canonical order would line the groups up with the quasi-identifiers: who knows how these go with
     the sensitive values could tell far more than one in l.
     """
     broken: dict[str, int] = {}
-    starts, sequence = _starts(counts), _sequence(counts, l)
-    class_ids = empty_large(len(values), np.int32)
+    starts, sequence = starts_of(counts), _sequence(counts, l)
     for draw in range(DRAWS):
         shuffle_runs(sequence, starts, seed, stream=STREAM + STREAMS * draw)
         _kernels.deal_labels(values, starts[:-1].copy(), sequence, class_ids)
-        broken = {name: _exceeding(class_ids, codes, l) for name, codes in others.items()}
+        broken = {rule: count() for rule, count in rules.items()}
         if not any(broken.values()):
-            return class_ids
+            return
     worst = max(broken, key=broken.__getitem__)
     raise InfeasibleError(
-        f"of {DRAWS} groupings none is l-diverse in column {worst!r} as well; the last one breaks it in "
-        f"{broken[worst]:,} group(s)",
-        hint="slicing looks at every sensitive column, or give only one column the role sensitive",
+        f"of {DRAWS} groupings none keeps to {worst}; the last one breaks it in {broken[worst]:,} group(s)",
+        hint="slicing looks at every sensitive column and at any model; or ask for less, or for one sensitive column",
     )
 
 
@@ -167,16 +206,3 @@ def _exceeding(class_ids: Codes, values: Codes, l: int) -> int:
     sizes, width = np.bincount(class_ids), int(values.max()) + 1
     words, counts = np.unique(class_ids.astype(np.int64) * width + values, return_counts=True)
     return len(np.unique((words // width)[l * counts > sizes[words // width]]))
-
-
-def bucketize(buckets: Codes, values: Codes, *, rng: np.random.Generator | None = None) -> Codes:
-    """Return values in another order inside each bucket: drawn at random, or ascending without a generator.
-
-    >>> bucketize(np.array([0, 0, 1, 1]), np.array([7, 5, 9, 8])).tolist()
-    [5, 7, 8, 9]
-    """
-    keys = values if rng is None else rng.random(len(values))
-    places = np.argsort(buckets, kind="stable")
-    permuted = np.empty_like(values)
-    permuted[places] = values[np.lexsort((keys, buckets))]
-    return permuted

@@ -27,17 +27,13 @@ class Multiset(Algorithm):
     """
 
     name: ClassVar[str] = "multiset"
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(local=True, reusable=False, buckets=True)
     l: int
     size: int = 1
     try_all_dims: bool = False
 
     def __post_init__(self) -> None:
         require_diversity(self.l, "Multiset")
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """A recoding speaks of the buckets of one table."""
-        return AlgorithmTraits(local=True, reusable=False, buckets=True)
 
     def promise(self) -> Model:
         """Buckets are l-diverse, and have so many rows."""

@@ -18,10 +18,10 @@ from indistinct.algorithms.bucket.attributes import explicit_columns, partition_
 from indistinct.algorithms.bucket.column_generalization import GENERALIZERS, generalize_slices
 from indistinct.algorithms.bucket.correlation import correlations, discretized
 from indistinct.algorithms.bucket.diversity import Links, largest_diversity, links_of, require_diversity
-from indistinct.algorithms.bucket.pieces import attributes_of, codes_of, pieces_of
 from indistinct.algorithms.bucket.tuples import Rules, lines_of, partition_by_check, partition_by_kernel
 from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
+from indistinct.frequencies.pieces import Pieces
 from indistinct.models.alpha_k import AlphaK
 from indistinct.models.base import Model
 from indistinct.models.k_anonymity import KAnonymity
@@ -54,6 +54,7 @@ class Slicing(Algorithm):
     """
 
     name: ClassVar[str] = "slicing"
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(local=True, reusable=False, buckets=True)
     l: int | None = None
     columns: tuple[str, ...] = (AUTO,)
     alpha: int | None = None
@@ -85,11 +86,6 @@ class Slicing(Algorithm):
                 f"`generalizer` of Slicing must be one of {', '.join(GENERALIZERS)}; got {self.generalizer!r}",
                 hint="for example slicing:l=5,generalize=10,generalizer=optimal",
             )
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """A recoding speaks of the buckets of one table."""
-        return AlgorithmTraits(local=True, reusable=False, buckets=True)
 
     def promise(self) -> Model:
         """No tuple is linked to a value with more than 1 / l, and buckets have so many rows."""
@@ -123,7 +119,7 @@ class Slicing(Algorithm):
         links = links_of(problem.frequencies, slices, sensitive=sensitive, class_ids=generalized.class_ids)
         _check_whole(links, l)
         class_ids = self._buckets(problem, links, l, generalized=bool(generalized.class_ids))
-        pieces = pieces_of(problem)
+        pieces = Pieces.of(problem.frequencies)
         return ByBucket(
             (),
             tuple(column.domain for column in problem.columns),
@@ -194,8 +190,9 @@ class Slicing(Algorithm):
         l: int,
     ) -> tuple[tuple[str, ...], ...]:
         """Return columns by correlation."""
-        pieces = pieces_of(problem)
-        columns = [_binned(column, self.bins)[codes_of(problem, pieces, column.name)] for column in _in(problem, names)]
+        pieces = Pieces.of(problem.frequencies)
+        by_name = {column.name: column for column in (*problem.columns, *problem.sensitive)}
+        columns = [_binned(by_name[name], self.bins)[pieces.column(problem.frequencies, name)] for name in names]
         found = correlations(columns, weights=pieces.counts, progress=lambda share: problem.progress(0.3 * share))
         if self.clustered or not sensitive:
             return partition_attributes(names, found, sensitive=sensitive, columns=count, alpha=None)
@@ -243,11 +240,6 @@ def _check_whole(links: Links, l: int) -> None:
             f"l = {l} cannot hold: the whole table as one bucket links a tuple to a sensitive value too strongly",
             hint=f"the largest l that {where} is {largest}{little}{more}",
         )
-
-
-def _in(problem: Problem, names: Sequence[str]) -> list[QuasiColumn]:
-    by_name = {column.name: column for column in attributes_of(problem)}
-    return [by_name[name] for name in names]
 
 
 def _binned(column: QuasiColumn, bins: int) -> Codes:

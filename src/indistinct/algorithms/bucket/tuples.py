@@ -15,7 +15,7 @@ import numpy as np
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.bucket import _kernels
 from indistinct.algorithms.bucket.diversity import DiversityCheck, Links
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, starts_of
 from indistinct.errors import InfeasibleError
 from indistinct.frequencies.grouping import group_rows
 from indistinct.models.base import Model
@@ -53,7 +53,7 @@ def lines_of(columns: Sequence[QuasiColumn], vectors: Codes) -> Lines:
         ranks[:, place] = column.ranks[vectors[:, place]]
         line = np.arange(len(column.domain), dtype=np.float64) if column.tree else column.positions
         places.append(line.astype(np.float64))
-    offsets = np.concatenate([[0], np.cumsum([len(line) for line in places])[:-1]]).astype(np.int64)
+    offsets = starts_of([len(line) for line in places])[:-1]
     spans = np.array([line.max() - line.min() for line in places], dtype=np.float64)
     return Lines(ranks, np.concatenate(places), offsets, spans)
 
@@ -142,9 +142,7 @@ def _satisfied(problem: Problem, links: Links, rules: Rules, cells: Codes) -> bo
         return True
     parts = [part[cells] for part in links.parts] or [np.zeros(len(cells), dtype=np.int32)]
     grouping = group_rows(parts, [int(part.max()) + 1 for part in parts])
-    class_ids = np.empty(len(cells), dtype=np.int32)
-    class_ids[grouping.order] = np.repeat(np.arange(len(grouping), dtype=np.int32), grouping.counts)
-    classes = problem.frequencies.classes.take(cells).regroup(class_ids, len(grouping))
+    classes = problem.frequencies.classes.take(cells).regroup(grouping.group_ids(), len(grouping))
     return not any(bool(model.violations(classes).any()) for model in rules.models)
 
 
@@ -169,7 +167,7 @@ def _flat(links: Links) -> tuple[Codes, Codes, Codes, Codes, Codes]:
         return nothing, nothing, np.zeros(cells + 1, dtype=np.int64), nothing, np.zeros((cells, 0), dtype=np.int64)
     every = np.concatenate(owners)
     order = np.argsort(every, kind="stable")
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(every, minlength=cells))]).astype(np.int64)
+    indptr = starts_of(np.bincount(every, minlength=cells))
     return (
         np.concatenate(words)[order].astype(np.int64),
         np.concatenate(counts)[order].astype(np.int64),

@@ -36,7 +36,7 @@ class KACA(Algorithm):
         edge_weights(1, scheme=self.scheme, beta=self.beta)
 
     @property
-    def traits(self) -> AlgorithmTraits:
+    def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """Stubs split equal vectors, so recodings with them fit one table only."""
         return AlgorithmTraits(local=True, hierarchies=True, monotone=True, splits=self.stub, reusable=not self.stub)
 
@@ -48,9 +48,11 @@ class KACA(Algorithm):
         frequencies, model, forest = problem.frequencies, problem.model, forest_of(space)
         cells, nodes = np.arange(len(frequencies)), space.cells + forest.offsets
         if model.traits.sizes_only:
-            found = merge_by_size(forest, cells, frequencies.counts, nodes=nodes, k=model.smallest, stub=self.stub)
+            pieces, merges = merge_by_size(
+                forest, cells, frequencies.counts, nodes=nodes, k=model.smallest, stub=self.stub
+            )
         else:
-            found = merge_by_model(forest, cells, nodes=nodes, classes=frequencies.classes, model=model)
-        problem.counters["merges"] += found.merges
+            pieces, merges = merge_by_model(forest, cells, nodes=nodes, classes=frequencies.classes, model=model)
+        problem.counters["merges"] += merges
         problem.progress(0.7)
-        return recoding_of(space, found.cells, found.class_ids, found.counts if self.stub else None)
+        return recoding_of(space, pieces, by_row=self.stub)

@@ -1,11 +1,12 @@
 """What is left when a roll-up ends: cells that satisfy the model nowhere join the classes nearest to them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from indistinct.algorithms.cluster.tree_space import ClusterSpace
 from indistinct.arrays import Codes
+from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Classes
 
 # So many of the nearest classes are asked at once whether they still satisfy the model with a cell in them.
@@ -21,15 +22,12 @@ class Settled:
     classes: Classes
 
 
-def attach(
-    space: ClusterSpace, class_ids: Codes, *, stub: bool, together: bool
-) -> tuple[Codes, Codes] | tuple[Codes, Codes, Codes]:
-    """Return cells and labels, with counts where cells may be divided, after every cell found a class.
+def attach(space: ClusterSpace, class_ids: Codes, *, stub: bool, together: bool) -> Pieces:
+    """Return the classes after every cell found one; with `stub` the rows of a cell may be in two.
 
     Cells that are left join one by one the nearest class that then satisfies the model; `together`, or where none
     does, they join as one cluster, until the model holds.
     """
-    everyone = np.arange(len(class_ids))
     if stub and space.problem.model.traits.sizes_only and (class_ids < 0).any():
         return _attach_stub(space, _settled(space, class_ids))
     if not together:
@@ -37,7 +35,7 @@ def attach(
             class_ids = _attach_one(space, _settled(space, class_ids), cell)
     while (class_ids < 0).any():
         class_ids = _attach_all(space, _settled(space, class_ids))
-    return (everyone, class_ids, space.problem.frequencies.counts) if stub else (everyone, class_ids)
+    return Pieces(np.arange(len(class_ids)), None, space.problem.frequencies.counts, class_ids)
 
 
 def _settled(space: ClusterSpace, class_ids: Codes) -> Settled:
@@ -77,20 +75,16 @@ def _attach_one(space: ClusterSpace, found: Settled, cell: int) -> Codes:
 
 def _united(first: Classes, second: Classes) -> Classes:
     """Return the classes of pairs: the rows of `first[i]` and `second[i]` together."""
-    from indistinct.frequencies.value import Histogram
-
     count = len(first)
     pairs = np.tile(np.arange(count, dtype=np.int32), 2)
     histograms = {}
     for key, one in first.histograms.items():
         other = second.histograms[key]
-        both = Histogram(
-            np.concatenate([one.indptr, one.indptr[-1] + other.indptr[1:]]),
-            np.concatenate([one.codes, other.codes]),
-            np.concatenate([one.counts, other.counts]),
-            one.reference,
-            one.taxonomy,
-            one.texts,
+        both = replace(
+            one,
+            indptr=np.concatenate([one.indptr, one.indptr[-1] + other.indptr[1:]]),
+            codes=np.concatenate([one.codes, other.codes]),
+            counts=np.concatenate([one.counts, other.counts]),
         )
         histograms[key] = both.regroup(pairs, count)
     return Classes(first.sizes + second.sizes, histograms)
@@ -108,7 +102,7 @@ def _attach_all(space: ClusterSpace, found: Settled) -> Codes:
     return class_ids
 
 
-def _attach_stub(space: ClusterSpace, found: Settled) -> tuple[Codes, Codes, Codes]:
+def _attach_stub(space: ClusterSpace, found: Settled) -> Pieces:
     """Let what is left take the rows it needs from the nearest class that can spare them, or all of one that cannot."""
     cells, counts = np.flatnonzero(found.class_ids < 0), space.problem.frequencies.counts
     own, smallest = int(counts[cells].sum()), space.problem.model.smallest
@@ -124,7 +118,7 @@ def _attach_stub(space: ClusterSpace, found: Settled) -> tuple[Codes, Codes, Cod
     staying = counts.copy()
     staying[donors] -= taken
     class_ids = np.where(found.class_ids < 0, fresh, found.class_ids)
-    pieces = np.concatenate([np.arange(len(class_ids)), donors])
+    cells = np.concatenate([np.arange(len(class_ids)), donors])
     owners = np.concatenate([class_ids, np.full(len(donors), fresh)])
     rows = np.concatenate([staying, taken])
-    return pieces[rows > 0], owners[rows > 0], rows[rows > 0]
+    return Pieces(cells, None, rows, owners).take(rows > 0)

@@ -24,23 +24,17 @@ from indistinct.algorithms.cluster._merge_nearest_kernels import (
     State,
 )
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, Tree
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, starts_of
 from indistinct.frequencies.grouping import WORD
+from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.models.base import Model
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
-    """Rows of cells in classes: `counts[i]` rows of cell `cells[i]` belong to class `class_ids[i]`."""
-
-    cells: Codes
-    class_ids: Codes
-    counts: Codes
-    merges: int = 0
+Merged = tuple[Pieces, int]
+"""The classes that merging ends with, and how many merges that took."""
 
 
-def merge_by_size(forest: Forest, cells: Codes, counts: Codes, *, nodes: Codes, k: int, stub: bool) -> Pieces:
+def merge_by_size(forest: Forest, cells: Codes, counts: Codes, *, nodes: Codes, k: int, stub: bool) -> Merged:
     """Merge until every class has `k` rows; with `stub` a large class gives only as many rows as are missing.
 
     `nodes` are the forest's leaf nodes of the cells, in canonical order.
@@ -52,7 +46,7 @@ def merge_by_size(forest: Forest, cells: Codes, counts: Codes, *, nodes: Codes, 
     return members(state)
 
 
-def merge_by_model(forest: Forest, cells: Codes, *, nodes: Codes, classes: Classes, model: Model) -> Pieces:
+def merge_by_model(forest: Forest, cells: Codes, *, nodes: Codes, classes: Classes, model: Model) -> Merged:
     """Merge whole classes until every class satisfies a model; `classes` are the cells as classes."""
     state = fresh_state(forest, cells, classes.sizes, nodes=nodes)
     books = _Books.of(classes)
@@ -73,12 +67,12 @@ def merge_by_model(forest: Forest, cells: Codes, *, nodes: Codes, classes: Class
     return members(state)
 
 
-def members(state: State) -> Pieces:
+def members(state: State) -> Merged:
     """Return the rows of every class of a state; classes are numbered in the order of their slots."""
-    room = int(state.marks[PIECES])
-    cells, class_ids, counts = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
+    count = int(state.marks[PIECES])
+    cells, class_ids, counts = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int64)
     _kernels.read_pieces(state, cells, class_ids, counts)
-    return Pieces(cells, class_ids, counts, int(state.marks[MERGES]))
+    return Pieces(cells, None, counts, class_ids), int(state.marks[MERGES])
 
 
 def fresh_state(forest: Forest, cells: Codes, counts: Codes, *, nodes: Codes) -> State:
@@ -130,8 +124,7 @@ def _coarse_first(forest: Forest, nodes: Codes) -> Codes:
 def forest_of(space: ClusterSpace) -> Forest:
     """Return the trees of a space in one numbering, with the bytes that spell the way to each node."""
     spelled = [_spell(tree, cost) for tree, cost in zip(space.trees, space.cost, strict=True)]
-    sizes = [len(tree) for tree in space.trees]
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    offsets = starts_of([len(tree) for tree in space.trees]).astype(np.int32)
     digits = np.full((int(offsets[-1]), max(s.bytes.shape[1] for s in spelled)), ABSENT, dtype=np.uint8)
     parent = np.empty(int(offsets[-1]), dtype=np.int32)
     for start, stop, tree, spelling in zip(offsets, offsets[1:], space.trees, spelled, strict=False):

@@ -63,7 +63,7 @@ class Refine(Algorithm):
         return starter
 
     @property
-    def traits(self) -> AlgorithmTraits:
+    def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """Splits equal vectors where the start does; columns without a hierarchy are published as by Mondrian."""
         start = self._starter().traits
         return AlgorithmTraits(local=True, monotone=start.monotone, splits=start.splits, reusable=not start.splits)

@@ -18,7 +18,8 @@ from indistinct.algorithms.cluster.refine_charges import charges_of
 from indistinct.algorithms.partition.layout import ranks_of
 from indistinct.algorithms.partition.summaries import summarize
 from indistinct.arrays import Codes
-from indistinct.frequencies.value import Classes, Histogram
+from indistinct.frequencies.pieces import Pieces
+from indistinct.frequencies.value import Classes
 from indistinct.metrics import CellMetric
 from indistinct.models import Model
 from indistinct.recoding.kinds import ByCell, ByRow, Recoding
@@ -140,8 +141,5 @@ def unit_classes(problem: Problem, assignment: Assignment, joint: Codes | None) 
     frequencies = problem.frequencies
     if joint is None or frequencies.joint is None:
         return frequencies.classes.take(assignment.cells)
-    pieces, found = np.arange(len(joint) + 1, dtype=np.int64), {}
-    for key, codes in frequencies.joint.codes.items():
-        whole = frequencies.classes.histograms[key]
-        found[key] = Histogram(pieces, codes[joint], assignment.counts, whole.reference, whole.taxonomy, whole.texts)
-    return Classes(assignment.counts, found)
+    units = np.arange(len(joint), dtype=np.int32)
+    return Pieces(assignment.cells, joint, assignment.counts, units).classes(frequencies, len(units))

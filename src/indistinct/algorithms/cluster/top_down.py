@@ -15,6 +15,7 @@ from indistinct.algorithms.cluster.top_down_parts import Children, Parts, from_t
 from indistinct.algorithms.cluster.top_down_remainder import Leaving
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
 from indistinct.arrays import Codes
+from indistinct.frequencies.pieces import Pieces
 from indistinct.recoding.kinds import Recoding
 
 
@@ -29,12 +30,10 @@ class TopDown(Algorithm):
     """
 
     name: ClassVar[str] = "top-down"
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
+        local=True, hierarchies=True, monotone=True, splits=True, reusable=False
+    )
     respecialize_remainder: bool = False
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """Rows move one by one, so recodings fit one table only."""
-        return AlgorithmTraits(local=True, hierarchies=True, monotone=True, splits=True, reusable=False)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the most specialized parts."""
@@ -46,7 +45,7 @@ class TopDown(Algorithm):
         else:
             found = specialize_by_model(space, again=self.respecialize_remainder)
         problem.progress(0.7)
-        return recoding_of(space, found.cells, found.class_ids, found.counts, joint=found.joint)
+        return recoding_of(space, found.pieces, by_row=True)
 
 
 def specialize_by_size(space: ClusterSpace, *, k: int, again: bool = False) -> Parts:
@@ -55,25 +54,21 @@ def specialize_by_size(space: ClusterSpace, *, k: int, again: bool = False) -> P
     def leave(parts: Parts, children: Children) -> Codes:
         rows = np.zeros(len(children.values), dtype=np.int64)
         _kernels.unspecialize(children.bounds, children.values, children.sizes, k, rows)
-        return from_the_front(parts.counts, children.groups, rows)
+        return from_the_front(parts.pieces.counts, children.groups, rows)
 
     frequencies = space.problem.frequencies
-    whole = _whole(space, np.arange(len(frequencies)), frequencies.counts)
-    return specialize(space, whole, leave, least=k, again=again)
+    cells = np.arange(len(frequencies), dtype=np.int32)
+    return specialize(
+        space, _whole(Pieces(cells, None, frequencies.counts, np.zeros_like(cells)), space), leave, least=k, again=again
+    )
 
 
 def specialize_by_model(space: ClusterSpace, *, again: bool = False) -> Parts:
     """Return the most specialized parts that satisfy the problem's model, rows moving by their sensitive values."""
-    frequencies, leave = space.problem.frequencies, Leaving(space, space.problem.model)
-    if frequencies.joint is None:
-        whole = _whole(space, np.arange(len(frequencies)), frequencies.counts)
-    else:
-        histogram = frequencies.joint.histogram
-        whole = _whole(space, histogram.owners(), histogram.counts, joint=histogram.codes)
-    return specialize(space, whole, leave, least=space.problem.model.smallest, again=again)
+    model, whole = space.problem.model, Pieces.of(space.problem.frequencies)
+    return specialize(space, _whole(whole, space), Leaving(space, model), least=model.smallest, again=again)
 
 
-def _whole(space: ClusterSpace, cells: Codes, counts: Codes, *, joint: Codes | None = None) -> Parts:
+def _whole(pieces: Pieces, space: ClusterSpace) -> Parts:
     """Return the whole table as one part."""
-    starts = np.array([0, len(cells)], dtype=np.int64)
-    return Parts(cells, joint, counts, starts, np.zeros((1, len(space.columns)), dtype=bool))
+    return Parts.of(pieces, np.zeros((1, len(space.columns)), dtype=bool))

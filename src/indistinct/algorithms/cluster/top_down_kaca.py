@@ -1,8 +1,6 @@
 """TopDown-KACA: parts by specialization, classes inside each part by merging (Yu, Yang, Yan, Zhou 2009)."""
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import ClassVar
 
@@ -10,12 +8,15 @@ import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.cluster._merge_nearest_kernels import Forest
-from indistinct.algorithms.cluster.merge_nearest import Pieces, forest_of, merge_by_model, merge_by_size
+from indistinct.algorithms.cluster.merge_nearest import Merged, forest_of, merge_by_model, merge_by_size
 from indistinct.algorithms.cluster.top_down import specialize_by_size
-from indistinct.algorithms.cluster.tree_space import ClusterSpace, classes_of, divided, recoding_of
+from indistinct.algorithms.cluster.top_down_parts import Parts
+from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
 from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
+from indistinct.frequencies.pieces import Pieces, joined
 from indistinct.metrics.hierarchical import Scheme, edge_weights
+from indistinct.parallel import spread, workers
 from indistinct.recoding.kinds import Recoding
 
 
@@ -31,6 +32,9 @@ class TopDownKACA(Algorithm):
     """
 
     name: ClassVar[str] = "top-down-kaca"
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
+        local=True, hierarchies=True, monotone=True, splits=True, reusable=False
+    )
     part: int | None = None
     stub: bool = True
     scheme: Scheme = "uniform"
@@ -43,11 +47,6 @@ class TopDownKACA(Algorithm):
                 f"`part` of TopDownKACA must be a positive number of rows; got {self.part!r}",
                 hint="leave it out for ten times k, and at least 200",
             )
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """Parts and stubs split equal vectors, so recodings fit one table only."""
-        return AlgorithmTraits(local=True, hierarchies=True, monotone=True, splits=True, reusable=False)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the classes of all parts."""
@@ -65,58 +64,50 @@ class TopDownKACA(Algorithm):
         parts, forest = specialize_by_size(space, k=size), forest_of(space)
         problem.progress(0.3)
         if problem.model.traits.sizes_only:
-            return self._by_size(space, forest, (parts.cells, parts.counts, parts.starts))
-        return _by_model(space, forest, divided(space, parts.cells, parts.class_ids, parts.counts))
+            return self._by_size(space, forest, parts)
+        return _by_model(space, forest, parts.pieces.divided(problem.frequencies))
 
-    def _by_size(self, space: ClusterSpace, forest: Forest, parts: tuple[Codes, Codes, Codes]) -> Recoding:
-        cells, counts, starts = parts
+    def _by_size(self, space: ClusterSpace, forest: Forest, parts: Parts) -> Recoding:
         nodes, k = space.cells + forest.offsets, space.problem.model.smallest
+        cells, counts, starts = parts.pieces.cells, parts.pieces.counts, parts.starts
 
-        def merged(some: Codes) -> list[Pieces]:
+        def merged(some: Codes) -> list[Merged]:
             found = []
             for start, stop in zip(starts[some].tolist(), starts[some + 1].tolist(), strict=True):
                 chosen, rows = cells[start:stop], counts[start:stop]
                 found.append(merge_by_size(forest, chosen, rows, nodes=nodes[chosen], k=k, stub=self.stub))
             return found
 
-        with ThreadPoolExecutor(2) as pool:
-            found = _joined(list(chain(*pool.map(merged, np.array_split(np.arange(len(starts) - 1), 2)))))
-        space.problem.counters["merges"] += found.merges
-        return recoding_of(space, found.cells, found.class_ids, found.counts)
+        found = list(chain(*spread(merged, np.array_split(np.arange(len(parts)), workers()))))
+        space.problem.counters["merges"] += sum(merges for _, merges in found)
+        return recoding_of(space, joined(pieces for pieces, _ in found), by_row=True)
 
 
-def _by_model(space: ClusterSpace, forest: Forest, pieces: tuple[Codes, Codes | None, Codes, Codes]) -> Recoding:
+def _by_model(space: ClusterSpace, forest: Forest, pieces: Pieces) -> Recoding:
     """Merge whole cells of a part; what breaks the model even as a whole part joins the nearest class anywhere."""
-    cells, joint, parts, counts = pieces
     model, nodes = space.problem.model, space.cells + forest.offsets
-    groups, class_ids = np.unique(parts.astype(np.int64) * len(nodes) + cells, return_inverse=True)
-    held = classes_of(space, joint, class_ids, counts, size=len(groups))
+    groups, group_ids = np.unique(pieces.class_ids.astype(np.int64) * len(nodes) + pieces.cells, return_inverse=True)
+    classes = replace(pieces, class_ids=group_ids).classes(space.problem.frequencies, len(groups))
     owner, cell = np.divmod(groups, len(nodes))
     starts = np.searchsorted(owner, np.arange(int(owner.max()) + 2))
 
-    def merged(part: int) -> Pieces:
+    def merged(part: int) -> Merged:
         inside = np.arange(starts[part], starts[part + 1])
-        return merge_by_model(forest, inside, nodes=nodes[cell[inside]], classes=held.take(inside), model=model)
+        return merge_by_model(forest, inside, nodes=nodes[cell[inside]], classes=classes.take(inside), model=model)
 
-    found = _joined([merged(part) for part in range(len(starts) - 1)])
-    first = np.empty(len(groups), dtype=np.int32)
-    first[found.cells] = found.class_ids
-    size = int(found.class_ids.max()) + 1
+    found = [merged(part) for part in range(len(starts) - 1)]
+    first = _class_of_each(joined(some for some, _ in found))
+    size = int(first.max()) + 1
     tuples = space.tuples_of(cell, class_ids=first, classes=size) + forest.offsets
-    last = merge_by_model(forest, np.arange(size), nodes=tuples, classes=held.regroup(first, size), model=model)
-    second = np.empty(size, dtype=np.int32)
-    second[last.cells] = last.class_ids
-    space.problem.counters["merges"] += found.merges + last.merges
-    return recoding_of(space, cells, second[first[class_ids]], counts, joint=joint)
-
-
-def _joined(found: Sequence[Pieces]) -> Pieces:
-    """Return the classes of all parts in one numbering."""
-    classes = np.array([int(pieces.class_ids.max()) + 1 for pieces in found])
-    offsets = np.cumsum(classes) - classes
-    return Pieces(
-        np.concatenate([pieces.cells for pieces in found]),
-        np.concatenate([pieces.class_ids + offset for pieces, offset in zip(found, offsets, strict=True)]),
-        np.concatenate([pieces.counts for pieces in found]),
-        sum(pieces.merges for pieces in found),
+    last, merges = merge_by_model(
+        forest, np.arange(size), nodes=tuples, classes=classes.regroup(first, size), model=model
     )
+    space.problem.counters["merges"] += sum(merges for _, merges in found) + merges
+    return recoding_of(space, replace(pieces, class_ids=_class_of_each(last)[first[group_ids]]), by_row=True)
+
+
+def _class_of_each(pieces: Pieces) -> Codes:
+    """Return the class of every cell, each of which is one piece."""
+    class_ids = np.empty(len(pieces), dtype=np.int32)
+    class_ids[pieces.cells] = pieces.class_ids
+    return class_ids

@@ -1,14 +1,15 @@
 """Which rows leave the children of a part so that what is left over satisfies a model that looks at values."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from indistinct.algorithms.cluster.top_down_parts import Children, Parts, from_the_front
-from indistinct.algorithms.cluster.tree_space import ClusterSpace, classes_of
+from indistinct.algorithms.cluster.tree_space import ClusterSpace
 from indistinct.arrays import Codes
-from indistinct.frequencies.value import Classes, Key
+from indistinct.frequencies.pieces import Pieces
+from indistinct.frequencies.value import Key
 from indistinct.models.alpha_k import AlphaK
 from indistinct.models.base import Model
 
@@ -26,13 +27,11 @@ class Leaving:
 
     def __call__(self, parts: Parts, children: Children) -> Codes:
         """Return how many rows of each piece fall back into the remainder of their part."""
-        size = len(children.values)
-        broken = self.model.violations(self._classes(parts.joint, children.groups, parts.counts, size))
+        size, pieces, frequencies = len(children.values), parts.pieces, self.space.problem.frequencies
+        broken = self.model.violations(replace(pieces, class_ids=children.groups).classes(frequencies, size))
         self.space.problem.counters["checks"] += size
-        taken = np.where(broken[children.groups], parts.counts, 0)
-        pieces = np.flatnonzero(taken)
-        joint = None if parts.joint is None else parts.joint[pieces]
-        remainder = self._classes(joint, parts.class_ids[pieces], taken[pieces], len(parts))
+        taken = np.where(broken[children.groups], pieces.counts, 0)
+        remainder = replace(pieces, counts=taken).take(taken > 0).classes(frequencies, len(parts))
         for part in np.flatnonzero(self.model.violations(remainder) & (remainder.sizes > 0)).tolist():
             inside = slice(int(parts.starts[part]), int(parts.starts[part + 1]))
             taken[inside] = self._mended(parts, children, part, broken)
@@ -42,10 +41,8 @@ class Leaving:
         """Return how many rows of each piece of one part leave, so that its remainder holds or is everything."""
         inside = slice(int(parts.starts[part]), int(parts.starts[part + 1]))
         start, stop = int(children.bounds[part]), int(children.bounds[part + 1])
-        counts, child = parts.counts[inside], children.groups[inside] - start
-        kinds, kind = np.unique(
-            np.zeros(len(counts)) if parts.joint is None else parts.joint[inside], return_inverse=True
-        )
+        counts, child, joint = parts.pieces.counts[inside], children.groups[inside] - start, parts.pieces.joint
+        kinds, kind = np.unique(np.zeros(len(counts)) if joint is None else joint[inside], return_inverse=True)
         cell = child * len(kinds) + kind
         held = np.bincount(cell, weights=counts, minlength=(stop - start) * len(kinds)).astype(np.int64)
         first = np.full(len(held), len(cell))
@@ -54,14 +51,12 @@ class Leaving:
         gone = table.leave(broken[start:stop], children.values[start:stop])
         return from_the_front(counts, cell, gone.ravel())
 
-    def _classes(self, joint: Codes | None, class_ids: Codes, counts: Codes, size: int) -> Classes:
-        return classes_of(self.space, joint, class_ids, counts, size=size)
-
     def broken(self, kinds: Codes, rows: Codes) -> Codes:
         """Return which classes break the model, each given by how many rows of each joint code it has."""
         which, place = np.nonzero(rows)
         self.space.problem.counters["checks"] += len(rows)
-        return self.model.violations(self._classes(kinds[place], which, rows[which, place], len(rows)))
+        pieces = Pieces(which, kinds[place], rows[which, place], which)
+        return self.model.violations(pieces.classes(self.space.problem.frequencies, len(rows)))
 
     @cached_property
     def codes(self) -> dict[Key, Codes]:

@@ -4,7 +4,7 @@ Sums of distances are compared again and again while classes merge, and ties dec
 are turned into the distortion of Li et al. (2006) only by `ClusterSpace.scale`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from math import lcm
@@ -13,8 +13,8 @@ import numpy as np
 
 from indistinct.algorithms.base import Problem
 from indistinct.arrays import Codes
-from indistinct.frequencies.value import Classes, Histogram
-from indistinct.hierarchy import Suppression, check_rooted
+from indistinct.frequencies.pieces import Pieces
+from indistinct.hierarchy import check_rooted
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.metrics.hierarchical import Scheme, edge_weights, step_costs
 from indistinct.recoding.columns import QuasiColumn
@@ -110,9 +110,7 @@ class ClusterSpace:
     @cached_property
     def columns(self) -> tuple[QuasiColumn, ...]:
         """The quasi-identifiers, each with a hierarchy and published through it."""
-        return tuple(
-            QuasiColumn(c.domain, c.taxonomy or Suppression().bind(c.domain), tree=True) for c in self.problem.columns
-        )
+        return self.problem.tree_columns()
 
     @cached_property
     def taxonomies(self) -> tuple[Taxonomy, ...]:
@@ -154,10 +152,6 @@ class ClusterSpace:
         """For each column, the integer cost of publishing a leaf as each node above it."""
         return tuple(cost[tree.level] for cost, tree in zip(self.cost, self.trees, strict=True))
 
-    def lca(self, column: int, first: Codes, second: Codes) -> Codes:
-        """Return the lowest common ancestor of each pair of a column's nodes."""
-        return self.trees[column].lca(first, second)
-
     def meet(self, first: Codes, second: Codes) -> Codes:
         """Return the closest common generalization of each pair of tuples of nodes (… × d)."""
         return np.stack([tree.lca(first[..., j], second[..., j]) for j, tree in enumerate(self.trees)], axis=-1).astype(
@@ -167,11 +161,6 @@ class ClusterSpace:
     def climbed(self, tuples: Codes) -> Codes:
         """Return the integer cost of publishing one original row as each tuple of nodes (… × d)."""
         each = [cost[tuples[..., j]] for j, cost in enumerate(self.node_cost)]
-        return np.asarray(np.sum(each, axis=0, dtype=np.int64))
-
-    def steps(self, tuples: Codes) -> Codes:
-        """Return how many levels each tuple of nodes (… × d) lies above raw, summed over columns."""
-        each = [tree.level[tuples[..., j]] for j, tree in enumerate(self.trees)]
         return np.asarray(np.sum(each, axis=0, dtype=np.int64))
 
     def tuple_of(self, members: Codes) -> Codes:
@@ -188,36 +177,25 @@ class ClusterSpace:
             found[:, place] = tree.lca(tree.leaf[column.by_rank[bounds.low]], tree.leaf[column.by_rank[bounds.high]])
         return found
 
-    def distortion(self, cells: Codes, class_ids: Codes, counts: Codes) -> int:
-        """Return the integer cost of classes: `counts[i]` rows of cell `cells[i]` in class `class_ids[i]`."""
-        classes = int(class_ids.max(initial=-1)) + 1
-        each = self.climbed(self.tuples_of(cells, class_ids=class_ids, classes=classes))
-        return int(np.sum(each[class_ids] * counts))
 
-
-def recoding_of(
-    space: ClusterSpace, cells: Codes, class_ids: Codes, counts: Codes | None = None, *, joint: Codes | None = None
-) -> ByCell | ByRow:
+def recoding_of(space: ClusterSpace, pieces: Pieces, *, by_row: bool) -> ByCell | ByRow:
     """Return the recoding of classes, each published as the closest common generalization of its members.
 
-    Without `counts` cell `cells[i]` belongs to class `class_ids[i]` as a whole, and every cell is there once. With them
-    piece `i` sends that many rows of the cell to the class: those with the sensitive values `joint[i]`, or, where that
-    is not given but a model or metric looks at these values, whichever come next in their order.
+    By cell every cell is one piece. By row the rows of a piece are those with its sensitive values, or, where these are
+    not told but a model or metric looks at them, whichever come next in their order.
     """
     frequencies = space.problem.frequencies
-    distinct, class_ids = np.unique(class_ids, return_inverse=True)
+    distinct, class_ids = np.unique(pieces.class_ids, return_inverse=True)
     class_ids = class_ids.astype(np.int32)
-    columns, values = published(space, cells, class_ids, classes=len(distinct))
+    columns, values = published(space, pieces.cells, class_ids, classes=len(distinct))
     vectors = np.ascontiguousarray(frequencies.vectors)
-    if counts is None:
+    if not by_row:
         by_cell = np.empty(len(vectors), dtype=np.int32)
-        by_cell[cells] = class_ids
+        by_cell[pieces.cells] = class_ids
         return ByCell(columns, vectors, by_cell, values)
-    if joint is None:
-        cells, joint, class_ids, counts = divided(space, cells, class_ids, counts)
-    else:
-        cells, joint, class_ids, counts = in_order(cells, joint, class_ids, counts)
-    return ByRow(columns, vectors, cells, joint, class_ids, counts, values)
+    found = replace(pieces, class_ids=class_ids)
+    found = found.divided(frequencies) if found.joint is None else found.in_order()
+    return ByRow(columns, vectors, found.cells, found.joint, found.class_ids, found.counts, values)
 
 
 def published(
@@ -232,46 +210,3 @@ def published(
         summary, values[:, place] = summarize_tree(column, bounds)
         found.append(RecodedColumn(column.domain, column.ranks, floor_of(column), summary))
     return tuple(found), values
-
-
-def divided(
-    space: ClusterSpace, cells: Codes, class_ids: Codes, counts: Codes
-) -> tuple[Codes, Codes | None, Codes, Codes]:
-    """Return pieces as a recoding by row holds them: ascending by cell, with joint codes where these are counted."""
-    joint = space.problem.frequencies.joint
-    order = np.lexsort((class_ids, cells))
-    cells, class_ids, counts = cells[order].astype(np.int32), class_ids[order].astype(np.int32), counts[order]
-    if joint is None:
-        return cells, None, class_ids, counts.astype(np.int64)
-    # Lay the pieces and the histograms of the cells along the same line of rows, and cut it at the ends of both.
-    starts = np.concatenate([[0], np.cumsum(joint.histogram.counts)])
-    ends = np.cumsum(counts)
-    cuts = np.unique(np.concatenate([starts, ends]))
-    entries = np.searchsorted(starts, cuts[:-1], side="right") - 1
-    pieces = np.searchsorted(ends, cuts[:-1], side="right")
-    return in_order(cells[pieces], joint.histogram.codes[entries], class_ids[pieces], np.diff(cuts))
-
-
-def in_order(cells: Codes, joint: Codes, class_ids: Codes, counts: Codes) -> tuple[Codes, Codes, Codes, Codes]:
-    """Return pieces ascending by cell, joint code and class."""
-    order = np.lexsort((class_ids, joint, cells))
-    return (
-        cells[order].astype(np.int32),
-        joint[order].astype(np.int32),
-        class_ids[order].astype(np.int32),
-        counts[order].astype(np.int64),
-    )
-
-
-def classes_of(space: ClusterSpace, joint: Codes | None, class_ids: Codes, counts: Codes, *, size: int) -> Classes:
-    """Return the classes that pieces make under labels, with the histograms that the joint codes tell."""
-    frequencies = space.problem.frequencies
-    sizes = np.bincount(class_ids, weights=counts, minlength=size).astype(np.int64)
-    if joint is None or frequencies.joint is None:
-        return Classes(sizes)
-    single, histograms = np.arange(len(class_ids) + 1, dtype=np.int64), {}
-    for key, codes in frequencies.joint.codes.items():
-        whole = frequencies.classes.histograms[key]
-        pieces = Histogram(single, codes[joint], counts, whole.reference, whole.taxonomy, whole.texts)
-        histograms[key] = pieces.regroup(class_ids.astype(np.int32), size)
-    return Classes(sizes, histograms)

@@ -16,7 +16,7 @@ from indistinct.algorithms.cluster import _roll_up_kernels as _kernels
 from indistinct.algorithms.cluster.leftovers import attach
 from indistinct.algorithms.cluster.refine_charges import at_level, cell_metric
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, starts_of
 from indistinct.errors import ParameterError
 from indistinct.frequencies.grouping import group_rows
 from indistinct.metrics import CellMetric
@@ -62,7 +62,7 @@ class TwoLevel(Algorithm):
         cell_metric(self.metric)
 
     @property
-    def traits(self) -> AlgorithmTraits:
+    def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """A stub splits equal vectors, so its recodings fit one table only."""
         return AlgorithmTraits(local=True, hierarchies=True, monotone=True, splits=self.stub, reusable=not self.stub)
 
@@ -75,7 +75,7 @@ class TwoLevel(Algorithm):
         problem.progress(0.8)
         pieces = attach(space, class_ids, stub=self.stub, together=self.rule == "literal")
         problem.progress(1.0)
-        return recoding_of(space, *pieces)
+        return recoding_of(space, pieces, by_row=self.stub)
 
 
 def level_costs(space: ClusterSpace, metric: CellMetric) -> LevelCosts:
@@ -181,8 +181,7 @@ def _groups_at(space: ClusterSpace, pending: Codes, lift: Codes) -> tuple[Codes,
     leaves = space.cells[pending]
     nodes = [tree.above[lift[j], leaves[:, j]] for j, tree in enumerate(space.trees)]
     grouping = group_rows(nodes, [len(tree) for tree in space.trees])
-    groups, owners = np.empty(len(pending), dtype=np.int64), np.full(len(grouping), len(space.cells))
-    groups[grouping.order] = np.repeat(np.arange(len(grouping)), grouping.counts)
+    groups, owners = grouping.group_ids(), np.full(len(grouping), len(space.cells))
     np.minimum.at(owners, groups, pending)
     return groups, owners
 
@@ -199,5 +198,4 @@ def _words(space: ClusterSpace) -> tuple[Codes, Codes]:
             stride = int(np.random.default_rng(place).integers(1 << 62, 1 << 63)) | 1
         parts.append((tree.above.astype(np.uint64) * np.uint64(stride)).ravel())
         stride *= len(tree)
-    offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])[:-1]]).astype(np.int64)
-    return np.concatenate(parts), offsets
+    return np.concatenate(parts), starts_of([len(part) for part in parts])[:-1]

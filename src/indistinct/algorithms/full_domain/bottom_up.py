@@ -3,22 +3,21 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.breadth_first import (
     SETS_LIMIT,
+    AllNodes,
     BreadthFirst,
     Marking,
     check_marking,
-    preferred,
 )
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.frequencies.lattice import Node
 from indistinct.frequencies.rollup import RolledUp
-from indistinct.recoding.kinds import Recoding
 
 
 @dataclass(frozen=True, slots=True)
-class BottomUp(Algorithm):
+class BottomUp(AllNodes):
     """Breadth-first search from the raw node upward.
 
     Without `rollup` every check counts the base cells again. The recoding is that of the lowest satisfying node;
@@ -31,19 +30,6 @@ class BottomUp(Algorithm):
 
     def __post_init__(self) -> None:
         check_marking(self.marking, owner="BottomUp")
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """Bottom-up uses the suppression budget."""
-        return AlgorithmTraits(hierarchies=True, monotone=True, suppresses=True)
-
-    def search(self, problem: Problem) -> Recoding:
-        """Return the recoding of the lowest, most precise, lexicographically first satisfying node."""
-        space = FullDomain(problem)
-        nodes = self.satisfying(problem)
-        if not nodes:
-            raise space.infeasible()
-        return space.recoding(preferred(space, nodes))
 
     def satisfying(self, problem: Problem) -> set[Node]:
         """Return every node of the lattice that satisfies the model."""

@@ -5,14 +5,17 @@ of candidates over the same columns; inside a family the candidates are upward c
 """
 
 import heapq
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain, precision_of
 from indistinct.errors import ParameterError
 from indistinct.frequencies.lattice import Node
 from indistinct.frequencies.rollup import OUT, RolledUp
+from indistinct.recoding.kinds import Recoding
 
 Marking = Literal["direct", "transitive"]
 # Nodes are kept in sets here; with more of them the search would take hours.
@@ -113,10 +116,24 @@ def minimal(nodes: set[Node]) -> set[Node]:
     }
 
 
-def preferred(space: FullDomain, nodes: set[Node]) -> Node:
-    """Return the lowest node; of those the most precise, then the lexicographically first."""
-    heights, lowest = space.lattice.heights, min(map(sum, nodes))
-    return min((n for n in nodes if sum(n) == lowest), key=lambda node: (-precision_of(node, heights), node))
+class AllNodes(Algorithm):
+    """A search that finds every satisfying node, and publishes the lowest, most precise, lexicographically first."""
+
+    __slots__ = ()
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(hierarchies=True, monotone=True, suppresses=True)
+
+    @abstractmethod
+    def satisfying(self, problem: Problem) -> set[Node]:
+        """Return every node of the lattice that satisfies the model."""
+
+    def search(self, problem: Problem) -> Recoding:
+        """Return the recoding of the preferred satisfying node."""
+        nodes, space = self.satisfying(problem), FullDomain(problem)
+        if not nodes:
+            raise space.infeasible()
+        heights, lowest = space.lattice.heights, min(map(sum, nodes))
+        low = (node for node in nodes if sum(node) == lowest)
+        return space.recoding(min(low, key=lambda node: (-precision_of(node, heights), node)))
 
 
 def check_marking(marking: str, *, owner: str) -> None:

@@ -58,7 +58,7 @@ class CellSuppression(Algorithm):
         return parse(self.start, STARTS, what="full-domain algorithm")
 
     @property
-    def traits(self) -> AlgorithmTraits:
+    def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """The same value may be shown in one row and starred in another."""
         monotone = self.beginning().traits.monotone
         return AlgorithmTraits(local=True, hierarchies=True, monotone=monotone, suppresses=True)

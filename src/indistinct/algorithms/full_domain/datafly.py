@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
-from indistinct.algorithms.full_domain.nodes import FullDomain
+from indistinct.algorithms.full_domain.nodes import FullDomain, share_above
 from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.rollup import RolledUp
@@ -19,15 +19,17 @@ SuppressedRows = Literal["drop", "star"]
 class Datafly(Algorithm):
     """Greedy full-domain generalization.
 
-    While more than `outliers` rows (k by default) stand in classes that break the model, the column with the most
-    distinct values goes up one level. The rest is suppressed: dropped, or published as rows of stars, to which whole
-    classes are added, smallest first, until they hide each other.
+    While more than `outliers` rows stand in classes that break the model, the column with the most distinct values goes
+    up one level. The rest is suppressed: dropped, or published as rows of stars, to which whole classes are added,
+    smallest first, until they hide each other.
 
-    Neither minimal nor optimal. Where `outliers` is not given, a suppression budget above 0 takes its place. Dropped
-    rows are never all rows: the loop then goes on.
+    `outliers` is the suppression budget unless it is given; the paper's own rule is `outliers` = k. It must lie within
+    the budget where rows are dropped, and dropped rows are never all rows: the loop then goes on. Neither minimal nor
+    optimal.
     """
 
     name: ClassVar[str] = "datafly"
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(hierarchies=True, suppresses=True)
     outliers: int | None = None
     suppressed_rows: SuppressedRows = "drop"
 
@@ -39,13 +41,9 @@ class Datafly(Algorithm):
             )
         if self.outliers is not None and (isinstance(self.outliers, bool) or self.outliers < 0):
             raise ParameterError(
-                f"`outliers` of Datafly must be at least 0; got {self.outliers}", hint="leave it out to allow k rows"
+                f"`outliers` of Datafly must be at least 0; got {self.outliers}",
+                hint="leave it out to allow as many as the suppression budget",
             )
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """Datafly suppresses what it does not generalize far enough."""
-        return AlgorithmTraits(hierarchies=True, suppresses=True)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the node where the loop stops."""
@@ -54,8 +52,7 @@ class Datafly(Algorithm):
         space.require_roots()
         allowed = self._allowed(problem)
         rolled = space.cells.base
-        while space.suppressed_rows(rolled) > allowed:
-            problem.counters["checks"] += 1
+        while space.counted_outside(rolled) > allowed:
             column = _most_distinct(space, rolled)
             if column is None:
                 break
@@ -67,10 +64,18 @@ class Datafly(Algorithm):
         return self._suppressed(space, rolled)
 
     def _allowed(self, problem: Problem) -> int:
-        chosen = self.outliers
-        if chosen is None:
-            chosen = problem.suppression or problem.model.smallest
-        return chosen if self.suppressed_rows == "star" else min(chosen, problem.frequencies.rows - 1)
+        """Return how many rows may stand outside: never more than may be dropped."""
+        budget, rows = problem.suppression, problem.frequencies.rows
+        chosen = budget if self.outliers is None else self.outliers
+        if self.suppressed_rows == "star":
+            return chosen
+        if chosen > budget:
+            share = "" if chosen > rows else f" (suppression={share_above(chosen, rows)})"
+            raise ParameterError(
+                f"`outliers` of Datafly is {chosen}, and {budget} row(s) of {rows} may be dropped",
+                hint=f"allow more suppression{share}, or leave `outliers` out, which keeps to the budget",
+            )
+        return min(chosen, rows - 1)
 
     def _suppressed(self, space: FullDomain, rolled: RolledUp) -> Recoding:
         broken = np.flatnonzero(space.outside(rolled))

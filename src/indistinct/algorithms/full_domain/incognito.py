@@ -8,28 +8,27 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar, Literal
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.breadth_first import (
     SETS_LIMIT,
+    AllNodes,
     BreadthFirst,
     Marking,
     RootSource,
     check_marking,
     minimal,
-    preferred,
 )
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.errors import ParameterError
 from indistinct.frequencies.lattice import Node
 from indistinct.frequencies.rollup import OUT, RolledUp
-from indistinct.recoding.kinds import Recoding
 
 Variant = Literal["basic", "super-roots", "cube"]
 Columns = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Incognito(Algorithm):
+class Incognito(AllNodes):
     """All satisfying nodes, with pruning by subsets of the columns.
 
     The variants find the same and make the same checks; they differ in how often the base cells are scanned: `basic`
@@ -47,19 +46,6 @@ class Incognito(Algorithm):
                 f"`variant` of Incognito must be basic, super-roots or cube; got {self.variant!r}",
                 hint="all three find the same nodes",
             )
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """Incognito uses the suppression budget."""
-        return AlgorithmTraits(hierarchies=True, monotone=True, suppresses=True)
-
-    def search(self, problem: Problem) -> Recoding:
-        """Return the recoding of the lowest, most precise, lexicographically first satisfying node."""
-        space = FullDomain(problem)
-        nodes = self.satisfying(problem)
-        if not nodes:
-            raise space.infeasible()
-        return space.recoding(preferred(space, nodes))
 
     def satisfying(self, problem: Problem) -> set[Node]:
         """Return every node of the lattice that satisfies the model."""

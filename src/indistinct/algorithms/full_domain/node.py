@@ -25,6 +25,7 @@ class ChosenNode(Algorithm):
     """
 
     name: ClassVar[str] = "node"
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(hierarchies=True, suppresses=True)
     levels: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
@@ -33,11 +34,6 @@ class ChosenNode(Algorithm):
             raise ParameterError(
                 "`levels` of ChosenNode must be whole numbers from 0", hint="one for each quasi-identifier: 1, 0, 2"
             )
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """A chosen node uses the suppression budget."""
-        return AlgorithmTraits(hierarchies=True, suppresses=True)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the chosen node; raise where it is no node, or suppresses more than is allowed."""

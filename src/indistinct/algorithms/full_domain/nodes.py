@@ -12,7 +12,7 @@ from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.lattice import Lattice, Node
 from indistinct.frequencies.rollup import Cells, RolledUp
-from indistinct.hierarchy import Suppression, check_rooted
+from indistinct.hierarchy import check_rooted
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByColumn, RecodedColumn
@@ -33,9 +33,7 @@ class FullDomain:
     @cached_property
     def columns(self) -> tuple[QuasiColumn, ...]:
         """The quasi-identifiers, each with a hierarchy and cut through it."""
-        return tuple(
-            QuasiColumn(c.domain, c.taxonomy or Suppression().bind(c.domain), tree=True) for c in self.problem.columns
-        )
+        return self.problem.tree_columns()
 
     @cached_property
     def taxonomies(self) -> tuple[Taxonomy, ...]:
@@ -63,8 +61,12 @@ class FullDomain:
 
     def check(self, rolled: RolledUp) -> bool:
         """Return whether a node satisfies the model once the rows that the budget allows are suppressed."""
+        return self.counted_outside(rolled) <= self.allowed
+
+    def counted_outside(self, rolled: RolledUp) -> int:
+        """Return how many rows stand in classes that break the model, and count that as a check."""
         self.problem.counters["checks"] += 1
-        return self.suppressed_rows(rolled) <= self.allowed
+        return self.suppressed_rows(rolled)
 
     def suppressed_rows(self, rolled: RolledUp) -> int:
         """Return how many rows stand in classes that break the model."""
@@ -91,7 +93,7 @@ class FullDomain:
         nodes = self.lattice.nodes().tolist() if every else [self.lattice.top]
         least = min(self.suppressed_rows(self.cells.roll_up(self.cells.base, node)) for node in nodes)
         using = "" if absorbing else ", with the algorithm optimal"
-        hint = f"suppression of {least} of {rows} rows would do{using}: suppression={_share_above(least, rows)}"
+        hint = f"suppression of {least} of {rows} rows would do{using}: suppression={share_above(least, rows)}"
         return InfeasibleError(
             f"no node of the lattice satisfies {self.problem.model.spec()} "
             f"with at most {self.problem.suppression} suppressed row(s)",
@@ -140,7 +142,7 @@ def precision_of(levels: Sequence[int], heights: Sequence[int]) -> Fraction:
     return 1 - sum(steps, Fraction(0)) / len(levels)
 
 
-def _share_above(rows: int, total: int) -> float:
+def share_above(rows: int, total: int) -> float:
     """Return the smallest share with few digits that allows so many rows."""
     for digits in range(1, 12):
         share = -(-rows * 10**digits // total) / 10**digits

@@ -13,14 +13,16 @@ import numpy as np
 from indistinct.algorithms.full_domain.nodes import FullDomain, recoded_column
 from indistinct.arrays import Codes
 from indistinct.frequencies.rollup import RolledUp
+from indistinct.frequencies.value import Histogram
 from indistinct.metrics import (
     AverageClassSize,
     CellMetric,
     ClassificationMetric,
-    Discernibility,
     Metric,
     NonUniformEntropy,
+    SizeMetric,
 )
+from indistinct.metrics.information import majorities
 from indistinct.recoding.assign import assign
 
 
@@ -114,19 +116,17 @@ class CellObjective(Objective):
 class SizeObjective(Objective):
     """Discernibility or average class size: class sizes are all it takes."""
 
+    metric: SizeMetric
+
     def score(self, rolled: RolledUp, broken: Codes) -> float:
         """Return the metric of the classes that stay."""
-        kept, rows = rolled.classes.sizes[~broken], self.space.problem.frequencies.rows
-        if isinstance(self.metric, AverageClassSize):
-            return float(kept.sum() / len(kept) / self.metric.k) if len(kept) else np.inf
-        return float(int(kept @ kept) + rows * (rows - int(kept.sum())))
+        return self.metric.of_sizes(rolled.classes.sizes[~broken], rows=self.space.problem.frequencies.rows)
 
     def floor_above(self, rolled: RolledUp) -> float:
         """Merging only makes fewer and larger classes; a suppressed row costs no less than one in a class."""
-        sizes = rolled.classes.sizes
         if isinstance(self.metric, AverageClassSize):
             return -np.inf
-        return float(int(sizes @ sizes))
+        return self.metric.of_sizes(rolled.classes.sizes, rows=rolled.classes.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,16 +169,15 @@ class ClassificationObjective(Objective):
     def score(self, rolled: RolledUp, broken: Codes) -> float:
         """Return the share of penalized rows."""
         rows = self.space.problem.frequencies.rows
-        return (rows - int(self._majorities(rolled)[~broken].sum())) / rows
+        return (rows - int(majorities(self._histogram(rolled))[~broken].sum())) / rows
 
     def floor_above(self, rolled: RolledUp) -> float:
         """The majority of a merged class is never more than the majorities of its parts together."""
         rows = self.space.problem.frequencies.rows
-        return (rows - int(self._majorities(rolled).sum())) / rows
+        return (rows - int(majorities(self._histogram(rolled)).sum())) / rows
 
-    def _majorities(self, rolled: RolledUp) -> Codes:
-        histogram = rolled.classes.histograms[(self.metric.target,)]
-        return np.maximum.reduceat(histogram.counts, histogram.indptr[:-1])
+    def _histogram(self, rolled: RolledUp) -> Histogram:
+        return rolled.classes.histograms[(self.metric.target,)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +195,7 @@ def objective_of(space: FullDomain, metric: Metric) -> Objective:
     match metric:
         case CellMetric():
             return CellObjective(space, metric)
-        case Discernibility() | AverageClassSize():
+        case SizeMetric():
             return SizeObjective(space, metric)
         case NonUniformEntropy():
             return EntropyObjective(space, metric)

@@ -56,7 +56,7 @@ class Optimal(Algorithm):
                 raise ParameterError(f"`{field}` of Optimal must be above 0; got {limit}", hint="leave it out for none")
 
     @property
-    def traits(self) -> AlgorithmTraits:
+    def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """Optimal unless a limit stops it."""
         return AlgorithmTraits(optimal=self.seconds is None and self.checks is None, hierarchies=True, suppresses=True)
 

@@ -23,12 +23,8 @@ class Samarati(Algorithm):
     """
 
     name: ClassVar[str] = "samarati"
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(hierarchies=True, monotone=True, suppresses=True)
     first: bool = False
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """Samarati uses the suppression budget."""
-        return AlgorithmTraits(hierarchies=True, monotone=True, suppresses=True)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the chosen node."""

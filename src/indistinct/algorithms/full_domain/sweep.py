@@ -3,7 +3,6 @@
 Where bounds rule out few nodes, looking at all of them in one walk is faster than counting them one by one.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import product
 
@@ -15,6 +14,7 @@ from indistinct.algorithms.full_domain.objective import CellObjective, EntropyOb
 from indistinct.arrays import Codes
 from indistinct.frequencies.lattice import Node
 from indistinct.metrics import AverageClassSize
+from indistinct.parallel import spread
 
 # A survey takes three numbers and one for each column of every node.
 SWEEP_LIMIT = 5_000_000
@@ -44,8 +44,7 @@ def survey_lattice(space: FullDomain, objective: Objective) -> Survey:
     first = min(2, len(space.lattice.heights))
     prefixes = list(product(*(range(height, -1, -1) for height in space.lattice.heights[:first])))
     # Small prefixes have the largest sets of classes and go first, so that no thread is left with one at the end.
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(walk.below, reversed(prefixes)))
+    spread(walk.below, reversed(prefixes))
     space.problem.counters["checks"] += space.lattice.size
     space.problem.counters["rollups"] += space.lattice.size - 1
     return walk.survey()

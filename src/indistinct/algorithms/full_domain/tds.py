@@ -32,6 +32,7 @@ class TopDownSpecialization(Algorithm):
     """
 
     name: ClassVar[str] = "tds"
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(hierarchies=True, monotone=True)
     target: str | None = None
     score: Score = "igpl"
     siblings: bool = False
@@ -42,11 +43,6 @@ class TopDownSpecialization(Algorithm):
                 f"`score` of TopDownSpecialization must be one of {', '.join(SCORES)}; got {self.score!r}",
                 hint="igpl divides the information gain by the anonymity lost plus one",
             )
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """Every value is published in one way, and every row is."""
-        return AlgorithmTraits(hierarchies=True, monotone=True)
 
     @property
     def keys(self) -> tuple[Key, ...]:

@@ -25,11 +25,7 @@ class ValueSuppression(Algorithm):
     """
 
     name: ClassVar[str] = "value-suppression"
-
-    @property
-    def traits(self) -> AlgorithmTraits:
-        """Every value is published in one way; rows that still stand out are suppressed within the budget."""
-        return AlgorithmTraits(hierarchies=True, suppresses=True)
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(hierarchies=True, suppresses=True)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding by column in which single values are published as the root."""

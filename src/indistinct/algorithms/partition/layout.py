@@ -1,14 +1,14 @@
 """How the kernels see a problem: ranks of cells in a matrix, and the lines and trees along which they are cut."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, starts_of
 from indistinct.errors import HierarchyError
+from indistinct.parallel import spread
 from indistinct.recoding.columns import QuasiColumn
 
 # Up to this many values are counted at once to find a median, which needs one entry a value.
@@ -73,8 +73,7 @@ class Layout:
             word, shift, mask = fields[place]
             ranks[:, place] = (rows[:, word] >> shift) & mask
 
-        with ThreadPoolExecutor(2) as pool:
-            list(pool.map(one, range(len(fields))))
+        spread(one, range(len(fields)))
         return ranks
 
     @property
@@ -102,10 +101,10 @@ def layout_of(columns: Sequence[QuasiColumn]) -> Layout:
             spans.append(column.span)
     return Layout(
         trees=np.concatenate(trees),
-        tree_offset=_offsets(trees),
+        tree_offset=starts_of([len(tree) for tree in trees])[:-1],
         tree_stride=np.array(strides, dtype=np.int64),
         lines=np.concatenate(lines),
-        line_offset=_offsets(lines),
+        line_offset=starts_of([len(line) for line in lines])[:-1],
         span=np.array(spans, dtype=np.float64),
         sizes=tuple(len(column.domain) for column in columns),
     )
@@ -127,7 +126,3 @@ def ranks_of(columns: Sequence[QuasiColumn], vectors: Codes, *, order: Literal["
     for place, column in enumerate(columns):
         ranks[:, place] = column.ranks[vectors[:, place]] if column.tree else vectors[:, place]
     return ranks
-
-
-def _offsets(parts: Sequence[Codes]) -> Codes:
-    return np.concatenate([[0], np.cumsum([len(part) for part in parts])[:-1]]).astype(np.int64)

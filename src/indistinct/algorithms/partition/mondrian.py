@@ -45,7 +45,7 @@ class Mondrian(Algorithm):
             )
 
     @property
-    def traits(self) -> AlgorithmTraits:
+    def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """Relaxed partitioning splits equal vectors, so its recodings fit one table only."""
         return AlgorithmTraits(local=True, splits=self.relaxed, reusable=not self.relaxed)
 
@@ -91,7 +91,7 @@ class Mondrian(Algorithm):
             ranks[pieces.cells],
             class_ids=pieces.class_ids,
             counts=pieces.counts,
-            classes=pieces.classes,
+            classes=pieces.size,
             style=Style(self.extent, self.numeric),
         )
         vectors = np.ascontiguousarray(frequencies.vectors)

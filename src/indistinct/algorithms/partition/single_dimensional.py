@@ -11,7 +11,7 @@ import numpy as np
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.partition.layout import ranks_of
 from indistinct.algorithms.partition.summaries import summarize
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, starts_of
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.value import Classes
@@ -39,7 +39,7 @@ class SingleDimensional(Algorithm):
         Style(self.extent, self.numeric)
 
     @property
-    def traits(self) -> AlgorithmTraits:
+    def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """The exact form is optimal for one column."""
         return AlgorithmTraits(optimal=self.exact)
 
@@ -79,11 +79,10 @@ def _gains(ranks: Codes, class_ids: Codes, counts: Codes, size: int) -> Codes:
     """Return by how much the discernibility falls with a cut after each rank: twice left times right, summed."""
     order = np.lexsort((ranks, class_ids))
     at, owners = ranks[order], class_ids[order]
-    running = np.cumsum(counts[order])
+    before = starts_of(counts[order])
     first = np.flatnonzero(np.diff(owners, prepend=-1))
-    bases = np.concatenate([[0], running])[first]
     totals = np.add.reduceat(counts[order], first)
-    left = (running - bases[owners]).astype(np.float64)
+    left = (before[1:] - before[first][owners]).astype(np.float64)
     product = 2 * left * (totals[owners] - left)
     # Between two of its values a class gives every cut the same product: add differences, then sum up.
     last = np.concatenate([(owners[1:] != owners[:-1]) | (at[1:] != at[:-1]), [True]])
@@ -128,7 +127,7 @@ def _exact_cuts(ranks: Codes, problem: Problem) -> Codes:
     # One column: the cells are its values in code order, which is rank order unless it is cut as a tree.
     classes = problem.frequencies.classes.take(np.argsort(ranks[:, 0]))
     size = len(classes)
-    running = np.concatenate([[0], np.cumsum(classes.sizes)])
+    running = starts_of(classes.sizes)
     cost, last = np.full(size + 1, np.inf), np.zeros(size + 1, dtype=np.int64)
     cost[0] = 0
     for stop in range(1, size + 1):
@@ -154,7 +153,7 @@ def _segments_fit(classes: Classes, running: Codes, stop: int, model: Model) -> 
         return fits
     starts = np.flatnonzero(fits)
     sizes = stop - starts
-    bases = np.concatenate([[0], np.cumsum(sizes)])
+    bases = starts_of(sizes)
     members = np.arange(bases[-1]) - np.repeat(bases[:-1] - starts, sizes)
     segments = classes.take(members).regroup(np.repeat(np.arange(len(starts)), sizes).astype(np.int32), len(starts))
     fits[starts] = ~model.violations(segments)
@@ -165,7 +164,7 @@ def _recoding(problem: Problem, ranks: Codes, cuts: list[Codes], style: Style) -
     """Return the recoding that publishes, for each column, the interval between two cuts."""
     columns, groups = [], []
     for j, (column, cut) in enumerate(zip(problem.columns, cuts, strict=True)):
-        interval = np.concatenate([[0], np.cumsum(cut)[:-1]]).astype(np.int32)
+        interval = starts_of(cut)[:-1].astype(np.int32)
         assignment, group = _interval_column(column, interval, ranks[:, j], problem.frequencies.counts, style)
         columns.append(assignment)
         groups.append(group)

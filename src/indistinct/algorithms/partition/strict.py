@@ -1,18 +1,18 @@
-"""Strict multidimensional partitioning for models that look at class sizes alone: kernels on two threads."""
+"""Strict multidimensional partitioning for models that look at class sizes alone: kernels on several threads."""
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from indistinct.algorithms.partition import _strict_kernels as _kernels
 from indistinct.algorithms.partition.layout import Layout
 from indistinct.arrays import Codes
+from indistinct.parallel import is_large, spread, workers
 from indistinct.recoding.regions import Cuts
 
-# Below this many cells starting threads costs more than it saves.
-PARALLEL_FROM = 20_000
+# A cell is looked at again on every depth of the tree, and so takes as long as so many rows that are counted.
+DEPTH = 16
 # Parts that wait while the kernel works on others; more room is made where a tree of cuts is deeper to the left.
 STACK = 256
 
@@ -55,20 +55,28 @@ def partition_by_size(ranks: Codes, counts: Codes, *, layout: Layout, k: int) ->
     def below(run: tuple[int, int], grain: int) -> _Tree:
         return _run(rows[slice(*run)], spare[slice(*run)], first=run[0], layout=layout, k=k, grain=grain)
 
-    if len(rows) < PARALLEL_FROM or (os.cpu_count() or 1) == 1:
-        tree = below((0, len(rows)), 0)
-    else:
-        # The first cut leaves two parts to two threads; many parts are shared out more evenly.
-        tree = below((0, len(rows)), len(rows))
-        with ThreadPoolExecutor(2) as pool:
-            for grain in (len(rows) // 16, 0):
-                runs = list(zip([0, *tree.stops[:-1].tolist()], tree.stops.tolist(), strict=True))
-                largest_first = sorted(range(len(runs)), key=lambda leaf: runs[leaf][0] - runs[leaf][1])
-                found = pool.map(below, [runs[leaf] for leaf in largest_first], [grain] * len(runs))
-                tree = _grafted(tree, dict(zip(largest_first, found, strict=True)))
+    first, *finer = _grains(len(rows))
+    tree = below((0, len(rows)), first)
+    for grain in finer:
+        runs = list(pairwise([0, *tree.stops.tolist()]))
+        largest_first = sorted(range(len(runs)), key=lambda leaf: runs[leaf][0] - runs[leaf][1])
+        found = spread(below, [runs[leaf] for leaf in largest_first], [grain] * len(runs))
+        tree = _grafted(tree, dict(zip(largest_first, found, strict=True)))
     class_ids = np.repeat(np.arange(len(tree.stops), dtype=np.int32), np.diff(tree.stops, prepend=0))
     right = np.where(tree.axis == _kernels.LEAF, np.int32(-1), tree.left + np.int32(1))
     return Partition(Cuts(tree.axis, tree.cut, tree.left, right), layout.unpack(rows), class_ids, rows[:, -1])
+
+
+def _grains(cells: int) -> list[int]:
+    """Return down to how many cells parts are cut, step by step; the parts of a step are shared out among threads.
+
+    The first cut leaves two parts, further ones twice as many until each thread has one; many parts are shared out more
+    evenly.
+    """
+    if not is_large(DEPTH * cells) or workers() == 1:
+        return [0]
+    doublings = (workers() - 1).bit_length() - 1
+    return [cells, *(cells // (3 << step) for step in range(doublings)), cells // (8 * workers()), 0]
 
 
 def _run(rows: Codes, spare: Codes, *, first: int, layout: Layout, k: int, grain: int) -> _Tree:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from indistinct.algorithms.partition.layout import Layout
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, starts_of
 from indistinct.frequencies.value import Classes
 from indistinct.models.base import Model
 from indistinct.recoding.regions import Cuts
@@ -37,10 +37,8 @@ class Parts:
 
     def select(self, mask: Codes) -> "Parts":
         """Return some of the parts."""
-        sizes = np.diff(self.starts)[mask]
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        kept = self.items[np.repeat(mask, np.diff(self.starts))]
-        return Parts(kept, starts, self.nodes[mask], self.offsets[mask])
+        sizes = np.diff(self.starts)
+        return Parts(self.items[np.repeat(mask, sizes)], starts_of(sizes[mask]), self.nodes[mask], self.offsets[mask])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,19 +133,18 @@ def medians(values: Codes, counts: Codes, parts: Parts) -> tuple[Codes, ...]:
     """Return each part's lower median, the value before it (or -1), the rows up to it and below it, and all rows."""
     owners = parts.owners()
     order = np.lexsort((values, owners))
-    arranged, running = values[order].astype(np.int64), np.cumsum(counts[order])
-    bases = np.concatenate([[0], running])[parts.starts[:-1]]
-    total = np.concatenate([[0], running])[parts.starts[1:]] - bases
+    arranged, before = values[order].astype(np.int64), starts_of(counts[order])
+    bases = before[parts.starts[:-1]]
+    total = before[parts.starts[1:]] - bases
     # The running count ascends over all parts, so one search finds every part's median.
-    at = np.searchsorted(running, bases + (total + 1) // 2)
+    at = np.searchsorted(before[1:], bases + (total + 1) // 2)
     median = arranged[at]
     shifted = owners[order] << 33 | arranged
     first = np.searchsorted(shifted, np.arange(len(parts)) << 33 | median, side="left")
     last = np.searchsorted(shifted, np.arange(len(parts)) << 33 | median, side="right")
-    below = np.concatenate([[0], running])[first] - bases
-    up_to = running[last - 1] - bases
-    before = np.where(first > parts.starts[:-1], arranged[np.maximum(first - 1, 0)], -1)
-    return median, before, up_to, below, total
+    below, up_to = before[first] - bases, before[last] - bases
+    ahead = np.where(first > parts.starts[:-1], arranged[np.maximum(first - 1, 0)], -1)
+    return median, ahead, up_to, below, total
 
 
 def _two_sided(values: Codes, owners: Codes, cut: Codes) -> Trial:
@@ -174,7 +171,7 @@ def _children(values: Codes, parts: Parts, ancestors: Codes) -> Trial:
 
 def judge(classes: Classes, parts: Parts, trial: Trial, model: Model) -> Codes:
     """Return which parts fall into children that all satisfy the model."""
-    bases = np.concatenate([[0], np.cumsum(trial.count)])
+    bases = starts_of(trial.count)
     class_ids = (bases[:-1][parts.owners()] + trial.children).astype(np.int32)
     broken = model.violations(classes.regroup(class_ids, int(bases[-1])))
     return ~np.logical_or.reduceat(broken, bases[:-1])
@@ -186,7 +183,7 @@ def _split(parts: Parts, axis: Codes, trial: Trial, tree: "_Tree") -> Parts:
         return parts
     owners = parts.owners()
     order = np.lexsort((trial.children, owners))
-    bases = np.concatenate([[0], np.cumsum(trial.count)])
+    bases = starts_of(trial.count)
     class_ids = (bases[:-1][owners] + trial.children)[order]
     starts = np.searchsorted(class_ids, np.arange(bases[-1] + 1))
     nodes = tree.cut_parts(parts.nodes, axis, trial.ends[order][starts[:-1]], bases)

@@ -1,14 +1,14 @@
 """From parts to a recoding's columns: each class is summarized by what its rows, or its region, cover."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, starts_of
 from indistinct.domain import Kind
 from indistinct.frequencies.grouping import WORD
+from indistinct.parallel import spread
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import RecodedColumn
 from indistinct.recoding.summary import (
@@ -23,9 +23,6 @@ from indistinct.recoding.summary import (
     summarize_tree,
     tight_bounds,
 )
-
-# Below this many cells starting a thread costs more than it saves.
-PARALLEL_FROM = 100_000
 
 
 def summarize(
@@ -44,7 +41,7 @@ def summarize(
     of each class's region, where the style asks for them.
     """
     values = np.empty((classes, len(columns)), dtype=np.int32)
-    pieces = _Pieces.of(class_ids, counts, classes)
+    pieces = _Members.of(class_ids, counts, classes)
 
     def one(place: int) -> RecodedColumn:
         column = columns[place]
@@ -53,12 +50,11 @@ def summarize(
         summary, values[:, place] = _summarize_column(column, inside, pieces, region=region, style=style)
         return RecodedColumn(column.domain, column.ranks, floor_of(column), summary)
 
-    with ThreadPoolExecutor(2 if len(ranks) >= PARALLEL_FROM else 1) as pool:
-        return tuple(pool.map(one, range(len(columns)))), values
+    return tuple(spread(one, range(len(columns)))), values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Pieces:
+class _Members:
     """The class of every piece and its rows; `starts` is where each class begins, if they follow one another."""
 
     class_ids: Codes
@@ -67,14 +63,14 @@ class _Pieces:
     starts: Codes | None
 
     @classmethod
-    def of(cls, class_ids: Codes, counts: Codes, classes: int) -> "_Pieces":
+    def of(cls, class_ids: Codes, counts: Codes, classes: int) -> "_Members":
         steps = np.diff(class_ids, prepend=-1)
         together = len(class_ids) > 0 and bool((steps >= 0).all()) and int(np.count_nonzero(steps)) == classes
         return cls(class_ids, counts, classes, np.flatnonzero(steps) if together else None)
 
 
 def _summarize_column(
-    column: QuasiColumn, ranks: Codes, pieces: _Pieces, *, region: tuple[Codes, Codes] | None, style: Style
+    column: QuasiColumn, ranks: Codes, pieces: _Members, *, region: tuple[Codes, Codes] | None, style: Style
 ) -> tuple[ColumnSummary, Codes]:
     if not column.tree and not column.ranged and region is None:
         return _summarize_members(column, ranks, pieces)
@@ -92,19 +88,19 @@ def _summarize_column(
     return summarize_ranges(column, bounds, form=style.numeric, means=means)
 
 
-def _summarize_members(column: QuasiColumn, ranks: Codes, pieces: _Pieces) -> tuple[ColumnSummary, Codes]:
+def _summarize_members(column: QuasiColumn, ranks: Codes, pieces: _Members) -> tuple[ColumnSummary, Codes]:
     """Publish the set of values of each class; small domains as masks, so that each set is looked at once."""
     size = len(column.domain)
     if size > WORD:
         return summarize_sets(column, *_members(ranks, size, pieces))
     distinct, places = distinct_words(_masks(ranks, size, pieces), 1 << size)
     bits = np.unpackbits(distinct.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, count=size, bitorder="little")
-    indptr = np.concatenate([[0], np.cumsum(bits.sum(axis=1, dtype=np.int64))])
+    indptr = starts_of(bits.sum(axis=1, dtype=np.int64))
     summary, codes = summarize_sets(column, indptr, np.nonzero(bits)[1].astype(np.int32))
     return summary, codes[places]
 
 
-def _masks(ranks: Codes, size: int, pieces: _Pieces) -> Codes:
+def _masks(ranks: Codes, size: int, pieces: _Members) -> Codes:
     """Return a word for each class, with a bit for every rank that it holds."""
     kind = np.uint32 if size <= 32 else np.uint64
     bits = np.left_shift(1, np.arange(size), dtype=kind, casting="unsafe")[ranks]
@@ -115,25 +111,23 @@ def _masks(ranks: Codes, size: int, pieces: _Pieces) -> Codes:
     return masks
 
 
-def _members(ranks: Codes, size: int, pieces: _Pieces) -> tuple[Codes, Codes]:
+def _members(ranks: Codes, size: int, pieces: _Members) -> tuple[Codes, Codes]:
     """Return the distinct ranks of each class as compressed sparse rows."""
     words = pieces.class_ids.astype(np.int64) * size + ranks
     words.sort()
     words = words[np.concatenate([[True], words[1:] != words[:-1]])] if len(words) else words
     owners, members = np.divmod(words, size)
-    indptr = np.zeros(pieces.classes + 1, dtype=np.int64)
-    np.cumsum(np.bincount(owners, minlength=pieces.classes), out=indptr[1:])
-    return indptr, members.astype(np.int32)
+    return starts_of(np.bincount(owners, minlength=pieces.classes)), members.astype(np.int32)
 
 
 def _everything_between(bounds: Bounds) -> tuple[Codes, Codes]:
     sizes = (bounds.high - bounds.low + 1).astype(np.int64)
-    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    indptr = starts_of(sizes)
     members = np.arange(indptr[-1]) - np.repeat(indptr[:-1] - bounds.low, sizes)
     return indptr, members.astype(np.int32)
 
 
-def _means(column: QuasiColumn, ranks: Codes, pieces: _Pieces) -> Codes:
+def _means(column: QuasiColumn, ranks: Codes, pieces: _Members) -> Codes:
     """Return the mean of each class's values, NaN where every one is missing."""
     known = ranks >= floor_of(column)
     class_ids, counts, classes = pieces.class_ids[known], pieces.counts[known], pieces.classes
