@@ -9,7 +9,7 @@ import pytest
 import indistinct as ind
 from indistinct.arrays import narrowest
 from indistinct.domain import Kind
-from indistinct.engines.memory import apply
+from indistinct.engines.memory import columns
 from indistinct.engines.memory.columns import gathered
 from indistinct.errors import InputError, UnseenValueError
 from indistinct.frequencies.encode import encode_column
@@ -176,7 +176,7 @@ def test_numbers_in_dictionaries_are_looked_at_as_numbers(index):
 
 
 def test_long_text_is_gathered_with_wide_offsets(monkeypatch):
-    monkeypatch.setattr(apply, "LONGEST_TEXT", 10)
+    monkeypatch.setattr(columns, "LONGEST_TEXT", 10)
     column = pa.chunked_array([["abcdef", None], ["ghijkl"]])
     found = gathered(column, np.array([2, 0, 1]))
     assert found.type == pa.large_string()

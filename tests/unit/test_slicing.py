@@ -96,7 +96,7 @@ def test_k_anonymity_is_honoured_with_buckets_as_classes(k):
     assert release.certificate.classes > 1
     (verdict,) = [verdict for verdict in release.certificate.verdicts if verdict.model.startswith(f"k-anonymity:k={k}")]
     assert verdict.holds
-    assert release.recoding.promise == f"k-anonymity:k={k}"
+    assert release.recoding.promise == f"l-diverse-links:l=1,sensitive=disease & k-anonymity:k={k}"
 
 
 def test_k_above_the_rows_is_infeasible():

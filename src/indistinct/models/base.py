@@ -51,6 +51,8 @@ class Model(ABC):
     __slots__ = ()
     name: ClassVar[str]
     traits: ClassVar[ModelTraits] = ModelTraits()
+    # Whether it judges the links of a release in buckets, and not its classes.
+    of_links: ClassVar[bool] = False
     row_counts: ClassVar[tuple[str, ...]] = ()
 
     @property

@@ -36,6 +36,7 @@ class LDiverseLinks(Model):
     """
 
     name: ClassVar[str] = "l-diverse-links"
+    of_links: ClassVar[bool] = True
     l: int
     sensitive: tuple[str, ...] = ()
 
@@ -128,8 +129,10 @@ def _probabilities(links: Links, name: str, bound: Bound) -> tuple[Codes, Codes]
     parts = [links.known(index) for index in range(len(links.slices))]
     weights = np.zeros(0) if links.weights is None else links.weights
     columns = [np.zeros(len(weights), dtype=np.int64) if t is None or not len(t) else t for _, t in parts]
-    grouping = group_rows([c + 1 for c in columns], [int(c.max(initial=0)) + 2 for c in columns])
-    tuples = np.stack([column[grouping.first] for column in columns], axis=1)
+    tuples = np.stack(columns, axis=1)
+    if links.public:  # a tuple may stand in several buckets
+        grouping = group_rows(columns, [int(column.max(initial=0)) + 1 for column in columns])
+        tuples, weights = tuples[grouping.first], np.bincount(grouping.group_ids(), weights=weights)
     entries = [
         Entries(each.buckets, known, each.counts, {n: each.codes[n] for n in each.names if n in links.sensitive})
         for each, (known, _) in zip(links.slices, parts, strict=True)
@@ -137,7 +140,7 @@ def _probabilities(links: Links, name: str, bound: Bound) -> tuple[Codes, Codes]
     linked = link(entries, tuples, home=links.home(name), name=name)
     # Of a tuple that is nowhere in the release nothing better than the bound is known.
     probabilities = np.where(linked.matches > 0, linked.strongest, bound.share)
-    return probabilities, np.bincount(grouping.group_ids(), weights=weights).astype(np.int64)
+    return probabilities, weights
 
 
 def _most_frequent(classes: Classes, key: Key) -> Codes:

@@ -128,9 +128,10 @@ class Check:
         self, sources: Mapping[str, Source], buckets: Buckets, *, rows: int, coarse: bool
     ) -> tuple[Schema, Evidence]:
         def count(name: str, request: Request) -> Counted:
-            if name not in sources:
-                raise SchemaError(f"the table of {name} values is missing", hint="give both tables of the release")
             asked = dict.fromkeys([*request.quasi, *(c for k in (*request.keys, *request.groupings) for c in k)])
+            if name not in sources:
+                columns = ", ".join(map(repr, asked))
+                raise SchemaError(f"the table of {columns} is missing", hint="give both tables of the release")
             require_columns(tuple(asked), sources[name].columns)
             return self.engine.count(sources[name], request)
 

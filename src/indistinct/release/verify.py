@@ -61,10 +61,10 @@ def verify(
 
 
 def _verdict(model: Model, evidence: Evidence) -> Verdict:
-    classes = evidence.classes_for(model)
-    judged = model.judge(classes, evidence.links)
+    linked = model.of_links and evidence.links is not None
+    judged = model.judge(Classes(evidence.sizes) if linked else evidence.classes_for(model), evidence.links)
     if evidence.coarse and judged.holds:
-        judged = _judged_coarsely(model, classes, evidence) or judged
+        judged = _judged_coarsely(model, evidence) or judged
     achieved = {
         key: int(value) if float(value).is_integer() else float(value) for key, value in judged.achieved.items()
     }
@@ -73,8 +73,9 @@ def _verdict(model: Model, evidence: Evidence) -> Verdict:
     )
 
 
-def _judged_coarsely(model: Model, classes: Classes, evidence: Evidence) -> Judgement | None:
+def _judged_coarsely(model: Model, evidence: Evidence) -> Judgement | None:
     """Return what a model says if readers take different values for one; None if they do not, or it still holds."""
+    classes = evidence.classes_for(model)
     merged = {key: merged_readings(histogram) for key, histogram in classes.histograms.items()}
     if not any(merged.values()):
         return None
