@@ -216,7 +216,7 @@ def explore(
     chosen = _distinct([parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics])
     check_job(source, schema, model, declared)
     keys = tuple(dict.fromkeys([*model.keys, *(key for metric in chosen for key in metric.keys)]))
-    counted = Memory().count(source.data, Request(schema.quasi, keys, declared))
+    counted = Memory().count(source, Request(schema.quasi, keys, declared))
     check_kinds(counted, known=(*declared, *source.reading.text))
     problem = Problem(
         counted.frequencies, columns_of(counted.domains, declared), model, suppression=budget(suppression, source.rows)

@@ -227,6 +227,55 @@ def test_a_value_that_the_recoding_does_not_know(patients: Path, roles: list[str
     assert not (tmp_path / "next-out.csv").exists()
 
 
+def test_a_changed_sensitive_cell_is_not_what_was_certified(policy: Path, run) -> None:
+    assert run("anonymize", policy).code == 0
+    release = policy.parent / "release.csv"
+    lines = release.read_text().splitlines()
+    cost = lines[0].split(",").index("cost")
+    cells = lines[1].split(",")
+    release.write_text("\n".join([lines[0], lines[1].replace(cells[cost], "1"), *lines[2:]]) + "\n")
+    ran = run("verify", release, "--policy", policy, "--json")
+    assert ran.code == 4
+    document = json.loads(ran.out)
+    assert [verdict["model"] for verdict in document["models"] if not verdict["holds"]] == ["own-certificate"]
+    assert "that of another file" in ran.err
+    Path(f"{release}.certificate.json").unlink()
+    assert run("verify", release, "--policy", policy).code == 0, "without a certificate the models alone decide"
+
+
+def test_apply_never_replaces_what_it_reads(patients: Path, roles: list[str], run, tmp_path: Path) -> None:
+    recoding = tmp_path / "recoding.json"
+    flags = ["--model", "k-anonymity:k=5", "-o", tmp_path / "out.csv", "--save-recoding", recoding]
+    assert run("anonymize", patients, *roles, *flags).code == 0
+    before = patients.read_bytes(), recoding.read_bytes()
+    for target in (patients, recoding):
+        ran = run("apply", recoding, patients, "-o", target, "--overwrite")
+        assert ran.code == 1
+        assert "would replace the input" in ran.err or "format" in ran.err
+    assert (patients.read_bytes(), recoding.read_bytes()) == before
+
+
+def test_apply_keeps_to_the_budget_of_suppression(tmp_path: Path, run) -> None:
+    """A class that the first table filled is too small in the next one: its rows would be dropped."""
+    rows = [f"{20 + i % 4},a" for i in range(16)]
+    (tmp_path / "june.csv").write_text("age,d\n" + "\n".join([*rows, "90,a"]) + "\n")
+    (tmp_path / "july.csv").write_text("age,d\n" + "\n".join([*rows, *["90,a"] * 3]) + "\n")
+    job = ["--quasi", "age", "--sensitive", "d", "--model", "k-anonymity:k=4", "--suppression", "0.1"]
+    kept = ["--node", "0", "-o", tmp_path / "out.csv", "--save-recoding", tmp_path / "r.json", "--json"]
+    made = run("anonymize", tmp_path / "june.csv", *job, *kept)
+    assert made.code == 0, made.err
+    assert json.loads(made.out)["suppressed_rows"] == 1
+    again = ["apply", tmp_path / "r.json", tmp_path / "july.csv", "-o", tmp_path / "july-out.csv"]
+    refused = run(*again)
+    assert refused.code == 3
+    assert "--suppression" in refused.err
+    assert not (tmp_path / "july-out.csv").exists()
+    allowed = run(*again, "--suppression", "0.2", "--json")
+    assert allowed.code == 0, allowed.err
+    assert json.loads(allowed.out)["suppressed_rows"] == 3
+    assert run(*again, "--suppression", "2", "--overwrite").code == 2
+
+
 def test_columns_without_a_role_and_leaks_are_remarked(patients: Path, run) -> None:
     ran = run("verify", patients, "--quasi", "sex", "--identifier", "name", "--model", "k-anonymity:k=1", "--json")
     assert ran.code == 4
@@ -352,18 +401,21 @@ CODE_ROLES = ["--identifier", "name", "--quasi", "age", "--sensitive", "icd"]
 
 @pytest.mark.parametrize("how", ["--algorithm=anatomy:l=2", "--model=distinct-l-diversity:sensitive=icd,l=2"])
 def test_columns_of_codes_are_published_as_they_are(how, tmp_path: Path, run) -> None:
-    """Read as numbers, both codes would be one, and no class could be diverse."""
-    data, release = tmp_path / "codes.csv", tmp_path / "release.csv"
+    """Read as numbers, both codes would be one, and no class could be diverse; readers of a text file do so."""
+    data, release = tmp_path / "codes.csv", tmp_path / "release.parquet"
     data.write_text(CODES)
     job = [*CODE_ROLES, how]
     assert run("anonymize", data, *job, "-o", release).code == 3
+    refused = run("anonymize", data, *job, "--text", "icd", "-o", tmp_path / "release.csv")
+    assert (refused.code, "write Parquet" in refused.err) == (4, True)
+    assert not list(tmp_path.glob("release*"))
     ran = run("anonymize", data, *job, "--text", "icd", "-o", release)
     assert ran.code == 0, ran.err
-    shown = "".join(path.read_text() for path in tmp_path.glob("release*.csv"))
-    assert "250.00" in shown
-    assert "250.0\n" in shown.replace(",1\n", "\n")
+    tables = [pq.read_table(path) for path in tmp_path.glob("release*.parquet")]
+    codes = {code for table in tables if "icd" in table.column_names for code in table["icd"].to_pylist()}
+    assert codes == {"250.00", "250.0"}
     assert run("verify", release, *job, "--text", "icd,name", "--original", data).code == 0
-    merged = run("verify", release, *job)
+    merged = run("verify", release, *job, "--original", data)
     assert (merged.code, "codes want --text icd" in merged.err) == (4, True)
     misspelt = run("verify", release, *job, "--text", "icf")
     assert (misspelt.code, "did you mean 'icd'" in misspelt.err) == (2, True)
@@ -376,9 +428,9 @@ def test_text_under_input_is_text_in_the_release_too(tmp_path: Path, run) -> Non
     assert found.code == 0, found.err
     text = (tmp_path / "job.toml").read_text()
     assert 'text = ["icd"]' in text
-    (tmp_path / "job.toml").write_text(text.replace("k=5", "k=2"))
+    (tmp_path / "job.toml").write_text(text.replace("k=5", "k=2").replace("release.csv", "release.parquet"))
     assert run("anonymize", tmp_path / "job.toml").code == 0
-    ran = run("verify", tmp_path / "codes-release.csv", "--policy", tmp_path / "job.toml")
+    ran = run("verify", tmp_path / "codes-release.parquet", "--policy", tmp_path / "job.toml")
     assert ran.code == 0, ran.err
 
 

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from indistinct.engines.memory.apply import compact
 
 from indistinct.engines.base import Request
 from indistinct.engines.memory import Memory
-from indistinct.engines.memory.apply import compact
 from indistinct.testing.strategies import recodings, samples
 
 quick = settings(deadline=None, max_examples=100)

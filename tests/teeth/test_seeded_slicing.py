@@ -3,9 +3,9 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from indistinct.engines.memory.buckets import FIRST_SLICE
 
 import indistinct as ind
-from indistinct.engines.memory.buckets import FIRST_SLICE
 from indistinct.randomness import shuffle_runs
 
 ROWS, SEED = 640, 7

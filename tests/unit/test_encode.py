@@ -5,12 +5,12 @@ import datetime
 import numpy as np
 import pyarrow as pa
 import pytest
+from indistinct.engines.memory.apply import gathered
 
 import indistinct as ind
 from indistinct.arrays import narrowest
 from indistinct.domain import Domain, Kind
 from indistinct.engines.memory import apply
-from indistinct.engines.memory.apply import gathered
 from indistinct.errors import InputError, UnseenValueError
 from indistinct.frequencies.encode import encode_column
 from indistinct.tables.dictionaries import compact

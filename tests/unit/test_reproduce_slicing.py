@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pytest
+from indistinct.release.bucket_table import BucketTable
 
 from indistinct.datasets import generate_census
-from indistinct.release.bucket_table import BucketTable
 from indistinct.reproduce.slicing import (
     ALL,
     BUCKETIZATION,

@@ -5,11 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-
-import indistinct as ind
 from indistinct.release.bucket_table import BucketTable
 from indistinct.release.link_probability import Entries, link
 from indistinct.release.verify_buckets import verify_buckets
+
+import indistinct as ind
 
 
 def verdicts_of(certificate, name):

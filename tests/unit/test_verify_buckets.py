@@ -8,14 +8,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from indistinct.release.bucket_table import BucketTable
+from indistinct.release.link_probability import Entries, bound_of, link
+from indistinct.release.verify_buckets import verify_buckets
 
 import indistinct as ind
 from indistinct.errors import InputError, SchemaError, VerificationError
 from indistinct.recoding.json import recoding_from_json, recoding_to_json
-from indistinct.release.bucket_table import BucketTable
-from indistinct.release.link_probability import Entries, bound_of, link
 from indistinct.release.release import recoding_table
-from indistinct.release.verify_buckets import verify_buckets
 from indistinct.testing import bucket_reference as reference
 
 quick = settings(max_examples=80, deadline=None)

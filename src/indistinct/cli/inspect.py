@@ -6,45 +6,42 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import opened_table, reading_options
+from indistinct.cli.flags import opened, policy_of
+from indistinct.cli.options import READING, SCREEN, Flags, shared
 from indistinct.cli.screen import grid, percent, print_json, show
-from indistinct.cli.targets import check_targets
 
 if TYPE_CHECKING:
     from indistinct.inspection import ColumnProfile, Inspection
 
 
+@shared(*READING, *SCREEN)
 def command(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="The table to look at.")],
+    flags: Flags,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="POLICY", help="Write a first policy (.toml) here."),
     ] = None,
     overwrite: options.Overwrite = False,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    missing: options.Missing = None,
-    text: options.TextColumns = None,
-    as_json: options.Json = False,
-    show_values: options.ShowValues = False,
 ) -> None:
     """Profile the columns of a table and suggest roles and hierarchies; with -o, write a first policy.
 
     Shows numbers only; --show-values adds the most frequent values.
     """
-    if output is not None:
-        check_targets([output], sources=[data], overwrite=overwrite)
     from indistinct.inspection import inspect_table
     from indistinct.policy.starter import write_starter
+    from indistinct.release.targets import check_targets
 
-    reading = reading_options(delimiter, encoding, missing=missing, text=text)
-    found = inspect_table(opened_table(data, reading))
     if output is not None:
-        write_starter(found, data, output, reading=reading, overwrite=overwrite)
-    if as_json:
-        print_json(_document(found, data, output, show_values=show_values))
+        check_targets([output], sources=[data], overwrite=overwrite)
+    policy = policy_of(data, flags)
+    found = inspect_table(opened(policy))
+    if output is not None:
+        write_starter(found, data, output, reading=policy.input.reading, overwrite=overwrite)
+    if flags.as_json:
+        print_json(_document(found, data, output, show_values=flags.show_values))
     else:
-        _show(found, data, output, show_values=show_values)
+        _show(found, data, output, show_values=flags.show_values)
 
 
 def _document(found: "Inspection", data: Path, output: Path | None, *, show_values: bool) -> dict[str, Any]:

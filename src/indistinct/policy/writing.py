@@ -36,14 +36,14 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
 
     What has its default is left out, except the algorithm.
     """
-    read = policy.input
+    read = policy.input.reading
     output = {"path": policy.output.path, "report": policy.output.report}
     parts = [
         "".join(f"# {line}".rstrip() + "\n" for line in heading.splitlines()),
         _table(
             "input",
             {
-                "path": read.path.as_posix(),
+                "path": policy.input.path.as_posix(),
                 "delimiter": read.delimiter,
                 "encoding": read.encoding,
                 "missing": None if read.missing == ("",) else list(read.missing),

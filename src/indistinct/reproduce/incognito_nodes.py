@@ -21,6 +21,7 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of
 from indistinct.reproduce.base import Cell, Figure, Reproduction
+from indistinct.tables import open_table
 
 # Quasi-identifiers -> nodes that bottom-up and Incognito search, k = 2 (LeFevre et al. 2005).
 PUBLISHED: Mapping[int, tuple[int, int]] = MappingProxyType(
@@ -77,7 +78,7 @@ def reproduce_incognito_nodes(sizes: tuple[int, ...], progress: Progress) -> Rep
 
 def searched(table: pa.Table, hierarchies: Mapping[str, Hierarchy], size: int) -> tuple[Cell, ...]:
     """Return one row of the table: what the searches check, and what they find."""
-    counted = Memory().count(table, Request(ADULT_COLUMNS[:size], (), hierarchies))
+    counted = Memory().count(open_table(table), Request(ADULT_COLUMNS[:size], (), hierarchies))
     columns = columns_of(counted.domains, hierarchies)
     checks: list[int] = []
     satisfying = set[tuple[int, ...]]()

@@ -23,6 +23,7 @@ from indistinct.recoding.columns import columns_of
 from indistinct.registry import parse_algorithm
 from indistinct.reproduce.base import Cell, Figure, Reproduction
 from indistinct.reproduce.charts import Chart, draw_charts
+from indistinct.tables import open_table
 
 ALGORITHMS = ("kaca", "top-down", "top-down-kaca", "two-level", "two-level:rule=literal")
 RULES = ("two-level", "two-level:rule=literal")
@@ -64,7 +65,7 @@ def reproduce_local_recoding(sizes: tuple[int, ...], progress: Progress) -> Repr
 def measured(table: pa.Table, hierarchies: Mapping[str, Hierarchy], size: int) -> list[tuple[Cell, ...]]:
     """Return a row for every k and algorithm on the first so many quasi-identifiers."""
     columns = table.column_names[:size]
-    counted = Memory().count(table, Request(columns, (), hierarchies))
+    counted = Memory().count(open_table(table), Request(columns, (), hierarchies))
     return [
         (size, len(counted.frequencies), k, algorithm, *_measure(counted, hierarchies, algorithm, k))
         for k in KS
