@@ -68,13 +68,11 @@ def anonymize(
     `suppression` is the share of the original rows that may be dropped. `target` names a column whose classification
     metric is wanted. `seed` fixes the order of rows for tests; a real release leaves it out. An algorithm that promises
     something by itself (anatomy, multiset, slicing) can do without another model. With `output` the release is written
-    there and verified as written; `save_recoding` then keeps the recoding beside it, for its owner alone.
-
-    Raises `InfeasibleError` if no release can satisfy the model.
+    there and verified as written; `save_recoding` then keeps the recoding beside it, for its owner alone. Raises
+    `InfeasibleError` if no release can satisfy the model.
     """
     report, declared, secret = progress or (lambda _share: None), dict(hierarchies or {}), Secret(seed)
-    began = time.perf_counter()
-    engine, source = open_source(table)
+    began, (engine, source) = time.perf_counter(), open_source(table)
     search = parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm or Mondrian()
     wanted = promised_model(model, search, schema)
     extra = (*search.keys, *([(target,)] if target else []))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from indistinct.cli.options import READING, ROLES, Flags
 from indistinct.cli.screen import note
 from indistinct.errors import ParameterError
-from indistinct.schema import Schema, did_you_mean
+from indistinct.schema import Schema
 
 if TYPE_CHECKING:
     from indistinct.hierarchy import Hierarchy
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 # What a policy says, so that no flag may say it again.
 JOB = (*ROLES, "model", "algorithm", "hierarchy", "suppression", "target", *READING)
-HIERARCHY_KINDS = ("mask", "intervals", "dates", "order", "suppression", "file")
 
 
 def job_of(source: Path, flags: Flags, *, node: str | None = None) -> "Policy":
@@ -128,6 +127,8 @@ def node_of(text: str) -> tuple[int, ...]:
 
 def hierarchies_of(texts: Sequence[str] | None) -> dict[str, "Hierarchy"]:
     """Return the hierarchies that flags spell as COLUMN=SPEC."""
+    from indistinct.hierarchy.readers import hierarchy_from_spec
+
     found: dict[str, Hierarchy] = {}
     for text in texts or ():
         column, equals, spec = text.partition("=")
@@ -137,43 +138,8 @@ def hierarchies_of(texts: Sequence[str] | None) -> dict[str, "Hierarchy"]:
                 f"the hierarchy of {column!r} {reason}",
                 hint="for example --hierarchy zipcode=mask:right --hierarchy age=intervals:5,10,20",
             )
-        found[column] = _hierarchy(column, spec)
+        found[column] = hierarchy_from_spec(column, spec)
     return found
-
-
-def _hierarchy(column: str, spec: str) -> "Hierarchy":
-    from indistinct.hierarchy import Hierarchy
-
-    kind, _, rest = spec.partition(":")
-    match kind:
-        case "mask":
-            return Hierarchy.masking(rest or "right")
-        case "intervals":
-            return Hierarchy.intervals([_number(column, part) for part in rest.split(",")])
-        case "dates":
-            return Hierarchy.dates(rest.split(",")) if rest else Hierarchy.dates()
-        case "order":
-            return Hierarchy.order(rest.split("|"))
-        case "suppression" if not rest:
-            return Hierarchy.suppression()
-    path = rest if kind == "file" else spec
-    if kind != "file" and not Path(path).suffix:
-        raise ParameterError(
-            f"the hierarchy of {column!r} is neither a file nor one of {', '.join(HIERARCHY_KINDS)}",
-            hint=did_you_mean(kind, HIERARCHY_KINDS) or f"for example --hierarchy {column}=mask:right",
-        )
-    return Hierarchy.read_csv(path)
-
-
-def _number(column: str, text: str) -> float:
-    try:
-        number = float(text)
-        return int(text) if text.strip().lstrip("+-").isdigit() else number
-    except ValueError:
-        raise ParameterError(
-            f"the widths of the intervals of {column!r} must be numbers",
-            hint=f"for example --hierarchy {column}=intervals:5,10,20",
-        ) from None
 
 
 def reading_of(flags: Flags) -> "Reading":

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from indistinct.tables import Table
 
 
-@shared(*ROLES, "model", "hierarchy", "target", *READING, *SCREEN, algorithm=MadeBy)
+@shared(*ROLES, "model", "algorithm", "hierarchy", "target", *READING, *SCREEN, algorithm=MadeBy)
 def command(
     published: Annotated[Path, typer.Argument(metavar="PUBLISHED", help="The published table.")],
     flags: Flags,

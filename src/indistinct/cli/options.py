@@ -114,31 +114,29 @@ SaveRecoding = Annotated[
 
 
 def shared(*names: str, **reworded: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Let a command take shared options where its parameter `flags` stands, which is then one value.
+    """Let a command take shared options where its parameter `flags` stands, which then has them all.
 
-    `reworded` gives shared options another help text.
+    `reworded` gives some of them another help text.
     """
+    known = {field.name: field for field in fields(Flags)}
+    options = [_parameter(name, reworded.get(name, known[name].type), known[name].default) for name in names]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        known = {field.name: (reworded.get(field.name, field.type), field.default) for field in fields(Flags)}
-        options = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-            for name, (kind, default) in known.items()
-            if name in names or name in reworded
-        ]
-        taken = {option.name for option in options}
-
         @functools.wraps(command)
         def run(**given: Any) -> None:
-            flags = Flags(**{name: given.pop(name) for name in taken})
-            command(**given, flags=flags)
+            command(flags=Flags(**{name: given.pop(name) for name in names}), **given)
 
-        parameters: list[inspect.Parameter] = []
-        for parameter in inspect.signature(command).parameters.values():
-            one = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
-            parameters += options if parameter.name == "flags" else one
+        own = inspect.signature(command).parameters.values()
+        spliced = [
+            options if each.name == "flags" else [_parameter(each.name, each.annotation, each.default)] for each in own
+        ]
+        parameters = [parameter for part in spliced for parameter in part]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return run
 
     return decorate
+
+
+def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)

@@ -13,7 +13,7 @@ from indistinct.cli.published_file import question_of
 from indistinct.errors import VerificationError
 
 
-@shared(*ROLES, "model", "hierarchy", *READING, *SCREEN, algorithm=MadeBy)
+@shared(*ROLES, "model", "algorithm", "hierarchy", *READING, *SCREEN, algorithm=MadeBy)
 def command(
     published: Annotated[Path, typer.Argument(metavar="PUBLISHED", help="The published table.")],
     flags: Flags,
