@@ -185,6 +185,26 @@ def test_a_size_is_promised_as_k_anonymity(folder, run):
     assert more.code == 4
 
 
+def test_links_are_judged_in_classes_too(folder, run):
+    job = policy(folder, "mondrian", privacy='[privacy]\nmodels = ["l-diverse-links:l=2,sensitive=disease"]\n')
+    made = run("anonymize", job, "--json")
+    assert made.code == 0, made.err
+    frame = pd.read_csv(folder / "release.csv", dtype=str, keep_default_na=False)
+    assert frame.groupby(KNOWN)["disease"].agg(lambda s: s.value_counts(normalize=True).max()).max() <= 0.5
+    assert run("verify", str(folder / "release.csv"), "--policy", job).code == 0
+    asked = ["--model", "l-diverse-links:l=9,sensitive=disease"]
+    assert run("verify", str(folder / "release.csv"), "--policy", job, *asked).code == 4
+
+
+def test_a_metric_that_cannot_be_measured_leaves_a_verified_release(folder, run):
+    job = Path(policy(folder, "mondrian", privacy=MODELS))
+    job.write_text(job.read_text() + '\n[measure]\nmetrics = ["ncp:weights=1|2"]\n')
+    ran = run("anonymize", str(job))
+    assert ran.code != 0
+    assert "written and verified, but it cannot be measured" in ran.err
+    assert run("verify", str(folder / "release.csv"), "--policy", str(job)).code == 0
+
+
 def test_two_different_l_are_an_error(folder, run):
     ran = run("anonymize", policy(folder, "slicing:l=5", privacy='[privacy]\nmodels = ["l-diverse-links:l=3"]\n'))
     assert (ran.code, "l = 3" in ran.err, "l = 5" in ran.err) == (2, True, True)

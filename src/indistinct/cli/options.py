@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 Texts = list[str] | None
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +67,7 @@ class Flags:
         Texts,
         typer.Option("--text", metavar="COLUMNS", help="Columns of codes: text, whatever their values spell."),
     ] = None
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")
-    ] = False
+    as_json: Json = False
     show_values: Annotated[
         bool, typer.Option("--show-values", help="Let messages show values of the table, which they never do else.")
     ] = False
@@ -101,7 +100,6 @@ Seed = Annotated[
     int | None,
     typer.Option("--seed", help="Fix the shuffling of rows, for tests only: the certificate warns of it."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
 PolicyFile = Annotated[
     Path | None,
     typer.Option("--policy", metavar="FILE", help="Take roles, hierarchies and models from here."),
