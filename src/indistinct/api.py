@@ -29,10 +29,11 @@ from indistinct.recoding.outputs import MAIN, Buckets
 from indistinct.recoding.storage import read_recoding, stored
 from indistinct.registry import parse_algorithm, parse_metric, parse_model
 from indistinct.release.bucket_evidence import count_buckets
-from indistinct.release.certificate import Certificate
+from indistinct.release.certificate import About, Certificate
 from indistinct.release.check import Check
 from indistinct.release.pipeline import Destination, Job, publish
 from indistinct.release.published import BucketTable, Published, belongs_to, open_published, read_certificate
+from indistinct.release.reading import require_original
 from indistinct.release.release import Release
 from indistinct.schema import BUCKET, COUNT, Schema, did_you_mean
 from indistinct.spelling import spell
@@ -67,13 +68,11 @@ def anonymize(
     `suppression` is the share of the original rows that may be dropped. `target` names a column whose classification
     metric is wanted. `seed` fixes the order of rows for tests; a real release leaves it out. An algorithm that promises
     something by itself (anatomy, multiset, slicing) can do without another model. With `output` the release is written
-    there and verified as written; `save_recoding` then keeps the recoding beside it, for its owner alone.
-
-    Raises `InfeasibleError` if no release can satisfy the model.
+    there and verified as written; `save_recoding` then keeps the recoding beside it, for its owner alone. Raises
+    `InfeasibleError` if no release can satisfy the model.
     """
     report, declared, secret = progress or (lambda _share: None), dict(hierarchies or {}), Secret(seed)
-    began = time.perf_counter()
-    engine, source = open_source(table)
+    began, (engine, source) = time.perf_counter(), open_source(table)
     search = parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm or Mondrian()
     wanted = promised_model(model, search, schema)
     extra = (*search.keys, *([(target,)] if target else []))
@@ -160,14 +159,20 @@ def verify(
     if original is not None:
         reference = _reference(original, schema, wanted, buckets=published.buckets, hierarchies=declared)
     check = Check(published.engine, schema, wanted, published.buckets, reference, hierarchies=declared)
-    foreign = published.path is not None and not belongs_to(read_certificate(published.path), published.path)
-    return check.certify(published.sources, coarse=published.text, foreign_certificate=foreign)
+    if published.path is None:
+        return check.certify(published.sources)
+    told = read_certificate(published.path)
+    foreign, about = not belongs_to(told, published.path), About(seeded=bool(told and told.get("seeded")))
+    return check.certify(published.sources, coarse=published.text, about=about, foreign_certificate=foreign)
 
 
-def measure(release: Release, metrics: Sequence[Metric | str] | None = None) -> Measurements:
+def measure(
+    release: Release, metrics: Sequence[Metric | str] | None = None, *, target: str | None = None
+) -> Measurements:
     """Return the utility of a release: every standard metric, or those that are named.
 
-    Of a release in buckets it is what speaks of buckets: values are not recoded there, so nothing else is lost.
+    `target` names the column of the classification metric, as `anonymize` was given it. Of a release in buckets only
+    what speaks of buckets is measured: values are not recoded there, so nothing else is lost.
     """
     promise = parse_model(release.recoding.promise) if release.recoding.promise else KAnonymity(1)
     if release.buckets is not None:
@@ -177,7 +182,7 @@ def measure(release: Release, metrics: Sequence[Metric | str] | None = None) -> 
         return _measured_buckets(published, release.check.schema, k=promise.smallest)
     if metrics is not None:
         return measure_all(release.assignment, _parsed(metrics))
-    return measure_all(release.assignment, standard_metrics(k=promise.smallest))
+    return measure_all(release.assignment, standard_metrics(k=promise.smallest, target=target))
 
 
 def measure_table(
@@ -285,12 +290,7 @@ def _reference(
         keys = tuple(key for key in model.keys if all(name in source.columns for name in key))
         some = dict.fromkeys(name for key in keys for name in key) or schema.quasi[:1]
         return engine.count(source, Request(tuple(some), keys, hierarchies, published=True))
-    missing = [name for names in buckets.slices for name in names if name not in source.columns]
-    if missing:
-        raise SchemaError(
-            f"the original has no column {', '.join(map(repr, missing))}, which the release has",
-            hint="give the table that the release was made from",
-        )
+    require_original(buckets, source.columns)
     keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *model.keys]))
     known = (*schema.quasi, *schema.insensitive)
     return engine.count(source, Request(known, keys, hierarchies, joint=bool(keys), published=True))

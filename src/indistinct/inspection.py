@@ -87,6 +87,18 @@ class Inspection:
         """Return the suggested hierarchies by column."""
         return {column.name: column.hierarchy for column in self.columns if column.hierarchy is not None}
 
+    def to_json(self, *, values: bool = False) -> dict[str, Any]:
+        """Return the profile as plain JSON values; `values` adds the most frequent ones of each column."""
+        return {
+            "rows": self.rows,
+            "columns": [_plain(column, values=values) for column in self.columns],
+            "quasi_identifiers": list(self.schema.quasi),
+            "classes": self.classes,
+            "smallest_class": self.smallest_class,
+            "unique_rows": self.unique_rows,
+            "unique_share": self.unique_share,
+        }
+
     @property
     def unique_share(self) -> float:
         """Return the share of rows that nobody else equals on the suggested quasi-identifiers."""
@@ -202,3 +214,19 @@ def _hierarchy(name: str, values: pa.Array) -> Hierarchy | None:
         kept = kept.cast(pa.string())
     hierarchy = suggest(Domain(name, kept))
     return None if hierarchy == Hierarchy.suppression() else hierarchy
+
+
+def _plain(column: ColumnProfile, *, values: bool) -> dict[str, Any]:
+    about = {
+        "name": column.name,
+        "type": str(column.kind),
+        "distinct": column.distinct,
+        "missing": column.missing,
+        "unique_share": column.unique_share,
+        "smallest_group": column.smallest_group,
+        "role": str(column.role),
+        "reason": column.reason,
+        "hierarchy": None if column.hierarchy is None else column.hierarchy.to_json(),
+    }
+    frequent = [{"value": str(value), "rows": rows} for value, rows in column.frequent]
+    return {**about, "frequent": frequent} if values else about

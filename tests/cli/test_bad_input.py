@@ -375,5 +375,7 @@ def test_a_release_that_shows_an_identifier_does_not_hold(tmp_path: Path, run) -
     rows = [f"a{i},20,Oslo,flu" for i in range(4)]
     ran = run("verify", table(tmp_path, *rows), *ROLES, *MODEL, "--json")
     assert ran.code == 4
-    assert not json.loads(ran.out)["holds"]
+    document = json.loads(ran.out)
+    assert not document["holds"]
+    assert [verdict["model"] for verdict in document["models"] if not verdict["holds"]] == ["no-identifier"]
     assert "role identifier" in ran.err

@@ -1,5 +1,6 @@
 """Releases in buckets at the command line: published, read back, verified, measured, and every way to get it wrong."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -71,9 +72,9 @@ def test_one_table_is_published_and_understood(folder, run, use, privacy):
         ran = run("verify", release, "--policy", job, *more, "--json")
         assert ran.code == 0, ran.err + ran.out
         checked = [verdict["model"] for verdict in json.loads(ran.out)["models"]]
-        assert "l-diverse-buckets:sensitive=disease,l=5" in checked
+        assert "l-diverse-links:l=5,sensitive=disease" in checked
         assert ("columns-preserved" in checked) == bool(more)
-        assert ("k-anonymity:k=5 of buckets" in checked) == bool(privacy)
+        assert ("k-anonymity:k=5" in checked) == bool(privacy)
     measured = json.loads(run("measure", release, "--policy", job, "--json").out)
     assert measured["metrics"]["buckets"] == document["classes"]
     assert measured["membership"]["all_attributes"]["originals"] == 2000
@@ -148,6 +149,12 @@ def test_an_unpermuted_table_does_not_hold(folder, run):
     path = folder / "release.csv"
     columns = list(pd.read_csv(path, nrows=0).columns)
     original(folder).assign(bucket="1")[columns].to_csv(path, index=False)
+    ran = run("verify", str(path), "--policy", job, "--json")
+    assert ran.code == 4
+    assert [v["model"] for v in json.loads(ran.out)["models"] if not v["holds"]] == ["own-certificate"]
+    seal = Path(f"{path}.certificate.json")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    seal.write_text(json.dumps({**json.loads(seal.read_text()), "output_digest": digest}))
     assert run("verify", str(path), "--policy", job).code == 0, "the file alone does not show it"
     ran = run("verify", str(path), "--policy", job, "--original", str(folder / "patients.csv"), "--json")
     assert ran.code == 4
@@ -157,7 +164,50 @@ def test_an_unpermuted_table_does_not_hold(folder, run):
 def test_a_seed_is_warned_of(folder, run):
     made = json.loads(run("anonymize", policy(folder, "slicing:l=5"), "--seed", "1", "--json").out)
     assert made["certificate"]["seeded"]
-    assert any("undo the permutation" in warning for warning in made["certificate"]["warnings"])
+    assert any("undo the order of rows" in warning for warning in made["certificate"]["warnings"])
+
+
+def test_verify_warns_of_a_seed_that_the_certificate_tells(folder, run):
+    job = policy(folder, "slicing:l=5")
+    run("anonymize", job, "--seed", "1")
+    ran = run("verify", str(folder / "release.csv"), "--policy", job, "--json")
+    assert ran.code == 0
+    assert any("fixed seed" in warning for warning in json.loads(ran.out)["warnings"])
+
+
+def test_a_size_is_promised_as_k_anonymity(folder, run):
+    job = policy(folder, "slicing:l=5,size=10,try_all_dims=true")
+    assert run("anonymize", job).code == 0
+    ran = run("verify", str(folder / "release.csv"), "--policy", job, "--json")
+    assert ran.code == 0, ran.err
+    assert "k-anonymity:k=10" in [verdict["model"] for verdict in json.loads(ran.out)["models"]]
+    more = run("verify", str(folder / "release.csv"), "--policy", job, "--model", "k-anonymity:k=2000")
+    assert more.code == 4
+
+
+def test_links_are_judged_in_classes_too(folder, run):
+    job = policy(folder, "mondrian", privacy='[privacy]\nmodels = ["l-diverse-links:l=2,sensitive=disease"]\n')
+    made = run("anonymize", job, "--json")
+    assert made.code == 0, made.err
+    frame = pd.read_csv(folder / "release.csv", dtype=str, keep_default_na=False)
+    assert frame.groupby(KNOWN)["disease"].agg(lambda s: s.value_counts(normalize=True).max()).max() <= 0.5
+    assert run("verify", str(folder / "release.csv"), "--policy", job).code == 0
+    asked = ["--model", "l-diverse-links:l=9,sensitive=disease"]
+    assert run("verify", str(folder / "release.csv"), "--policy", job, *asked).code == 4
+
+
+def test_a_metric_that_cannot_be_measured_leaves_a_verified_release(folder, run):
+    job = Path(policy(folder, "mondrian", privacy=MODELS))
+    job.write_text(job.read_text() + '\n[measure]\nmetrics = ["ncp:weights=1|2"]\n')
+    ran = run("anonymize", str(job))
+    assert ran.code != 0
+    assert "written and verified, but it cannot be measured" in ran.err
+    assert run("verify", str(folder / "release.csv"), "--policy", str(job)).code == 0
+
+
+def test_two_different_l_are_an_error(folder, run):
+    ran = run("anonymize", policy(folder, "slicing:l=5", privacy='[privacy]\nmodels = ["l-diverse-links:l=3"]\n'))
+    assert (ran.code, "l = 3" in ran.err, "l = 5" in ran.err) == (2, True, True)
 
 
 def test_a_chart_is_drawn(folder, run):
@@ -225,7 +275,7 @@ def test_a_certificate_alone_changes_no_verdict(folder, run):
         "form": "sliced",
         "columns": [KNOWN, ["disease"], ["cost"]],
         "generalized": ["age"],
-        "verdicts": [{"model": "l-diverse-buckets:sensitive=disease,l=2"}],
+        "verdicts": [{"model": "l-diverse-links:l=2,sensitive=disease"}],
     }
     Path(f"{path}.certificate.json").write_text(json.dumps(forged))
     roles = ["--quasi", ",".join(KNOWN), "--sensitive", "disease,cost"]
@@ -268,7 +318,7 @@ def test_counts_that_do_not_add_up_are_an_error(folder, run):
     values.to_csv(path, index=False)
     ran = run("verify", str(folder / "release.csv"), "--policy", job)
     assert ran.code == 1
-    assert "do not add up" in ran.err
+    assert "counts of sensitive values" in ran.err
 
 
 def test_an_identifier_beside_sensitive_values_does_not_hold(folder, run):
@@ -282,11 +332,13 @@ def test_an_identifier_beside_sensitive_values_does_not_hold(folder, run):
     assert "role identifier" in ran.err
 
 
-def test_a_broken_certificate_does_not_stop_the_check_of_classes(folder, run):
-    job = policy(folder, "mondrian", privacy=MODELS)
+@pytest.mark.parametrize("use", ["mondrian", "slicing:l=5"])
+def test_a_broken_certificate_is_an_error(folder, run, use):
+    job = policy(folder, use, privacy=MODELS)
     run("anonymize", job)
     (folder / "release.csv.certificate.json").write_text("{")
-    assert run("verify", str(folder / "release.csv"), "--policy", job).code == 0
+    ran = run("verify", str(folder / "release.csv"), "--policy", job)
+    assert (ran.code, "cannot be read" in ran.err, "move it away" in ran.err) == (1, True, True)
 
 
 def test_what_becomes_of_an_old_second_table_is_said(folder, run):

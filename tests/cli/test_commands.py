@@ -198,33 +198,20 @@ def test_hierarchies_as_flags(patients: Path, roles: list[str], run, tmp_path: P
     assert all(code.endswith("*") or code.isdigit() or code == "" for code in map(str, zipcodes))
 
 
-def test_a_recoding_is_kept_and_applied(patients: Path, roles: list[str], run, tmp_path: Path) -> None:
-    recoding, again = tmp_path / "recoding.json", tmp_path / "again.csv"
-    flags = ["--model", "k-anonymity:k=5", "-o", tmp_path / "out.csv", "--save-recoding", recoding, "--json"]
-    made = json.loads(run("anonymize", patients, *roles, *flags).out)
-    assert made["recoding_path"] == str(recoding)
-    ran = run("apply", recoding, patients, "-o", again, "--json")
-    assert ran.code == 0, ran.err
+def test_a_changed_sensitive_cell_is_not_what_was_certified(policy: Path, run) -> None:
+    assert run("anonymize", policy).code == 0
+    release = policy.parent / "release.csv"
+    lines = release.read_text().splitlines()
+    cost = lines[0].split(",").index("cost")
+    cells = lines[1].split(",")
+    release.write_text("\n".join([lines[0], lines[1].replace(cells[cost], "1"), *lines[2:]]) + "\n")
+    ran = run("verify", release, "--policy", policy, "--json")
+    assert ran.code == 4
     document = json.loads(ran.out)
-    assert (document["classes"], document["k"]) == (made["classes"], made["k"])
-    assert document["certificate"]["recoding_digest"] == made["certificate"]["recoding_digest"]
-    assert sorted(again.read_text().splitlines()) == sorted((tmp_path / "out.csv").read_text().splitlines())
-    too_much = run("apply", recoding, patients, "-o", tmp_path / "b.csv", "--model", "k-anonymity:k=200")
-    assert too_much.code == 4
-    assert not (tmp_path / "b.csv").exists()
-
-
-def test_a_value_that_the_recoding_does_not_know(patients: Path, roles: list[str], run, tmp_path: Path) -> None:
-    recoding = tmp_path / "recoding.json"
-    flags = ["--model", "k-anonymity:k=5", "-o", tmp_path / "out.csv", "--save-recoding", recoding]
-    assert run("anonymize", patients, *roles, *flags).code == 0
-    text = patients.read_text().replace(",female,", ",SECRETVALUE42,")
-    (tmp_path / "next.csv").write_text(text)
-    ran = run("apply", recoding, tmp_path / "next.csv", "-o", tmp_path / "next-out.csv")
-    assert ran.code == 1
-    assert "does not know" in ran.err
-    assert "SECRETVALUE42" not in ran.err
-    assert not (tmp_path / "next-out.csv").exists()
+    assert [verdict["model"] for verdict in document["models"] if not verdict["holds"]] == ["own-certificate"]
+    assert "that of another file" in ran.err
+    Path(f"{release}.certificate.json").unlink()
+    assert run("verify", release, "--policy", policy).code == 0, "without a certificate the models alone decide"
 
 
 def test_columns_without_a_role_and_leaks_are_remarked(patients: Path, run) -> None:
@@ -352,18 +339,21 @@ CODE_ROLES = ["--identifier", "name", "--quasi", "age", "--sensitive", "icd"]
 
 @pytest.mark.parametrize("how", ["--algorithm=anatomy:l=2", "--model=distinct-l-diversity:sensitive=icd,l=2"])
 def test_columns_of_codes_are_published_as_they_are(how, tmp_path: Path, run) -> None:
-    """Read as numbers, both codes would be one, and no class could be diverse."""
-    data, release = tmp_path / "codes.csv", tmp_path / "release.csv"
+    """Read as numbers, both codes would be one, and no class could be diverse; readers of a text file do so."""
+    data, release = tmp_path / "codes.csv", tmp_path / "release.parquet"
     data.write_text(CODES)
     job = [*CODE_ROLES, how]
     assert run("anonymize", data, *job, "-o", release).code == 3
+    refused = run("anonymize", data, *job, "--text", "icd", "-o", tmp_path / "release.csv")
+    assert (refused.code, "write Parquet" in refused.err) == (4, True)
+    assert not list(tmp_path.glob("release*"))
     ran = run("anonymize", data, *job, "--text", "icd", "-o", release)
     assert ran.code == 0, ran.err
-    shown = "".join(path.read_text() for path in tmp_path.glob("release*.csv"))
-    assert "250.00" in shown
-    assert "250.0\n" in shown.replace(",1\n", "\n")
+    tables = [pq.read_table(path) for path in tmp_path.glob("release*.parquet")]
+    codes = {code for table in tables if "icd" in table.column_names for code in table["icd"].to_pylist()}
+    assert codes == {"250.00", "250.0"}
     assert run("verify", release, *job, "--text", "icd,name", "--original", data).code == 0
-    merged = run("verify", release, *job)
+    merged = run("verify", release, *job, "--original", data)
     assert (merged.code, "codes want --text icd" in merged.err) == (4, True)
     misspelt = run("verify", release, *job, "--text", "icf")
     assert (misspelt.code, "did you mean 'icd'" in misspelt.err) == (2, True)
@@ -376,9 +366,9 @@ def test_text_under_input_is_text_in_the_release_too(tmp_path: Path, run) -> Non
     assert found.code == 0, found.err
     text = (tmp_path / "job.toml").read_text()
     assert 'text = ["icd"]' in text
-    (tmp_path / "job.toml").write_text(text.replace("k=5", "k=2"))
+    (tmp_path / "job.toml").write_text(text.replace("k=5", "k=2").replace("release.csv", "release.parquet"))
     assert run("anonymize", tmp_path / "job.toml").code == 0
-    ran = run("verify", tmp_path / "codes-release.csv", "--policy", tmp_path / "job.toml")
+    ran = run("verify", tmp_path / "codes-release.parquet", "--policy", tmp_path / "job.toml")
     assert ran.code == 0, ran.err
 
 

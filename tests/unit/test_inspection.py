@@ -16,6 +16,7 @@ from indistinct.policy import read_policy
 from indistinct.policy.starter import write_starter
 from indistinct.schema import Role
 from indistinct.tables import Table
+from indistinct.tables.value import Reading
 
 
 def inspected(**columns: object) -> dict[str, object]:
@@ -144,7 +145,7 @@ def test_the_starter_policy_is_read_again_and_tells_no_value(tmp_path: Path) -> 
     )
     found = inspect(Table(table))
     path = tmp_path / "policy.toml"
-    written = write_starter(found, tmp_path / "data.parquet", path, reading={"delimiter": ";", "missing": ("", "?")})
+    written = write_starter(found, tmp_path / "data.parquet", path, reading=Reading(";", missing=("", "?")))
     assert read_policy(path) == written
     assert [model.spec() for model in written.models] == [
         "k-anonymity:k=5",

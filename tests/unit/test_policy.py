@@ -20,6 +20,7 @@ from indistinct.policy import (
     read_policy,
     write_policy,
 )
+from indistinct.tables.value import Reading
 
 TEXT = """\
 [input]
@@ -64,7 +65,7 @@ def test_the_policy_of_the_design_is_read_and_written_letter_by_letter() -> None
 
 def test_everything_that_can_stand_in_a_policy() -> None:
     policy = Policy(
-        Input(Path("data/in.txt"), delimiter=";", encoding="cp1252", missing=("", "?"), text=("d",)),
+        Input(Path("data/in.txt"), Reading(";", "cp1252", missing=("", "?"), text=("d",))),
         ind.Schema(quasi=["a b", "größe", "d"], sensitive=['say "s"'], insensitive=["rest"]),
         (ind.TCloseness("s", t=0.25, distance="hierarchical"),),
         hierarchies={
@@ -139,9 +140,11 @@ def policies(draw: st.DrawFn) -> Policy:
     return Policy(
         Input(
             Path(draw(st.sampled_from(["a.csv", "../b c.parquet", "/d/é.arrow"]))),
-            delimiter=draw(st.sampled_from([None, ";", "\t"])),
-            missing=tuple(draw(st.lists(NAMES, max_size=2))),
-            text=tuple(draw(st.lists(st.sampled_from(names), max_size=2, unique=True))),
+            Reading(
+                delimiter=draw(st.sampled_from([None, ";", "\t"])),
+                missing=tuple(draw(st.lists(NAMES, max_size=2))),
+                text=tuple(draw(st.lists(st.sampled_from(names), max_size=2, unique=True))),
+            ),
         ),
         schema,
         tuple(draw(st.lists(MODELS, min_size=1, max_size=2))),

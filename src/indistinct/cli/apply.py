@@ -6,48 +6,49 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import hierarchies_of, models_of, opened_table, reading_options
-from indistinct.cli.output import Destination, publish, report
+from indistinct.cli.flags import opened, policy_of
+from indistinct.cli.options import READING, SCREEN, Flags, shared
+from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.screen import progress
 
 
+@shared("model", "hierarchy", "suppression", *READING, *SCREEN)
 def command(
     recoding: Annotated[Path, typer.Argument(metavar="RECODING", help="What --save-recoding wrote.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A table with the same columns.")],
+    flags: Flags,
     output: options.Output = None,
-    model: options.Models = None,
-    hierarchy: options.Hierarchies = None,
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    missing: options.Missing = None,
-    text: options.TextColumns = None,
-    as_json: options.Json = False,
-    show_values: options.ShowValues = False,
 ) -> None:
     """Publish another table by a stored recoding, and verify that its promise still holds.
 
-    A value that the recoding does not know is an error; --model asks for something else than the promise.
+    A value that the recoding does not know is an error; --model asks for something else than the promise, and
+    --suppression for another share than the first release was allowed.
     """
     from indistinct import api
     from indistinct.recoding.storage import beside, read_recoding
-    from indistinct.registry import all_of
+    from indistinct.summary import summary_of_release
 
     with progress("applying") as share:
         found = read_recoding(recoding)
-        others = ("sensitive",) if getattr(found, "form", None) == "tables" else ()
-        destination = Destination.checked(
-            output, recoding=None, overwrite=overwrite, sources=[recoding, beside(recoding), data], others=others
-        )
+        policy = policy_of(data, flags, schema=found.schema)
+        read = [recoding, beside(recoding), *policy.files]
+        path = checked_path(output, recoding=None, overwrite=overwrite, sources=read)
         share(0.2)
-        table = opened_table(data, reading_options(delimiter, encoding, missing=missing, text=text))
-        release = api.apply(
-            found,
-            table,
-            model=all_of(models_of(model)) if model else None,
-            hierarchies=hierarchies_of(hierarchy),
-            seed=seed,
+        release = published(
+            path,
+            lambda: api.apply(
+                found,
+                opened(policy),
+                model=policy.model,
+                hierarchies=policy.hierarchies,
+                suppression=flags.suppression,
+                seed=seed,
+                output=path,
+                overwrite=overwrite,
+            ),
         )
         share(1.0)
-    report(release, publish(release, destination), destination, metrics=api.measure(release), as_json=as_json)
+    metrics = measured(lambda: api.measure(release))
+    report(summary_of_release(release, path, metrics=metrics), as_json=flags.as_json)

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import node_of
-from indistinct.cli.jobs import job_of, opened, policy_of
+from indistinct.cli.flags import job_of, no_model, node_of, opened
+from indistinct.cli.options import READING, ROLES, SCREEN, Flags, shared
+from indistinct.cli.output import check_picture, write_text
 from indistinct.cli.screen import grid, number, print_json, progress, show
-from indistinct.cli.targets import check_targets
-from indistinct.errors import ParameterError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,15 +27,10 @@ Every = Annotated[bool, typer.Option("--all", help="Show all nodes, also those t
 Most = Annotated[int, typer.Option("--most", metavar="N", min=1, help="Refuse a lattice of more nodes than this.")]
 
 
+@shared(*ROLES, "model", "hierarchy", "suppression", *READING, *SCREEN)
 def command(
     source: Annotated[Path, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), or a table.")],
-    quasi: options.Quasi = None,
-    sensitive: options.Sensitive = None,
-    insensitive: options.Insensitive = None,
-    identifier: options.Identifier = None,
-    model: options.Models = None,
-    hierarchy: options.Hierarchies = None,
-    suppression: options.Suppression = None,
+    flags: Flags,
     metric: Metrics = None,
     node: options.ChosenLevels = None,
     svg: Svg = None,
@@ -44,33 +38,20 @@ def command(
     limit: Shown = 20,
     every: Every = False,
     most: Most = 100_000,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    missing: options.Missing = None,
-    text: options.TextColumns = None,
-    as_json: options.Json = False,
-    show_values: options.ShowValues = False,
 ) -> None:
     """List the nodes of the lattice: which satisfy the model, what they suppress and cost, and the best trade-offs.
 
     Beside a policy only --metric, --node, --svg, --overwrite, --limit, --all, --most, --json and --show-values can
     stand; its algorithm is not used. Publish a node with `indistinct anonymize … --node LEVELS`.
     """
-    job = job_of(
-        (quasi, sensitive, insensitive, identifier),
-        (delimiter, encoding, missing, text),
-        model=model,
-        hierarchy=hierarchy,
-        suppression=suppression,
-    )
-    policy = policy_of(source, job)
+    policy = job_of(source, flags)
     if svg is not None:
-        _check_picture(svg, [*policy.files, source], overwrite=overwrite)
+        check_picture(svg, flag="--svg", overwrite=overwrite)
     found = _explored(policy, metric, most=most)
     chosen = _chosen(found, policy, node)
     if svg is not None:
-        _draw(found, svg, chosen=chosen, overwrite=overwrite)
-    if as_json:
+        write_text(svg, found.to_svg(chosen=chosen), overwrite=overwrite)
+    if flags.as_json:
         marked = None if chosen is None else list(chosen)
         print_json({**found.to_json(), "chosen": marked, "svg": None if svg is None else str(svg)})
     else:
@@ -79,18 +60,12 @@ def command(
             show(f"picture  {svg}")
 
 
-def _check_picture(svg: Path, sources: list[Path], *, overwrite: bool) -> None:
-    if svg.suffix.lower() != ".svg":
-        raise ParameterError(f"the picture {svg} must end in .svg", hint="for example --svg lattice.svg")
-    check_targets([svg], sources=sources, overwrite=overwrite)
-
-
 def _explored(policy: "Policy", metrics: list[str] | None, *, most: int) -> "Exploration":
     from indistinct.exploration import explore
 
     model = policy.model
     if model is None:
-        raise ParameterError("no model is given", hint="say what must hold, for example k-anonymity:k=5")
+        raise no_model()
     with progress("exploring") as share:
         return explore(
             opened(policy),
@@ -114,13 +89,6 @@ def _chosen(found: "Exploration", policy: "Policy", node: str | None) -> tuple[i
     if isinstance(policy.algorithm, ChosenNode):
         return policy.algorithm.levels or found.heights
     return None
-
-
-def _draw(found: "Exploration", svg: Path, *, chosen: tuple[int, ...] | None, overwrite: bool) -> None:
-    from indistinct.release.staging import filled
-    from indistinct.release.writing import write_atomically
-
-    write_atomically(svg, filled(found.to_svg(chosen=chosen)), overwrite=overwrite)
 
 
 def _show(found: "Exploration", chosen: tuple[int, ...] | None, *, limit: int | None) -> None:

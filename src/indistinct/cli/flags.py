@@ -1,36 +1,97 @@
-"""What flags say, as the values of a policy: roles, hierarchies and models."""
+"""One parser for every command: what flags say becomes a policy, or what stands beside one."""
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from indistinct.cli.options import READING, ROLES, Flags
 from indistinct.cli.screen import note
 from indistinct.errors import ParameterError
-from indistinct.schema import Schema, did_you_mean
+from indistinct.schema import Schema
 
 if TYPE_CHECKING:
     from indistinct.hierarchy import Hierarchy
     from indistinct.models import Model
+    from indistinct.policy import Policy
     from indistinct.tables import Table
+    from indistinct.tables.value import Reading
 
-HIERARCHY_KINDS = ("mask", "intervals", "dates", "order", "suppression", "file")
+# What a policy says, so that no flag may say it again.
+JOB = (*ROLES, "model", "algorithm", "hierarchy", "suppression", "target", *READING)
 
 
-def schema_of(
-    *,
-    quasi: Sequence[str] | None,
-    sensitive: Sequence[str] | None,
-    insensitive: Sequence[str] | None,
-    identifier: Sequence[str] | None,
-) -> Schema:
-    """Return the roles that flags give."""
-    return Schema(
-        identifiers=names_of(identifier),
-        quasi=names_of(quasi),
-        sensitive=names_of(sensitive),
-        insensitive=names_of(insensitive),
+def job_of(source: Path, flags: Flags, *, node: str | None = None) -> "Policy":
+    """Return the policy in a file (.toml), or the one that flags describe for a table in it.
+
+    A chosen node takes the place of the algorithm.
+    """
+    from indistinct.algorithms.full_domain.node import ChosenNode
+    from indistinct.spelling import spell
+
+    by_policy = source.suffix.lower() == ".toml"
+    if node is not None and flags.algorithm is not None:
+        raise ParameterError(
+            "--node and --algorithm cannot stand together", hint="a chosen node takes the place of a search"
+        )
+    policy = policy_of(source, flags, policy=source if by_policy else None)
+    if not policy.models and policy.algorithm.promise() is None:
+        raise no_model()
+    if node is None:
+        return policy
+    chosen = ChosenNode(node_of(node))
+    if by_policy and chosen != policy.algorithm:
+        note(f"{spell(chosen)} takes the place of {spell(policy.algorithm)}, which the policy says")
+    return replace(policy, algorithm=chosen)
+
+
+def policy_of(
+    table: Path, flags: Flags, *, policy: Path | None = None, beside: Collection[str] = (), schema: Schema | None = None
+) -> "Policy":
+    """Return the policy in a file, or the one that flags describe for a table, whose roles may be known.
+
+    Only the flags named by `beside` may stand beside a policy: what was reviewed is what runs.
+    """
+    from indistinct.policy import read_policy
+
+    if policy is None:
+        return _from_flags(table, flags, schema)
+    repeated = [f"--{name}" for name in JOB if name not in beside and getattr(flags, name) is not None]
+    if repeated:
+        raise ParameterError(
+            f"{', '.join(repeated)} cannot stand beside a policy, which says it already",
+            hint="change the policy, or name the data file and give everything as flags",
+        )
+    written = read_policy(policy)
+    return replace(written, models=models_of(flags.model)) if flags.model else written
+
+
+def _from_flags(table: Path, flags: Flags, schema: Schema | None) -> "Policy":
+    from indistinct.algorithms.partition.mondrian import Mondrian
+    from indistinct.policy import Input, Policy, predicted_column
+    from indistinct.registry import parse_algorithm
+
+    roles = schema or Schema(
+        identifiers=names_of(flags.identifier),
+        quasi=names_of(flags.quasi),
+        sensitive=names_of(flags.sensitive),
+        insensitive=names_of(flags.insensitive),
     )
+    return Policy(
+        input=Input(table, reading_of(flags)),
+        schema=roles,
+        models=models_of(flags.model),
+        hierarchies=hierarchies_of(flags.hierarchy),
+        suppression=flags.suppression or 0.0,
+        algorithm=parse_algorithm(flags.algorithm) if flags.algorithm else Mondrian(),
+        target=predicted_column(flags.target, (), schema=roles),
+    )
+
+
+def no_model() -> ParameterError:
+    """Return the error of a job that asks for nothing."""
+    return ParameterError("no model is given", hint="say what must hold, for example --model k-anonymity:k=5")
 
 
 def names_of(texts: Sequence[str] | None) -> list[str]:
@@ -44,12 +105,10 @@ def names_of(texts: Sequence[str] | None) -> list[str]:
 
 
 def models_of(texts: Sequence[str] | None) -> tuple["Model", ...]:
-    """Return the models that flags spell; raise if there is none."""
+    """Return the models that flags spell."""
     from indistinct.registry import parse_model
 
-    if not texts:
-        raise ParameterError("no model is given", hint="say what must hold, for example --model k-anonymity:k=5")
-    return tuple(part for text in texts for part in parse_model(text).parts())
+    return tuple(part for text in texts or () for part in parse_model(text).parts())
 
 
 def node_of(text: str) -> tuple[int, ...]:
@@ -68,6 +127,8 @@ def node_of(text: str) -> tuple[int, ...]:
 
 def hierarchies_of(texts: Sequence[str] | None) -> dict[str, "Hierarchy"]:
     """Return the hierarchies that flags spell as COLUMN=SPEC."""
+    from indistinct.hierarchy.readers import hierarchy_from_spec
+
     found: dict[str, Hierarchy] = {}
     for text in texts or ():
         column, equals, spec = text.partition("=")
@@ -77,71 +138,28 @@ def hierarchies_of(texts: Sequence[str] | None) -> dict[str, "Hierarchy"]:
                 f"the hierarchy of {column!r} {reason}",
                 hint="for example --hierarchy zipcode=mask:right --hierarchy age=intervals:5,10,20",
             )
-        found[column] = _hierarchy(column, spec)
+        found[column] = hierarchy_from_spec(column, spec)
     return found
 
 
-def _hierarchy(column: str, spec: str) -> "Hierarchy":
-    from indistinct.hierarchy import Hierarchy
+def reading_of(flags: Flags) -> "Reading":
+    """Return how text files are read; no text at all is always missing."""
+    from indistinct.tables.value import Reading
 
-    kind, _, rest = spec.partition(":")
-    match kind:
-        case "mask":
-            return Hierarchy.masking(rest or "right")
-        case "intervals":
-            return Hierarchy.intervals([_number(column, part) for part in rest.split(",")])
-        case "dates":
-            return Hierarchy.dates(rest.split(",")) if rest else Hierarchy.dates()
-        case "order":
-            return Hierarchy.order(rest.split("|"))
-        case "suppression" if not rest:
-            return Hierarchy.suppression()
-    path = rest if kind == "file" else spec
-    if kind != "file" and not Path(path).suffix:
-        raise ParameterError(
-            f"the hierarchy of {column!r} is neither a file nor one of {', '.join(HIERARCHY_KINDS)}",
-            hint=did_you_mean(kind, HIERARCHY_KINDS) or f"for example --hierarchy {column}=mask:right",
-        )
-    return Hierarchy.read_csv(path)
+    missing, text = dict.fromkeys(("", *(flags.missing or ()))), dict.fromkeys(names_of(flags.text))
+    return Reading(flags.delimiter, flags.encoding, tuple(missing), tuple(text))
 
 
-def _number(column: str, text: str) -> float:
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        raise ParameterError(
-            f"the widths of the intervals of {column!r} must be numbers",
-            hint=f"for example --hierarchy {column}=intervals:5,10,20",
-        ) from None
-
-
-def refuse_beside_policy(given: Mapping[str, Any]) -> None:
-    """Raise if a flag repeats what the policy says: what was reviewed is what runs."""
-    flags = [flag for flag, value in given.items() if value is not None]
-    if flags:
-        raise ParameterError(
-            f"{', '.join(flags)} cannot stand beside a policy, which says it already",
-            hint="change the policy, or name the data file and give everything as flags",
-        )
-
-
-def opened_table(path: Path, how: Mapping[str, Any]) -> "Table":
-    """Return the table in a file; say where codes may have been taken for numbers."""
+def opened(policy: "Policy", path: Path | None = None) -> "Table":
+    """Return the table that a policy reads, or another one that is read in the same way."""
     from indistinct import api
 
-    table = api.open(path, **how)
-    for name in table.respelled:
-        note(f"column {name!r} spells one number in several ways, which are one value now; codes want --text {name}")
+    table = api.open(path or policy.locate(policy.input.path), **asdict(policy.input.reading))
+    note_respelled(table)
     return table
 
 
-def reading_options(
-    delimiter: str | None, encoding: str | None, *, missing: Sequence[str] | None, text: Sequence[str] | None
-) -> dict[str, Any]:
-    """Return how text files are read; no text at all is always missing."""
-    texts, columns = tuple(dict.fromkeys(("", *(missing or ())))), tuple(dict.fromkeys(names_of(text)))
-    return {"delimiter": delimiter, "encoding": encoding, "missing": texts, "text": columns}
+def note_respelled(table: "Table") -> None:
+    """Say where codes may have been taken for numbers."""
+    for name in table.respelled:
+        note(f"column {name!r} spells one number in several ways, which are one value now; codes want --text {name}")

@@ -7,7 +7,6 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.screen import print_json, show
-from indistinct.cli.targets import check_format, check_targets
 from indistinct.errors import ParameterError
 from indistinct.schema import did_you_mean
 
@@ -26,11 +25,12 @@ def command(
     """Write a table of invented people."""
     if output is None:
         raise ParameterError("no output is given", hint=f"say where it goes, for example -o {name}.csv")
-    check_format(output)
-    check_targets([output], sources=[], overwrite=overwrite)
     from indistinct.datasets import GENERATORS
+    from indistinct.release.targets import check_format, check_targets
     from indistinct.release.writing import write_table
 
+    check_format(output)
+    check_targets([output], sources=[], overwrite=overwrite)
     if name not in GENERATORS:
         raise ParameterError(
             f"there is no generator {name!r}",

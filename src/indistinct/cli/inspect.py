@@ -1,80 +1,48 @@
 """`indistinct inspect`: a first look at a table, and a first policy for it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import opened_table, reading_options
+from indistinct.cli.flags import opened, policy_of
+from indistinct.cli.options import READING, SCREEN, Flags, shared
 from indistinct.cli.screen import grid, percent, print_json, show
-from indistinct.cli.targets import check_targets
 
 if TYPE_CHECKING:
-    from indistinct.inspection import ColumnProfile, Inspection
+    from indistinct.inspection import Inspection
 
 
+@shared(*READING, *SCREEN)
 def command(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="The table to look at.")],
+    flags: Flags,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="POLICY", help="Write a first policy (.toml) here."),
     ] = None,
     overwrite: options.Overwrite = False,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    missing: options.Missing = None,
-    text: options.TextColumns = None,
-    as_json: options.Json = False,
-    show_values: options.ShowValues = False,
 ) -> None:
     """Profile the columns of a table and suggest roles and hierarchies; with -o, write a first policy.
 
     Shows numbers only; --show-values adds the most frequent values.
     """
-    if output is not None:
-        check_targets([output], sources=[data], overwrite=overwrite)
     from indistinct.inspection import inspect
     from indistinct.policy.starter import write_starter
+    from indistinct.release.targets import check_targets
 
-    reading = reading_options(delimiter, encoding, missing=missing, text=text)
-    found = inspect(opened_table(data, reading))
     if output is not None:
-        write_starter(found, data, output, reading=reading, overwrite=overwrite)
-    if as_json:
-        print_json(_document(found, data, output, show_values=show_values))
+        check_targets([output], sources=[data], overwrite=overwrite)
+    policy = policy_of(data, flags)
+    found = inspect(opened(policy))
+    if output is not None:
+        write_starter(found, data, output, reading=policy.input.reading, overwrite=overwrite)
+    if flags.as_json:
+        policy_path = None if output is None else str(output)
+        print_json({"data": str(data), **found.to_json(values=flags.show_values), "policy": policy_path})
     else:
-        _show(found, data, output, show_values=show_values)
-
-
-def _document(found: "Inspection", data: Path, output: Path | None, *, show_values: bool) -> dict[str, Any]:
-    return {
-        "data": str(data),
-        "rows": found.rows,
-        "columns": [_column_document(column, show_values=show_values) for column in found.columns],
-        "quasi_identifiers": list(found.schema.quasi),
-        "classes": found.classes,
-        "smallest_class": found.smallest_class,
-        "unique_rows": found.unique_rows,
-        "unique_share": found.unique_share,
-        "policy": None if output is None else str(output),
-    }
-
-
-def _column_document(column: "ColumnProfile", *, show_values: bool) -> dict[str, Any]:
-    about = {
-        "name": column.name,
-        "type": str(column.kind),
-        "distinct": column.distinct,
-        "missing": column.missing,
-        "unique_share": column.unique_share,
-        "smallest_group": column.smallest_group,
-        "role": str(column.role),
-        "reason": column.reason,
-        "hierarchy": None if column.hierarchy is None else column.hierarchy.to_json(),
-    }
-    values = [{"value": str(value), "rows": rows} for value, rows in column.frequent]
-    return {**about, "frequent": values} if show_values else about
+        _show(found, data, output, show_values=flags.show_values)
 
 
 def _show(found: "Inspection", data: Path, output: Path | None, *, show_values: bool) -> None:

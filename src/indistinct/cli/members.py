@@ -1,32 +1,30 @@
-"""What the command line says of membership disclosure: figures, JSON and a chart."""
+"""What the command line says of membership disclosure: figures and a chart."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from indistinct.cli.screen import grid, note, number, percent
 from indistinct.errors import InputError, ParameterError, SchemaError
-from indistinct.schema import Schema
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from indistinct.policy import Policy
     from indistinct.risks.membership import Membership
 
-# What tuples match in a release, one of them and many.
-BUCKETS = ("bucket", "buckets")
-CLASSES = ("class", "classes")
 
-
-def measured_members(
-    kinds: Mapping[str, Mapping[str, Any]], published: Any, schema: Schema, *, original: Any
-) -> "dict[str, Membership]":
+def measured_members(published: Any, policy: "Policy", *, original: Any) -> "dict[str, Membership]":
     """Return the membership disclosure of a release for each kind of tuples; nothing but a note where there is none."""
+    from indistinct.release.published import BucketTable
     from indistinct.risks.membership_of_release import membership_of
 
+    kinds: dict[str, dict[str, Any]] = {"quasi-identifiers": {"hierarchies": policy.hierarchies}}
+    if isinstance(published, BucketTable):
+        kinds = {"all attributes": {"quasi_only": False}, "without sensitive ones": {"quasi_only": True}}
     try:
         return {
-            words: membership_of(published, schema, original=original, **options) for words, options in kinds.items()
+            kind: membership_of(published, policy.schema, original=original, **options)
+            for kind, options in kinds.items()
         }
     except SchemaError:
         raise
@@ -35,10 +33,10 @@ def measured_members(
         return {}
 
 
-def members_table(found: "Mapping[str, Membership]", matched: tuple[str, str]) -> "Table":
+def members_table(members: "Mapping[str, Membership]", *, buckets: bool) -> "Table":
     """Return the figures of each kind of tuples, side by side."""
-    one, many = matched
-    table = grid("membership", *found, right=list(found))
+    one, many = _matched(buckets)
+    table = grid("membership", *members, right=list(members))
     rows: dict[str, Callable[[Membership], str]] = {
         "candidate tuples": lambda each: number(round(each.candidates)) + ("" if each.exact else " (estimated)"),
         "between, with a confidence of 95 %": lambda each: "–" if each.exact else _between(*each.interval),
@@ -48,31 +46,29 @@ def members_table(found: "Mapping[str, Membership]", matched: tuple[str, str]) -
         f"matching {many} of an original, mean": lambda each: number(each.mean_matching_original),
         f"matching {many} of a fake, mean": lambda each: number(each.mean_matching_fake) if each.fake else "–",
     }
-    if all(each.exact for each in found.values()):
+    if all(each.exact for each in members.values()):
         del rows["between, with a confidence of 95 %"]
     for words, value in rows.items():
-        table.add_row(words, *(value(each) for each in found.values()))
+        table.add_row(words, *(value(each) for each in members.values()))
     return table
+
+
+def _matched(buckets: bool) -> tuple[str, str]:
+    """Return what tuples match in a release, one of them and many."""
+    return ("bucket", "buckets") if buckets else ("class", "classes")
 
 
 def _between(low: float, high: float) -> str:
     return f"{number(round(low))} to {number(round(high))}"
 
 
-def members_document(found: "Mapping[str, Membership]") -> dict[str, Any]:
-    """Return the figures of each kind of tuples as plain JSON values."""
-    return {words.replace(" ", "_").replace("-", "_"): each.to_json() for words, each in found.items()}
-
-
-def draw_members(found: "Mapping[str, Membership]", chart: Path, matched: tuple[str, str], *, overwrite: bool) -> None:
-    """Draw the histograms of the first kind of tuples."""
-    from indistinct.release.staging import filled
-    from indistinct.release.writing import write_atomically
+def draw_members(members: "Mapping[str, Membership]", *, buckets: bool) -> str:
+    """Return the histograms of the first kind of tuples, drawn."""
     from indistinct.report.histograms import draw_matching
 
-    if not found:
+    if not members:
         raise ParameterError("there is nothing to draw: membership was not measured", hint="leave --chart out")
+    matched = _matched(buckets)
     title = f"{matched[1].capitalize()} that match original and fake tuples"
-    kind, first = next(iter(found.items()))
-    text = draw_matching(first, title=title, matched=matched, kind=kind)
-    write_atomically(chart, filled(text), overwrite=overwrite)
+    kind, first = next(iter(members.items()))
+    return draw_matching(first, title=title, matched=matched, kind=kind)

@@ -1,66 +1,95 @@
-"""The options that commands share, spelled once."""
+"""The options that commands share, spelled once, and the one value that they become."""
 
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-Quasi = Annotated[
-    list[str] | None,
-    typer.Option("--quasi", metavar="COLUMNS", help="Columns that others may know, to be recoded: a,b,c."),
-]
-Sensitive = Annotated[
-    list[str] | None,
-    typer.Option("--sensitive", metavar="COLUMNS", help="Columns that must not be learnt about a person."),
-]
-Insensitive = Annotated[
-    list[str] | None,
-    typer.Option("--insensitive", metavar="COLUMNS", help="Columns that are published as they are."),
-]
-Identifier = Annotated[
-    list[str] | None,
-    typer.Option("--identifier", metavar="COLUMNS", help="Columns that point at a person, to be dropped."),
-]
-Models = Annotated[
-    list[str] | None,
-    typer.Option("--model", metavar="SPEC", help="What must hold, such as k-anonymity:k=5. Repeatable."),
-]
-AlgorithmSpec = Annotated[
+Texts = list[str] | None
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What shared options say, as it was typed; None where one is left out."""
+
+    quasi: Annotated[
+        Texts, typer.Option("--quasi", metavar="COLUMNS", help="Columns that others may know, to be recoded: a,b,c.")
+    ] = None
+    sensitive: Annotated[
+        Texts, typer.Option("--sensitive", metavar="COLUMNS", help="Columns that must not be learnt about a person.")
+    ] = None
+    insensitive: Annotated[
+        Texts, typer.Option("--insensitive", metavar="COLUMNS", help="Columns that are published as they are.")
+    ] = None
+    identifier: Annotated[
+        Texts, typer.Option("--identifier", metavar="COLUMNS", help="Columns that point at a person, to be dropped.")
+    ] = None
+    model: Annotated[
+        Texts, typer.Option("--model", metavar="SPEC", help="What must hold, such as k-anonymity:k=5. Repeatable.")
+    ] = None
+    algorithm: Annotated[
+        str | None,
+        typer.Option("--algorithm", metavar="SPEC", help="How to search, such as mondrian:relaxed=true."),
+    ] = None
+    hierarchy: Annotated[
+        Texts,
+        typer.Option(
+            "--hierarchy",
+            metavar="COLUMN=SPEC",
+            help="Coarser values of a column: a CSV file, mask:right, intervals:5,10,20, dates:month,year, "
+            "order:low|mid|high or suppression. Repeatable.",
+        ),
+    ] = None
+    suppression: Annotated[
+        float | None,
+        typer.Option("--suppression", metavar="SHARE", help="Share of the rows that may be dropped, such as 0.02."),
+    ] = None
+    target: Annotated[
+        str | None,
+        typer.Option("--target", metavar="COLUMN", help="Column that the classification metric predicts."),
+    ] = None
+    delimiter: Annotated[
+        str | None, typer.Option("--delimiter", help="Delimiter of text files; found if not given.")
+    ] = None
+    encoding: Annotated[str | None, typer.Option("--encoding", help="Encoding of text files; found if not given.")] = (
+        None
+    )
+    missing: Annotated[
+        Texts,
+        typer.Option("--missing", metavar="TEXT", help="A text that stands for missing, besides none. Repeatable."),
+    ] = None
+    text: Annotated[
+        Texts,
+        typer.Option("--text", metavar="COLUMNS", help="Columns of codes: text, whatever their values spell."),
+    ] = None
+    as_json: Json = False
+    show_values: Annotated[
+        bool, typer.Option("--show-values", help="Let messages show values of the table, which they never do else.")
+    ] = False
+
+
+ROLES = ("quasi", "sensitive", "insensitive", "identifier")
+READING = ("delimiter", "encoding", "missing", "text")
+SCREEN = ("as_json", "show_values")
+
+MadeBy = Annotated[
     str | None,
-    typer.Option("--algorithm", metavar="SPEC", help="How to search, such as mondrian:relaxed=true."),
+    typer.Option(
+        "--algorithm",
+        metavar="SPEC",
+        help="How a release in buckets was made, such as slicing:l=5; its certificate tells the columns.",
+    ),
 ]
 ChosenLevels = Annotated[
     str | None,
     typer.Option(
         "--node", metavar="LEVELS", help="A node of the lattice, chosen by hand: a level a quasi-identifier, 1,0,2."
     ),
-]
-Hierarchies = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--hierarchy",
-        metavar="COLUMN=SPEC",
-        help="Coarser values of a column: a CSV file, mask:right, intervals:5,10,20, dates:month,year, "
-        "order:low|mid|high or suppression. Repeatable.",
-    ),
-]
-Suppression = Annotated[
-    float | None,
-    typer.Option("--suppression", metavar="SHARE", help="Share of the rows that may be dropped, such as 0.02."),
-]
-Label = Annotated[
-    str | None,
-    typer.Option("--target", metavar="COLUMN", help="Column that the classification metric predicts."),
-]
-Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Delimiter of text files; found if not given.")]
-Encoding = Annotated[str | None, typer.Option("--encoding", help="Encoding of text files; found if not given.")]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option("--missing", metavar="TEXT", help="A text that stands for missing, besides none. Repeatable."),
-]
-TextColumns = Annotated[
-    list[str] | None,
-    typer.Option("--text", metavar="COLUMNS", help="Columns of codes: text, whatever their values spell."),
 ]
 Output = Annotated[
     Path | None,
@@ -71,25 +100,41 @@ Seed = Annotated[
     int | None,
     typer.Option("--seed", help="Fix the shuffling of rows, for tests only: the certificate warns of it."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
-ShowValues = Annotated[
-    bool,
-    typer.Option("--show-values", help="Let messages show values of the table, which they never do else."),
-]
 PolicyFile = Annotated[
     Path | None,
     typer.Option("--policy", metavar="FILE", help="Take roles, hierarchies and models from here."),
-]
-MadeBy = Annotated[
-    str | None,
-    typer.Option(
-        "--algorithm",
-        metavar="SPEC",
-        help="How a release in buckets was made, such as slicing:l=5; its certificate tells the columns.",
-    ),
 ]
 Original = Annotated[Path | None, typer.Option("--original", metavar="FILE", help="The table before it was published.")]
 SaveRecoding = Annotated[
     Path | None,
     typer.Option("--save-recoding", metavar="FILE", help="Keep the recoding; it holds original values."),
 ]
+
+
+def shared(*names: str, **reworded: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let a command take shared options where its parameter `flags` stands, which then has them all.
+
+    `reworded` gives some of them another help text.
+    """
+    known = {field.name: field for field in fields(Flags)}
+    options = [_parameter(name, reworded.get(name, known[name].type), known[name].default) for name in names]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            command(flags=Flags(**{name: given.pop(name) for name in names}), **given)
+
+        own = inspect.signature(command).parameters.values()
+        spliced = [
+            options if each.name == "flags" else [_parameter(each.name, each.annotation, each.default)] for each in own
+        ]
+        parameters = [parameter for part in spliced for parameter in part]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return run
+
+    return decorate
+
+
+def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)

@@ -1,132 +1,140 @@
-"""The end of `anonymize` and `apply`: a release goes to its path, and the screen says what it achieves."""
+"""Where results go: a release to its path, and the summary of a run to the screen, as text or as JSON."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from indistinct.cli.screen import groups, metric_table, note, number, print_json, show, verdict_table
-from indistinct.cli.targets import check_format, check_targets
-from indistinct.errors import ParameterError
+from indistinct.cli.members import members_table
+from indistinct.cli.screen import grid, metric_table, note, number, print_json, show
+from indistinct.errors import IndistinctError, ParameterError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from indistinct.metrics import Measurements
     from indistinct.release.certificate import Certificate
     from indistinct.release.release import Release
+    from indistinct.summary import Summary
+
+# What the screen calls the files that a run wrote; `{}` is the path.
+WRITTEN = {
+    "output": "release      {}",
+    "other_outputs": "             {}",
+    "certificate_path": "certificate  {}",
+    "recoding_path": "recoding     {}  (holds original values: keep it as safe as the table)",
+    "chart": "chart        {}",
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """Where a release, its further tables, its certificate and, if it is kept, its recoding go."""
+def checked_path(output: Path | None, *, recoding: Path | None, overwrite: bool, sources: Sequence[Path]) -> Path:
+    """Return where a release goes; raise before any work if it cannot be written there."""
+    from indistinct.release.files import certificate_path
+    from indistinct.release.targets import check_format, check_targets
 
-    output: Path
-    certificate: Path
-    recoding: Path | None
-    overwrite: bool
-    others: tuple[Path, ...] = ()
-
-    @classmethod
-    def checked(
-        cls,
-        output: Path | None,
-        *,
-        recoding: Path | None,
-        overwrite: bool,
-        sources: Sequence[Path],
-        others: Sequence[str] = (),
-    ) -> "Destination":
-        """Return the destination; raise before any work if something cannot be written there.
-
-        `others` says what further tables of the release hold.
-        """
-        from indistinct.recoding.storage import beside
-        from indistinct.release.files import certificate_path, table_path
-
-        if output is None:
-            raise ParameterError("no output is given", hint="say where the release goes, for example -o release.csv")
-        check_format(output)
-        further = tuple(table_path(output, name) for name in others)
-        destination = cls(output, certificate_path(output), recoding, overwrite, further)
-        private = [] if recoding is None else [recoding, beside(recoding)]
-        wanted = [destination.output, *further, destination.certificate, *private]
-        check_targets(wanted, sources=sources, overwrite=overwrite)
-        return destination
+    if output is None:
+        raise ParameterError("no output is given", hint="say where the release goes, for example -o release.csv")
+    check_format(output)
+    wanted = [output, certificate_path(output), *([recoding] if recoding else [])]
+    check_targets(wanted, sources=sources, overwrite=overwrite)
+    return output
 
 
-def publish(release: "Release", destination: Destination) -> "Certificate":
-    """Write a release, its certificate and its recoding; a recoding that cannot be kept stops it."""
+def check_picture(path: Path, *, flag: str, overwrite: bool) -> None:
+    """Raise before any work if a picture cannot be written to a path."""
+    from indistinct.release.targets import check_targets
+
+    if path.suffix.lower() != ".svg":
+        raise ParameterError(f"the picture {path} must end in .svg", hint=f"for example {flag} picture.svg")
+    check_targets([path], sources=[], overwrite=overwrite)
+
+
+def write_text(path: Path, text: str, *, overwrite: bool) -> None:
+    """Write a picture or a document: whole, or not at all."""
+    from indistinct.release.staging import filled
+    from indistinct.release.writing import write_atomically
+
+    write_atomically(path, filled(text), overwrite=overwrite)
+
+
+def published(path: Path, run: Callable[[], "Release"]) -> "Release":
+    """Let a run publish at a path; say what became of an older second table beside it."""
+    from indistinct.recoding.layout import SENSITIVE
     from indistinct.release.files import table_path
 
-    beside = table_path(destination.output, "sensitive")
-    foreign = beside.is_file() and "sensitive" not in release.others
-    certificate = _written(release, destination)
-    if foreign and beside.exists():
-        note(f"{beside} is no part of this release; it was left where it is")
-    elif foreign:
-        note(f"{beside} was part of the release that was replaced, and is gone with it")
-    return certificate
+    beside = table_path(path, SENSITIVE)
+    older = beside.is_file()
+    release = run()
+    if older and SENSITIVE not in release.assignment.layout.tables:
+        if beside.exists():
+            note(f"{beside} is no part of this release; it was left where it is")
+        else:
+            note(f"{beside} was part of the release that was replaced, and is gone with it")
+    return release
 
 
-def _written(release: "Release", destination: Destination) -> "Certificate":
-    from indistinct.release.recoding_file import recoding_kept
+def measured(run: Callable[[], "Measurements"]) -> "Measurements":
+    """Measure a release that is published already; say so if that fails."""
+    try:
+        return run()
+    except IndistinctError:
+        note("the release is written and verified, but it cannot be measured")
+        raise
 
-    if destination.recoding is None:
-        return release.write(destination.output, overwrite=destination.overwrite)
-    with recoding_kept(release.recoding, destination.recoding, overwrite=destination.overwrite):
-        return release.write(destination.output, overwrite=destination.overwrite)
 
-
-def report(
-    release: "Release",
-    certificate: "Certificate",
-    destination: Destination,
-    *,
-    metrics: "Measurements",
-    as_json: bool,
-) -> None:
-    """Say what was published, what holds and what it cost."""
-    for warning in certificate.warnings:
+def report(summary: "Summary", *, as_json: bool) -> None:
+    """Say what was published, what holds, what it cost, and where the files are."""
+    for warning in summary.warnings:
         note(warning)
-    if certificate.form is not None and certificate.classes == 1:
-        note("all rows are in one bucket, so links are broken over the whole table; try_all_dims=true may find more")
     if as_json:
-        document = certificate.to_json()
-        print_json(
-            {
-                "output": str(destination.output),
-                "other_outputs": [str(path) for path in destination.others],
-                "certificate_path": str(destination.certificate),
-                "recoding_path": None if destination.recoding is None else str(destination.recoding),
-                "rows": certificate.rows,
-                "suppressed_rows": certificate.suppressed_rows,
-                "classes": certificate.classes,
-                "k": certificate.smallest_class,
-                "models": document["verdicts"],
-                "metrics": metrics.to_json(),
-                "counters": dict(release.counters),
-                "certificate": document,
-            }
+        print_json(summary.to_json())
+    else:
+        show(*_parts(summary))
+
+
+def _parts(summary: "Summary") -> "Iterator[str | Table]":
+    certificate, read = summary.certificate, summary.files.get("published")
+    named = "" if read is None else f"{read}: "
+    if certificate is None:
+        yield f"{named}{summary.rows:,} of {summary.original_rows or 0:,} rows\n"
+    else:
+        dropped = certificate.suppressed_rows
+        yield (
+            f"{named}{certificate.rows:,} rows in {groups(certificate)}, the smallest of "
+            f"{number(certificate.smallest_class)}"
+            + ("" if dropped is None else f"; {dropped:,} rows suppressed")
+            + "\n"
         )
-        return
-    show(
-        f"{certificate.rows:,} rows in {groups(certificate)}, the smallest of "
-        f"{number(certificate.smallest_class)}; {certificate.suppressed_rows or 0:,} rows suppressed\n",
-        verdict_table(certificate),
-        "",
-        metric_table(metrics),
-        "",
-        *bucket_lines(certificate),
-        f"release      {destination.output}",
-        *(f"             {path}" for path in destination.others),
-        f"certificate  {destination.certificate}",
-    )
-    if destination.recoding is not None:
-        show(f"recoding     {destination.recoding}  (holds original values: keep it as safe as the table)")
+        yield verdict_table(certificate)
+        yield "\nholds\n" if certificate.holds else "\ndoes NOT hold\n"
+    if summary.metrics is not None:
+        yield metric_table(summary.metrics)
+        yield ""
+    if summary.membership:
+        yield members_table(summary.membership, buckets=summary.form is not None)
+        yield ""
+    if certificate is not None and certificate.form is not None:
+        yield f"columns      {' | '.join('+'.join(names) for names in certificate.columns)}"
+        yield "             inside a bucket every column stands in an order of its own\n"
+    for name, words in WRITTEN.items():
+        paths = summary.files.get(name) or ()
+        yield from (words.format(path) for path in (paths if isinstance(paths, tuple) else (paths,)))
 
 
-def bucket_lines(certificate: "Certificate") -> list[str]:
-    """Return what a reader of a release in buckets must know: which attributes belong together."""
-    if certificate.form is None:
-        return []
-    columns = " | ".join("+".join(names) for names in certificate.columns)
-    return [f"columns      {columns}", "             inside a bucket every column stands in an order of its own\n"]
+def verdict_table(certificate: "Certificate") -> "Table":
+    """Return what each model asked for and what was achieved."""
+    table = grid("model", "holds", "achieved", "violating classes", right=("violating classes",))
+    for verdict in certificate.verdicts:
+        achieved = ", ".join(f"{key} = {number(value)}" for key, value in verdict.achieved.items())
+        table.add_row(verdict.model, "yes" if verdict.holds else "NO", achieved, f"{verdict.violating_classes:,}")
+    return table
+
+
+def groups(certificate: "Certificate") -> str:
+    """Return how many classes or buckets a release has.
+
+    >>> from indistinct.release.certificate import Certificate
+    >>> groups(Certificate("0", (), rows=9, classes=1, smallest_class=9, form="sliced"))
+    '1 bucket'
+    """
+    one, several = ("class", "classes") if certificate.form is None else ("bucket", "buckets")
+    return f"{certificate.classes:,} {one if certificate.classes == 1 else several}"

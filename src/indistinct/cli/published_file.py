@@ -1,157 +1,76 @@
-"""A published file as a model and a metric look at it: its roles, whatever form its ranges have."""
+"""A published file and the policy that it is judged by: what `verify` and `measure` begin with."""
 
-from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from indistinct.cli.flags import (
-    hierarchies_of,
-    models_of,
-    opened_table,
-    reading_options,
-    refuse_beside_policy,
-    schema_of,
-)
+from indistinct.cli.flags import note_respelled, policy_of, reading_of
+from indistinct.cli.options import READING, Flags
 from indistinct.cli.screen import note
-from indistinct.errors import ParameterError
-from indistinct.schema import Schema, did_you_mean
+from indistinct.errors import InputError, ParameterError
+from indistinct.schema import did_you_mean
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from indistinct.algorithms.base import Algorithm
-    from indistinct.hierarchy import Hierarchy
-    from indistinct.models import Model
     from indistinct.policy import Policy
+    from indistinct.release.published import BucketTable, Published
+    from indistinct.tables import Table
+    from indistinct.tables.value import Reading
 
-COMPANIONS = ("_mean", "_missing")
-BOUNDS = ("_min", "_max", "_missing")
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """What is asked about a published file: the roles before publishing, models, and how to read."""
+    """A published file, the policy that tells its roles and models, and the tables of the file."""
 
-    schema: Schema
-    models: "tuple[Model, ...]"
-    hierarchies: "Mapping[str, Hierarchy]"
-    target: str | None
-    reading: Mapping[str, Any]
-    original_reading: Mapping[str, Any]
-    policy: "Policy | None" = None
-    algorithm: "Algorithm | None" = None
+    policy: "Policy"
+    published: "Table | BucketTable"
+    opened: "Published"
 
-    def opened(self, path: Path) -> "pa.Table":
-        """Return a published table, which may lack some of the columns that are read as text."""
-        from indistinct.tables.opening import columns_in
+    @property
+    def rows(self) -> int:
+        """Return the number of published rows."""
+        from indistinct.recoding.outputs import MAIN
 
-        how = dict(self.reading)
-        if how["text"]:
-            shown = columns_in(path, delimiter=how["delimiter"], encoding=how["encoding"]) if path.is_file() else ()
-            how["text"] = [name for name in how["text"] if name in shown]
-        return opened_table(path, how).data
+        return self.opened.sources[MAIN].rows
+
+    @property
+    def form(self) -> str | None:
+        """Return what a release in buckets shows of a bucket."""
+        return None if self.opened.buckets is None else self.opened.buckets.form
 
 
-def question(
-    policy_path: Path | None,
-    roles: Mapping[str, Any],
-    models: Sequence[str] | None,
-    *,
-    hierarchies: Sequence[str] | None,
-    target: str | None,
-    reading: Mapping[str, Any],
-    algorithm: str | None = None,
-) -> Question:
-    """Return what flags and, if there is one, a policy ask; the flag --model replaces the policy's models."""
-    how = reading_options(**reading)
-    from indistinct.policy import predicted_column, read_policy
-    from indistinct.registry import parse_algorithm
+def question_of(path: Path, flags: Flags, *, policy: Path | None, original: Path | None) -> Question:
+    """Return what flags and, if there is one, a policy ask about a published file; --model replaces its models."""
+    from indistinct.release.published import open_published
+    from indistinct.release.reading import read_release
+    from indistinct.tables import Table
 
-    if policy_path is None:
-        schema = schema_of(**roles)
-        _check_text(how["text"], schema)
-        asked = models_of(models) if models else ()
-        predicted = predicted_column(target, (), schema=schema)
-        made = parse_algorithm(algorithm) if algorithm else None
-        return Question(schema, asked, hierarchies_of(hierarchies), predicted, how, how, algorithm=made)
-    given = {f"--{name}": value for name, value in roles.items()}
-    refuse_beside_policy({**given, "--hierarchy": hierarchies, "--target": target, "--algorithm": algorithm})
-    policy = read_policy(policy_path)
-    first = {key: getattr(policy.input, key) for key in ("delimiter", "encoding", "missing", "text")}
-    _check_text(how["text"], policy.schema)
-    how = {**how, "text": tuple(dict.fromkeys((*how["text"], *policy.input.text)))}
-    asked = models_of(models) if models else policy.models
-    return Question(policy.schema, asked, policy.hierarchies, policy.target, how, first, policy, policy.algorithm)
+    asked = policy_of(original or path, flags, policy=policy, beside=("model", *READING))
+    published = read_release(path, asked.schema, algorithm=asked.algorithm, reading=_reading(asked, flags))
+    opened = open_published(published, asked.schema)
+    for table in opened.sources.values():
+        if isinstance(table, Table):
+            note_respelled(table)
+    if opened.buckets is None:
+        _note_buckets(path)
+    return Question(asked, published, opened)
 
 
-def _check_text(names: Sequence[str], schema: Schema) -> None:
-    for name in names:
-        if name not in schema.columns:
+def _reading(policy: "Policy", flags: Flags) -> "Reading":
+    """Return how a published file is read: as flags say, and as text what is text in the original."""
+    own, columns = reading_of(flags), policy.schema.columns
+    for name in own.text:
+        if name not in columns:
             raise ParameterError(
                 f"--text names the column {name!r}, which has no role",
-                hint=did_you_mean(name, schema.columns) or "give the columns the roles that they had",
+                hint=did_you_mean(name, columns) or "give the columns the roles that they had",
             )
+    return replace(own, text=tuple(dict.fromkeys((*own.text, *policy.input.reading.text))))
 
 
-def published_schema(schema: Schema, columns: Sequence[str]) -> Schema:
-    """Return the roles of a release's columns: a range may be two bounds, a mean may stand beside it.
+def _note_buckets(path: Path) -> None:
+    from indistinct.release.published import buckets_told, read_certificate
 
-    >>> published_schema(Schema(identifiers=["name"], quasi=["age"]), ["age_min", "age_max"]).quasi
-    ('age_min', 'age_max')
-    """
-    free = [name for name in columns if name not in schema.columns]
-    quasi: list[str] = []
-    for name in schema.quasi:
-        if name in columns:
-            quasi += [name, *(name + end for end in COMPANIONS if name + end in free)]
-        elif all(name + end in free for end in BOUNDS[:2]):
-            quasi += [name + end for end in BOUNDS if name + end in free]
-        else:
-            quasi.append(name)
-    return replace(schema, identifiers=(), quasi=quasi)
-
-
-def remarks(schema: Schema, columns: Sequence[str]) -> list[str]:
-    """Return what a reader must know about the columns of a published file, given the original roles."""
-    known = published_schema(schema, columns).columns
-    leaked = [name for name in schema.identifiers if name in columns]
-    ignored = [name for name in columns if name not in known and name not in leaked]
-    found = []
-    if leaked:
-        found.append(f"the file shows {', '.join(map(repr, leaked))}, which has the role identifier: drop it")
-    if ignored:
-        found.append(f"no role is given to {', '.join(map(repr, ignored))}: the check does not look at it")
-    for remark in found:
-        note(remark)
-    return found
-
-
-def aligned(published: "pa.Table", original: "pa.Table") -> "pa.Table":
-    """Return a published table whose kept columns have the original's types.
-
-    A text file has no types: what was text may look like numbers once some rows are gone.
-    """
-    import pyarrow as pa
-
-    from indistinct.domain import kind_of
-
-    for place, field in enumerate(published.schema):
-        if field.name in original.column_names:
-            wanted = original.schema.field(field.name).type
-            if kind_of(wanted) is not kind_of(field.type) and not pa.types.is_nested(wanted):
-                plain = wanted.value_type if isinstance(wanted, pa.DictionaryType) else wanted
-                published = _cast(published, place, plain)
-    return published
-
-
-def _cast(table: "pa.Table", place: int, kind: "pa.DataType") -> "pa.Table":
-    import pyarrow as pa
-
-    column = table.column(place)
-    if isinstance(column.type, pa.DictionaryType):
-        column = column.cast(column.type.value_type)
-    try:
-        return table.set_column(place, table.column_names[place], column.cast(kind))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return table
+    with suppress(InputError):  # whoever needs the certificate says that it cannot be read
+        if buckets_told(read_certificate(path)) is not None:
+            note("its certificate says that the file is in buckets; name the algorithm to have it judged as such")

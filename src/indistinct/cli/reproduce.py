@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
+from indistinct.cli.output import write_text
 from indistinct.cli.screen import grid, number, print_json, progress, show
-from indistinct.cli.targets import check_targets
 from indistinct.errors import ParameterError
 from indistinct.schema import did_you_mean
 
@@ -45,6 +45,7 @@ def command(
     mondrian-quality: strict, relaxed and single-dimensional partitioning of Adult, or of a generated table.
     slicing: fake tuples and matching buckets of sliced and bucketized Adult, or of a generated table; has a picture.
     """
+    from indistinct.release.targets import check_targets
     from indistinct.report.charts import altair
     from indistinct.reproduce import REPRODUCTIONS
 
@@ -90,15 +91,12 @@ def sizes_of(text: str, known: tuple[int, ...], *, meaning: str) -> tuple[int, .
 
 
 def _write(made: "Reproduction", output: Path, *, overwrite: bool) -> None:
-    from indistinct.release.staging import filled
-    from indistinct.release.writing import write_atomically
-
     text = json.dumps(made.to_json(), indent=2, allow_nan=False) + "\n"
     if output.suffix == ".svg":
         if made.picture is None:
             raise ParameterError("this figure has no picture", hint="write it as .json")
         text = made.picture()
-    write_atomically(output, filled(text), overwrite=overwrite)
+    write_text(output, text, overwrite=overwrite)
 
 
 def _grid(made: "Reproduction") -> "Table":

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from indistinct.release.certificate import Certificate
-
 
 # Where no terminal says how wide a line is.
 WIDTH = 120
@@ -71,26 +69,6 @@ def grid(*headings: str, right: Sequence[str] = ()) -> "Table":
     for heading in headings:
         table.add_column(heading, justify="right" if heading in right else "left", overflow="fold")
     return table
-
-
-def verdict_table(certificate: "Certificate") -> "Table":
-    """Return what each model asked for and what was achieved."""
-    table = grid("model", "holds", "achieved", "violating classes", right=("violating classes",))
-    for verdict in certificate.verdicts:
-        achieved = ", ".join(f"{key} = {number(value)}" for key, value in verdict.achieved.items())
-        table.add_row(verdict.model, "yes" if verdict.holds else "NO", achieved, f"{verdict.violating_classes:,}")
-    return table
-
-
-def groups(certificate: "Certificate") -> str:
-    """Return how many classes or buckets a release has.
-
-    >>> from indistinct.release.certificate import Certificate
-    >>> groups(Certificate("0", (), rows=9, classes=1, smallest_class=9, form="sliced"))
-    '1 bucket'
-    """
-    one, several = ("class", "classes") if certificate.form is None else ("bucket", "buckets")
-    return f"{certificate.classes:,} {one if certificate.classes == 1 else several}"
 
 
 def metric_table(metrics: Mapping[str, float]) -> "Table":

@@ -1,4 +1,4 @@
-"""Hierarchies from files and from policies: the semicolon CSV that ARX writes, and the policy's own form."""
+"""Hierarchies from files, policies and flags: the semicolon CSV that ARX writes, the policy's form, short specs."""
 
 import csv
 from collections.abc import Callable, Mapping
@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from indistinct.errors import HierarchyError
+from indistinct.errors import HierarchyError, ParameterError
 from indistinct.hierarchy.explicit import Explicit
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.schema import did_you_mean
@@ -16,6 +16,7 @@ from indistinct.schema import did_you_mean
 _DELIMITERS = (";", "\t", ",")
 # Rows that the delimiter is found by.
 _LOOK = 100
+_SPELLED = ("mask", "intervals", "dates", "order", "suppression", "file")
 _HINT = "for instance { intervals = [5, 10, 20] }"
 
 
@@ -141,3 +142,40 @@ def _parse(text: str, place: Path, delimiter: str) -> list[tuple[int, tuple[str,
             f"line {lines.line_num} of the hierarchy {place} has a quote that is left open or stands alone",
             hint='write quotes inside quoted values twice: "a ""b"" c"',
         ) from None
+
+
+def hierarchy_from_spec(column: str, spec: str) -> Hierarchy:
+    """Return the hierarchy of a column that is spelled as on the command line: a kind with its values, or a file.
+
+    >>> hierarchy_from_spec("age", "intervals:5,10").widths
+    (5, 10)
+    """
+    kind, _, rest = spec.partition(":")
+    match kind:
+        case "mask":
+            return Hierarchy.masking(rest or "right")
+        case "intervals":
+            return Hierarchy.intervals([_number(column, part) for part in rest.split(",")])
+        case "dates":
+            return Hierarchy.dates(rest.split(",")) if rest else Hierarchy.dates()
+        case "order":
+            return Hierarchy.order(rest.split("|"))
+        case "suppression" if not rest:
+            return Hierarchy.suppression()
+    path = rest if kind == "file" else spec
+    if kind != "file" and not Path(path).suffix:
+        raise ParameterError(
+            f"the hierarchy of {column!r} is neither a file nor one of {', '.join(_SPELLED)}",
+            hint=did_you_mean(kind, _SPELLED) or f"for example {column}=mask:right",
+        )
+    return Hierarchy.read_csv(path)
+
+
+def _number(column: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise ParameterError(
+            f"the widths of the intervals of {column!r} must be numbers", hint=f"for example {column}=intervals:5,10,20"
+        ) from None
+    return int(text) if text.strip().isdigit() else value

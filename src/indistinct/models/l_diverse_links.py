@@ -95,7 +95,7 @@ class LDiverseLinks(Model):
     def judge(self, classes: Classes, links: Links | None = None) -> Judgement:
         """Return what holds for the original's tuples: by the bound that the release shows, if that suffices."""
         if links is None:
-            return super().judge(classes)
+            return Model.judge(self, classes)  # `super()` does not know a class with slots
         judged = [self._linked(links, name) for name in self.sensitive]
         return max(judged, key=lambda each: (not each.holds, each.achieved["p"]))
 

@@ -15,6 +15,7 @@ from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.policy.value import Input, Output, Policy, predicted_column
 from indistinct.registry import parse_algorithm, parse_metric, parse_model
 from indistinct.schema import Role, Schema, did_you_mean
+from indistinct.tables.value import Reading
 
 # What a key accepts: in words, and as a test.
 Accepts = tuple[str, Callable[[Any], bool]]
@@ -84,10 +85,12 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
     return Policy(
         input=Input(
             Path(read["path"]),
-            delimiter=read.get("delimiter"),
-            encoding=read.get("encoding"),
-            missing=tuple(read.get("missing", ("",))),
-            text=_known(tuple(read.get("text", ())), schema),
+            Reading(
+                delimiter=read.get("delimiter"),
+                encoding=read.get("encoding"),
+                missing=tuple(read.get("missing", ("",))),
+                text=_known(tuple(read.get("text", ())), schema),
+            ),
         ),
         schema=schema,
         models=models,

@@ -1,8 +1,6 @@
 """The first policy for a table that was looked at: suggested roles, a model to begin with, and reasons."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from indistinct.domain import Kind
 from indistinct.inspection import ColumnProfile, Inspection
@@ -11,6 +9,7 @@ from indistinct.policy.value import Input, Output, Policy, relative_path
 from indistinct.policy.writing import write_policy
 from indistinct.release.formats import FORMATS
 from indistinct.schema import Role
+from indistinct.tables.value import Reading
 
 HEADING = """\
 A first policy. Decide yourself before you run it:
@@ -21,9 +20,7 @@ A first policy. Decide yourself before you run it:
 Run it with: indistinct anonymize {name}"""
 
 
-def write_starter(
-    found: Inspection, data: Path, path: Path, *, reading: Mapping[str, Any], overwrite: bool = False
-) -> Policy:
+def write_starter(found: Inspection, data: Path, path: Path, *, reading: Reading, overwrite: bool = False) -> Policy:
     """Write and return a first policy for an inspected table; it tells no value of the table."""
     policy = starter_policy(found, data, path, reading=reading)
     notes = {column.name: _note(column) for column in found.columns}
@@ -31,11 +28,11 @@ def write_starter(
     return policy
 
 
-def starter_policy(found: Inspection, data: Path, path: Path, *, reading: Mapping[str, Any]) -> Policy:
+def starter_policy(found: Inspection, data: Path, path: Path, *, reading: Reading) -> Policy:
     """Return the suggested roles and hierarchies with 5-anonymity, and two values of each sensitive text."""
     suffix = data.suffix.lower() if data.suffix.lower() in FORMATS else ".csv"
     return Policy(
-        input=Input(relative_path(data, path.parent), **reading),
+        input=Input(relative_path(data, path.parent), reading),
         schema=found.schema,
         models=(KAnonymity(5), *_diversity(found)),
         hierarchies=found.hierarchies,

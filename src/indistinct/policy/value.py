@@ -13,17 +13,15 @@ from indistinct.metrics import Metric
 from indistinct.models import Model
 from indistinct.registry import all_of
 from indistinct.schema import Schema, did_you_mean
+from indistinct.tables.value import Reading
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """The file that is read, and how: what is None is found."""
+    """The file that is read, and how."""
 
     path: Path
-    delimiter: str | None = None
-    encoding: str | None = None
-    missing: tuple[str, ...] = ("",)
-    text: tuple[str, ...] = ()
+    reading: Reading = Reading()  # noqa: RUF009 (a frozen value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,10 +39,10 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
 
     What has its default is left out, except the algorithm.
     """
-    read, output = policy.input, policy.output
+    read, output = policy.input.reading, policy.output
     tables: dict[str, dict[str, Any]] = {
         "input": {
-            "path": read.path.as_posix(),
+            "path": policy.input.path.as_posix(),
             "delimiter": read.delimiter,
             "encoding": read.encoding,
             "missing": None if read.missing == ("",) else read.missing,

@@ -18,6 +18,7 @@ from indistinct.recoding.interpret import Cover, cover_of
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.bucket_evidence import count_buckets
 from indistinct.release.published import BucketTable, open_published
+from indistinct.release.reading import require_original
 from indistinct.risks.membership import BucketCodes, Membership, membership
 from indistinct.schema import Schema
 from indistinct.tables import open_table
@@ -51,6 +52,7 @@ def _buckets(
     published: BucketTable, schema: Schema, engine: Engine, whole: Source, *, quasi_only: bool
 ) -> tuple[BucketCodes, Codes]:
     opened = open_published(published, schema)
+    require_original(published.buckets, whole.columns)
 
     def count(name: str, request: Request) -> Counted:
         return opened.engine.count(opened.sources[name], request)

@@ -4,28 +4,26 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from indistinct.errors import OutputError
+from indistinct.release.formats import FORMATS
+from indistinct.release.staging import check_target
 
 
 def check_targets(targets: Iterable[Path], *, sources: Iterable[Path], overwrite: bool) -> None:
     """Raise `OutputError` if a target is a source, is named twice, or cannot be put at its path."""
-    from indistinct.release.staging import check_target
-
     wanted, read = list(targets), list(sources)
-    for place, destination in enumerate(wanted):
+    for index, destination in enumerate(wanted):
         if any(_same(destination, source) for source in read):
             raise OutputError(
                 f"{destination} is also read: the output would replace the input",
                 hint="choose another path; --overwrite does not allow this",
             )
-        if any(_same(destination, other) for other in wanted[:place]):
+        if any(_same(destination, other) for other in wanted[:index]):
             raise OutputError(f"{destination} is named for two outputs", hint="choose two paths")
         check_target(destination, overwrite=overwrite)
 
 
 def check_format(destination: Path) -> None:
     """Raise `OutputError` if the suffix names no format that a table can be written in."""
-    from indistinct.release.formats import FORMATS
-
     if destination.suffix.lower() not in FORMATS:
         raise OutputError(
             f"{destination}: the suffix does not say in which format to write",

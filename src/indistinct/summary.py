@@ -1,0 +1,88 @@
+"""What a run did, as one value: what was published, what holds, what it cost, and where the files are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from indistinct.metrics import Measurements
+from indistinct.recoding.outputs import MAIN
+from indistinct.release.certificate import Certificate
+from indistinct.release.files import certificate_path, table_path
+from indistinct.release.release import Release
+from indistinct.risks.membership import Membership
+
+Files = Path | tuple[Path, ...] | None
+ONE_BUCKET = "all rows are in one bucket, so links are broken over the whole table; try_all_dims=true may find more"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary:
+    """A run that published, verified or measured a release; what it did not look at is None.
+
+    `files` are paths by what lies there. `form` is what a release in buckets shows of a bucket. `membership` has
+    figures for each kind of tuples.
+    """
+
+    files: Mapping[str, Files]
+    rows: int
+    original_rows: int | None = None
+    form: str | None = None
+    certificate: Certificate | None = None
+    metrics: Measurements | None = None
+    membership: Mapping[str, Membership] | None = None
+    counters: Mapping[str, float] | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return what a reader must know before trusting the release."""
+        if self.certificate is None:
+            return ()
+        one = self.counters is not None and self.form is not None and self.certificate.classes == 1
+        return (*self.certificate.warnings, *([ONE_BUCKET] if one else []))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the summary as plain JSON values, without the parts that are None."""
+        document: dict[str, Any] = {name: _spelled(path) for name, path in self.files.items()}
+        document |= {"rows": self.rows, "original_rows": self.original_rows, "form": self.form}
+        if self.certificate is not None:
+            told = self.certificate.to_json()
+            document |= {
+                "holds": self.certificate.holds,
+                "suppressed_rows": self.certificate.suppressed_rows,
+                "classes": self.certificate.classes,
+                "k": self.certificate.smallest_class,
+                "models": told["verdicts"],
+                "warnings": list(self.warnings),
+                "certificate": told,
+            }
+        if self.metrics is not None:
+            document["metrics"] = self.metrics.to_json()
+        if self.membership is not None:
+            document["membership"] = {
+                kind.replace(" ", "_").replace("-", "_"): each.to_json() for kind, each in self.membership.items()
+            }
+        if self.counters is not None:
+            document["counters"] = dict(self.counters)
+        return document
+
+
+def summary_of_release(release: Release, path: Path, *, metrics: Measurements, recoding: Path | None = None) -> Summary:
+    """Return what a run published at a path; `recoding` is where it kept the recoding."""
+    others = [name for name in release.assignment.layout.tables if name != MAIN]
+    files: dict[str, Files] = {
+        "output": path,
+        "other_outputs": tuple(table_path(path, name) for name in others),
+        "certificate_path": certificate_path(path),
+        "recoding_path": recoding,
+    }
+    counted = release.certificate
+    return Summary(
+        files, counted.rows, counted.original_rows, counted.form, counted, metrics, counters=release.counters
+    )
+
+
+def _spelled(path: Files) -> Any:
+    if isinstance(path, tuple):
+        return [str(each) for each in path]
+    return None if path is None else str(path)
