@@ -56,6 +56,7 @@ def encode_column(
 
     A column without any value is an error where values are `required`; elsewhere missing is its only value.
     """
+    column = plain_column(name, column)
     if column.null_count == len(column):
         if required:
             raise InputError(
@@ -64,7 +65,6 @@ def encode_column(
             )
         nothing = Domain(name, pa.array([], pa.string()), missing=bool(len(column)))
         return Encoded.plain(nothing, np.zeros(len(column), dtype=np.uint8))
-    column = plain_column(name, column)
     if isinstance(column.type, pa.DictionaryType):
         found = from_dictionary(column)
     elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type):

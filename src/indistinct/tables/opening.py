@@ -45,6 +45,8 @@ def open_table(
     chosen = [columns] if isinstance(columns, str) else columns
     plain = (text,) if isinstance(text, str) else tuple(text)
     if isinstance(source, Table):
+        if chosen is None and set(plain) <= set(source.reading.text):
+            return source
         data = _with_text(source.data, plain)
         reading = replace(source.reading, text=tuple(dict.fromkeys((*source.reading.text, *plain))))
         return Table(data.select(choose(source.columns, chosen)), source.name, source.path, reading, source.respelled)

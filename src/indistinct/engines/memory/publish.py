@@ -71,8 +71,7 @@ def _stock(source: Table, assignment: Assignment, secret: Secret) -> _Stock:
         firsts = grouping.order[starts_of(counts)[:-1]]
         table = pa.table(gather_columns(table, list(dict.fromkeys(shown)), firsts)) if shown else table.slice(0, 0)
         rows = repeated(np.arange(len(counts), dtype=np.int32), counts)
-        contents = _contents(source.data.take(pa.array(firsts)), names, secret)
-        return _Stock(table, rows, cells, contents)
+        return _Stock(table, rows, cells, _contents(source.data, names, secret, rows=firsts))
     contents = _contents(table, names, secret)
     order = grouping.order
     if assignment.split:
@@ -85,9 +84,12 @@ def _stock(source: Table, assignment: Assignment, secret: Secret) -> _Stock:
     return _Stock(table, order, of_row, contents)
 
 
-def _contents(table: pa.Table, names: Sequence[str], secret: Secret) -> Codes | None:
+def _contents(table: pa.Table, names: Sequence[str], secret: Secret, rows: Codes | None = None) -> Codes | None:
+    """Return a word for the content of every row, or of some; only a fixed order needs it."""
     if secret.seed is None:
         return None
+    if rows is not None:
+        table = pa.table(gather_columns(table, names, rows))
     columns = {name: encode_column(name, _groupable(table[name]), required=False) for name in names}
     return secret.contents({name: (column.domain.texts(), column.codes) for name, column in columns.items()})
 
