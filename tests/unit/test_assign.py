@@ -59,6 +59,7 @@ def test_listed_vectors_are_the_only_ones_known():
         values,
         schema=SCHEMA,
         promise="k-anonymity:k=2",
+        suppression=0.2,
     )
     published = ind.apply(recoding, table_of(ROWS))
     assert published.certificate.suppressed_rows == 1

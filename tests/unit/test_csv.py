@@ -297,8 +297,8 @@ def test_other_tables_have_text_too(tmp_path):
     pq.write_table(numbers, tmp_path / "a.parquet")
     table = open_table(tmp_path / "a.parquet", text=["code"])
     assert table.data["code"].to_pylist() == ["1", "2", None]
-    assert table.text == ("code",)
-    assert open_table(table, text=["age"]).text == ("code", "age")
+    assert table.reading.text == ("code",)
+    assert open_table(table, text=["age"]).reading.text == ("code", "age")
     with pytest.raises(InputError, match="'cod'"):
         open_table(numbers, text=["cod"])
 

@@ -32,9 +32,9 @@ BIG = 2**31 - 1
 @pytest.fixture(scope="module")
 def documents():
     """Return a recoding of every kind as text, by its algorithm."""
-    trees = {"datafly": TREES}
+    special = {"datafly": {"hierarchies": TREES, "suppression": 0.3}}
     releases = {
-        name: ind.anonymize(TABLE, SCHEMA, model="k-anonymity:k=3", algorithm=name, hierarchies=trees.get(name), seed=1)
+        name: ind.anonymize(TABLE, SCHEMA, model="k-anonymity:k=3", algorithm=name, seed=1, **special.get(name, {}))
         for name in ALGORITHMS
     }
     return {name: recoding_to_json(release.recoding) for name, release in releases.items()}

@@ -20,14 +20,22 @@ import errno, os, shutil, signal, sys
 from pathlib import Path
 import pyarrow as pa
 from indistinct.release.certificate import Certificate
-from indistinct.release.writing import write_release
+from dataclasses import replace
+from indistinct.release.files import write_release
 
 CERTIFICATE = Certificate("1", (), rows=2, classes=1, smallest_class=2)
 STEPS = ("replace", "rename", "link", "unlink", "remove", "fsync", "chmod")
 
 def write(folder, version, *, others, overwrite):
-    others = {name: pa.table({"b": [version, name]}) for name in others}
-    write_release(pa.table({"a": [version, "x"]}), CERTIFICATE, folder / "r.arrow", others=others, overwrite=overwrite)
+    tables = {"": pa.table({"a": [version, "x"]}), **{name: pa.table({"b": [version, name]}) for name in others}}
+    def fill(sink):
+        for name, table in tables.items():
+            sink.accept(name, [table])
+    def certify(sink):
+        digests = {name: each.digest for name, each in sink.names.items()}
+        main = digests.pop("")
+        return replace(CERTIFICATE, output_digest=main, other_digests=digests)
+    write_release(folder / "r.arrow", fill, certify, tables=tuple(tables), overwrite=overwrite)
 
 def refuse(*arguments, **options):
     raise OSError(errno.EPERM, "no links")

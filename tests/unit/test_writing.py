@@ -18,7 +18,8 @@ from indistinct.errors import OutputError
 from indistinct.release import delimited
 from indistinct.release._kernels import STEP, spell_rows
 from indistinct.release.certificate import Certificate
-from indistinct.release.writing import write_release, write_table
+from indistinct.release.files import write_release
+from indistinct.release.writing import write_table
 from indistinct.tables import open_table
 
 TABLE = pa.table({"age": [31, None], "city": pa.array(["Oslo", "Bergen"]).dictionary_encode()})
@@ -29,13 +30,19 @@ def listing(folder):
 
 
 def test_a_release_and_its_certificate(tmp_path):
-    certificate = Certificate("1", (), rows=2, classes=1, smallest_class=2)
-    final = write_release(TABLE, certificate, tmp_path / "r.csv")
+    def fill(sink):
+        sink.accept("", [TABLE])
+
+    def certify(sink):
+        digest = sink.names[""].digest
+        return Certificate("1", (), rows=2, classes=1, smallest_class=2, output_digest=digest)
+
+    final = write_release(tmp_path / "r.csv", fill, certify)
     assert listing(tmp_path) == ["r.csv", "r.csv.certificate.json"]
     assert final.output_digest == hashlib.sha256((tmp_path / "r.csv").read_bytes()).hexdigest()
     assert final.output_digest in (tmp_path / "r.csv.certificate.json").read_text()
     with pytest.raises(OutputError):
-        write_release(TABLE, certificate, tmp_path / "r.csv")
+        write_release(tmp_path / "r.csv", fill, certify)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".CSV"])
