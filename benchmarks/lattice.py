@@ -18,8 +18,8 @@ from indistinct.algorithms.full_domain.sweep import survey_lattice
 from indistinct.api import budget
 from indistinct.datasets import ADULT_QUASI, adult_hierarchies, census_hierarchies, load_adult, load_adult_arx
 from indistinct.engines import count_source
-from indistinct.engines.base import Request
 from indistinct.errors import InputError
+from indistinct.frequencies.request import Request
 from indistinct.metrics import parse_metric
 from indistinct.recoding.columns import columns_of
 

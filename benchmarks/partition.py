@@ -16,8 +16,8 @@ from benchmarks.data import QUASI, census
 from benchmarks.timing import Line, best, in_child
 from indistinct.algorithms.base import Problem
 from indistinct.engines import count_source
-from indistinct.engines.base import Request
 from indistinct.frequencies.encode import encode_column
+from indistinct.frequencies.request import Request
 from indistinct.recoding.columns import columns_of
 
 ORDER = ", ".join(QUASI)

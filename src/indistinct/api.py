@@ -12,9 +12,10 @@ from indistinct.algorithms.base import Algorithm, Problem, Progress
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.domain import Kind
 from indistinct.engines import open_source
-from indistinct.engines.base import Request, Source
+from indistinct.engines.base import Source
 from indistinct.errors import InputError, ParameterError, SchemaError
 from indistinct.frequencies.count import Counted
+from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import Measurements, Metric, measure_all, standard_metrics

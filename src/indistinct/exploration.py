@@ -14,9 +14,9 @@ from indistinct.algorithms.full_domain.objective import Objective, objective_of
 from indistinct.api import budget, check_job, check_kinds
 from indistinct.arrays import Codes
 from indistinct.engines import count_source
-from indistinct.engines.base import Request
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.lattice import Lattice, Node
+from indistinct.frequencies.request import Request
 from indistinct.frequencies.rollup import RolledUp
 from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import Metric

@@ -14,7 +14,7 @@ from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.api import budget
 from indistinct.datasets import adult_hierarchies, load_adult_arx
 from indistinct.engines import count_source
-from indistinct.engines.base import Request
+from indistinct.frequencies.request import Request
 from indistinct.metrics import Discernibility, GeometricLoss, Loss, Precision
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of

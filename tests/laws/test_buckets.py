@@ -17,8 +17,8 @@ from indistinct.algorithms.bucket.anatomy import Anatomy, anatomize
 from indistinct.algorithms.bucket.diversity import DiversityCheck, largest_diversity, links_of
 from indistinct.algorithms.bucket.slicing import Slicing
 from indistinct.algorithms.bucket.tuples import Rules, lines_of, partition_by_check, partition_by_kernel
-from indistinct.engines.base import Request
 from indistinct.errors import InfeasibleError
+from indistinct.frequencies.request import Request
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.testing import bucket_reference as reference

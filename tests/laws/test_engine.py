@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.api import promised_model
-from indistinct.engines.base import Request
 from indistinct.engines.memory.columns import compact
 from indistinct.engines.memory.count import count_table
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
+from indistinct.frequencies.request import Request
 from indistinct.models import KAnonymity
 from indistinct.randomness import Secret
 from indistinct.recoding.assign import assign

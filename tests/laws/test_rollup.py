@@ -14,9 +14,9 @@ from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import objective_of
 from indistinct.algorithms.full_domain.sweep import can_sweep, survey_lattice
 from indistinct.engines import count_source
-from indistinct.engines.base import Request
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.lattice import Lattice, down_set, up_set
+from indistinct.frequencies.request import Request
 from indistinct.frequencies.rollup import OUT, Cells
 from indistinct.recoding.assign import assign
 from indistinct.registry import METRICS, parse_metric

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pyarrow as pa
 
 from indistinct.engines import ENGINES
-from indistinct.engines.base import Request
 from indistinct.engines.memory.count import count_table
+from indistinct.frequencies.request import Request
 from indistinct.randomness import Secret
 from indistinct.recoding.assign import assign, domains_of, keys_of
 from indistinct.recoding.outputs import MAIN

@@ -14,8 +14,8 @@ import pytest
 import indistinct as ind
 from indistinct.api import measure_table
 from indistinct.engines import count_source
-from indistinct.engines.base import Request
 from indistinct.errors import InputError, ParameterError, SchemaError
+from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.interpret import interpret_table

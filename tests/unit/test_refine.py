@@ -14,8 +14,8 @@ from indistinct.algorithms.cluster.refine_charges import METRICS, cell_metric
 from indistinct.algorithms.cluster.refine_search import LocalSearch
 from indistinct.datasets import CENSUS_QUASI, census_hierarchies, generate_census
 from indistinct.engines import count_source
-from indistinct.engines.base import Request
 from indistinct.errors import ParameterError
+from indistinct.frequencies.request import Request
 from indistinct.models import KAnonymity
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of

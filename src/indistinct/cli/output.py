@@ -58,7 +58,7 @@ def write_text(path: Path, text: str, *, overwrite: bool) -> None:
 
 def published(path: Path, run: Callable[[], "Release"]) -> "Release":
     """Let a run publish at a path; say what became of an older second table beside it."""
-    from indistinct.recoding.layout import SENSITIVE
+    from indistinct.recoding.outputs import SENSITIVE
     from indistinct.release.files import table_path
 
     beside = table_path(path, SENSITIVE)

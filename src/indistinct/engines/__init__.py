@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from indistinct.engines.base import Engine, Request, Source
+from indistinct.engines.base import Engine, Source
 from indistinct.engines.memory import Memory
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted
+from indistinct.frequencies.request import Request
 from indistinct.tables import Reading
 
 __all__ = ["ENGINES", "count_source", "open_source"]

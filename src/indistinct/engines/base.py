@@ -4,16 +4,14 @@ A *source* is a table where it lives: in memory, in files, in a database, on a c
 release, batch by batch.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 import pyarrow as pa
 
-from indistinct.domain import Domain, Kind
+from indistinct.domain import Kind
 from indistinct.frequencies.count import Counted
-from indistinct.frequencies.value import Key
-from indistinct.hierarchy.value import Hierarchy
+from indistinct.frequencies.request import Request
 from indistinct.randomness import Secret
 from indistinct.recoding.outputs import Assignment
 from indistinct.tables.value import Reading
@@ -44,29 +42,6 @@ class Sink(Protocol):
 
     def accept(self, name: str, batches: Iterable[pa.Table]) -> None:
         """Take one table, in batches that share a schema; `MAIN` is the name of the first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What is to be counted: the cells of the quasi-identifiers, and inside each cell a histogram for each key.
-
-    `hierarchies` give declared orders and the taxonomies of sensitive columns. `joint` asks for the vectors of all
-    keys together, which algorithms that split equal vectors need. `person` names the columns that tell people apart;
-    who stands in which cell, with which value of each key, is then counted as well. `population` is a second source,
-    counted in the same domains, which hold the values of both. `groupings` are further lists of columns to be counted.
-    `domains` fix what the codes of some columns mean: a value outside is an `UnseenValueError`. A column without any
-    value is an error unless it is `published`, where missing is its only value.
-    """
-
-    quasi: Sequence[str]
-    keys: Sequence[Key] = ()
-    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
-    joint: bool = False
-    person: Sequence[str] = ()
-    population: Source | None = None
-    groupings: Sequence[Key] = ()
-    domains: Mapping[str, Domain] = field(default_factory=dict)
-    published: bool = False
 
 
 class Engine(Protocol):

@@ -7,11 +7,17 @@ import numpy as np
 from indistinct.arrays import Codes, starts_of
 from indistinct.recoding.kinds import ByBucket
 from indistinct.recoding.labels import multiset_labels
-from indistinct.recoding.outputs import MAIN, Assignment, Buckets, Layout, Output, OutputTable, PublishedColumn
+from indistinct.recoding.outputs import (
+    MAIN,
+    SENSITIVE,
+    Assignment,
+    Buckets,
+    Layout,
+    Output,
+    OutputTable,
+    PublishedColumn,
+)
 from indistinct.schema import BUCKET, COUNT, Schema
-
-SENSITIVE = "sensitive"
-"""The name of the table in which Anatomy publishes sensitive values apart."""
 
 
 def class_layout(assignment: Assignment, schema: Schema | None) -> Layout:

@@ -18,6 +18,8 @@ from indistinct.schema import Schema
 Form = Literal["sliced", "tables", "multiset"]
 MAIN = ""
 """The name of the table that every release has; others are named by what they hold."""
+SENSITIVE = "sensitive"
+"""The name of the table in which Anatomy publishes sensitive values apart."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,17 +10,16 @@ import pyarrow as pa
 
 from indistinct.arrays import Codes
 from indistinct.domain import Domain
-from indistinct.engines.base import Request
 from indistinct.errors import InputError, SchemaError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.request import Request
 from indistinct.frequencies.slices import Links, SliceCounts, together
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.models.base import Model
 from indistinct.models.link_probability import Entries, link
 from indistinct.recoding.labels import written_multiset
-from indistinct.recoding.layout import SENSITIVE
-from indistinct.recoding.outputs import MAIN, Buckets
+from indistinct.recoding.outputs import MAIN, SENSITIVE, Buckets
 from indistinct.schema import BUCKET, COUNT, Schema
 
 # Up to so many rows, times the number of slices squared, links of every two slices are tested.

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from indistinct.engines.base import Engine, Request, Source
+from indistinct.engines.base import Engine, Source
 from indistinct.errors import SchemaError, VerificationError
 from indistinct.frequencies.count import Counted
+from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.models.base import Model

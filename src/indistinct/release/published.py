@@ -9,8 +9,7 @@ from typing import Any
 from indistinct.engines import open_source
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError
-from indistinct.recoding.layout import SENSITIVE
-from indistinct.recoding.outputs import MAIN, Buckets, Form
+from indistinct.recoding.outputs import MAIN, SENSITIVE, Buckets, Form
 from indistinct.release.as_written import is_text_file
 from indistinct.release.files import certificate_path
 from indistinct.release.staging import digest_of

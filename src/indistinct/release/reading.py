@@ -6,8 +6,7 @@ from pathlib import Path
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.errors import InputError, SchemaError
-from indistinct.recoding.layout import SENSITIVE
-from indistinct.recoding.outputs import Buckets
+from indistinct.recoding.outputs import SENSITIVE, Buckets
 from indistinct.release.columns import published_schema
 from indistinct.release.files import table_path
 from indistinct.release.published import BucketTable, buckets_told, read_certificate

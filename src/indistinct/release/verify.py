@@ -17,9 +17,7 @@ PRESERVED = "columns-preserved"
 BROKEN = "links-broken"
 NO_IDENTIFIER = "no-identifier"
 OWN_CERTIFICATE = "own-certificate"
-SEEDED = (
-    "a fixed seed was used: whoever knows it can undo the order of rows and link them again; use none for a release"
-)
+SEEDED = "a fixed seed was used: whoever knows it can link every row again; use none for a real release"
 
 
 def verify(

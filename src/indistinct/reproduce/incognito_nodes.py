@@ -16,7 +16,7 @@ from indistinct.algorithms.full_domain.incognito import Incognito
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.datasets import ADULT_COLUMNS, adult_hierarchies, load_adult
 from indistinct.engines import count_source
-from indistinct.engines.base import Request
+from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of

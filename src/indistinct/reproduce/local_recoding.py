@@ -13,9 +13,9 @@ import pyarrow as pa
 from indistinct.algorithms.base import Problem, Progress
 from indistinct.datasets import adult_hierarchies, census_hierarchies, generate_census, load_adult
 from indistinct.engines import count_source
-from indistinct.engines.base import Request
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted
+from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import Discernibility, Distortion
 from indistinct.models import KAnonymity

@@ -8,10 +8,11 @@ import pyarrow as pa
 
 from indistinct.arrays import Codes, starts_of
 from indistinct.engines import open_source
-from indistinct.engines.base import Engine, Request, Source
+from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.interpret import Cover, cover_of

@@ -15,7 +15,7 @@ from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster.tree_space import ClusterSpace
 from indistinct.arrays import Codes
 from indistinct.engines import count_source
-from indistinct.engines.base import Request
+from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of

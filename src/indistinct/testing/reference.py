@@ -16,6 +16,7 @@ from indistinct.models import (
     DistinctLDiversity,
     EntropyLDiversity,
     KAnonymity,
+    LDiverseLinks,
     Model,
     RecursiveLDiversity,
     TCloseness,
@@ -107,6 +108,9 @@ def _breaks(
             return len(members) < k or any(Fraction(n, len(members)) > _written(alpha) for n in guarded)
         case XYAnonymity(y=y, k=k):
             return len({_vector(row, y) for row in members}) < k
+        case LDiverseLinks(l=wanted, sensitive=names):
+            counts = [n for name in names for n in Counter(_column(members, name)).values()]
+            return any(n * wanted > len(members) for n in counts)
         case DistinctLDiversity(sensitive=sensitive, l=wanted):
             return len(set(_column(members, sensitive))) < wanted
         case EntropyLDiversity(sensitive=sensitive, l=least):

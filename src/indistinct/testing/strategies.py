@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.engines import count_source
-from indistinct.engines.base import Request
 from indistinct.frequencies.count import Counted
+from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import (
     AlphaK,

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from indistinct.engines.base import Request, Sink
+from indistinct.engines.base import Sink
 from indistinct.engines.memory.count import count_table
 from indistinct.engines.memory.publish import publish_table
 from indistinct.frequencies.count import Counted
+from indistinct.frequencies.request import Request
 from indistinct.randomness import Secret
 from indistinct.recoding.outputs import Assignment
 from indistinct.tables import Reading, Table, open_table

@@ -4,11 +4,11 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.domain import Domain
-from indistinct.engines.base import Request
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted, count_cells, count_pieces, group_encoded, join_columns
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.frequencies.grouping import Grouping
+from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.hierarchy import Order
 from indistinct.tables.value import Table

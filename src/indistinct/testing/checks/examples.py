@@ -41,6 +41,7 @@ MODEL_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "t-closeness:sensitive=disease,t=0.2,distance=ordered",
             "t-closeness:sensitive=disease,t=0.25,distance=hierarchical & k-anonymity:k=2",
         ),
+        "l-diverse-links": ("l-diverse-links:l=2,sensitive=disease",),
     }
 )
 """Every registered model with parameters that the tables below can satisfy."""

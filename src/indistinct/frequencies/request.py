@@ -1,0 +1,32 @@
+"""What is asked of an engine: the cells that a search or a check needs to see."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from indistinct.domain import Domain
+from indistinct.frequencies.value import Key
+from indistinct.hierarchy.value import Hierarchy
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be counted: the cells of the quasi-identifiers, and inside each cell a histogram for each key.
+
+    `hierarchies` give declared orders and the taxonomies of sensitive columns. `joint` asks for the vectors of all
+    keys together, which algorithms that split equal vectors need. `person` names the columns that tell people apart;
+    who stands in which cell, with which value of each key, is then counted as well. `population` is a second source,
+    counted in the same domains, which hold the values of both. `groupings` are further lists of columns to be counted.
+    `domains` fix what the codes of some columns mean: a value outside is an `UnseenValueError`. A column without any
+    value is an error unless it is `published`, where missing is its only value.
+    """
+
+    quasi: Sequence[str]
+    keys: Sequence[Key] = ()
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    joint: bool = False
+    person: Sequence[str] = ()
+    population: Any = None
+    groupings: Sequence[Key] = ()
+    domains: Mapping[str, Domain] = field(default_factory=dict)
+    published: bool = False
