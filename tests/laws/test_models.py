@@ -16,8 +16,8 @@ from indistinct.models import (
     TCloseness,
     XYAnonymity,
 )
-from indistinct.testing.classes import classes_of
 from indistinct.testing.reference import violating_classes
+from references.classes import classes_of
 
 VALUES = ("a", "b", "c", "d", "e", "f")
 PATHS = {

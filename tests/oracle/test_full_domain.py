@@ -14,7 +14,7 @@ from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.full_domain.samarati import Samarati
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.registry import METRICS, parse_metric, parse_model
-from indistinct.testing.lattice_reference import LatticeTable, random_table
+from references.lattice import LatticeTable, random_table
 
 SEEDS = range(16)
 ABSORBING = [

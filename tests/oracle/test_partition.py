@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
-from indistinct.testing.mondrian_reference import (
+from references.mondrian import (
     Line,
     Tree,
     allowable_cuts,

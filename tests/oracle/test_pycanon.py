@@ -25,8 +25,8 @@ from indistinct.models import (
     TCloseness,
     XYAnonymity,
 )
-from indistinct.testing.classes import classes_of
 from indistinct.testing.reference import violating_classes
+from references.classes import classes_of
 
 pd = pytest.importorskip("pandas")
 anonymity = pytest.importorskip("pycanon.anonymity")

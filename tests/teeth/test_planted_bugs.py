@@ -18,7 +18,7 @@ from indistinct.frequencies.value import Classes
 from indistinct.models import KAnonymity
 from indistinct.testing.checks import CHECKS, examples, publish_case
 from indistinct.testing.checks.promises import check_model
-from indistinct.testing.mondrian_reference import allowable_cuts, size_bound
+from references.mondrian import allowable_cuts, size_bound
 
 CASE = examples("mondrian", "k-anonymity:k=3")["mixed"]
 DIVERSE = examples("mondrian", "distinct-l-diversity:sensitive=disease,l=3")["mixed"]

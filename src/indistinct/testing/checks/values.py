@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from indistinct.api import apply
 from indistinct.errors import UnseenValueError
+from indistinct.frequencies.encode import encode_column
 from indistinct.hierarchy import Hierarchy, Order
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.testing.checks.case import Case, Publish, Row, expect, projected, publish_case
@@ -87,8 +88,6 @@ def _between(values: list[Any], original: Any) -> bool:
 
 def _paths(hierarchy: Hierarchy, column: pa.ChunkedArray) -> dict[Any, tuple[str, ...]]:
     """Return every label that a hierarchy allows for each value of a column."""
-    from indistinct.frequencies.encode import encode_column
-
     order = hierarchy.values if isinstance(hierarchy, Order) else None
     domain = encode_column("column", column, order=order).domain
     taxonomy = hierarchy.bind(domain)
