@@ -17,7 +17,7 @@ from indistinct.models import KAnonymity
 from indistinct.recoding import regions as regions_module
 from indistinct.testing.strategies import Sample, samples
 
-quick = settings(deadline=None, max_examples=120)
+quick = settings(deadline=None, max_examples=80)
 
 
 def prepared(sample: Sample):

@@ -17,7 +17,7 @@ from references.mondrian import (
     strict_partition,
 )
 
-quick = settings(deadline=None, max_examples=100)
+quick = settings(deadline=None, max_examples=60)
 
 number = st.integers(0, 7)
 LEAVES = ("a", "b", "c", "d", "e")

@@ -29,7 +29,7 @@ ENGINES_MADE = {
     "reproduce/incognito_nodes.py": (1, "counts a table by itself"),
     "reproduce/local_recoding.py": (1, "counts a table by itself"),
     "risks/membership_of_release.py": (1, "counts a table by itself"),
-    "testing/strategies.py": (1, "counts a table by itself"),
+    "testing/checks/case.py": (1, "counts a table by itself"),
 }
 
 

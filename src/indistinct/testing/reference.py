@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from indistinct.models import (
     AlphaK,
@@ -26,6 +26,7 @@ Row = Mapping[str, Any]
 Rows = Sequence[Row]
 Path = Sequence[str]
 Node = tuple[Any, ...]
+R = TypeVar("R", bound=Row)
 
 NOISE = Fraction(1, 10**9)
 
@@ -50,14 +51,19 @@ def violating_classes(
     [('30-39',)]
     """
     table = rows if original is None else original
-    classes: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        classes.setdefault(_vector(row, quasi), []).append(row)
     return [
         key
-        for key, members in classes.items()
+        for key, members in groups_of(rows, quasi).items()
         if any(_breaks(part, members, original=table, orders=orders or {}, paths=paths or {}) for part in model.parts())
     ]
+
+
+def groups_of(rows: Sequence[R], columns: Sequence[str]) -> dict[tuple[Any, ...], list[R]]:
+    """Return the rows that share the values of some columns, by these values."""
+    groups: dict[tuple[Any, ...], list[R]] = {}
+    for row in rows:
+        groups.setdefault(_vector(row, columns), []).append(row)
+    return groups
 
 
 def earth_movers_distance(

@@ -12,8 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
-from indistinct.engines.base import Request
-from indistinct.engines.memory import Memory
 from indistinct.frequencies.count import Counted
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import (
@@ -31,6 +29,7 @@ from indistinct.recoding.kinds import ByCell, ByColumn, RecodedColumn, Recoding
 from indistinct.recoding.summary import floor_of, summarize_sets
 from indistinct.registry import parse_algorithm
 from indistinct.schema import Schema
+from indistinct.testing.checks.case import count_table
 from indistinct.testing.checks.examples import ALGORITHM_EXAMPLES
 
 try:
@@ -52,8 +51,7 @@ class Sample:
 
     def count(self, model: Model | None = None, *, joint: bool = False) -> Counted:
         """Return the sample as cells, with the histograms that a model needs."""
-        keys = model.keys if model is not None else ()
-        return Memory().count(self.table, Request(self.schema.quasi, keys, self.hierarchies, joint=joint))
+        return count_table(self.table, self.schema, hierarchies=self.hierarchies, model=model, joint=joint)
 
     def columns(self, counted: Counted) -> tuple[QuasiColumn, ...]:
         """Return the quasi-identifiers with their hierarchies."""

@@ -58,7 +58,7 @@ def check_unseen_value(case: Case, *, publish: Publish = publish_case) -> None:
         place = row.column_names.index(name)
         row = row.set_column(place, row.schema.field(name), pa.array([strange], row.schema.field(name).type))
         try:
-            apply(recoding, pa.concat_tables([case.table, row]), hierarchies=case.hierarchies)
+            apply(recoding, pa.concat_tables([case.table, row]), model=case.model, hierarchies=case.hierarchies)
         except UnseenValueError as error:
             expect(error.hint, "the error does not say what to do")
             expect(strange is None or spelled(strange) not in error.message, "the message tells the value")
