@@ -96,8 +96,8 @@ def test_a_search_can_use_a_metric_of_another_package(site):
 WIDTHS = ind.Hierarchy.intervals([5, 10, 20])
 
 
-def judge(model, rows):
-    values = [row[model.sensitive] for row in rows]
+def judge(rows, _original):
+    model, values = parse_model(SPEC), [row["disease"] for row in rows]
     return max(values.count(value) for value in values) > model.share * len(values)
 
 
@@ -106,7 +106,7 @@ PAIRS = [("halves", SPEC), ("halves", "k-anonymity:k=3"), ("mondrian", SPEC), ("
 
 @pytest.mark.parametrize(("form", "spec"), PAIRS)
 def test_the_example_passes_the_common_checks(site, form, spec):
-    cases = examples(form, spec, judge=judge)
+    cases = examples(form, spec, judge=judge if spec == SPEC else None)
     assert set(cases) == {"numbers", "mixed", "ordered", "one"}
     for case in cases.values():
         for check in CHECKS.values():
@@ -125,7 +125,7 @@ def test_a_model_that_the_reference_does_not_know_needs_a_judge(site):
 
 
 def test_a_judge_that_disagrees_fails_the_check(site):
-    (case, *_) = examples("halves", SPEC, judge=lambda model, rows: True).values()
+    (case, *_) = examples("halves", SPEC, judge=lambda rows, original: True).values()
     with pytest.raises(AssertionError, match="break bounded-share"):
         CHECKS["model"](case)
 

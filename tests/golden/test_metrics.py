@@ -27,7 +27,7 @@ from indistinct.metrics import (
     weighted_hierarchical_distance,
 )
 from indistinct.recoding.outputs import Assignment
-from indistinct.testing.by_hand import HandColumn, HandValue, assignment_by_hand
+from references.by_hand import HandColumn, HandValue, assignment_by_hand
 
 AGE = HandColumn("age", size=4, span=3, ranged=True)
 SEX = HandColumn("sex", size=2)

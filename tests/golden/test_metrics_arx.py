@@ -9,7 +9,7 @@ import pytest
 
 from indistinct.metrics import Discernibility, GeometricLoss, Loss, Precision
 from indistinct.recoding.outputs import Assignment
-from indistinct.testing.by_hand import HandColumn, HandValue, assignment_by_hand
+from references.by_hand import HandColumn, HandValue, assignment_by_hand
 
 ADULT = Path(os.environ.get("INDISTINCT_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"), "adult-arx")
 

@@ -13,7 +13,7 @@ from indistinct.models import (
     TCloseness,
     XYAnonymity,
 )
-from indistinct.testing.classes import classes_of
+from references.classes import classes_of
 
 # The salaries of Li et al. 2007, in thousands.
 SALARIES = list(range(3, 12))

@@ -14,7 +14,7 @@ from indistinct.algorithms.cluster.tree_space import ClusterSpace, Tree, recodin
 from indistinct.frequencies.pieces import Pieces
 from indistinct.metrics import Distortion
 from indistinct.recoding.assign import assign
-from indistinct.testing.kaca_reference import random_problem
+from references.kaca import random_problem
 
 seeds = st.integers(0, 100_000)
 ALGORITHMS = [KACA(), KACA(stub=False), KACA(scheme="height", beta=2.0), TopDown(), TopDown(True), TopDownKACA(part=8)]

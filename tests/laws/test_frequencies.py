@@ -15,7 +15,7 @@ from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.frequencies.grouping import group_rows, pack
 from indistinct.frequencies.value import Classes, Histogram
 
-quick = settings(deadline=None, max_examples=150)
+quick = settings(deadline=None, max_examples=100)
 
 KINDS = {
     "int8": (pa.int8(), st.integers(-128, 127)),

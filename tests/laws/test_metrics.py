@@ -21,7 +21,7 @@ from indistinct.metrics import (
 )
 from indistinct.metrics.hierarchical import Scheme
 from indistinct.recoding.outputs import Assignment
-from indistinct.testing.by_hand import HandColumn, HandValue, assignment_by_hand
+from references.by_hand import HandColumn, HandValue, assignment_by_hand
 
 # A number along its line, and a name with a binary hierarchy over eight values.
 COLUMNS = (

@@ -16,8 +16,8 @@ from indistinct.models import (
     TCloseness,
     XYAnonymity,
 )
-from indistinct.testing.classes import classes_of
 from indistinct.testing.reference import violating_classes
+from references.classes import classes_of
 
 VALUES = ("a", "b", "c", "d", "e", "f")
 PATHS = {
@@ -56,7 +56,7 @@ def judged(model: Model, groups, *, extra=()):
     return model.violations(classes_of(groups, original=original, paths=PATHS))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 @given(conjunctions, groups_of_values, st.lists(cells, max_size=10))
 def test_violations_are_those_of_the_slow_reference(model, groups, extra):
     rows = [{"q": place, "s": value} for place, group in enumerate(groups) for value in group]
@@ -65,7 +65,7 @@ def test_violations_are_those_of_the_slow_reference(model, groups, extra):
     assert np.flatnonzero(judged(model, groups, extra=extra)).tolist() == [place for (place,) in expected]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 @given(conjunctions, groups_of_values, st.data())
 def test_merging_classes_that_satisfy_a_model_keeps_it(model, groups, data):
     original = [*(value for group in groups for value in group), *VALUES]

@@ -16,7 +16,7 @@ from indistinct.algorithms.partition.strict_any_model import partition_by_rounds
 from indistinct.models import KAnonymity
 from indistinct.testing.strategies import Sample, samples
 
-quick = settings(deadline=None, max_examples=120)
+quick = settings(deadline=None, max_examples=80)
 
 
 def prepared(sample: Sample):

@@ -20,8 +20,8 @@ from indistinct.frequencies.request import Request
 from indistinct.frequencies.rollup import OUT, Cells
 from indistinct.recoding.assign import assign
 from indistinct.registry import METRICS, parse_metric
-from indistinct.testing.lattice_reference import LatticeTable, random_table
 from indistinct.testing.strategies import samples
+from references.lattice import LatticeTable, random_table
 
 quick = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 few = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -14,7 +14,7 @@ from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.full_domain.samarati import Samarati
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.registry import METRICS, parse_metric, parse_model
-from indistinct.testing.lattice_reference import LatticeTable, random_table
+from references.lattice import LatticeTable, random_table
 
 SEEDS = range(16)
 ABSORBING = [
@@ -287,7 +287,7 @@ def test_the_optimum_of_a_walk_over_the_lattice_is_that_of_brute_force(metric, k
 @pytest.mark.parametrize("checks", [1, 3])
 def test_a_limit_leaves_a_feasible_answer_and_a_true_bound(spec, metric, checks):
     name, stopped = metric.partition(":")[0], 0
-    for seed in SMALL:
+    for seed in SMALL[:3]:
         for budget in budgets(seed):
             problem = problem_of(seed, spec, budget, parse_metric(metric).keys)
             best, nodes = best_nodes(seed, spec, metric, budget)

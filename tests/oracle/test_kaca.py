@@ -17,7 +17,7 @@ from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of
-from indistinct.testing.kaca_reference import plain_kaca, random_problem
+from references.kaca import plain_kaca, random_problem
 
 
 def fast_kaca(space, *, k, stub):

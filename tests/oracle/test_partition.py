@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
-from indistinct.testing.mondrian_reference import (
+from references.mondrian import (
     Line,
     Tree,
     allowable_cuts,
@@ -17,7 +17,7 @@ from indistinct.testing.mondrian_reference import (
     strict_partition,
 )
 
-quick = settings(deadline=None, max_examples=100)
+quick = settings(deadline=None, max_examples=60)
 
 number = st.integers(0, 7)
 LEAVES = ("a", "b", "c", "d", "e")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from indistinct.algorithms.cluster.top_down import TopDown, specialize_by_size
 from indistinct.algorithms.cluster.tree_space import ClusterSpace
 from indistinct.recoding.assign import assign
-from indistinct.testing.kaca_reference import random_problem
+from references.kaca import random_problem
 
 
 def plain_top_down(rows, ancestors, *, k, again=False):

@@ -4,13 +4,6 @@ import ast
 import json
 import subprocess
 import sys
-from pathlib import Path
-
-import pytest
-
-import indistinct
-
-ROOT = Path(indistinct.__file__).parent
 
 # A package may import those on a lower layer, and itself. What is not named here has no place yet: give it one.
 LAYERS = {
@@ -64,15 +57,6 @@ LATE = {
 }
 
 
-def modules():
-    return sorted(path for path in ROOT.rglob("*.py"))
-
-
-def part_of(path):
-    """Return the package or module directly below the root."""
-    return path.relative_to(ROOT).parts[0].removesuffix(".py")
-
-
 def imports_of(tree):
     """Yield every imported module by its full name, and whether the import runs with the module."""
     inside = {id(node) for f in ast.walk(tree) if isinstance(f, ast.FunctionDef | ast.Lambda) for node in ast.walk(f)}
@@ -93,40 +77,51 @@ def imports_of(tree):
                 yield (f"{node.module}.{name.name}" if node.module == "indistinct" else str(node.module)), early
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_imports_go_one_way(path):
-    here = part_of(path)
-    if here in ITSELF:
-        return
-    assert here in LAYERS, f"{here} has no layer"
-    for name, _ in imports_of(ast.parse(path.read_text())):
-        first, _, rest = name.partition(".")
-        there = rest.partition(".")[0]
-        if first != "indistinct" or there in ("", "__version__", here):
+def broken_order(package):
+    """Yield every import that does not lead to a lower layer."""
+    for source in package:
+        if source.part in ITSELF:
             continue
-        assert there in LAYERS, f"{there} has no layer"
-        assert LAYERS[there] < LAYERS[here], f"{here} must not import {there}"
+        for name, _ in imports_of(source.tree):
+            first, _, rest = name.partition(".")
+            there = rest.partition(".")[0]
+            if first != "indistinct" or there in ("", "__version__", source.part):
+                continue
+            if there not in LAYERS or LAYERS[there] >= LAYERS[source.part]:
+                yield f"{source.name} must not import {there}"
 
 
-def test_algorithms_and_engines_never_import_each_other():
-    for one, other in (("algorithms", "engines"), ("engines", "algorithms")):
-        for path in (ROOT / one).rglob("*.py"):
-            assert not any(
-                name.startswith(f"indistinct.{other}") for name, _ in imports_of(ast.parse(path.read_text()))
-            )
+def test_imports_go_one_way(package):
+    assert {source.part for source in package} - ITSELF - set(LAYERS) == set(), "each part has a layer"
+    assert list(broken_order(package)) == []
 
 
-def test_verification_knows_no_algorithm_no_engine_and_no_recoding():
-    for name, _ in imports_of(ast.parse((ROOT / "release/verify.py").read_text())):
-        assert not name.startswith(("indistinct.algorithms", "indistinct.engines", "indistinct.recoding"))
+def test_algorithms_and_engines_never_import_each_other(package):
+    apart = {"algorithms": "indistinct.engines", "engines": "indistinct.algorithms"}
+    broken = [
+        f"{source.name} must not import {name}"
+        for source in package
+        if source.part in apart
+        for name, _ in imports_of(source.tree)
+        if name.startswith(apart[source.part])
+    ]
+    assert broken == []
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_optional_packages_are_imported_when_used(path):
-    for name, early in imports_of(ast.parse(path.read_text())):
-        package = name.partition(".")[0]
-        if package in LATE and early:
-            assert part_of(path) == LATE[package], f"{package} is imported before it is needed"
+def test_verification_knows_no_algorithm_no_engine_and_no_recoding(package):
+    (verify,) = [source for source in package if source.name == "release/verify.py"]
+    banned = ("indistinct.algorithms", "indistinct.engines", "indistinct.recoding")
+    assert [name for name, _ in imports_of(verify.tree) if name.startswith(banned)] == []
+
+
+def test_optional_packages_are_imported_when_used(package):
+    early = [
+        f"{source.name} imports {name} before it is needed"
+        for source in package
+        for name, at_once in imports_of(source.tree)
+        if at_once and LATE.get(name.partition(".")[0], source.part) != source.part
+    ]
+    assert early == []
 
 
 def loaded_by(statement):

@@ -1,4 +1,7 @@
-"""Small files, short functions, plain names, exact public names: machines guard the shape."""
+"""Small files, short functions, plain names, exact public names: machines guard the shape.
+
+Each rule is one test over all files; it names every file that breaks the rule.
+"""
 
 import ast
 import importlib
@@ -9,9 +12,6 @@ import pytest
 
 import indistinct
 from indistinct.registry import MODELS
-
-ROOT = Path(indistinct.__file__).parent
-TESTS = Path(__file__).parents[1]
 
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 50
@@ -25,90 +25,65 @@ LONG_FUNCTIONS = {
 FORBIDDEN = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "managers"}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
 OUTSIDE = re.compile(r"(?<!\w)/(work|home|tmp|root)/")
+MODULE_STATE = re.compile(
+    r"np\.random\.seed|^random\.seed|^[A-Z_]+ = (np\.)?random\.(default_rng|Random)", re.MULTILINE
+)
 
 
-def sources(root=ROOT):
-    return sorted(root.rglob("*.py"))
+def test_files_are_small(every_file):
+    lines = {source.name: len(source.text.splitlines()) for source in every_file}
+    assert {name: count for name, count in lines.items() if count >= LONGEST_FILE} == {}
 
 
-def named(path):
-    return str(path.relative_to(ROOT if ROOT in path.parents else TESTS))
+def test_functions_are_short(package):
+    """The list of exceptions is strict: a function that became short must leave it."""
+    lengths = {f"{s.name}:{f.name}": f.end_lineno - f.lineno + 1 for s in package for f in s.functions()}
+    long = {name: count for name, count in lengths.items() if count >= LONGEST_FUNCTION}
+    assert long.keys() - LONG_FUNCTIONS == set(), f"at most {LONGEST_FUNCTION - 1} lines, not {long}"
+    assert LONG_FUNCTIONS.keys() - long == set(), "no longer long: remove from the list"
 
 
-every_source = pytest.mark.parametrize("path", sources(), ids=named)
-every_file = pytest.mark.parametrize("path", [*sources(), *sources(TESTS)], ids=named)
+def test_names_say_what_is_inside(package):
+    parts = {
+        source.name: {part.removesuffix(".py").strip("_") for part in Path(source.name).parts} for source in package
+    }
+    assert [name for name, own in parts.items() if own & FORBIDDEN] == []
 
 
-@every_file
-def test_files_are_small(path):
-    assert len(path.read_text().splitlines()) < LONGEST_FILE
+def test_nothing_is_left_unfinished(every_file):
+    others = [source for source in every_file if source.path != Path(__file__)]
+    assert [source.name for source in others if UNFINISHED.search(source.text)] == []
 
 
-@every_source
-def test_functions_are_short(path):
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            length = node.end_lineno - node.lineno + 1
-            allowed = f"{named(path)}:{node.name}" in LONG_FUNCTIONS
-            assert length < LONGEST_FUNCTION or allowed, f"{node.name} has {length} lines"
+def test_no_path_of_one_machine(every_file):
+    others = [source for source in every_file if source.path != Path(__file__)]
+    assert [source.name for source in others if OUTSIDE.search(source.text)] == []
 
 
-def test_the_list_of_long_functions_is_true():
-    for entry in LONG_FUNCTIONS:
-        place, name = entry.split(":")
-        found = [n for n in ast.walk(ast.parse((ROOT / place).read_text())) if isinstance(n, ast.FunctionDef)]
-        (function,) = [n for n in found if n.name == name]
-        assert function.end_lineno - function.lineno + 1 >= LONGEST_FUNCTION
+def test_every_module_says_what_it_is_for(package):
+    first = {source.name: (ast.get_docstring(source.tree) or "").partition("\n")[0] for source in package}
+    assert {name: line for name, line in first.items() if not line.endswith((".", ":", "?"))} == {}
 
 
-@every_source
-def test_names_say_what_is_inside(path):
-    parts = [part.removesuffix(".py").strip("_") for part in path.relative_to(ROOT).parts]
-    assert not FORBIDDEN & set(parts)
+def test_a_model_lives_in_the_file_of_its_name():
+    for name, kind in MODELS.items():
+        assert kind.__module__ == f"indistinct.models.{name.replace('-', '_')}"
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_a_model_lives_in_the_file_of_its_name(name):
-    assert MODELS[name].__module__ == f"indistinct.models.{name.replace('-', '_')}"
-
-
-@every_file
-def test_nothing_is_left_unfinished(path):
-    if path == Path(__file__):
-        return
-    assert not UNFINISHED.search(path.read_text())
-
-
-@every_file
-def test_no_path_of_one_machine(path):
-    if path == Path(__file__):
-        return
-    assert not OUTSIDE.search(path.read_text())
-
-
-@every_source
-def test_every_module_says_what_it_is_for(path):
-    text = ast.get_docstring(ast.parse(path.read_text()))
-    assert text
-    assert text.splitlines()[0].endswith((".", ":", "?"))
-
-
-@every_source
-def test_public_names_are_exact(path):
+def test_public_names_are_exact(package):
     """A package that shows names lists them; each is there, sorted, and nothing else is."""
-    if path.name != "__init__.py":
-        return
-    tree = ast.parse(path.read_text())
-    shows = [n for n in tree.body if not isinstance(n, ast.Expr)]
-    if not shows:
-        return
-    dotted = ".".join(["indistinct", *path.relative_to(ROOT).parent.parts])
-    module = importlib.import_module(dotted)
-    listed = list(module.__all__)
-    assert listed == sorted(listed, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
-    assert len(set(listed)) == len(listed)
-    for name in listed:
-        assert hasattr(module, name), f"{dotted} lists {name}, which it does not have"
+    wrong = {}
+    for source in package:
+        if source.path.name != "__init__.py" or all(isinstance(node, ast.Expr) for node in source.tree.body):
+            continue
+        module = importlib.import_module(".".join(["indistinct", *Path(source.name).parent.parts]))
+        listed = list(module.__all__)
+        if listed != sorted(set(listed), key=lambda name: (not name.isupper(), not name[0].isupper(), name)):
+            wrong[source.name] = "not sorted, or listed twice"
+        absent = [name for name in listed if not hasattr(module, name)]
+        if absent:
+            wrong[source.name] = f"lists {absent}, which it does not have"
+    assert wrong == {}
 
 
 def test_everything_public_is_listed():
@@ -119,8 +94,5 @@ def test_everything_public_is_listed():
         _ = indistinct.no_such_name
 
 
-@every_source
-def test_randomness_has_no_module_level_state(path):
-    text = path.read_text()
-    assert "np.random.seed" not in text
-    assert not re.search(r"^random\.seed|^[A-Z_]+ = (np\.)?random\.(default_rng|Random)", text, re.MULTILINE)
+def test_randomness_has_no_module_level_state(package):
+    assert [source.name for source in package if MODULE_STATE.search(source.text)] == []

@@ -34,7 +34,7 @@ from indistinct.metrics import (
     weighted_hierarchical_distance,
 )
 from indistinct.recoding.outputs import Assignment
-from indistinct.testing.by_hand import HandColumn, HandValue, assignment_by_hand
+from references.by_hand import HandColumn, HandValue, assignment_by_hand
 
 LETTERS = HandColumn("letter", size=4, height=2)
 A, B = HandValue("a"), HandValue("b")

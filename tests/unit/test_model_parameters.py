@@ -14,7 +14,7 @@ from indistinct.models import (
     TCloseness,
     XYAnonymity,
 )
-from indistinct.testing.classes import classes_of
+from references.classes import classes_of
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from indistinct.models import (
     XYAnonymity,
 )
 from indistinct.models.arithmetic import cross_multiplied, per_class
-from indistinct.testing.classes import classes_of
 from indistinct.testing.reference import violating_classes
+from references.classes import classes_of
 
 EVERY: dict[str, Model] = {
     "k-anonymity": KAnonymity(3),

@@ -1,11 +1,15 @@
-"""The testing kit: checks that every algorithm and model must pass, slow references, strategies and values by hand.
+"""The testing kit for whoever writes an algorithm, a model or a metric: what every one of them must pass.
 
-checks               what every algorithm must pass with every model
-reference            every model judged on rows in plain Python
-mondrian_reference   strict and relaxed partitioning over rows in plain Python
-lattice_reference    every node of a lattice of full-domain recodings, judged and measured over rows in plain Python
-strategies           small tables, hierarchies, models and recodings for Hypothesis, which must be installed
-classes, recoded     classes and recoded tables written down by hand
+    >>> from indistinct.testing import check_algorithm
+    >>> check_algorithm("mondrian", models=["k-anonymity:k=2"])
+
+conformance         `check_algorithm`, `check_model` and `check_metric`: run every check that applies
+checks              the checks, the small tables, and the edges of what may be given
+reference           every model judged on rows in plain Python
+bucket_reference    what a release in buckets links, in plain Python
+strategies          small tables, hierarchies, models and recodings for Hypothesis, which must be installed
 """
 
-__all__: list[str] = []
+from indistinct.testing.conformance import check_algorithm, check_metric, check_model
+
+__all__ = ["check_algorithm", "check_metric", "check_model"]

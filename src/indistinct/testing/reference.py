@@ -6,10 +6,10 @@ definitions word for word, so that it can judge what an algorithm and an engine 
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from indistinct.models import (
     AlphaK,
@@ -22,14 +22,12 @@ from indistinct.models import (
     TCloseness,
     XYAnonymity,
 )
-from indistinct.registry import MODELS
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
 Path = Sequence[str]
 Node = tuple[Any, ...]
-Judge = Callable[[Any, Rows], bool]
-"""Whether the rows of one class break a model, for models that the reference does not know."""
+R = TypeVar("R", bound=Row)
 
 NOISE = Fraction(1, 10**9)
 
@@ -42,30 +40,31 @@ def violating_classes(
     original: Rows | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
     paths: Mapping[str, Mapping[Any, Path]] | None = None,
-    judge: Judge | None = None,
 ) -> list[tuple[Any, ...]]:
     """Return the quasi-identifier values of every class that breaks the model, in order of appearance.
 
     `original` is the table before anonymization, which t-closeness compares with; the rows themselves if left
     out. `orders` gives the order of a column's values where it is not the canonical one, `paths` a value's
-    ancestors from level 1 to the top, column by column, for the hierarchical distance. `judge` judges models of other
-    packages. NaN counts as missing.
+    ancestors from level 1 to the top, column by column, for the hierarchical distance.
 
     >>> rows = [{"age": "20-29", "s": "flu"}, {"age": "20-29", "s": "HIV"}, {"age": "30-39", "s": "flu"}]
     >>> violating_classes(rows, ["age"], model=KAnonymity(k=2))
     [('30-39',)]
     """
     table = rows if original is None else original
+    return [
+        key
+        for key, members in groups_of(rows, quasi).items()
+        if any(_breaks(part, members, original=table, orders=orders or {}, paths=paths or {}) for part in model.parts())
+    ]
 
-    def broken(part: Model, members: Rows) -> bool:
-        if judge is not None and part.name not in MODELS:
-            return judge(part, members)
-        return _breaks(part, members, original=table, orders=orders or {}, paths=paths or {})
 
-    classes: dict[tuple[Any, ...], list[Row]] = {}
+def groups_of(rows: Sequence[R], columns: Sequence[str]) -> dict[tuple[Any, ...], list[R]]:
+    """Return the rows that share the values of some columns, by these values."""
+    groups: dict[tuple[Any, ...], list[R]] = {}
     for row in rows:
-        classes.setdefault(_vector(row, quasi), []).append(row)
-    return [key for key, members in classes.items() if any(broken(part, members) for part in model.parts())]
+        groups.setdefault(_vector(row, columns), []).append(row)
+    return groups
 
 
 def earth_movers_distance(
@@ -109,8 +108,8 @@ def _breaks(
         case XYAnonymity(y=y, k=k):
             return len({_vector(row, y) for row in members}) < k
         case LDiverseLinks(l=wanted, sensitive=names):
-            counts = [n for name in names for n in Counter(_column(members, name)).values()]
-            return any(n * wanted > len(members) for n in counts)
+            most = [n for name in names for n in Counter(_column(members, name)).values()]
+            return any(n * wanted > len(members) for n in most)
         case DistinctLDiversity(sensitive=sensitive, l=wanted):
             return len(set(_column(members, sensitive))) < wanted
         case EntropyLDiversity(sensitive=sensitive, l=least):

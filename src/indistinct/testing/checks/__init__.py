@@ -2,26 +2,28 @@
 
     >>> from indistinct.testing.checks import CHECKS, examples
     >>> for case in examples("mondrian", "k-anonymity:k=3").values():
-    ...     CHECKS["model"](case)
+    ...     CHECKS["model_holds"](case)
 
 A check is a function of a `Case` and of how it is published; it raises `AssertionError` where a recoding breaks its
-promise. Whoever writes an algorithm runs them all.
+promise. An edge is such a function of an algorithm. `indistinct.testing.check_algorithm` runs them all.
 """
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from indistinct.algorithms.base import Algorithm
+from indistinct.testing.checks.bucket_edges import BUCKET_EDGES
 from indistinct.testing.checks.buckets import BUCKET_CHECKS
-from indistinct.testing.checks.case import Case, Publish, publish_case
+from indistinct.testing.checks.case import Case, Publish, publish_case, publish_once
 from indistinct.testing.checks.edges import EDGES
-from indistinct.testing.checks.examples import ALGORITHM_EXAMPLES, MODEL_EXAMPLES, examples, forms_of
+from indistinct.testing.checks.examples import ALGORITHM_EXAMPLES, MODEL_EXAMPLES, examples, forms_of, models_for
 from indistinct.testing.checks.invariance import (
     check_column_order,
     check_doubling,
     check_names,
     check_row_order,
 )
-from indistinct.testing.checks.promises import check_infeasible, check_model, check_suppression, check_traits
+from indistinct.testing.checks.promises import check_infeasible, check_model_holds, check_suppression, check_traits
 from indistinct.testing.checks.shown import (
     check_certificate,
     check_columns,
@@ -30,20 +32,24 @@ from indistinct.testing.checks.shown import (
     check_order,
     check_rows_match_recoding,
     check_seed,
+    check_shuffling,
 )
 from indistinct.testing.checks.values import check_other_columns, check_unseen_value, check_values_cover
 
 __all__ = [
     "ALGORITHM_EXAMPLES",
-    "BUCKET_CHECKS",
     "CHECKS",
-    "EDGES",
     "MODEL_EXAMPLES",
+    "SPREAD",
     "Case",
     "Publish",
+    "checks_for",
+    "edges_for",
     "examples",
     "forms_of",
+    "models_for",
     "publish_case",
+    "publish_once",
 ]
 
 CHECKS: Mapping[str, Callable[..., None]] = MappingProxyType(
@@ -54,10 +60,11 @@ CHECKS: Mapping[str, Callable[..., None]] = MappingProxyType(
             check_metadata,
             check_dictionaries,
             check_order,
+            check_shuffling,
             check_seed,
             check_certificate,
             check_rows_match_recoding,
-            check_model,
+            check_model_holds,
             check_infeasible,
             check_suppression,
             check_traits,
@@ -71,4 +78,17 @@ CHECKS: Mapping[str, Callable[..., None]] = MappingProxyType(
         )
     }
 )
-"""Every check by its name; each is given a case."""
+"""Every check of releases in classes by its name; each is given a case."""
+
+SPREAD = frozenset({"dictionaries", "shuffling", "seed", "column_order", "names"})
+"""The checks of how a release is published, whatever the model: of several models each tries them on some tables."""
+
+
+def checks_for(algorithm: Algorithm) -> Mapping[str, Callable[..., None]]:
+    """Return the checks of what an algorithm publishes: classes or buckets."""
+    return BUCKET_CHECKS if algorithm.traits.buckets else CHECKS
+
+
+def edges_for(algorithm: Algorithm) -> Mapping[str, Callable[..., None]]:
+    """Return the edges of what an algorithm may be given."""
+    return BUCKET_EDGES if algorithm.traits.buckets else EDGES

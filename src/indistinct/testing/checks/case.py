@@ -2,28 +2,33 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
 import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.api import anonymize
+from indistinct.engines import count_source
+from indistinct.frequencies.count import Counted
+from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.explicit import Explicit
 from indistinct.models import Model
 from indistinct.release.release import Release
 from indistinct.schema import Schema
-from indistinct.testing.reference import Judge, Path
+from indistinct.testing.reference import Path
 
 Row = dict[str, Any]
+Judge = Callable[[Sequence[Row], Sequence[Row]], bool]
+"""Return whether rows that form a class break a model, given the rows of the original table."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
     """One trial of an algorithm. The column `key` is insensitive and unique, so published rows can be traced back.
 
-    `judge` says whether the rows of one class break a model that is not built in, in plain Python.
+    `judge` decides whether a class breaks the model where the slow reference does not know it.
     """
 
     table: pa.Table
@@ -47,7 +52,10 @@ class Case:
 
 
 Publish = Callable[..., Release]
-"""How a case becomes a release: called with the case, and `seed=` for a fixed one."""
+"""How a case becomes a release: called with the case, and `seed=` for a fixed one.
+
+It may give the same release again for the same case: a check that needs a second release publishes a copy.
+"""
 
 
 def publish_case(case: Case, *, seed: int | None = None) -> Release:
@@ -63,6 +71,37 @@ def publish_case(case: Case, *, seed: int | None = None) -> Release:
     )
 
 
+def count_table(
+    table: pa.Table,
+    schema: Schema,
+    *,
+    hierarchies: Mapping[str, Hierarchy],
+    model: Model | None = None,
+    joint: bool = False,
+) -> Counted:
+    """Return a table as cells, with the histograms that a model needs."""
+    keys = model.keys if model is not None else ()
+    return count_source(table, Request(schema.quasi, keys, hierarchies, joint=joint))
+
+
+def publish_once() -> Publish:
+    """Return how to publish so that checks of the same case share its release."""
+    releases: dict[tuple[Case, int | None], Release] = {}
+
+    def publish(case: Case, *, seed: int | None = None) -> Release:
+        if (case, seed) not in releases:
+            releases[case, seed] = publish_case(case, seed=seed)
+        return releases[case, seed]
+
+    return publish
+
+
+@lru_cache(maxsize=4)
+def turned(case: Case) -> Case:
+    """Return the case with its rows from the last to the first; always the same one, so that its release is shared."""
+    return replace(case, table=case.table.take(pa.array(range(case.table.num_rows)[::-1])))
+
+
 def completed(
     hierarchies: Mapping[str, Hierarchy], quasi: Iterable[str], *, algorithm: Algorithm
 ) -> Mapping[str, Hierarchy]:
@@ -76,6 +115,15 @@ def expect(condition: object, message: str) -> None:
     """Fail a check with a message."""
     if not condition:
         raise AssertionError(message)
+
+
+def refused(case: Case, kind: type[Exception], publish: Publish) -> None:
+    """Fail unless publishing a case raises an error of a kind."""
+    try:
+        release = publish(case)
+    except kind:
+        return
+    raise AssertionError(f"{release.table.num_rows} row(s) published where {kind.__name__} was due")
 
 
 def with_columns_of(model: Model, names: Mapping[str, str]) -> Model:
@@ -116,9 +164,9 @@ def projected(rows: Sequence[Row], columns: Sequence[str]) -> list[tuple[Any, ..
 def _renamed(model: Model, names: Mapping[str, str]) -> Model:
     changes: dict[str, Any] = {}
     for spec in fields(model):  # type: ignore[arg-type]
-        value = getattr(model, spec.name)
-        if spec.name == "sensitive":
-            changes[spec.name] = names[value]
-        elif spec.name == "y":
-            changes[spec.name] = tuple(names[name] for name in value)
+        match getattr(model, spec.name):
+            case str(name) if name in names:
+                changes[spec.name] = names[name]
+            case tuple(several) if several and set(several) <= set(names):
+                changes[spec.name] = tuple(names[name] for name in several)
     return replace(model, **changes)  # type: ignore[type-var]

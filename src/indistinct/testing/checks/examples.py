@@ -6,6 +6,7 @@ Values with commas, quotes, hyphens and characters of several scripts, ties, mis
 import datetime
 import random
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -13,10 +14,10 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.hierarchy import Hierarchy
+from indistinct.models import Model
 from indistinct.registry import ALGORITHMS, parse_algorithm, parse_model
 from indistinct.schema import Schema
-from indistinct.testing.checks.case import Case, completed
-from indistinct.testing.reference import Judge
+from indistinct.testing.checks.case import Case, Judge, completed
 
 ROWS = 30
 DISEASES = Hierarchy.tree(
@@ -85,21 +86,21 @@ ALGORITHM_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "slicing:l=2,columns=whole",
             "slicing:l=2,columns=2,alpha=1,size=4",
         ),
-        "node": (),
     }
 )
-"""Algorithms in the forms that their parameters give them; those not named are tried as they are.
+"""Algorithms in the forms that their parameters give them; those not named are tried as they are."""
 
-A node has no form that fits every table: its levels are chosen for one.
-"""
+BUCKET_MODELS = ("k-anonymity:k=1", "k-anonymity:k=2", "k-anonymity:k=2 & distinct-l-diversity:sensitive=disease,l=2")
+"""The models that an algorithm which publishes buckets is asked for besides its own."""
 
 
-def examples(algorithm: str, model: str, *, judge: Judge | None = None) -> dict[str, Case]:
+def examples(algorithm: Algorithm | str, model: Model | str, *, judge: Judge | None = None) -> dict[str, Case]:
     """Return a case for each small table that an algorithm can work on; `judge` judges models of other packages.
 
     Every table has a sensitive column `disease` of six values, missing among them, and an identifier `name`.
     """
-    chosen, wanted = parse_algorithm(algorithm), parse_model(model)
+    chosen = parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm
+    wanted = parse_model(model) if isinstance(model, str) else model
     return {
         name: Case(table, schema, wanted, chosen, completed(hierarchies, schema.quasi, algorithm=chosen), judge=judge)
         for name, (table, schema, hierarchies) in tables().items()
@@ -112,7 +113,13 @@ def forms_of(name: str) -> tuple[str, ...]:
     return ALGORITHM_EXAMPLES.get(name, (name,) if name in ALGORITHMS else ())
 
 
-def tables() -> dict[str, tuple[pa.Table, Schema, dict[str, Hierarchy]]]:
+def models_for(algorithm: Algorithm) -> tuple[str, ...]:
+    """Return the models that an algorithm is tried with."""
+    return BUCKET_MODELS if algorithm.traits.buckets else tuple(s for some in MODEL_EXAMPLES.values() for s in some)
+
+
+@cache
+def tables() -> Mapping[str, tuple[pa.Table, Schema, Mapping[str, Hierarchy]]]:
     """Return the small tables by name, each with its schema and hierarchies."""
     dice = random.Random(20)  # noqa: S311
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from indistinct.api import apply
 from indistinct.errors import UnseenValueError
+from indistinct.frequencies.encode import encode_column
 from indistinct.hierarchy import Hierarchy, Order
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.testing.checks.case import Case, Publish, Row, expect, projected, publish_case
@@ -57,7 +58,7 @@ def check_unseen_value(case: Case, *, publish: Publish = publish_case) -> None:
         place = row.column_names.index(name)
         row = row.set_column(place, row.schema.field(name), pa.array([strange], row.schema.field(name).type))
         try:
-            apply(recoding, pa.concat_tables([case.table, row]), hierarchies=case.hierarchies)
+            apply(recoding, pa.concat_tables([case.table, row]), model=case.model, hierarchies=case.hierarchies)
         except UnseenValueError as error:
             expect(error.hint, "the error does not say what to do")
             expect(strange is None or spelled(strange) not in error.message, "the message tells the value")
@@ -87,8 +88,6 @@ def _between(values: list[Any], original: Any) -> bool:
 
 def _paths(hierarchy: Hierarchy, column: pa.ChunkedArray) -> dict[Any, tuple[str, ...]]:
     """Return every label that a hierarchy allows for each value of a column."""
-    from indistinct.frequencies.encode import encode_column
-
     order = hierarchy.values if isinstance(hierarchy, Order) else None
     domain = encode_column("column", column, order=order).domain
     taxonomy = hierarchy.bind(domain)

@@ -1,0 +1,85 @@
+"""What a model and a metric declare about themselves holds on small tables."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from indistinct.algorithms.full_domain.node import ChosenNode
+from indistinct.api import anonymize
+from indistinct.metrics import Metric
+from indistinct.recoding.outputs import Assignment
+from indistinct.testing.checks.case import Case, count_table, expect, turned
+
+TRIALS = 40
+NOISE = 1e-9
+
+
+def check_model_traits(case: Case) -> None:
+    """The traits of a model hold for random classes when they are merged, joined or dropped."""
+    model, dice = case.model, np.random.default_rng(1)
+    traits = model.traits
+    cells = count_table(case.table, case.schema, hierarchies=case.hierarchies, model=model).frequencies.classes
+    for trial in range(TRIALS):
+        size = 1 + trial % 8
+        classes = cells.regroup(dice.integers(0, size, len(cells)).astype(np.int32), size)
+        classes = classes.take(np.flatnonzero(classes.sizes))
+        broken = model.violations(classes)
+        expect(broken[classes.sizes < model.smallest].all(), "a class smaller than `smallest` satisfies the model")
+        if traits.sizes_only:
+            expect((broken == (classes.sizes < model.smallest)).all(), "not `sizes_only`: more than `smallest` matters")
+        if traits.stable:
+            kept = np.flatnonzero(dice.random(len(classes)) < 0.5)
+            expect((model.violations(classes.take(kept)) == broken[kept]).all(), "not `stable`: dropped classes matter")
+        if broken.all():
+            continue
+        united = classes.regroup(np.where(broken, -1, 0).astype(np.int32), 1)
+        if traits.monotone:
+            expect(not model.violations(united).any(), "not `monotone`: good classes break the model together")
+        joined = np.where(dice.random(len(classes)) < 0.5, 0, -1).astype(np.int32)
+        joined[np.flatnonzero(~broken)[0]] = 0
+        if traits.absorbing:
+            together = classes.regroup(joined, 1)
+            expect(not model.violations(together).any(), "not `absorbing`: a good class breaks the model with others")
+
+
+def check_metric_values(metric: Metric, case: Case) -> None:
+    """A metric stays within its bounds, ignores the order of rows and, if monotone, is never better where coarser."""
+    least, most = metric.bounds
+    finer = None
+    for node in _upwards(case):
+        given = replace(case, algorithm=node)
+        value, again = (metric.value(_assignment(each)) for each in (given, turned(given)))
+        expect(math.isclose(value, again, rel_tol=NOISE, abs_tol=NOISE), "it depends on the order of rows")
+        expect(least is None or value >= least - NOISE, f"{value} is below its bound {least}")
+        expect(most is None or value <= most + NOISE, f"{value} is above its bound {most}")
+        if metric.monotone and finer is not None:
+            gain = value - finer if metric.goal == "max" else finer - value
+            expect(gain <= NOISE * max(1.0, abs(finer)), f"not `monotone`: {node.levels} is better than a finer node")
+        finer = value
+
+
+def _upwards(case: Case) -> Iterator[ChosenNode]:
+    """Yield the nodes of one way from the finest to the coarsest, column by column."""
+    whole = replace(case, algorithm=ChosenNode())
+    heights = [int(column.height) for column in _assignment(whole).columns]
+    levels = [0] * len(heights)
+    yield ChosenNode(tuple(levels))
+    for index, height in enumerate(heights):
+        for level in range(1, height + 1):
+            levels[index] = level
+            yield ChosenNode(tuple(levels))
+
+
+def _assignment(case: Case) -> Assignment:
+    """Return the recoded table, with a histogram of the sensitive column for metrics of classification."""
+    (target,) = case.schema.sensitive
+    return anonymize(
+        case.table,
+        case.schema,
+        model=case.model,
+        algorithm=case.algorithm,
+        hierarchies=case.hierarchies,
+        target=target,
+    ).assignment
