@@ -121,13 +121,13 @@ def test_the_example_passes_the_edges(site, edge):
 def test_a_model_that_the_reference_does_not_know_needs_a_judge(site):
     (case, *_) = examples("halves", SPEC).values()
     with pytest.raises(TypeError, match="judge"):
-        CHECKS["model"](case)
+        CHECKS["model_holds"](case)
 
 
 def test_a_judge_that_disagrees_fails_the_check(site):
     (case, *_) = examples("halves", SPEC, judge=lambda rows, original: True).values()
     with pytest.raises(AssertionError, match="break bounded-share"):
-        CHECKS["model"](case)
+        CHECKS["model_holds"](case)
 
 
 GOOD = """

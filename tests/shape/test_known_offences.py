@@ -8,29 +8,10 @@ import ast
 from collections import Counter
 
 BUCKETS_BY_TYPE = {
-    "api.py": (2, "applying and measuring ask for the kind instead of one path for all recodings"),
-    "bucketing.py": (1, "what a search returns is checked by hand"),
-    "engines/memory/__init__.py": (1, "the engine chooses between two ways of publishing"),
-    "release/release.py": (1, "a release reads its buckets from its recoding"),
     "testing/checks/buckets.py": (1, "the checks of buckets read the form and the slices of a recoding"),
 }
-LATE_IMPORTS = {
-    "algorithms/cluster/leftovers.py": (1, "could be at the top"),
-    "documentation.py": (1, "could be at the top"),
-    "hierarchy/value.py": (9, "the value has the builders as methods, and the builders make the value"),
-    "recoding/kinds.py": (1, "a recoding compares itself by its JSON, which knows every kind"),
-    "release/formats.py": (2, "could be at the top"),
-}
-# The goal is one entry with the number 1.
-ENGINES_MADE = {
-    "api.py": (4, "the engine is chosen at every call"),
-    "bucketing.py": (3, "the engine is chosen at every call"),
-    "exploration.py": (1, "counts a table by itself"),
-    "reproduce/incognito_nodes.py": (1, "counts a table by itself"),
-    "reproduce/local_recoding.py": (1, "counts a table by itself"),
-    "risks/membership_of_release.py": (1, "counts a table by itself"),
-    "testing/checks/case.py": (1, "counts a table by itself"),
-}
+LATE_IMPORTS: dict[str, tuple[int, str]] = {}
+ENGINES_MADE = {"engines/__init__.py": (1, "the one place")}
 
 
 def calls(source, name):
