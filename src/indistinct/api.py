@@ -24,9 +24,9 @@ from indistinct.models import KAnonymity, LDiverseLinks, Model
 from indistinct.randomness import Secret
 from indistinct.recoding.assign import domains_of, keys_of
 from indistinct.recoding.columns import QuasiColumn, columns_of
-from indistinct.recoding.interpret import interpret_table
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Buckets
+from indistinct.recoding.read_back import read_back
 from indistinct.recoding.storage import read_recoding, stored
 from indistinct.registry import parse_algorithm, parse_metric, parse_model
 from indistinct.release.bucket_evidence import count_buckets
@@ -175,15 +175,14 @@ def measure(
     `target` names the column of the classification metric, as `anonymize` was given it. Of a release in buckets only
     what speaks of buckets is measured: values are not recoded there, so nothing else is lost.
     """
-    promise = parse_model(release.recoding.promise) if release.recoding.promise else KAnonymity(1)
     if release.buckets is not None:
         tables = {MAIN: release.table, **release.others}
         sources = {name: open_source(table)[1] for name, table in tables.items()}
         published = Published(release.check.engine, sources, release.buckets)
-        return _measured_buckets(published, release.check.schema, k=promise.smallest)
+        return _measured_buckets(published, release.check.schema, k=release.check.model.smallest)
     if metrics is not None:
         return measure_all(release.assignment, _parsed(metrics))
-    return measure_all(release.assignment, standard_metrics(k=promise.smallest, target=target))
+    return measure_all(release.assignment, standard_metrics(k=release.check.model.smallest, target=target))
 
 
 def measure_table(
@@ -218,7 +217,7 @@ def measure_table(
             hint="measure the release when it is made",
         )
     counted = engine.count(whole, Request(schema.quasi, (), declared))
-    assignment = interpret_table(
+    assignment = read_back(
         source.data,
         columns_of(counted.domains, declared),
         frequencies=counted.frequencies,

@@ -37,8 +37,8 @@ class Exploration:
 
     `levels` holds one node a row, a level for each of `columns`. The other arrays have one entry a node: `satisfied`
     (the model holds once `suppressed_rows` rows are dropped, which is within the budget, and some rows stay),
-    `minimal` (no node below it is satisfied), the number of released `classes`, the rows of the `smallest_class`, and
-    the value of each of `metrics`. `meanings` says in words what the levels of each column publish.
+    `minimal` (no node below it is satisfied), the number of released `classes`, the people in the `smallest_class`
+    (rows, unless the model counts something else), and the value of each of `metrics`. `meanings` says in words what the levels of each column publish.
     """
 
     columns: tuple[str, ...]
@@ -61,7 +61,7 @@ class Exploration:
 
     @property
     def risk(self) -> Codes:
-        """The highest prosecutor risk of each node: one over the rows of its smallest released class."""
+        """The highest prosecutor risk of each node: one over the people of its smallest released class."""
         return np.divide(1.0, self.smallest_class, where=self.smallest_class > 0, out=np.zeros(len(self)))
 
     def nodes(self) -> list[Row]:
@@ -299,8 +299,9 @@ class _Found:
         """Write down what the classes of a node say."""
         place = int(np.ravel_multi_index(rolled.levels, self.space.lattice.shape))
         broken = self.space.outside(rolled)
-        kept = rolled.classes.sizes[~broken]
-        self.suppressed[place] = self.space.problem.frequencies.rows - int(kept.sum())
+        kept = self.space.problem.model.people(rolled.classes)[~broken]
+        released = int(rolled.classes.sizes[~broken].sum())
+        self.suppressed[place] = self.space.problem.frequencies.rows - released
         self.classes[place], self.smallest[place] = len(kept), kept.min() if len(kept) else 0
         for objective, values in zip(self.objectives, self.values, strict=True):
             values[place] = objective.sign * objective.score(rolled, broken)

@@ -107,7 +107,7 @@ def _show(found: "Exploration", chosen: tuple[int, ...] | None, *, limit: int | 
     if len(wanted) < len(rows):
         show(f"{len(wanted):,} of {len(rows):,} nodes shown; --all shows the others\n")
     if satisfied:
-        show(f"Pareto front of {metric} against risk (one over the rows of the smallest class)\n")
+        show(f"Pareto front of {metric} against risk (one over the people in the smallest class)\n")
         show(_node_grid(found, found.pareto(), chosen), "")
     else:
         least = int(found.suppressed_rows.min())

@@ -65,6 +65,10 @@ class Model(ABC):
         """The smallest class size that can satisfy the model; what `sizes_only` models ask for, exactly."""
         return 1
 
+    def people(self, classes: Classes) -> Codes:
+        """Return how many people the model sees in each class: its rows, unless it counts something else."""
+        return classes.sizes
+
     @property
     def caution(self) -> str | None:
         """What readers must know of the promise itself, where it is weaker than it looks."""
@@ -151,6 +155,10 @@ class All(Model):
     def resolved(self, sensitive: Sequence[str]) -> Model:
         """Return every part for a table with these sensitive columns."""
         return All(tuple(part for model in self.models for part in model.resolved(sensitive).parts()))
+
+    def people(self, classes: Classes) -> Codes:
+        """Return the fewest people that a part sees in each class."""
+        return np.minimum.reduce([classes.sizes, *(model.people(classes) for model in self.models)])
 
     def check(self, whole: Classes) -> None:
         """Raise for the first part that cannot hold."""

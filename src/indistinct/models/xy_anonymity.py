@@ -46,6 +46,10 @@ class XYAnonymity(Model):
         """A class needs `k` rows to hold `k` distinct vectors."""
         return self.k
 
+    def people(self, classes: Classes) -> Codes:
+        """Return the number of distinct vectors of `y` in each class."""
+        return self._distinct(classes)
+
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes with fewer than `k` distinct vectors of `y`."""
         return np.asarray((classes.sizes > 0) & (self._distinct(classes) < self.k))

@@ -13,6 +13,7 @@ from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.models.base import Model
+from indistinct.parallel import both
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.release.as_written import is_text_file, read_as_written
 from indistinct.release.bucket_evidence import count_buckets
@@ -20,6 +21,7 @@ from indistinct.release.certificate import About, Certificate
 from indistinct.release.columns import appearance_of, published_schema, require_columns, require_rows
 from indistinct.release.evidence import Evidence
 from indistinct.release.files import StagedTables, table_path
+from indistinct.release.staging import digest_of
 from indistinct.release.verify import verify
 from indistinct.schema import Schema
 from indistinct.tables.value import Table
@@ -91,7 +93,16 @@ class Check:
             name: read_as_written(each.temporary, table_path(staged.path, name), self._needed(name))
             for name, each in files.items()
         }
-        return self.certify_promise(sources, coarse=is_text_file(staged.path), about=about)
+        coarse = is_text_file(staged.path)
+        certificate, found = both(
+            lambda: self.certify_promise(sources, coarse=coarse, about=about),
+            lambda: {name: digest_of(each.temporary) for name, each in files.items()},
+        )
+        if found != digests:
+            raise VerificationError(
+                f"{staged.path} is not on disk what was written there", hint="nothing was published; check the disk"
+            )
+        return certificate
 
     def _needed(self, name: str) -> list[str]:
         """Return the columns of a table that the check looks at."""

@@ -8,8 +8,7 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
-from indistinct.errors import OutputError, VerificationError
-from indistinct.parallel import both
+from indistinct.errors import OutputError
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate import Certificate
 from indistinct.release.formats import producer_for
@@ -57,11 +56,7 @@ def write_release(
     with staging() as staged:
         sink = StagedTables(target, staged)
         fill(sink)
-        certificate, digests = both(lambda: certify(sink), lambda: [digest_of(each.temporary) for each in staged])
-        if digests != [each.digest for each in staged]:
-            raise VerificationError(
-                f"{target} changed on disk while it was checked", hint="nothing was written; check the disk"
-            )
+        certificate = certify(sink)
         staged += [stage(file, produce, private=True) for file, produce in private.items()]
         staged.append(stage(seal, filled(certificate.to_text())))
         publish(staged, overwrite=overwrite, outdated=outdated)

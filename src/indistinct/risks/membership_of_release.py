@@ -15,8 +15,8 @@ from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.recoding.columns import columns_of
-from indistinct.recoding.interpret import Cover, cover_of
 from indistinct.recoding.outputs import MAIN
+from indistinct.recoding.read_back import Cover, cover_of
 from indistinct.release.bucket_evidence import count_buckets
 from indistinct.release.published import BucketTable, open_published
 from indistinct.release.reading import require_original

@@ -18,9 +18,9 @@ from indistinct.errors import InputError, ParameterError, SchemaError
 from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.recoding.columns import columns_of
-from indistinct.recoding.interpret import interpret_table
 from indistinct.recoding.labels import WrittenRange, written_members, written_ranges
 from indistinct.recoding.outputs import PublishedColumn
+from indistinct.recoding.read_back import read_back
 from indistinct.recoding.summary import node_summary
 
 AGES = [20, 21, 25, 30, 40]
@@ -36,7 +36,7 @@ def read(
     table = published if isinstance(published, pa.Table) else pa.table({name: published})
     declared = {} if hierarchy is None else {name: hierarchy}
     counted = count_source(pa.table({name: original * 2}), Request([name], (), declared))
-    assignment = interpret_table(
+    assignment = read_back(
         table,
         columns_of(counted.domains, declared),
         frequencies=counted.frequencies,

@@ -19,7 +19,8 @@ from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.frequencies.grouping import Grouping, group_rows
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.meanings import (
+from indistinct.recoding.outputs import Assignment, PublishedColumn
+from indistinct.recoding.read_back_texts import (
     Meaning,
     Members,
     Node,
@@ -31,12 +32,11 @@ from indistinct.recoding.meanings import (
     parsed,
     vocabulary_of,
 )
-from indistinct.recoding.outputs import Assignment, PublishedColumn
 from indistinct.recoding.summary import Bounds, meeting_levels, node_summary, summarize_ranges
 from indistinct.schema import Schema, did_you_mean
 
 
-def interpret_table(
+def read_back(
     published: pa.Table,
     columns: Sequence[QuasiColumn],
     *,
