@@ -17,8 +17,11 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from typer.main import get_command
+
 import indistinct
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits
+from indistinct.cli import app
 from indistinct.cli.listing import parameters
 from indistinct.datasets import GENERATORS
 from indistinct.errors import IndistinctError
@@ -225,10 +228,6 @@ def _command_line_page() -> str:
 
 def _commands() -> list[tuple[str, Any]]:
     """Return every command of the command line by name."""
-    from typer.main import get_command
-
-    from indistinct.cli import app
-
     group: Any = get_command(app)
     return sorted((name, command) for name, command in group.commands.items() if not command.hidden)
 

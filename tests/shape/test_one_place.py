@@ -1,0 +1,54 @@
+"""Rules of one place: what only one module or folder may do.
+
+A rule that is not kept everywhere yet has a list of files, each with the number of its offences and the reason. The
+list only shrinks: a new offence fails the test, and so does an entry that is no longer true.
+"""
+
+import ast
+from collections import Counter
+
+LATE_IMPORTS = {
+    "hierarchy/value.py": (9, "the value has the builders as methods, and the builders make the value"),
+}
+
+
+def calls(source, name):
+    """Return the calls of a function or class in a file, under whatever module it is reached."""
+    every = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call)]
+    return [node for node in every if ast.unparse(node.func).rpartition(".")[2] == name]
+
+
+def counted(offences):
+    return dict(sorted(Counter(offences).items()))
+
+
+def numbers(known):
+    return {name: count for name, (count, _) in sorted(known.items())}
+
+
+def test_only_recodings_ask_whether_one_of_them_goes_by_bucket(package):
+    offences = [
+        source.name
+        for source in package
+        if source.part != "recoding"
+        for call in calls(source, "isinstance")
+        if "ByBucket" in ast.unparse(call.args[1])
+    ]
+    assert offences == []
+
+
+def test_no_import_inside_a_function_hides_a_cycle(package):
+    """Commands import late so that `--help` is fast; an optional package is not ours."""
+    offences = [
+        source.name
+        for source in package
+        if source.part != "cli"
+        for node in {id(n): n for function in source.functions() for n in ast.walk(function)}.values()
+        if (isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == "indistinct")
+        or (isinstance(node, ast.Import) and any(a.name.partition(".")[0] == "indistinct" for a in node.names))
+    ]
+    assert counted(offences) == numbers(LATE_IMPORTS)
+
+
+def test_the_engine_is_made_in_one_place(package):
+    assert [source.name for source in package for _ in calls(source, "Memory")] == ["engines/__init__.py"]
