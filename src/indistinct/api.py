@@ -175,14 +175,14 @@ def measure(
     `target` names the column of the classification metric, as `anonymize` was given it. Of a release in buckets only
     what speaks of buckets is measured: values are not recoded there, so nothing else is lost.
     """
+    if metrics is not None and release.buckets is None:
+        return measure_all(release.assignment, _parsed(metrics))
     promise = parse_model(release.recoding.promise) if release.recoding.promise else KAnonymity(1)
     if release.buckets is not None:
         tables = {MAIN: release.table, **release.others}
         sources = {name: open_source(table)[1] for name, table in tables.items()}
         published = Published(release.check.engine, sources, release.buckets)
         return _measured_buckets(published, release.check.schema, k=promise.smallest)
-    if metrics is not None:
-        return measure_all(release.assignment, _parsed(metrics))
     return measure_all(release.assignment, standard_metrics(k=promise.smallest, target=target))
 
 
