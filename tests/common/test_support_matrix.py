@@ -6,7 +6,7 @@ from typing import ClassVar
 import pytest
 
 from indistinct.documentation import support, variants
-from indistinct.errors import ParameterError, VerificationError
+from indistinct.errors import InfeasibleError, ParameterError, VerificationError
 from indistinct.models import KAnonymity, ModelTraits
 from indistinct.registry import ALGORITHMS, MODELS, parse_model
 from indistinct.spelling import spell
@@ -31,7 +31,7 @@ def trial(form, model, *, suppression):
         publish_case(case)
     except ParameterError as error:
         return "no" if "cannot search for" in error.message else error.message
-    except VerificationError:
+    except (InfeasibleError, VerificationError):
         return "not satisfied"
     return "yes"
 

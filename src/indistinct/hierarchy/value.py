@@ -5,7 +5,7 @@ and gives a `Taxonomy`, the codes that algorithms work with.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +60,18 @@ class Taxonomy:
         return ranks
 
 
+_BUILDERS: dict[str, Callable[..., Any]] = {}
+
+
+def declare(name: str, build: Callable[..., Any]) -> None:
+    """Say what `Hierarchy.name(…)` builds: the kinds of hierarchies know this module, and it knows none of them."""
+    _BUILDERS[name] = build
+
+
+def _build(name: str, *given: Any, **options: Any) -> Any:
+    return _BUILDERS[name](*given, **options)
+
+
 class Hierarchy(ABC):
     """A declaration of coarser and coarser values; use the class methods to make one."""
 
@@ -85,9 +97,7 @@ class Hierarchy(ABC):
         >>> Hierarchy.from_rows([["flu", "infection", "*"], ["gastritis", "stomach", "*"]]).rows[0]
         ('flu', 'infection', '*')
         """
-        from indistinct.hierarchy.explicit import Explicit, rows_of
-
-        return Explicit(rows_of(rows), rooted=rooted)
+        return _build("from_rows", rows, rooted=rooted)
 
     @staticmethod
     def read_csv(path: str | Path, *, delimiter: str | None = None, rooted: bool = True) -> "Explicit":
@@ -95,9 +105,7 @@ class Hierarchy(ABC):
 
         The delimiter is found among semicolon, tab and comma unless it is given.
         """
-        from indistinct.hierarchy.readers import read_hierarchy
-
-        return read_hierarchy(path, delimiter=delimiter, rooted=rooted)
+        return _build("read_csv", path, delimiter=delimiter, rooted=rooted)
 
     @staticmethod
     def tree(nested: Mapping[str, object], *, rooted: bool = True) -> "Explicit":
@@ -106,10 +114,7 @@ class Hierarchy(ABC):
         >>> Hierarchy.tree({"*": {"married": ["civil", "church"], "single": []}}).rows
         (('civil', 'married', '*'), ('church', 'married', '*'), ('single', 'single', '*'))
         """
-        from indistinct.hierarchy.explicit import Explicit
-        from indistinct.hierarchy.trees import flatten
-
-        return Explicit(flatten(nested), rooted=rooted, form="tree")
+        return _build("tree", nested, rooted=rooted)
 
     @staticmethod
     def intervals(
@@ -123,12 +128,10 @@ class Hierarchy(ABC):
         >>> Hierarchy.intervals([5, 10, 20]).to_json()
         {'intervals': [5, 10, 20]}
         """
-        from indistinct.hierarchy.intervals import CutPoints, Intervals
-
         if widths is not None and cuts is None:
-            return Intervals(widths, origin)
+            return _build("intervals", widths, origin)
         if cuts is not None and widths is None and origin == 0:
-            return CutPoints(cuts)
+            return _build("cuts", cuts)
         raise HierarchyError(
             "intervals are declared either by widths and an origin, or by cuts",
             hint="Hierarchy.intervals([5, 10, 20]) or Hierarchy.intervals(cuts=[[18, 40, 65], [40]])",
@@ -141,9 +144,7 @@ class Hierarchy(ABC):
         >>> Hierarchy.dates(["month", "year"]).to_json()
         {'dates': ['month', 'year']}
         """
-        from indistinct.hierarchy.builders import Dates
-
-        return Dates(levels)
+        return _build("dates", levels)
 
     @staticmethod
     def masking(side: str = "right", *, char: str = "*", levels: int | None = None) -> "Masking":
@@ -152,9 +153,7 @@ class Hierarchy(ABC):
         >>> Hierarchy.masking(levels=2).to_json()
         {'mask': 'right', 'levels': 2}
         """
-        from indistinct.hierarchy.builders import Masking
-
-        return Masking(side, char=char, levels=levels)
+        return _build("masking", side, char=char, levels=levels)
 
     @staticmethod
     def order(values: Sequence[object]) -> "Order":
@@ -163,9 +162,7 @@ class Hierarchy(ABC):
         >>> Hierarchy.order(["primary", "secondary", "tertiary"]).values
         ('primary', 'secondary', 'tertiary')
         """
-        from indistinct.hierarchy.builders import Order, texts_of
-
-        return Order(texts_of(values))
+        return _build("order", values)
 
     @staticmethod
     def suppression() -> "Suppression":
@@ -174,6 +171,4 @@ class Hierarchy(ABC):
         >>> Hierarchy.suppression().to_json()
         {'suppression': True}
         """
-        from indistinct.hierarchy.builders import Suppression
-
-        return Suppression()
+        return _build("suppression")
