@@ -38,7 +38,8 @@ class Exploration:
     `levels` holds one node a row, a level for each of `columns`. The other arrays have one entry a node: `satisfied`
     (the model holds once `suppressed_rows` rows are dropped, which is within the budget, and some rows stay),
     `minimal` (no node below it is satisfied), the number of released `classes`, the people in the `smallest_class`
-    (rows, unless the model counts something else), and the value of each of `metrics`. `meanings` says in words what the levels of each column publish.
+    (rows, unless the model counts something else), and the value of each of `metrics`. `meanings` says in words what
+    the levels of each column publish.
     """
 
     columns: tuple[str, ...]

@@ -4,7 +4,6 @@ Whoever writes one of their own calls the function of its kind from a test.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from indistinct.algorithms.base import Algorithm
@@ -85,9 +84,9 @@ def _failures(
 ) -> dict[str, str]:
     """Return the failures with one of several models; those together try the checks of `SPREAD` on every table."""
     failures: dict[str, str] = {}
-    cases = examples(algorithm, model)
-    for index, (table, example) in enumerate(cases.items()):
-        case, publish = replace(example, judge=judge), publish_once()
+    cases = examples(algorithm, model, judge=judge)
+    for index, (table, case) in enumerate(cases.items()):
+        publish = publish_once()
         every = (index - turn) % min(turns, len(cases)) == 0
         for name, check in checks_for(case.algorithm).items():
             if every or name not in SPREAD:

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from indistinct.api import apply
 from indistinct.errors import InfeasibleError, InputError
-from indistinct.models import KAnonymity
-from indistinct.recoding.kinds import ByBucket
+from indistinct.models import KAnonymity, LDiverseLinks
+from indistinct.recoding.outputs import Buckets
 from indistinct.release.release import Release
 from indistinct.schema import BUCKET, COUNT
 from indistinct.testing.bucket_reference import Shown, read_multisets, read_sliced
@@ -25,18 +25,18 @@ from indistinct.testing.checks.shown import check_dictionaries, check_seed
 
 def check_bucket_columns(case: Case, *, publish: Publish = publish_case) -> None:
     """A release has the schema's columns less the identifiers, a bucket column where its form has one, none else."""
-    release, recoding = _published(case, publish)
+    release, buckets = _published(case, publish)
     known = [*case.schema.quasi, *case.schema.insensitive]
     sensitive = list(case.schema.sensitive)
     wanted = {
-        "sliced": [BUCKET, *(name for names in recoding.slices for name in names)],
+        "sliced": [BUCKET, *(name for names in buckets.slices for name in names)],
         "tables": [BUCKET, *known],
         "multiset": [name for name in case.table.column_names if name in (*known, *sensitive)],
-    }[recoding.form]
+    }[buckets.form]
     expect(release.table.column_names == wanted, f"published {release.table.column_names}, wanted {wanted}")
-    named = sorted(name for names in recoding.slices for name in names)
+    named = sorted(name for names in buckets.slices for name in names)
     expect(named == sorted([*known, *sensitive]), "the slices do not name every attribute once")
-    apart = {"sensitive": [BUCKET, *sensitive, COUNT]} if recoding.form == "tables" else {}
+    apart = {"sensitive": [BUCKET, *sensitive, COUNT]} if buckets.form == "tables" else {}
     expect({what: table.column_names for what, table in release.others.items()} == apart, "an unexpected table")
 
 
@@ -51,19 +51,21 @@ def check_bucket_metadata(case: Case, *, publish: Publish = publish_case) -> Non
 
 def check_diversity(case: Case, *, publish: Publish = publish_case) -> None:
     """No tuple of the original is linked to a sensitive value with more than 1 / l, by the slow reference."""
-    release, recoding = _published(case, publish)
+    release, buckets = _published(case, publish)
     originals = case.rows
-    if recoding.form == "multiset":
+    if buckets.form == "multiset":
         originals = [{**row, **_as_text(case, row)} for row in originals]
-    strongest = _read(case, release, recoding).strongest(originals)
-    expect(recoding.l is not None and strongest * recoding.l <= 1, f"p(t, s) is {strongest}, l = {recoding.l}")
+    strongest = _read(case, release, buckets).strongest(originals)
+    promise = case.algorithm.promise() or case.model
+    asked = [part.l for part in promise.parts() if isinstance(part, LDiverseLinks)]
+    expect(asked and strongest * max(asked) <= 1, f"p(t, s) is {strongest}, l = {asked}")
 
 
 def check_preserved(case: Case, *, publish: Publish = publish_case) -> None:
     """Every slice shows the rows of the original, no more and no less, whatever bucket they are in."""
-    release, recoding = _published(case, publish)
-    shown = _read(case, release, recoding)
-    rows = case.rows if recoding.form != "multiset" else [{**row, **_as_text(case, row)} for row in case.rows]
+    release, buckets = _published(case, publish)
+    shown = _read(case, release, buckets)
+    rows = case.rows if buckets.form != "multiset" else [{**row, **_as_text(case, row)} for row in case.rows]
     for place, names in enumerate(shown.slices):
         published = Counter(tuple(e[name] for name in names) for bucket in shown.buckets for e in bucket[place])
         expect(published == Counter(projected(rows, names)), f"the column of {', '.join(names)} changed")
@@ -74,16 +76,16 @@ def check_links(case: Case, *, publish: Publish = publish_case) -> None:
     if case.algorithm.name == "anatomy":  # its groups are small whatever a model asks for
         return
     whole = replace(case, model=KAnonymity(case.table.num_rows))
-    release, recoding = _published(whole, publish)
-    if recoding.form != "sliced":  # values of multisets and of two tables have no order
+    release, buckets = _published(whole, publish)
+    if buckets.form != "sliced":  # values of multisets and of two tables have no order
         return
-    home = next(names for names in recoding.slices if case.key in names)
+    home = next(names for names in buckets.slices if case.key in names)
     keys = release.table[case.key].to_pylist()
     again = publish(replace(whole)).table[case.key].to_pylist()
     expect(keys != case.table[case.key].to_pylist() and keys != sorted(keys), "rows stand in an order that tells")
     expect(keys != again, "rows stand in the same order in every release")
     by_key = {row[case.key]: row for row in case.rows}
-    for names in recoding.slices:
+    for names in buckets.slices:
         if names == home or len(set(projected(case.rows, names))) < case.table.num_rows // 2:
             continue
         beside = [tuple(by_key[key][name] for name in names) for key in keys]
@@ -92,13 +94,13 @@ def check_links(case: Case, *, publish: Publish = publish_case) -> None:
 
 def check_bucket_certificate(case: Case, *, publish: Publish = publish_case) -> None:
     """The certificate counts rows and buckets, tells form and slices, and holds no data value."""
-    release, recoding = _published(case, publish)
+    release, buckets = _published(case, publish)
     certificate = release.certificate
-    shown = _read(case, release, recoding)
+    shown = _read(case, release, buckets)
     expect(certificate.holds, "the certificate says that the promise is broken")
     expect(certificate.rows == case.table.num_rows, "the certificate miscounts rows")
     expect(certificate.classes == len(shown.buckets), "the certificate miscounts buckets")
-    expect(certificate.columns == recoding.slices and certificate.form == recoding.form, "it hides the form")
+    expect(certificate.columns == buckets.slices and certificate.form == buckets.form, "it hides the form")
     text = certificate.to_text().replace(case.model.spec(), "")
     telling = {value for row in case.rows for value in row.values() if isinstance(value, str) and len(value) > 3}
     expect(not any(value in text for value in telling), "the certificate holds a data value")
@@ -106,8 +108,8 @@ def check_bucket_certificate(case: Case, *, publish: Publish = publish_case) -> 
 
 def check_bucket_sizes(case: Case, *, publish: Publish = publish_case) -> None:
     """Buckets have as many rows as a model of class sizes asks for."""
-    release, recoding = _published(case, publish)
-    smallest = min(len(bucket[0]) for bucket in _read(case, release, recoding).buckets)
+    release, buckets = _published(case, publish)
+    smallest = min(len(bucket[0]) for bucket in _read(case, release, buckets).buckets)
     wanted = max(part.smallest for part in case.model.parts() if part.traits.sizes_only or part.name == "k-anonymity")
     expect(smallest >= wanted, f"a bucket has {smallest} row(s), {wanted} were asked for")
 
@@ -166,26 +168,25 @@ BUCKET_CHECKS: Mapping[str, Callable[..., None]] = MappingProxyType(
 """Every check of releases in buckets by its name; each is given a case."""
 
 
-def _published(case: Case, publish: Publish) -> tuple[Release, ByBucket]:
+def _published(case: Case, publish: Publish) -> tuple[Release, Buckets]:
     release = publish(case)
-    recoding = release.recoding
-    if not isinstance(recoding, ByBucket):
-        raise AssertionError("an algorithm that declares buckets returned another recoding")
-    return release, recoding
+    if release.buckets is None:
+        raise AssertionError("an algorithm that declares buckets published none")
+    return release, release.buckets
 
 
-def _read(case: Case, release: Release, recoding: ByBucket) -> Shown:
+def _read(case: Case, release: Release, buckets: Buckets) -> Shown:
     rows, sensitive = release.table.to_pylist(), list(case.schema.sensitive)
-    if recoding.form == "multiset":
+    if buckets.form == "multiset":
         return read_multisets(rows, sensitive=sensitive)
-    apart = release.others["sensitive"].to_pylist() if recoding.form == "tables" else None
-    return read_sliced(rows, slices=recoding.slices, sensitive=sensitive, apart=apart)
+    apart = release.others["sensitive"].to_pylist() if buckets.form == "tables" else None
+    return read_sliced(rows, slices=buckets.slices, sensitive=sensitive, apart=apart)
 
 
 def _contents(case: Case, publish: Publish) -> Counter[Any]:
     """Return the buckets of a release by what they hold, slice by slice."""
-    release, recoding = _published(case, lambda given: publish(given, seed=7))
-    shown = _read(case, release, recoding)
+    release, buckets = _published(case, lambda given: publish(given, seed=7))
+    shown = _read(case, release, buckets)
     return Counter(
         tuple(tuple(sorted(repr(tuple(entry.values())) for entry in entries)) for entries in bucket)
         for bucket in shown.buckets
