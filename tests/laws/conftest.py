@@ -3,7 +3,6 @@
 import pytest
 
 from indistinct import parallel
-from indistinct.engines.memory import _kernels
 from indistinct.frequencies import blocks
 
 
@@ -15,6 +14,5 @@ def as_if_large():
 
 def _patch(patch, *, threads=2):
     patch.setattr(parallel, "LARGE", 1)
-    patch.setattr(_kernels, "COMPILE_FROM", 1, raising=False)
     patch.setattr(blocks, "BLOCK", 3)
     patch.setenv("INDISTINCT_THREADS", str(threads))

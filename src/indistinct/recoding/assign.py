@@ -13,7 +13,8 @@ from indistinct.domain import Domain
 from indistinct.errors import InputError, UnseenValueError
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.grouping import group_rows, pack
-from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
+from indistinct.frequencies.pieces import Pieces
+from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding
 from indistinct.recoding.layout import bucket_layout, class_layout
 from indistinct.recoding.outputs import Assignment, Layout, PublishedColumn
@@ -69,8 +70,7 @@ def _by_column(frequencies: FrequencySet, recoding: ByColumn) -> Assignment:
     codes = [group[frequencies.vectors[:, j]] for j, group in enumerate(recoding.groups)]
     sizes = [len(column.summary.published) for column in recoding.columns]
     grouping = group_rows(codes, sizes)
-    class_ids = np.empty(len(frequencies), dtype=np.int32)
-    class_ids[grouping.order] = np.repeat(np.arange(len(grouping), dtype=np.int32), grouping.counts)
+    class_ids = grouping.group_ids()
     values = np.stack([code[grouping.first] for code in codes], axis=1).astype(np.int32)
     dropped = _among(values, recoding.suppressed, sizes)
     if recoding.star is not None:
@@ -106,9 +106,7 @@ def _by_row(frequencies: FrequencySet, recoding: ByRow) -> Assignment:
     _check_rows(frequencies, recoding)
     values, merged = _distinct(recoding.values, recoding)
     class_ids = np.where(recoding.class_ids < 0, -1, merged[recoding.class_ids])
-    kept = class_ids >= 0
-    sizes = np.bincount(class_ids[kept], weights=recoding.counts[kept], minlength=len(values)).astype(np.int64)
-    classes = Classes(sizes, _split_histograms(frequencies, recoding, class_ids, len(values)))
+    classes = Pieces(recoding.cells, recoding.joint, recoding.counts, class_ids).classes(frequencies, len(values))
     columns = tuple(column.summary.published for column in recoding.columns)
     pieces = (recoding.cells, class_ids, recoding.counts)
     return Assignment(frequencies, columns, values, *pieces, classes, joint=recoding.joint, split=True)
@@ -147,19 +145,6 @@ def _check_rows(frequencies: FrequencySet, recoding: ByRow | ByBucket) -> None:
         )
 
 
-def _split_histograms(frequencies: FrequencySet, recoding: ByRow, class_ids: Codes, size: int) -> dict[Key, Histogram]:
-    """Return the histograms of classes from the joint codes that the pieces carry."""
-    if frequencies.joint is None or recoding.joint is None:
-        return {}
-    pieces = np.arange(len(class_ids) + 1, dtype=np.int64)
-    found = {}
-    for key, codes in frequencies.joint.codes.items():
-        whole = frequencies.classes.histograms[key]
-        single = Histogram(pieces, codes[recoding.joint], recoding.counts, whole.reference, whole.taxonomy, whole.texts)
-        found[key] = single.regroup(class_ids, size)
-    return found
-
-
 def _united(frequencies: FrequencySet, recoding: Recoding, values: Codes, class_ids: Codes) -> Assignment:
     """Unite classes that publish the same and drop those without rows."""
     distinct, merged = _distinct(values, recoding)
@@ -181,9 +166,7 @@ def _distinct(values: Codes, recoding: Recoding) -> tuple[Codes, Codes]:
     for place, column in enumerate(recoding.columns):
         values[:, place] = _as_seen(column.summary.published)[values[:, place]]
     grouping = group_rows(list(values.T), sizes)
-    merged = np.empty(len(values), dtype=np.int32)
-    merged[grouping.order] = np.repeat(np.arange(len(grouping), dtype=np.int32), grouping.counts)
-    return values[grouping.first], merged
+    return values[grouping.first], grouping.group_ids()
 
 
 def _as_seen(column: PublishedColumn) -> Codes:

@@ -1,36 +1,29 @@
 """The loops that put rows behind classes, compiled where NumPy has none as quick."""
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from indistinct.arrays import Codes, empty_large
 from indistinct.compiled import jit
-
-# Below this many rows NumPy alone is done before a kernel is compiled.
-COMPILE_FROM = 1 << 18
+from indistinct.parallel import blocks, is_large, spread
 
 
 def scatter_rows(order: Codes, class_ids: Codes, counts: Codes, places: Codes, out: Codes) -> None:
     """Send runs of rows to their classes: piece `i` takes the next `counts[i]` rows of `order`.
 
-    Class `c` goes to `out` from `places[c]` on, which is overwritten; rows of label -1 go nowhere.
+    Class `c` goes to `out` from `places[c]` on, which is overwritten; rows of class -1 go nowhere.
     """
-    if len(order) < COMPILE_FROM:
+    if not is_large(len(order)):
         owners = np.repeat(class_ids, counts)
         arranged = np.argsort(np.append(places, -1)[owners], kind="stable")
         out[:] = order[arranged[np.count_nonzero(owners < 0) :]]
         return
-    # Each thread serves its own classes.
-    half = len(places) // 2 if (os.cpu_count() or 1) > 1 else 0
-    parts = [(0, half), (half, len(places))] if half else [(0, len(places))]
-    with ThreadPoolExecutor(2) as pool:
-        if len(class_ids) == len(order):
-            list(pool.map(lambda part: _scatter(order, class_ids, places, out, *part), parts))
-        else:
-            list(pool.map(lambda part: _scatter_runs(order, class_ids, counts, places, out, *part), parts))
+    parts = blocks(len(places), least=1)  # each thread serves its own classes
+    if len(class_ids) == len(order):
+        spread(lambda part: _scatter(order, class_ids, places, out, part.start, part.stop), parts)
+    else:
+        spread(lambda part: _scatter_runs(order, class_ids, counts, places, out, part.start, part.stop), parts)
 
 
 @jit
@@ -45,7 +38,7 @@ def _scatter(order, class_ids, places, out, first, last):
 
 @jit
 def _scatter_runs(order, class_ids, counts, places, out, first, last):
-    """Copy each run of classes `first` to `last` to where its class goes on; rows of label -1 go nowhere."""
+    """Copy each run of classes `first` to `last` to where its class goes on; rows of class -1 go nowhere."""
     at = 0
     for piece in range(len(class_ids)):
         class_id = class_ids[piece]
@@ -61,7 +54,7 @@ def _scatter_runs(order, class_ids, counts, places, out, first, last):
 def gather_codes(chunks: Sequence[Codes], lookups: Sequence[Codes], order: Codes, used: Codes) -> Codes:
     """Return the codes of cells, `lookups[i][cell]` for a cell of chunk `i`, in an order; mark those that occur."""
     parts = zip(lookups, chunks, strict=True)
-    if len(order) < COMPILE_FROM:
+    if not is_large(len(order)):
         return gather(np.concatenate([lookup[chunk] for lookup, chunk in parts]), order, used)
     # Narrow codes stay in the cache while rows are gathered from all over the table.
     narrow = empty_large(sum(map(len, chunks)), lookups[0].dtype)
@@ -74,7 +67,7 @@ def gather_codes(chunks: Sequence[Codes], lookups: Sequence[Codes], order: Codes
 
 def gather(codes: Codes, order: Codes, used: Codes) -> Codes:
     """Return codes in an order, and mark those that occur."""
-    if len(order) < COMPILE_FROM:
+    if not is_large(len(order)):
         found: Codes = codes[order]
         used[found] = True
         return found

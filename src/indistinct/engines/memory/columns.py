@@ -53,7 +53,7 @@ def index_type(values: int) -> type[np.signedinteger]:
 
 def gather_columns(table: pa.Table, names: Sequence[str], order: Codes) -> dict[str, pa.Array]:
     """Return some columns in another order, several at a time."""
-    return dict(zip(names, spread(lambda name: gathered(table[name], order), names), strict=True))
+    return dict(zip(names, spread(lambda name: gathered(table[name], order), names, rows=len(order)), strict=True))
 
 
 def gathered(column: pa.ChunkedArray, order: Codes) -> pa.Array:

@@ -177,7 +177,7 @@ def _counted(stock: _Stock, order: Codes, classes: Run, table: OutputTable) -> p
     lengths = np.empty(len(classes.sizes), dtype=np.int32)
     end = _kernels.count_in_runs(codes, classes.starts, entries, counts, lengths)
     each = gather_columns(stock.table, names, one_of_each(vectors.codes, len(vectors.domain)))
-    values = spread(lambda name: pc.take(each[name], pa.array(entries[:end])), names)
+    values = spread(lambda name: pc.take(each[name], pa.array(entries[:end])), names, rows=end)
     return pa.table(
         {
             str(table.bucket): pa.array(_numbers(lengths)),
