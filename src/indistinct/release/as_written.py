@@ -12,6 +12,8 @@ from indistinct.errors import OutputError
 from indistinct.tables.value import Table
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
+# Bytes that are parsed at a time.
+BLOCK = 1 << 23
 
 
 def is_text_file(path: Path) -> bool:
@@ -40,18 +42,21 @@ def read_as_written(file: Path, path: Path, columns: Sequence[str]) -> Table:
 def _delimited(file: Path, columns: Sequence[str], mark: str) -> pa.Table:
     from pyarrow import csv
 
-    wanted = list(columns)
-    return csv.read_csv(
-        file,
-        parse_options=csv.ParseOptions(delimiter=mark, newlines_in_values=True),
-        convert_options=csv.ConvertOptions(
-            include_columns=wanted,
-            column_types=dict.fromkeys(wanted, TEXT),
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
+    convert = csv.ConvertOptions(
+        include_columns=list(columns),
+        column_types=dict.fromkeys(columns, TEXT),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
     )
+    blocks = csv.ReadOptions(block_size=BLOCK)
+    try:
+        return csv.read_csv(
+            file, read_options=blocks, parse_options=csv.ParseOptions(delimiter=mark), convert_options=convert
+        )
+    except pa.ArrowInvalid:  # a line break inside a cell, where blocks were cut: slower, one block after the other
+        parse = csv.ParseOptions(delimiter=mark, newlines_in_values=True)
+        return csv.read_csv(file, read_options=blocks, parse_options=parse, convert_options=convert)
 
 
 def _parquet(file: Path, columns: Sequence[str]) -> pa.Table:
