@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class Taxonomy:
     @property
     def size(self) -> int:
         """Return the number of raw values of the whole hierarchy."""
-        return int(self.leaves[0].sum()) if self.height == 0 else int(self.leaves[-1].sum())
+        return int(self.leaves[-1].sum())
 
     @property
     def rooted(self) -> bool:
@@ -73,9 +73,13 @@ def _build(name: str, *given: Any, **options: Any) -> Any:
 
 
 class Hierarchy(ABC):
-    """A declaration of coarser and coarser values; use the class methods to make one."""
+    """A declaration of coarser and coarser values; use the class methods to make one.
+
+    `categorical` says that numbers under it are names: partitioned through the tree, not by the median.
+    """
 
     __slots__ = ()
+    categorical: ClassVar[bool] = True
 
     @abstractmethod
     def bind(self, domain: Domain) -> Taxonomy:
@@ -84,11 +88,6 @@ class Hierarchy(ABC):
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """Return the declaration as it stands in a policy."""
-
-    @property
-    def categorical(self) -> bool:
-        """Whether numbers under this hierarchy are names: partitioned through the tree, not by the median."""
-        return True
 
     @staticmethod
     def from_rows(rows: Iterable[Sequence[object]], *, rooted: bool = True) -> "Explicit":
@@ -118,10 +117,7 @@ class Hierarchy(ABC):
 
     @staticmethod
     def intervals(
-        widths: Sequence[float] | None = None,
-        *,
-        origin: float = 0,
-        cuts: Sequence[Sequence[float]] | None = None,
+        widths: Sequence[float] | None = None, *, origin: float = 0, cuts: Sequence[Sequence[float]] | None = None
     ) -> "Intervals | CutPoints":
         """Declare intervals of numbers, finest first: by widths that divide each other, or by lists of cuts.
 

@@ -10,7 +10,7 @@ import numpy as np
 from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError
 from indistinct.frequencies.slices import Links
-from indistinct.frequencies.value import Classes, Key
+from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.spelling import spell
 
 
@@ -112,6 +112,22 @@ class Model(ABC):
 
     def __and__(self, other: "Model") -> "Model":
         return All((*self.parts(), *other.parts()))
+
+
+@dataclass(frozen=True, slots=True)
+class SensitiveModel(Model):
+    """A model of one sensitive column; the base of those that judge its histogram in each class."""
+
+    sensitive: str
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The histogram of the sensitive column."""
+        return ((self.sensitive,),)
+
+    def histogram(self, classes: Classes) -> Histogram:
+        """Return how often each class has each value of the sensitive column."""
+        return classes.histograms[(self.sensitive,)]
 
 
 @dataclass(frozen=True, slots=True)

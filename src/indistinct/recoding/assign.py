@@ -69,8 +69,7 @@ def _by_column(frequencies: FrequencySet, recoding: ByColumn) -> Assignment:
     codes = [group[frequencies.vectors[:, j]] for j, group in enumerate(recoding.groups)]
     sizes = [len(column.summary.published) for column in recoding.columns]
     grouping = group_rows(codes, sizes)
-    class_ids = np.empty(len(frequencies), dtype=np.int32)
-    class_ids[grouping.order] = np.repeat(np.arange(len(grouping), dtype=np.int32), grouping.counts)
+    class_ids = grouping.group_ids()
     values = np.stack([code[grouping.first] for code in codes], axis=1).astype(np.int32)
     dropped = _among(values, recoding.suppressed, sizes)
     if recoding.star is not None:
@@ -181,9 +180,7 @@ def _distinct(values: Codes, recoding: Recoding) -> tuple[Codes, Codes]:
     for place, column in enumerate(recoding.columns):
         values[:, place] = _as_seen(column.summary.published)[values[:, place]]
     grouping = group_rows(list(values.T), sizes)
-    merged = np.empty(len(values), dtype=np.int32)
-    merged[grouping.order] = np.repeat(np.arange(len(grouping), dtype=np.int32), grouping.counts)
-    return values[grouping.first], merged
+    return values[grouping.first], grouping.group_ids()
 
 
 def _as_seen(column: PublishedColumn) -> Codes:

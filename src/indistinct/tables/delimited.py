@@ -44,8 +44,7 @@ def read_delimited(
                 continue
     except (OSError, EOFError):
         raise InputError(
-            f"{path} cannot be read, or is not a complete gzip file",
-            hint="check the file and its permissions",
+            f"{path} cannot be read, or is not a complete gzip file", hint="check the file and its permissions"
         ) from None
     raise InputError(
         f"{path} is not text in the encoding {possible[-1]}",
@@ -112,12 +111,7 @@ def _read_text(
 
 
 def _read_blocks(
-    path: Path,
-    dialect: Dialect,
-    missing: Sequence[str],
-    names: list[str],
-    *,
-    block_size: int,
+    path: Path, dialect: Dialect, missing: Sequence[str], names: list[str], *, block_size: int
 ) -> pa.Table:
     from pyarrow import csv
 

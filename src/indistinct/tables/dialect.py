@@ -173,10 +173,7 @@ def diagnose(path: Path, dialect: Dialect) -> InputError | None:
 
 def _strict_rows(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
-    with (
-        open_bytes(path) as file,
-        io.TextIOWrapper(file, encoding=encoding, newline="", errors="replace") as text,
-    ):
+    with open_bytes(path) as file, io.TextIOWrapper(file, encoding=encoding, newline="", errors="replace") as text:
         csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
         reader = csv.reader(text, delimiter=dialect.delimiter, strict=True)
         for row in reader:
