@@ -60,16 +60,8 @@ class Taxonomy:
         return ranks
 
 
-_BUILDERS: dict[str, Callable[..., Any]] = {}
-
-
-def declare(name: str, build: Callable[..., Any]) -> None:
-    """Say what `Hierarchy.name(…)` builds: the kinds of hierarchies know this module, and it knows none of them."""
-    _BUILDERS[name] = build
-
-
-def _build(name: str, *given: Any, **options: Any) -> Any:
-    return _BUILDERS[name](*given, **options)
+BUILDERS: dict[str, Callable[..., Any]] = {}
+"""What `Hierarchy.name(…)` builds: the kinds of hierarchies know this module, and it knows none of them."""
 
 
 class Hierarchy(ABC):
@@ -96,7 +88,7 @@ class Hierarchy(ABC):
         >>> Hierarchy.from_rows([["flu", "infection", "*"], ["gastritis", "stomach", "*"]]).rows[0]
         ('flu', 'infection', '*')
         """
-        return _build("from_rows", rows, rooted=rooted)
+        return BUILDERS["from_rows"](rows, rooted=rooted)
 
     @staticmethod
     def read_csv(path: str | Path, *, delimiter: str | None = None, rooted: bool = True) -> "Explicit":
@@ -104,7 +96,7 @@ class Hierarchy(ABC):
 
         The delimiter is found among semicolon, tab and comma unless it is given.
         """
-        return _build("read_csv", path, delimiter=delimiter, rooted=rooted)
+        return BUILDERS["read_csv"](path, delimiter=delimiter, rooted=rooted)
 
     @staticmethod
     def tree(nested: Mapping[str, object], *, rooted: bool = True) -> "Explicit":
@@ -113,7 +105,7 @@ class Hierarchy(ABC):
         >>> Hierarchy.tree({"*": {"married": ["civil", "church"], "single": []}}).rows
         (('civil', 'married', '*'), ('church', 'married', '*'), ('single', 'single', '*'))
         """
-        return _build("tree", nested, rooted=rooted)
+        return BUILDERS["tree"](nested, rooted=rooted)
 
     @staticmethod
     def intervals(
@@ -125,9 +117,9 @@ class Hierarchy(ABC):
         {'intervals': [5, 10, 20]}
         """
         if widths is not None and cuts is None:
-            return _build("intervals", widths, origin)
+            return BUILDERS["intervals"](widths, origin)
         if cuts is not None and widths is None and origin == 0:
-            return _build("cuts", cuts)
+            return BUILDERS["cuts"](cuts)
         raise HierarchyError(
             "intervals are declared either by widths and an origin, or by cuts",
             hint="Hierarchy.intervals([5, 10, 20]) or Hierarchy.intervals(cuts=[[18, 40, 65], [40]])",
@@ -140,7 +132,7 @@ class Hierarchy(ABC):
         >>> Hierarchy.dates(["month", "year"]).to_json()
         {'dates': ['month', 'year']}
         """
-        return _build("dates", levels)
+        return BUILDERS["dates"](levels)
 
     @staticmethod
     def masking(side: str = "right", *, char: str = "*", levels: int | None = None) -> "Masking":
@@ -149,7 +141,7 @@ class Hierarchy(ABC):
         >>> Hierarchy.masking(levels=2).to_json()
         {'mask': 'right', 'levels': 2}
         """
-        return _build("masking", side, char=char, levels=levels)
+        return BUILDERS["masking"](side, char=char, levels=levels)
 
     @staticmethod
     def order(values: Sequence[object]) -> "Order":
@@ -158,7 +150,7 @@ class Hierarchy(ABC):
         >>> Hierarchy.order(["primary", "secondary", "tertiary"]).values
         ('primary', 'secondary', 'tertiary')
         """
-        return _build("order", values)
+        return BUILDERS["order"](values)
 
     @staticmethod
     def suppression() -> "Suppression":
@@ -167,4 +159,4 @@ class Hierarchy(ABC):
         >>> Hierarchy.suppression().to_json()
         {'suppression': True}
         """
-        return _build("suppression")
+        return BUILDERS["suppression"]()

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
 import numpy as np
@@ -140,12 +140,8 @@ class All(Model):
     @property
     def traits(self) -> ModelTraits:  # type: ignore[override]
         """A conjunction has a trait if each part has it."""
-        return ModelTraits(
-            monotone=all(m.traits.monotone for m in self.models),
-            stable=all(m.traits.stable for m in self.models),
-            absorbing=all(m.traits.absorbing for m in self.models),
-            sizes_only=all(m.traits.sizes_only for m in self.models),
-        )
+        names = [trait.name for trait in fields(ModelTraits)]
+        return ModelTraits(**{name: all(getattr(m.traits, name) for m in self.models) for name in names})
 
     @property
     def keys(self) -> tuple[Key, ...]:

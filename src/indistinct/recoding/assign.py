@@ -162,11 +162,10 @@ def _split_histograms(frequencies: FrequencySet, recoding: ByRow, class_ids: Cod
 def _united(frequencies: FrequencySet, recoding: Recoding, values: Codes, class_ids: Codes) -> Assignment:
     """Unite classes that publish the same and drop those without rows."""
     distinct, merged = _distinct(values, recoding)
-    class_ids = np.where(class_ids < 0, -1, merged[class_ids]).astype(np.int32) if len(values) else class_ids
     used = np.zeros(len(distinct), dtype=bool)
-    used[class_ids[class_ids >= 0]] = True
-    dense = (np.cumsum(used) - 1).astype(np.int32)
-    class_ids = np.where(class_ids < 0, -1, dense[class_ids]).astype(np.int32) if len(values) else class_ids
+    used[merged[class_ids[class_ids >= 0]]] = True
+    # The last entry is that of class -1, which stays suppression.
+    class_ids = np.append(np.cumsum(used)[merged] - 1, -1).astype(np.int32)[class_ids]
     columns = tuple(column.summary.published for column in recoding.columns)
     classes = frequencies.classes.regroup(class_ids, int(used.sum()))
     cells = np.arange(len(frequencies), dtype=np.int32)

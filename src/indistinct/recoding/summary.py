@@ -5,7 +5,7 @@ less and cover the whole domain.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +19,6 @@ from indistinct.recoding.outputs import PublishedColumn
 
 Extent = Literal["range", "region"]
 NumericForm = Literal["interval", "interval+mean", "bounds", "mean"]
-EXTENTS = ("range", "region")
-NUMERIC_FORMS = ("interval", "interval+mean", "bounds", "mean")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +29,7 @@ class Style:
     numeric: NumericForm = "interval"
 
     def __post_init__(self) -> None:
-        for field, known in (("extent", EXTENTS), ("numeric", NUMERIC_FORMS)):
+        for field, known in (("extent", get_args(Extent)), ("numeric", get_args(NumericForm))):
             if getattr(self, field) not in known:
                 raise ParameterError(
                     f"`{field}` must be one of {', '.join(known)}; got {getattr(self, field)!r}",
@@ -270,15 +268,13 @@ def _outputs(
     name, domain = column.name, column.domain
     texts = pa.array([text or "" for text in domain.texts()], pa.string())
     interval = range_labels(texts, bounds.low, bounds.high, bounds.absent)
+    low, high = (np.where(bounds.low > bounds.high, 0, ranks) for ranks in (bounds.low, bounds.high))
     if domain.kind is Kind.TEXT or form == "interval":
         raw = bool((bounds.low >= bounds.high).all()) and not (bounds.absent & (bounds.low <= bounds.high)).any()
-        codes = np.where(bounds.low > bounds.high, 0, bounds.low)
-        return ((name, _raw(domain, codes) if raw else interval),)
+        return ((name, _raw(domain, low) if raw else interval),)
     missing = ((f"{name}_missing", pa.array(bounds.absent)),) if domain.missing else ()
     match form:
         case "bounds":
-            low = np.where(bounds.low > bounds.high, 0, bounds.low)
-            high = np.where(bounds.low > bounds.high, 0, bounds.high)
             return ((f"{name}_min", _raw(domain, low)), (f"{name}_max", _raw(domain, high)), *missing)
         case "mean":
             return ((name, _mean(domain, means)), *missing)

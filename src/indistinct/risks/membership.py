@@ -116,7 +116,7 @@ def membership(
     if samples < 2:
         raise ParameterError(f"`samples` of membership must be at least 2; got {samples}")
     index = _index(published)
-    tuples = _known(_distinct(originals, index))
+    tuples = _distinct(originals, index)
     matching = _matching(tuples, index)
     tuples, matching = tuples[matching > 0], matching[matching > 0]
     total = index.total()
@@ -193,16 +193,12 @@ def _index(published: BucketCodes) -> _Index:
 
 
 def _distinct(originals: Codes, index: _Index) -> Codes:
-    """Return the distinct rows of a matrix of codes; codes that no column has become -1."""
+    """Return the distinct rows of a matrix of codes, all of which some column has."""
     columns = len(index.sizes)
     if originals.ndim != 2 or originals.shape[1] != columns:
         raise ParameterError(f"originals must be a matrix with a row for each tuple and {columns} columns")
-    codes = np.where((originals >= 0) & (originals < index.sizes), originals, -1).astype(np.int64)
-    return codes[group_rows(list((codes + 1).T), [int(size) + 1 for size in index.sizes]).first]
-
-
-def _known(tuples: Codes) -> Codes:
-    return tuples[(tuples >= 0).all(axis=1)]
+    codes = originals[((originals >= 0) & (originals < index.sizes)).all(axis=1)].astype(np.int64)
+    return codes[group_rows(list(codes.T), [int(size) for size in index.sizes]).first]
 
 
 def _matching(tuples: Codes, index: _Index) -> Codes:

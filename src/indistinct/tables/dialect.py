@@ -83,7 +83,9 @@ def find_dialect(path: Path, encoding: str, delimiter: str | None) -> Dialect:
             found = _records(text, chosen, complete, limit=2)
             if found or complete:
                 names = found[0] if found else []
-                _check_header(names)
+                if any("\0" in name for name in names):
+                    raise nul_error()
+                check_names(names)
                 bare = complete and _is_bare(text, chosen)
                 return Dialect(encoding, chosen, tuple(names), bare=bare, quoted='"' in text)
         size *= 8
@@ -133,12 +135,6 @@ def _sample(path: Path, encoding: str, size: int) -> tuple[str, bool]:
         complete = not file.read(1)
     decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)()
     return decoder.decode(start, complete), complete
-
-
-def _check_header(names: list[str]) -> None:
-    if any("\0" in name for name in names):
-        raise nul_error()
-    check_names(names)
 
 
 def nul_error() -> InputError:
