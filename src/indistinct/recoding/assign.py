@@ -33,7 +33,8 @@ def assign(frequencies: FrequencySet, recoding: Recoding) -> Assignment:
         case ByRegion():
             assignment = _by_region(frequencies, recoding)
         case ByCell():
-            assignment = _by_cell(frequencies, recoding)
+            class_ids = recoding.class_ids[_find(frequencies.vectors, recoding)]
+            assignment = _united(frequencies, recoding, recoding.values, class_ids)
         case ByRow():
             assignment = _by_row(frequencies, recoding)
         case ByBucket():
@@ -94,11 +95,6 @@ def _by_region(frequencies: FrequencySet, recoding: ByRegion) -> Assignment:
             hint="search a new recoding on the new data, or search with extent=region, which covers the whole domain",
         )
     return _united(frequencies, recoding, recoding.values, class_ids)
-
-
-def _by_cell(frequencies: FrequencySet, recoding: ByCell) -> Assignment:
-    places = _find(frequencies.vectors, recoding)
-    return _united(frequencies, recoding, recoding.values, recoding.class_ids[places])
 
 
 def _by_row(frequencies: FrequencySet, recoding: ByRow) -> Assignment:

@@ -266,7 +266,8 @@ def _estimate(index: _Index, tuples: Codes, matching: Codes, *, total: float, dr
     A fake tuple with m matching buckets is in m of the pairs that hold no original, whose number is known, so that each
     draw of it counts 1/m of a pair.
     """
-    fakes = draws[~_are_in(draws, tuples, index)]
+    words, _ = pack(list(np.concatenate([tuples, draws]).T), [int(size) for size in index.sizes])
+    fakes = draws[~np.isin(words[len(tuples) :], words[: len(tuples)])]
     found = _matching(fakes, index)
     shares, originals = 1.0 / found, len(matching)
     most = max(total - float(matching.sum()), 0.0)
@@ -289,11 +290,6 @@ def _estimate(index: _Index, tuples: Codes, matching: Codes, *, total: float, dr
         mean_matching_original=float(matching.mean()) if originals else 0.0,
         mean_matching_fake=float(len(shares) / shares.sum()) if len(shares) else 0.0,
     )
-
-
-def _are_in(draws: Codes, tuples: Codes, index: _Index) -> Codes:
-    words, _ = pack(list(np.concatenate([tuples, draws]).T), [int(size) for size in index.sizes])
-    return np.isin(words[len(tuples) :], words[: len(tuples)])
 
 
 def _histogram(matching: Codes, weights: Codes | None = None) -> Histogram:
