@@ -6,7 +6,7 @@ from indistinct.hierarchy.intervals import CutPoints, Intervals
 from indistinct.hierarchy.readers import hierarchy_from_json, read_hierarchy
 from indistinct.hierarchy.suggestions import suggest
 from indistinct.hierarchy.trees import flatten
-from indistinct.hierarchy.value import Hierarchy, Taxonomy, declare
+from indistinct.hierarchy.value import BUILDERS, Hierarchy, Taxonomy
 
 __all__ = [
     "CutPoints",
@@ -23,13 +23,15 @@ __all__ = [
     "suggest",
 ]
 
-# What `Hierarchy.name(…)` builds: the kinds know the value, and only this module knows all of them.
-declare("from_rows", Explicit)
-declare("read_csv", read_hierarchy)
-declare("tree", lambda nested, rooted: Explicit(flatten(nested), rooted=rooted, form="tree"))
-declare("intervals", Intervals)
-declare("cuts", CutPoints)
-declare("dates", Dates)
-declare("masking", Masking)
-declare("order", Order)
-declare("suppression", Suppression)
+# The kinds know the value, and only this module knows all of them.
+BUILDERS.update(
+    from_rows=Explicit,
+    read_csv=read_hierarchy,
+    tree=lambda nested, rooted: Explicit(flatten(nested), rooted=rooted, form="tree"),
+    intervals=Intervals,
+    cuts=CutPoints,
+    dates=Dates,
+    masking=Masking,
+    order=Order,
+    suppression=Suppression,
+)

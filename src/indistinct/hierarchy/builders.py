@@ -6,7 +6,7 @@ The leaves of a built hierarchy are the values of the data (those of a declared 
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +37,7 @@ class Dates(Hierarchy):
     Timestamps fall on the day of their own time zone.
     """
 
+    categorical: ClassVar[bool] = False
     levels: Sequence[str] = ("month", "quarter", "year", "decade")
 
     def __post_init__(self) -> None:
@@ -52,11 +53,6 @@ class Dates(Hierarchy):
         places = [_CALENDAR.index(name) for name in self.levels]
         if places != sorted(set(places)):
             raise HierarchyError("the levels of dates must go from fine to coarse", hint=_DATES_HINT)
-
-    @property
-    def categorical(self) -> bool:
-        """Dates stay ordered."""
-        return False
 
     def bind(self, domain: Domain) -> Taxonomy:
         """Lay the calendar over a column of dates, timestamps or ISO texts."""
@@ -141,22 +137,18 @@ _MASK_HINT = "for instance masking('right', char='*', levels=3)"
 class Order(Hierarchy):
     """The declared order of a column's values, lowest first; the only coarser value is the top."""
 
-    values: tuple[str, ...]
+    categorical: ClassVar[bool] = False
+    values: Sequence[str]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", texts_of(self.values))
+        if isinstance(self.values, str) or not isinstance(self.values, Sequence) or not self.values:
+            raise HierarchyError("an order must be a list of values", hint="for instance order(['low', 'high'])")
+        object.__setattr__(self, "values", tuple(text_of(value) for value in self.values))
         twice = [value for value, count in Counter(self.values).items() if count > 1]
         if twice:
             raise HierarchyError(
-                f"the declared order names {len(twice)} value(s) more than once",
-                hint="name each once",
-                values=twice,
+                f"the declared order names {len(twice)} value(s) more than once", hint="name each once", values=twice
             )
-
-    @property
-    def categorical(self) -> bool:
-        """Values with a declared order are partitioned along it."""
-        return False
 
     def bind(self, domain: Domain) -> Taxonomy:
         """Lay the order over a column; raise where it does not name a value of the data."""
@@ -178,13 +170,6 @@ class Suppression(Hierarchy):
     def to_json(self) -> dict[str, Any]:
         """Return `{"suppression": true}`."""
         return {"suppression": True}
-
-
-def texts_of(values: Sequence[object]) -> tuple[str, ...]:
-    """Return declared values as texts; raise unless they are a list."""
-    if isinstance(values, str) or not isinstance(values, Sequence) or not values:
-        raise HierarchyError("an order must be a list of values", hint="for instance order(['low', 'high'])")
-    return tuple(text_of(value) for value in values)
 
 
 def _days(domain: Domain) -> Codes:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal, assert_never
@@ -194,24 +195,12 @@ def _place_missing(paths: dict[Hashable, Path], *, taken: bool) -> None:
 
 def _key(text: str, kind: Kind) -> Hashable:
     """Return what two spellings of one value share."""
-    match kind:
-        case Kind.NUMBER:
-            return _number_key(text)
-        case Kind.DATE:
-            return _date_key(text)
-        case Kind.TEXT:
-            return text
-
-
-def _number_key(text: str) -> Hashable:
-    try:
-        size = Decimal(text)
-    except InvalidOperation:
-        return text
-    return size if size.is_finite() else text
-
-
-def _date_key(text: str) -> str:
-    spaced = text.replace("T", " ")
-    shortened = spaced.rstrip("0").rstrip(".") if "." in spaced else spaced
-    return shortened.removesuffix(" 00:00:00").removesuffix(" 00:00")
+    if kind is Kind.DATE:
+        spaced = text.replace("T", " ")
+        shortened = spaced.rstrip("0").rstrip(".") if "." in spaced else spaced
+        return shortened.removesuffix(" 00:00:00").removesuffix(" 00:00")
+    if kind is Kind.NUMBER:
+        with suppress(InvalidOperation):
+            size = Decimal(text)
+            return size if size.is_finite() else text
+    return text

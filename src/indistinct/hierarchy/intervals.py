@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import partial
 from itertools import pairwise
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +35,7 @@ class Intervals(Hierarchy):
     Each width divides the next, so that the levels nest; this is decided on the decimal digits as written.
     """
 
+    categorical: ClassVar[bool] = False
     widths: Sequence[float]
     origin: float = 0
 
@@ -51,11 +52,6 @@ class Intervals(Hierarchy):
                     f"broken nesting: width {widths[place]} is not a multiple of the width before, {widths[place - 1]}",
                     hint="each width must divide the next and larger one, for instance [5, 10, 20]",
                 )
-
-    @property
-    def categorical(self) -> bool:
-        """Numbers under intervals stay ordered."""
-        return False
 
     def bind(self, domain: Domain) -> Taxonomy:
         """Lay the intervals over a column of numbers."""
@@ -94,6 +90,7 @@ class CutPoints(Hierarchy):
     The first and the last interval are open: `<18`, `18-39`, `>=40`.
     """
 
+    categorical: ClassVar[bool] = False
     cuts: Sequence[Sequence[float]]
 
     def __post_init__(self) -> None:
@@ -110,11 +107,6 @@ class CutPoints(Hierarchy):
                     hint=f"leave out of the finer list what the coarser one does not need; {_CUTS_HINT}",
                     values=strange,
                 )
-
-    @property
-    def categorical(self) -> bool:
-        """Numbers between cut points stay ordered."""
-        return False
 
     def bind(self, domain: Domain) -> Taxonomy:
         """Lay the intervals over a column of numbers."""

@@ -52,8 +52,7 @@ def hierarchy_from_json(data: Mapping[str, Any], *, base: Path) -> Hierarchy:
     named = [key for key in data if key in _KINDS]
     if len(named) != 1:
         raise HierarchyError(
-            f"a hierarchy is declared by one of {', '.join(_KINDS)}; got {', '.join(named) or 'none'}",
-            hint=_HINT,
+            f"a hierarchy is declared by one of {', '.join(_KINDS)}; got {', '.join(named) or 'none'}", hint=_HINT
         )
     allowed, build = _KINDS[named[0]]
     options = {key: value for key, value in data.items() if key != named[0]}

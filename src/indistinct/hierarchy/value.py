@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class Taxonomy:
     @property
     def size(self) -> int:
         """Return the number of raw values of the whole hierarchy."""
-        return int(self.leaves[0].sum()) if self.height == 0 else int(self.leaves[-1].sum())
+        return int(self.leaves[-1].sum())
 
     @property
     def rooted(self) -> bool:
@@ -60,22 +60,18 @@ class Taxonomy:
         return ranks
 
 
-_BUILDERS: dict[str, Callable[..., Any]] = {}
-
-
-def declare(name: str, build: Callable[..., Any]) -> None:
-    """Say what `Hierarchy.name(…)` builds: the kinds of hierarchies know this module, and it knows none of them."""
-    _BUILDERS[name] = build
-
-
-def _build(name: str, *given: Any, **options: Any) -> Any:
-    return _BUILDERS[name](*given, **options)
+BUILDERS: dict[str, Callable[..., Any]] = {}
+"""What `Hierarchy.name(…)` builds: the kinds of hierarchies know this module, and it knows none of them."""
 
 
 class Hierarchy(ABC):
-    """A declaration of coarser and coarser values; use the class methods to make one."""
+    """A declaration of coarser and coarser values; use the class methods to make one.
+
+    `categorical` says that numbers under it are names: partitioned through the tree, not by the median.
+    """
 
     __slots__ = ()
+    categorical: ClassVar[bool] = True
 
     @abstractmethod
     def bind(self, domain: Domain) -> Taxonomy:
@@ -85,11 +81,6 @@ class Hierarchy(ABC):
     def to_json(self) -> dict[str, Any]:
         """Return the declaration as it stands in a policy."""
 
-    @property
-    def categorical(self) -> bool:
-        """Whether numbers under this hierarchy are names: partitioned through the tree, not by the median."""
-        return True
-
     @staticmethod
     def from_rows(rows: Iterable[Sequence[object]], *, rooted: bool = True) -> "Explicit":
         """Declare a table: each row is a raw value and its coarser values, the top last.
@@ -97,7 +88,7 @@ class Hierarchy(ABC):
         >>> Hierarchy.from_rows([["flu", "infection", "*"], ["gastritis", "stomach", "*"]]).rows[0]
         ('flu', 'infection', '*')
         """
-        return _build("from_rows", rows, rooted=rooted)
+        return BUILDERS["from_rows"](rows, rooted=rooted)
 
     @staticmethod
     def read_csv(path: str | Path, *, delimiter: str | None = None, rooted: bool = True) -> "Explicit":
@@ -105,7 +96,7 @@ class Hierarchy(ABC):
 
         The delimiter is found among semicolon, tab and comma unless it is given.
         """
-        return _build("read_csv", path, delimiter=delimiter, rooted=rooted)
+        return BUILDERS["read_csv"](path, delimiter=delimiter, rooted=rooted)
 
     @staticmethod
     def tree(nested: Mapping[str, object], *, rooted: bool = True) -> "Explicit":
@@ -114,14 +105,11 @@ class Hierarchy(ABC):
         >>> Hierarchy.tree({"*": {"married": ["civil", "church"], "single": []}}).rows
         (('civil', 'married', '*'), ('church', 'married', '*'), ('single', 'single', '*'))
         """
-        return _build("tree", nested, rooted=rooted)
+        return BUILDERS["tree"](nested, rooted=rooted)
 
     @staticmethod
     def intervals(
-        widths: Sequence[float] | None = None,
-        *,
-        origin: float = 0,
-        cuts: Sequence[Sequence[float]] | None = None,
+        widths: Sequence[float] | None = None, *, origin: float = 0, cuts: Sequence[Sequence[float]] | None = None
     ) -> "Intervals | CutPoints":
         """Declare intervals of numbers, finest first: by widths that divide each other, or by lists of cuts.
 
@@ -129,9 +117,9 @@ class Hierarchy(ABC):
         {'intervals': [5, 10, 20]}
         """
         if widths is not None and cuts is None:
-            return _build("intervals", widths, origin)
+            return BUILDERS["intervals"](widths, origin)
         if cuts is not None and widths is None and origin == 0:
-            return _build("cuts", cuts)
+            return BUILDERS["cuts"](cuts)
         raise HierarchyError(
             "intervals are declared either by widths and an origin, or by cuts",
             hint="Hierarchy.intervals([5, 10, 20]) or Hierarchy.intervals(cuts=[[18, 40, 65], [40]])",
@@ -144,7 +132,7 @@ class Hierarchy(ABC):
         >>> Hierarchy.dates(["month", "year"]).to_json()
         {'dates': ['month', 'year']}
         """
-        return _build("dates", levels)
+        return BUILDERS["dates"](levels)
 
     @staticmethod
     def masking(side: str = "right", *, char: str = "*", levels: int | None = None) -> "Masking":
@@ -153,7 +141,7 @@ class Hierarchy(ABC):
         >>> Hierarchy.masking(levels=2).to_json()
         {'mask': 'right', 'levels': 2}
         """
-        return _build("masking", side, char=char, levels=levels)
+        return BUILDERS["masking"](side, char=char, levels=levels)
 
     @staticmethod
     def order(values: Sequence[object]) -> "Order":
@@ -162,7 +150,7 @@ class Hierarchy(ABC):
         >>> Hierarchy.order(["primary", "secondary", "tertiary"]).values
         ('primary', 'secondary', 'tertiary')
         """
-        return _build("order", values)
+        return BUILDERS["order"](values)
 
     @staticmethod
     def suppression() -> "Suppression":
@@ -171,4 +159,4 @@ class Hierarchy(ABC):
         >>> Hierarchy.suppression().to_json()
         {'suppression': True}
         """
-        return _build("suppression")
+        return BUILDERS["suppression"]()

@@ -9,15 +9,15 @@ import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError, ParameterError
-from indistinct.frequencies.value import Classes, Histogram, Key
+from indistinct.frequencies.value import Classes, Histogram
 from indistinct.models import parameters
 from indistinct.models.arithmetic import cross_multiplied, per_class
-from indistinct.models.base import Model
+from indistinct.models.base import SensitiveModel
 from indistinct.models.k_anonymity import K_HINT, KAnonymity
 
 
 @dataclass(frozen=True, slots=True)
-class AlphaK(Model):
+class AlphaK(SensitiveModel):
     """Every class has `k` rows, and no protected value takes more than the share `alpha` (Wong et al. 2006).
 
     `alpha` is in (0, 1]: a number, a `Fraction` or text such as "1/3". It is compared without rounding:
@@ -31,7 +31,6 @@ class AlphaK(Model):
 
     name: ClassVar[str] = "alpha-k"
     row_counts: ClassVar[tuple[str, ...]] = ("k",)
-    sensitive: str
     alpha: float | Fraction
     k: int
     protected: tuple[str, ...] = ()
@@ -53,11 +52,6 @@ class AlphaK(Model):
             wanted="values of the sensitive column as text",
             hint="leave it out to protect every value",
         )
-
-    @property
-    def keys(self) -> tuple[Key, ...]:
-        """The histogram of the sensitive column."""
-        return ((self.sensitive,),)
 
     @property
     def smallest(self) -> int:
@@ -98,7 +92,7 @@ class AlphaK(Model):
 
     def _most_frequent(self, classes: Classes) -> Codes:
         """Return how often the most frequent protected value of each class occurs."""
-        histogram = classes.histograms[(self.sensitive,)]
+        histogram = self.histogram(classes)
         counts = histogram.counts
         if self.protected:
             counts = np.where(self._protected_codes(histogram)[histogram.codes], counts, 0)

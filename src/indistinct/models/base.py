@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError
 from indistinct.frequencies.slices import Links
-from indistinct.frequencies.value import Classes, Key
+from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.spelling import spell
 
 
@@ -115,6 +115,22 @@ class Model(ABC):
 
 
 @dataclass(frozen=True, slots=True)
+class SensitiveModel(Model):
+    """A model of one sensitive column; the base of those that judge its histogram in each class."""
+
+    sensitive: str
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The histogram of the sensitive column."""
+        return ((self.sensitive,),)
+
+    def histogram(self, classes: Classes) -> Histogram:
+        """Return how often each class has each value of the sensitive column."""
+        return classes.histograms[(self.sensitive,)]
+
+
+@dataclass(frozen=True, slots=True)
 class All(Model):
     """Every one of several models at once."""
 
@@ -124,12 +140,8 @@ class All(Model):
     @property
     def traits(self) -> ModelTraits:  # type: ignore[override]
         """A conjunction has a trait if each part has it."""
-        return ModelTraits(
-            monotone=all(m.traits.monotone for m in self.models),
-            stable=all(m.traits.stable for m in self.models),
-            absorbing=all(m.traits.absorbing for m in self.models),
-            sizes_only=all(m.traits.sizes_only for m in self.models),
-        )
+        names = [trait.name for trait in fields(ModelTraits)]
+        return ModelTraits(**{name: all(getattr(m.traits, name) for m in self.models) for name in names})
 
     @property
     def keys(self) -> tuple[Key, ...]:

@@ -8,15 +8,15 @@ import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError
-from indistinct.frequencies.value import Classes, Key
+from indistinct.frequencies.value import Classes
 from indistinct.models import parameters
-from indistinct.models.base import Model, ModelTraits
+from indistinct.models.base import ModelTraits, SensitiveModel
 
 L_HINT = "l is the number of sensitive values that a class keeps possible, for example l=3"
 
 
 @dataclass(frozen=True, slots=True)
-class DistinctLDiversity(Model):
+class DistinctLDiversity(SensitiveModel):
     """Every class holds at least `l` distinct values of the sensitive column (Machanavajjhala et al. 2006).
 
     >>> DistinctLDiversity("disease", l=3).spec()
@@ -25,17 +25,11 @@ class DistinctLDiversity(Model):
 
     name: ClassVar[str] = "distinct-l-diversity"
     traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True)
-    sensitive: str
     l: int
 
     def __post_init__(self) -> None:
         parameters.column(self, "sensitive")
         parameters.whole_number(self, "l", hint=L_HINT)
-
-    @property
-    def keys(self) -> tuple[Key, ...]:
-        """The histogram of the sensitive column."""
-        return ((self.sensitive,),)
 
     @property
     def smallest(self) -> int:
@@ -60,4 +54,4 @@ class DistinctLDiversity(Model):
         )
 
     def _distinct(self, classes: Classes) -> Codes:
-        return np.diff(classes.histograms[(self.sensitive,)].indptr)
+        return np.diff(self.histogram(classes).indptr)

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.arrays import Codes
-from indistinct.frequencies.value import Classes, Histogram, Key
+from indistinct.frequencies.value import Classes, Histogram
 from indistinct.models import parameters
 from indistinct.models.arithmetic import per_class
-from indistinct.models.base import Model
+from indistinct.models.base import SensitiveModel
 from indistinct.models.distinct_l_diversity import L_HINT
 
 # Rounding in a sum of logarithms must not refuse a uniform class; no real difference is this small.
@@ -19,7 +19,7 @@ _NOISE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class EntropyLDiversity(Model):
+class EntropyLDiversity(SensitiveModel):
     """The entropy of the sensitive column in every class is at least log `l` (Machanavajjhala et al. 2006).
 
     `l` need not be whole. The exponential of the entropy is compared with `l` less a relative 1e-9, which
@@ -30,17 +30,11 @@ class EntropyLDiversity(Model):
     """
 
     name: ClassVar[str] = "entropy-l-diversity"
-    sensitive: str
     l: float
 
     def __post_init__(self) -> None:
         parameters.column(self, "sensitive")
         parameters.real_number(self, "l", wanted="at least 1", low=1, high=math.inf, hint=L_HINT)
-
-    @property
-    def keys(self) -> tuple[Key, ...]:
-        """The histogram of the sensitive column."""
-        return ((self.sensitive,),)
 
     @property
     def smallest(self) -> int:
@@ -49,12 +43,12 @@ class EntropyLDiversity(Model):
 
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes whose entropy is below log `l`."""
-        achieved = _exponential_entropy(classes.histograms[(self.sensitive,)], classes.sizes)
+        achieved = _exponential_entropy(self.histogram(classes), classes.sizes)
         return np.asarray((classes.sizes > 0) & (achieved < self.l * (1 - _NOISE)))
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the smallest exponential of an entropy as `l`; nothing where there are no rows."""
-        achieved = _exponential_entropy(classes.histograms[(self.sensitive,)], classes.sizes)
+        achieved = _exponential_entropy(self.histogram(classes), classes.sizes)
         return {"l": float(achieved[classes.sizes > 0].min())} if classes.rows else {}
 
 

@@ -101,7 +101,7 @@ class LDiverseLinks(Model):
 
     def _linked(self, links: Links, name: str) -> Judgement:
         home = links.home(name)
-        bound = bound_of(_entries(links, home), name, l=self.l)
+        bound = bound_of(_entries(links, home, links.known(home)[0]), name, l=self.l)
         shows = bound.broken_groups == 0
         broken, strongest = (bound.broken_groups, bound.broken_rows), bound.share
         if links.tuples is not None and links.weights is not None and (not shows or links.sizes.sum() <= EXACT_ROWS):
@@ -118,10 +118,10 @@ class LDiverseLinks(Model):
         )
 
 
-def _entries(links: Links, index: int) -> Entries:
+def _entries(links: Links, index: int, known: Codes) -> Entries:
     each = links.slices[index]
     hidden = {name: each.codes[name] for name in each.names if name in links.sensitive}
-    return Entries(each.buckets, links.known(index)[0], each.counts, hidden)
+    return Entries(each.buckets, known, each.counts, hidden)
 
 
 def _probabilities(links: Links, name: str, bound: Bound) -> tuple[Codes, Codes]:
@@ -133,14 +133,10 @@ def _probabilities(links: Links, name: str, bound: Bound) -> tuple[Codes, Codes]
     if links.public:  # a tuple may stand in several buckets
         grouping = group_rows(columns, [int(column.max(initial=0)) + 1 for column in columns])
         tuples, weights = tuples[grouping.first], np.bincount(grouping.group_ids(), weights=weights)
-    entries = [
-        Entries(each.buckets, known, each.counts, {n: each.codes[n] for n in each.names if n in links.sensitive})
-        for each, (known, _) in zip(links.slices, parts, strict=True)
-    ]
+    entries = [_entries(links, index, known) for index, (known, _) in enumerate(parts)]
     linked = link(entries, tuples, home=links.home(name), name=name)
     # Of a tuple that is nowhere in the release nothing better than the bound is known.
-    probabilities = np.where(linked.matches > 0, linked.strongest, bound.share)
-    return probabilities, weights
+    return np.where(linked.matches > 0, linked.strongest, bound.share), weights
 
 
 def _most_frequent(classes: Classes, key: Key) -> Codes:

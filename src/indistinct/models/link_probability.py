@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, starts_of
 from indistinct.frequencies.grouping import group_rows, run_starts
-from indistinct.models import _link_probability_kernels as _link_probability_kernels
+from indistinct.models import _link_probability_kernels as kernels
 from indistinct.parallel import blocks, spread
 
 # Below this many tuples starting a thread costs more than it saves.
@@ -61,7 +61,7 @@ def bound_of(entries: Entries, name: str, *, l: int) -> Bound:
         groups = group_rows([entries.buckets, entries.known], _sizes(entries.buckets, entries.known))
         starts, values, counts = groups.starts, values[groups.order], counts[groups.order]
     scratch = np.zeros(int(values.max(initial=0)) + 1, dtype=np.int64)
-    return Bound(*(int(part) for part in _link_probability_kernels.largest_share(starts, values, counts, scratch, l)))
+    return Bound(*(int(part) for part in kernels.largest_share(starts, values, counts, scratch, l)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +83,7 @@ def link(entries: Sequence[Entries], tuples: Codes, *, home: int, name: str) -> 
         values = int(max(each.known.max(), tuples[:, place].max())) + 1
         offsets.append(offsets[-1] + values)
         pairs.append(_pairs(each, values, each.sensitive[name] if place == home else None))
-    starts = np.concatenate([[0], np.cumsum(np.concatenate([each.lengths for each in pairs]))]).astype(np.int64)
+    starts = starts_of(np.concatenate([each.lengths for each in pairs]))
     buckets = np.concatenate([each.buckets for each in pairs])
     counts = np.concatenate([each.counts for each in pairs])
     before = sum(len(each.buckets) for each in pairs[:home])
@@ -97,21 +97,9 @@ def link(entries: Sequence[Entries], tuples: Codes, *, home: int, name: str) -> 
 
     def run(part: slice) -> None:
         mass = np.zeros(int(pairs[home].codes.max()) + 1)
-        _link_probability_kernels.link_tuples(
-            shifted[part],
-            starts,
-            buckets,
-            counts,
-            sizes,
-            home,
-            indptr,
-            pairs[home].codes,
-            pairs[home].amounts,
-            mass,
-            strongest[part],
-            matches[part],
-            expected[part],
-        )
+        entries_of_pairs = (indptr, pairs[home].codes, pairs[home].amounts)
+        written = (strongest[part], matches[part], expected[part])
+        kernels.link_tuples(shifted[part], starts, buckets, counts, sizes, home, *entries_of_pairs, mass, *written)
 
     spread(run, blocks(len(tuples), least=PARALLEL_FROM))
     return Linked(strongest, matches.astype(np.int64), expected)
@@ -131,7 +119,7 @@ class _Pairs:
 
 def _pairs(entries: Entries, values: int, sensitive: Codes | None) -> _Pairs:
     grouping = group_rows([entries.known, entries.buckets], _sizes(entries.known, entries.buckets))
-    owners = _numbered(grouping.order, grouping.counts)
+    owners = grouping.group_ids()
     lengths = np.bincount(entries.known[grouping.first], minlength=values)
     counts = np.bincount(owners, weights=entries.counts)
     buckets = entries.buckets[grouping.first].astype(np.int64)
@@ -139,17 +127,10 @@ def _pairs(entries: Entries, values: int, sensitive: Codes | None) -> _Pairs:
         nothing = np.zeros(0, dtype=np.int64)
         return _Pairs(lengths, buckets, counts, np.zeros(1, dtype=np.int64), nothing, nothing)
     finer = group_rows([owners, sensitive], _sizes(owners, sensitive))
-    amounts = np.bincount(_numbered(finer.order, finer.counts), weights=entries.counts)
+    amounts = np.bincount(finer.group_ids(), weights=entries.counts)
     of_pair = owners[finer.first]
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(of_pair, minlength=len(grouping)))]).astype(np.int64)
+    indptr = starts_of(np.bincount(of_pair, minlength=len(grouping)))
     return _Pairs(lengths, buckets, counts, indptr, sensitive[finer.first].astype(np.int64), amounts)
-
-
-def _numbered(order: Codes, counts: Codes) -> Codes:
-    """Return the group of every row."""
-    numbers = np.empty(len(order), dtype=np.int64)
-    numbers[order] = np.repeat(np.arange(len(counts)), counts)
-    return numbers
 
 
 def _sizes(*columns: Codes) -> list[int]:

@@ -10,15 +10,15 @@ import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError
-from indistinct.frequencies.value import Classes, Histogram, Key
+from indistinct.frequencies.value import Classes, Histogram
 from indistinct.models import parameters
 from indistinct.models.arithmetic import cross_multiplied, per_class
-from indistinct.models.base import Model
+from indistinct.models.base import SensitiveModel
 from indistinct.models.distinct_l_diversity import L_HINT, DistinctLDiversity
 
 
 @dataclass(frozen=True, slots=True)
-class RecursiveLDiversity(Model):
+class RecursiveLDiversity(SensitiveModel):
     """In every class the most frequent sensitive value is rarer than `c` times the `l`-th and all after it.
 
     With counts in descending order, r1 < c · (rl + … + rm); a class with fewer than `l` values fails. `c` is
@@ -29,7 +29,6 @@ class RecursiveLDiversity(Model):
     """
 
     name: ClassVar[str] = "recursive-l-diversity"
-    sensitive: str
     c: float | Fraction
     l: int
 
@@ -45,18 +44,13 @@ class RecursiveLDiversity(Model):
         parameters.whole_number(self, "l", hint=L_HINT)
 
     @property
-    def keys(self) -> tuple[Key, ...]:
-        """The histogram of the sensitive column."""
-        return ((self.sensitive,),)
-
-    @property
     def smallest(self) -> int:
         """A class needs `l` rows to hold `l` values."""
         return self.l
 
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes whose most frequent value is not below `c` times the tail."""
-        most, tail = _head_and_tail(classes.histograms[(self.sensitive,)], self.l)
+        most, tail = _head_and_tail(self.histogram(classes), self.l)
         counts, allowed = cross_multiplied(most, tail, ratio=parameters.exact(self.c))
         return np.asarray((classes.sizes > 0) & (counts >= allowed))
 
@@ -67,7 +61,7 @@ class RecursiveLDiversity(Model):
         """
         if not classes.rows:
             return {}
-        most, tail = _head_and_tail(classes.histograms[(self.sensitive,)], self.l)
+        most, tail = _head_and_tail(self.histogram(classes), self.l)
         occupied = classes.sizes > 0
         most, tail = most[occupied], tail[occupied]
         ratios = np.divide(most, tail, out=np.full(len(most), np.inf), where=tail > 0)

@@ -8,11 +8,11 @@ import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
-from indistinct.frequencies.value import Classes, Histogram, Key
+from indistinct.frequencies.value import Classes, Histogram
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.models import parameters
 from indistinct.models.arithmetic import per_class
-from indistinct.models.base import Model
+from indistinct.models.base import SensitiveModel
 from indistinct.schema import did_you_mean
 
 Distance = Literal["equal", "ordered", "hierarchical"]
@@ -22,7 +22,7 @@ _NOISE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class TCloseness(Model):
+class TCloseness(SensitiveModel):
     """The sensitive column of every class is within `t` of the whole original table's (Li et al. 2007).
 
     The distance is the earth mover's; like `t` it is in [0, 1]. To move a row from one value to another
@@ -35,7 +35,6 @@ class TCloseness(Model):
     """
 
     name: ClassVar[str] = "t-closeness"
-    sensitive: str
     t: float
     distance: Distance = "equal"
 
@@ -52,16 +51,8 @@ class TCloseness(Model):
         known = get_args(Distance)
         if self.distance not in known:
             raise parameters.refused(
-                self,
-                "distance",
-                wanted=f"one of {', '.join(known)}",
-                hint=did_you_mean(str(self.distance), known),
+                self, "distance", wanted=f"one of {', '.join(known)}", hint=did_you_mean(str(self.distance), known)
             )
-
-    @property
-    def keys(self) -> tuple[Key, ...]:
-        """The histogram of the sensitive column."""
-        return ((self.sensitive,),)
 
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes that are farther than `t` from the whole table."""
@@ -72,7 +63,7 @@ class TCloseness(Model):
         return {"t": float(self._distances(classes)[classes.sizes > 0].max())} if classes.rows else {}
 
     def _distances(self, classes: Classes) -> Codes:
-        histogram = classes.histograms[(self.sensitive,)]
+        histogram = self.histogram(classes)
         match self.distance:
             case "equal":
                 return _equal(histogram, classes.sizes)

@@ -48,15 +48,15 @@ class XYAnonymity(Model):
 
     def people(self, classes: Classes) -> Codes:
         """Return the number of distinct vectors of `y` in each class."""
-        return self._distinct(classes)
+        return np.diff(classes.histograms[self.y].indptr)
 
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes with fewer than `k` distinct vectors of `y`."""
-        return np.asarray((classes.sizes > 0) & (self._distinct(classes) < self.k))
+        return np.asarray((classes.sizes > 0) & (self.people(classes) < self.k))
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the smallest number of distinct vectors as `k`; nothing where there are no rows."""
-        return {"k": int(self._distinct(classes)[classes.sizes > 0].min())} if classes.rows else {}
+        return {"k": int(self.people(classes)[classes.sizes > 0].min())} if classes.rows else {}
 
     def check(self, whole: Classes) -> None:
         """Raise `InfeasibleError` if the table has fewer than `k` distinct vectors of `y`."""
@@ -67,6 +67,3 @@ class XYAnonymity(Model):
             f"k = {self.k} but there are only {most} distinct value(s) of {' with '.join(map(repr, self.y))}",
             hint=f"k at most {most}",
         )
-
-    def _distinct(self, classes: Classes) -> Codes:
-        return np.diff(classes.histograms[self.y].indptr)

@@ -34,7 +34,8 @@ def assign(frequencies: FrequencySet, recoding: Recoding) -> Assignment:
         case ByRegion():
             assignment = _by_region(frequencies, recoding)
         case ByCell():
-            assignment = _by_cell(frequencies, recoding)
+            class_ids = recoding.class_ids[_find(frequencies.vectors, recoding)]
+            assignment = _united(frequencies, recoding, recoding.values, class_ids)
         case ByRow():
             assignment = _by_row(frequencies, recoding)
         case ByBucket():
@@ -97,11 +98,6 @@ def _by_region(frequencies: FrequencySet, recoding: ByRegion) -> Assignment:
     return _united(frequencies, recoding, recoding.values, class_ids)
 
 
-def _by_cell(frequencies: FrequencySet, recoding: ByCell) -> Assignment:
-    places = _find(frequencies.vectors, recoding)
-    return _united(frequencies, recoding, recoding.values, recoding.class_ids[places])
-
-
 def _by_row(frequencies: FrequencySet, recoding: ByRow) -> Assignment:
     _check_rows(frequencies, recoding)
     values, merged = _distinct(recoding.values, recoding)
@@ -148,11 +144,10 @@ def _check_rows(frequencies: FrequencySet, recoding: ByRow | ByBucket) -> None:
 def _united(frequencies: FrequencySet, recoding: Recoding, values: Codes, class_ids: Codes) -> Assignment:
     """Unite classes that publish the same and drop those without rows."""
     distinct, merged = _distinct(values, recoding)
-    class_ids = np.where(class_ids < 0, -1, merged[class_ids]).astype(np.int32) if len(values) else class_ids
     used = np.zeros(len(distinct), dtype=bool)
-    used[class_ids[class_ids >= 0]] = True
-    dense = (np.cumsum(used) - 1).astype(np.int32)
-    class_ids = np.where(class_ids < 0, -1, dense[class_ids]).astype(np.int32) if len(values) else class_ids
+    used[merged[class_ids[class_ids >= 0]]] = True
+    # The last entry is that of class -1, which stays suppression.
+    class_ids = np.append(np.cumsum(used)[merged] - 1, -1).astype(np.int32)[class_ids]
     columns = tuple(column.summary.published for column in recoding.columns)
     classes = frequencies.classes.regroup(class_ids, int(used.sum()))
     cells = np.arange(len(frequencies), dtype=np.int32)

@@ -1,8 +1,4 @@
-"""What a recoding publishes: the values that a column can show, classes of cells, and the tables of a release.
-
-A *recoding* says what to publish for each combination of quasi-identifier values. An *algorithm* finds one, an
-*engine* applies it, a *model* judges the result.
-"""
+"""What a recoding publishes: the values that a column can show, classes of cells, and the tables of a release."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -19,8 +19,7 @@ def project(frequencies: FrequencySet, names: Sequence[str]) -> tuple[FrequencyS
     """
     columns = [frequencies.vectors[:, frequencies.names.index(name)] for name in names]
     grouping = group_rows(columns, [int(column.max()) + 1 for column in columns])
-    places = np.empty(len(frequencies), dtype=np.int32)
-    places[grouping.order] = np.repeat(np.arange(len(grouping), dtype=np.int32), grouping.counts)
+    places = grouping.group_ids()
     sizes = np.bincount(places, weights=frequencies.counts).astype(np.int64)
     vectors = np.asfortranarray(np.stack([column[grouping.first] for column in columns], axis=1).astype(np.int32))
     return FrequencySet(tuple(names), vectors, Classes(sizes)), places

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, starts_of
 from indistinct.domain import Domain, kind_of
 from indistinct.errors import InputError, SchemaError
 from indistinct.frequencies.count import histogram_of, join_columns
@@ -32,7 +32,7 @@ from indistinct.recoding.read_back_texts import (
     parsed,
     vocabulary_of,
 )
-from indistinct.recoding.summary import Bounds, meeting_levels, node_summary, summarize_ranges
+from indistinct.recoding.summary import Bounds, meeting_levels, node_summary, published_as, summarize_ranges
 from indistinct.schema import Schema, did_you_mean
 
 
@@ -55,14 +55,14 @@ def read_back(
             f"the published table has {published.num_rows} rows; the original has {frequencies.rows}",
             hint="check that this is the original of this release",
         )
-    shown = [_shown(published, column, schema) for column in columns]
-    grouping = group_rows([codes for _, codes in shown], [len(column) for column, _ in shown])
+    read = [_read(published, column, schema) for column in columns]
+    grouping = group_rows([each.codes for each in read], [len(each.meanings) for each in read])
     histograms = {key: _histogram(grouping, key, published, schema) for key in keys}
     nothing = np.zeros(0, dtype=np.int32)
     return Assignment(
         frequencies,
-        tuple(column for column, _ in shown),
-        values=np.stack([codes[grouping.first] for _, codes in shown], axis=1).astype(np.int32),
+        tuple(_published(column, each) for column, each in zip(columns, read, strict=True)),
+        values=np.stack([each.codes[grouping.first] for each in read], axis=1).astype(np.int32),
         cells=nothing,
         class_ids=nothing,
         counts=nothing.astype(np.int64),
@@ -83,9 +83,8 @@ def _read(published: pa.Table, column: QuasiColumn, schema: Schema) -> _Read:
     names = _outputs(published.column_names, column.name, schema)
     encoded = [_encoded(published, name) for name in names]
     grouping = group_rows([part.codes for part in encoded], [len(part.domain) for part in encoded])
-    codes = np.empty(published.num_rows, dtype=np.int32)
-    codes[grouping.order] = np.repeat(np.arange(len(grouping), dtype=np.int32), grouping.counts)
-    outputs = [_spelled(part, grouping.first) for part in encoded]
+    texts = [(part.domain.texts(), part.codes[grouping.first].tolist()) for part in encoded]
+    outputs = [[spelled[code] for code in codes] for spelled, codes in texts]
     vocabulary = vocabulary_of(column, kind_of(published[names[0]].type))
     # A mean beside an interval tells classes apart, but the interval alone says what is covered.
     rows: list[Texts] = list(zip(*outputs[: 1 if names[0] == column.name else None], strict=True))
@@ -95,13 +94,7 @@ def _read(published: pa.Table, column: QuasiColumn, schema: Schema) -> _Read:
         raise _not_understood(vocabulary, strangers)
     meanings = [meaning for row in rows if (meaning := known[row]) is not None]
     arrays = tuple((name, pa.array(texts, pa.string())) for name, texts in zip(names, outputs, strict=True))
-    return _Read(arrays, meanings, codes)
-
-
-def _shown(published: pa.Table, column: QuasiColumn, schema: Schema) -> tuple[PublishedColumn, Codes]:
-    """Return the published values of a quasi-identifier, and the one that every row shows."""
-    read = _read(published, column, schema)
-    return _published(column, read.outputs, read.meanings), read.codes
+    return _Read(arrays, meanings, grouping.group_ids())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +116,7 @@ def cover_of(published: pa.Table, columns: Sequence[QuasiColumn], *, schema: Sch
     for column, each in zip(columns, read, strict=True):
         parts = [covered_codes(column, meaning) for meaning in each.meanings]
         shown = each.codes[grouping.first]
-        indptr = np.concatenate([[0], np.cumsum(np.array([len(part) for part in parts])[shown])])
+        indptr = starts_of(np.array([len(part) for part in parts])[shown])
         covers.append(Cover(indptr, np.concatenate([parts[value] for value in shown.tolist()])))
     return tuple(covers)
 
@@ -159,11 +152,6 @@ def _encoded(table: pa.Table, name: str) -> Encoded:
     return Encoded.plain(domain, np.zeros(len(column), dtype=np.uint8))
 
 
-def _spelled(column: Encoded, rows: Codes) -> list[str | None]:
-    texts = column.domain.texts()
-    return [texts[code] for code in column.codes[rows].tolist()]
-
-
 def _histogram(grouping: Grouping, key: Key, table: pa.Table, schema: Schema) -> Histogram:
     for name in key:
         if name not in table.column_names or name in schema.quasi:
@@ -174,14 +162,12 @@ def _histogram(grouping: Grouping, key: Key, table: pa.Table, schema: Schema) ->
     return histogram_of(grouping, join_columns([_encoded(table, name) for name in key]))
 
 
-def _published(
-    column: QuasiColumn, outputs: tuple[tuple[str, pa.Array], ...], meanings: Sequence[Meaning]
-) -> PublishedColumn:
+def _published(column: QuasiColumn, read: _Read) -> PublishedColumn:
     """Measure what published values cover, each by the way in which a recoding would have summarized it."""
-    parts = np.zeros((4, len(meanings)))
-    spans = {place: meaning for place, meaning in enumerate(meanings) if isinstance(meaning, Span)}
-    nodes = {place: meaning for place, meaning in enumerate(meanings) if isinstance(meaning, Node)}
-    sets = {place: meaning for place, meaning in enumerate(meanings) if isinstance(meaning, Members)}
+    parts = np.zeros((4, len(read.meanings)))
+    spans = {place: meaning for place, meaning in enumerate(read.meanings) if isinstance(meaning, Span)}
+    nodes = {place: meaning for place, meaning in enumerate(read.meanings) if isinstance(meaning, Node)}
+    sets = {place: meaning for place, meaning in enumerate(read.meanings) if isinstance(meaning, Members)}
     if spans:
         parts[:, list(spans)] = _of_spans(column, list(spans.values()))
     if nodes:
@@ -191,18 +177,8 @@ def _published(
     # Numbers that are published as nodes alone, as full-domain recodings do, are measured by leaves.
     generalized = any(node.level for node in nodes.values()) and not any(span.wide for span in spans.values())
     low, high, leaves, levels = parts
-    return PublishedColumn(
-        column.name,
-        outputs,
-        low=low,
-        high=high,
-        leaves=leaves.astype(np.int64),
-        levels=levels.astype(np.int32),
-        span=column.span,
-        size=column.size,
-        height=column.height,
-        ranged=column.ranged and not generalized,
-    )
+    ranged = column.ranged and not generalized
+    return published_as(column, read.outputs, (low, high), leaves=leaves, levels=levels, ranged=ranged)
 
 
 def _of_spans(column: QuasiColumn, spans: Sequence[Span]) -> tuple[Codes, ...]:

@@ -5,12 +5,12 @@ less and cover the whole domain.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, starts_of
 from indistinct.domain import Domain, Kind
 from indistinct.errors import ParameterError
 from indistinct.recoding.columns import QuasiColumn
@@ -19,8 +19,6 @@ from indistinct.recoding.outputs import PublishedColumn
 
 Extent = Literal["range", "region"]
 NumericForm = Literal["interval", "interval+mean", "bounds", "mean"]
-EXTENTS = ("range", "region")
-NUMERIC_FORMS = ("interval", "interval+mean", "bounds", "mean")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +29,7 @@ class Style:
     numeric: NumericForm = "interval"
 
     def __post_init__(self) -> None:
-        for field, known in (("extent", EXTENTS), ("numeric", NUMERIC_FORMS)):
+        for field, known in (("extent", get_args(Extent)), ("numeric", get_args(NumericForm))):
             if getattr(self, field) not in known:
                 raise ParameterError(
                     f"`{field}` must be one of {', '.join(known)}; got {getattr(self, field)!r}",
@@ -175,18 +173,9 @@ def node_summary(column: QuasiColumn, level: Codes, node: Codes) -> ColumnSummar
         low[level == at], high[level == at] = first[node[level == at]], last[node[level == at]]
     labels = pa.array([taxonomy.labels[at][which] for at, which in pairs], pa.string())
     values = labels if level.any() else _raw(column.domain, column.by_rank[low])
-    published = PublishedColumn(
-        column.name,
-        ((column.name, values),),
-        low=column.positions[column.by_rank[low]],
-        high=column.positions[column.by_rank[high]],
-        leaves=np.array([taxonomy.leaves[at][which] for at, which in pairs], dtype=np.int64),
-        levels=level.astype(np.int32),
-        span=column.span,
-        size=column.size,
-        height=column.height,
-        ranged=False,
-    )
+    ends = (column.positions[column.by_rank[low]], column.positions[column.by_rank[high]])
+    leaves = np.array([taxonomy.leaves[at][which] for at, which in pairs], dtype=np.int64)
+    published = published_as(column, ((column.name, values),), ends, leaves=leaves, levels=level)
     return ColumnSummary(published, low, high, np.zeros(len(low), dtype=bool))
 
 
@@ -208,22 +197,13 @@ def summarize_sets(column: QuasiColumn, indptr: Codes, members: Codes) -> tuple[
     places[order] = np.arange(len(order), dtype=np.int32)
     pick, codes = pick[order], places[codes]
     sizes = np.diff(indptr)[pick]
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    starts = starts_of(sizes)
     inner = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes) + np.repeat(indptr[pick], sizes)
     kept = members[inner]
     low, high = kept[starts[:-1]], kept[starts[1:] - 1]
-    published = PublishedColumn(
-        column.name,
-        ((column.name, set_labels(column.domain.texts(), starts, kept)),),
-        low=column.positions[low],
-        high=column.positions[high],
-        leaves=sizes.astype(np.int64),
-        levels=(sizes > 1).astype(np.int32),
-        span=column.span,
-        size=column.size,
-        height=column.height,
-        ranged=False,
-    )
+    outputs = ((column.name, set_labels(column.domain.texts(), starts, kept)),)
+    ends = (column.positions[low], column.positions[high])
+    published = published_as(column, outputs, ends, leaves=sizes, levels=sizes > 1)
     return ColumnSummary(published, low, high, np.zeros(len(low), dtype=bool), (starts, kept)), codes
 
 
@@ -255,25 +235,30 @@ def meeting_levels(ancestors: Codes, low: Codes, high: Codes) -> Codes:
     return levels
 
 
+def published_as(
+    column: QuasiColumn,
+    outputs: tuple[tuple[str, pa.Array], ...],
+    ends: tuple[Codes, Codes],
+    *,
+    leaves: Codes,
+    levels: Codes,
+    ranged: bool = False,
+) -> PublishedColumn:
+    """Return the published values of a column beside what its whole domain measures."""
+    whole = (column.span, column.size, column.height)
+    parts = (*ends, leaves.astype(np.int64), levels.astype(np.int32))
+    return PublishedColumn(column.name, outputs, *parts, *whole, ranged)
+
+
 def _published_range(column: QuasiColumn, outputs: tuple[tuple[str, pa.Array], ...], bounds: Bounds) -> PublishedColumn:
     known = bounds.low <= bounds.high
     low, high = np.where(known, bounds.low, 0), np.where(known, bounds.high, 0)
     leaves = np.where(known, bounds.high - bounds.low + 1, 0) + bounds.absent
-    levels = (leaves > 1).astype(np.int32)
+    levels = leaves > 1
     if column.taxonomy is not None:
         levels = meeting_levels(column.taxonomy.ancestors, np.where(bounds.absent, 0, low), high)
-    return PublishedColumn(
-        column.name,
-        outputs,
-        low=column.positions[low],
-        high=column.positions[high],
-        leaves=leaves.astype(np.int64),
-        levels=levels,
-        span=column.span,
-        size=column.size,
-        height=column.height,
-        ranged=True,
-    )
+    ends = (column.positions[low], column.positions[high])
+    return published_as(column, outputs, ends, leaves=leaves, levels=levels, ranged=True)
 
 
 def _outputs(
@@ -283,15 +268,13 @@ def _outputs(
     name, domain = column.name, column.domain
     texts = pa.array([text or "" for text in domain.texts()], pa.string())
     interval = range_labels(texts, bounds.low, bounds.high, bounds.absent)
+    low, high = (np.where(bounds.low > bounds.high, 0, ranks) for ranks in (bounds.low, bounds.high))
     if domain.kind is Kind.TEXT or form == "interval":
         raw = bool((bounds.low >= bounds.high).all()) and not (bounds.absent & (bounds.low <= bounds.high)).any()
-        codes = np.where(bounds.low > bounds.high, 0, bounds.low)
-        return ((name, _raw(domain, codes) if raw else interval),)
+        return ((name, _raw(domain, low) if raw else interval),)
     missing = ((f"{name}_missing", pa.array(bounds.absent)),) if domain.missing else ()
     match form:
         case "bounds":
-            low = np.where(bounds.low > bounds.high, 0, bounds.low)
-            high = np.where(bounds.low > bounds.high, 0, bounds.high)
             return ((f"{name}_min", _raw(domain, low)), (f"{name}_max", _raw(domain, high)), *missing)
         case "mean":
             return ((name, _mean(domain, means)), *missing)

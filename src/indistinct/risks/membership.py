@@ -116,7 +116,7 @@ def membership(
     if samples < 2:
         raise ParameterError(f"`samples` of membership must be at least 2; got {samples}")
     index = _index(published)
-    tuples = _known(_distinct(originals, index))
+    tuples = _distinct(originals, index)
     matching = _matching(tuples, index)
     tuples, matching = tuples[matching > 0], matching[matching > 0]
     total = index.total()
@@ -193,16 +193,12 @@ def _index(published: BucketCodes) -> _Index:
 
 
 def _distinct(originals: Codes, index: _Index) -> Codes:
-    """Return the distinct rows of a matrix of codes; codes that no column has become -1."""
+    """Return the distinct rows of a matrix of codes, all of which some column has."""
     columns = len(index.sizes)
     if originals.ndim != 2 or originals.shape[1] != columns:
         raise ParameterError(f"originals must be a matrix with a row for each tuple and {columns} columns")
-    codes = np.where((originals >= 0) & (originals < index.sizes), originals, -1).astype(np.int64)
-    return codes[group_rows(list((codes + 1).T), [int(size) + 1 for size in index.sizes]).first]
-
-
-def _known(tuples: Codes) -> Codes:
-    return tuples[(tuples >= 0).all(axis=1)]
+    codes = originals[((originals >= 0) & (originals < index.sizes)).all(axis=1)].astype(np.int64)
+    return codes[group_rows(list(codes.T), [int(size) for size in index.sizes]).first]
 
 
 def _matching(tuples: Codes, index: _Index) -> Codes:
@@ -270,7 +266,8 @@ def _estimate(index: _Index, tuples: Codes, matching: Codes, *, total: float, dr
     A fake tuple with m matching buckets is in m of the pairs that hold no original, whose number is known, so that each
     draw of it counts 1/m of a pair.
     """
-    fakes = draws[~_are_in(draws, tuples, index)]
+    words, _ = pack(list(np.concatenate([tuples, draws]).T), [int(size) for size in index.sizes])
+    fakes = draws[~np.isin(words[len(tuples) :], words[: len(tuples)])]
     found = _matching(fakes, index)
     shares, originals = 1.0 / found, len(matching)
     most = max(total - float(matching.sum()), 0.0)
@@ -293,11 +290,6 @@ def _estimate(index: _Index, tuples: Codes, matching: Codes, *, total: float, dr
         mean_matching_original=float(matching.mean()) if originals else 0.0,
         mean_matching_fake=float(len(shares) / shares.sum()) if len(shares) else 0.0,
     )
-
-
-def _are_in(draws: Codes, tuples: Codes, index: _Index) -> Codes:
-    words, _ = pack(list(np.concatenate([tuples, draws]).T), [int(size) for size in index.sizes])
-    return np.isin(words[len(tuples) :], words[: len(tuples)])
 
 
 def _histogram(matching: Codes, weights: Codes | None = None) -> Histogram:

@@ -82,12 +82,7 @@ def _buckets(
 
 
 def _classes(
-    published: pa.Table,
-    schema: Schema,
-    engine: Engine,
-    whole: Source,
-    *,
-    hierarchies: Mapping[str, Hierarchy],
+    published: pa.Table, schema: Schema, engine: Engine, whole: Source, *, hierarchies: Mapping[str, Hierarchy]
 ) -> tuple[BucketCodes, Codes]:
     """Return classes as buckets with a column for each quasi-identifier, and the distinct vectors of the original."""
     counted = engine.count(whole, Request(schema.quasi, (), hierarchies))

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from indistinct.tables.dialect import Dialect, diagnose, encodings, find_dialect
 from indistinct.tables.dictionaries import TEXT
 from indistinct.tables.files import choose
 from indistinct.tables.inference import as_text, respelled, settle, spellings, typed
+from indistinct.tables.value import Reading
 
 # Small blocks keep the reader's dictionaries in the cache; a record must fit into one block.
 BLOCK_BYTES = 1 << 21
@@ -22,30 +22,23 @@ LARGEST_BLOCK_BYTES = 1 << 30
 
 
 def read_delimited(
-    path: Path,
-    *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    missing: Sequence[str] = ("",),
-    columns: Sequence[str] | None = None,
-    text: Sequence[str] = (),
+    path: Path, reading: Reading, *, columns: Sequence[str] | None = None
 ) -> tuple[pa.Table, tuple[str, ...]]:
     """Return a delimited text file with a header line, and the columns that spell one number in several ways.
 
-    Fields follow RFC 4180. Exactly the fields that `missing` lists are missing, quoted or not. A blank line
-    is skipped, except in a file of one column, where it is a row. Columns in `text` are not looked at for other types.
+    Fields follow RFC 4180. Exactly the fields that `reading.missing` lists are missing, quoted or not. A blank line
+    is skipped, except in a file of one column, where it is a row.
     """
     try:
-        possible = encodings(path, encoding)
+        possible = encodings(path, reading.encoding)
         for candidate in possible:
             try:
-                return _read_as(path, find_dialect(path, candidate, delimiter), missing, columns, text)
+                return _read_as(path, find_dialect(path, candidate, reading.delimiter), reading, columns)
             except UnicodeError:
                 continue
     except (OSError, EOFError):
         raise InputError(
-            f"{path} cannot be read, or is not a complete gzip file",
-            hint="check the file and its permissions",
+            f"{path} cannot be read, or is not a complete gzip file", hint="check the file and its permissions"
         ) from None
     raise InputError(
         f"{path} is not text in the encoding {possible[-1]}",
@@ -53,18 +46,10 @@ def read_delimited(
     )
 
 
-def header_of(path: Path, *, delimiter: str | None = None, encoding: str | None = None) -> tuple[str, ...]:
-    """Return the names in the header line of a delimited text file."""
-    for candidate in encodings(path, encoding):
-        with suppress(UnicodeError):
-            return find_dialect(path, candidate, delimiter).names
-    return ()
-
-
 def _read_as(
-    path: Path, dialect: Dialect, missing: Sequence[str], columns: Sequence[str] | None, text: Sequence[str]
+    path: Path, dialect: Dialect, reading: Reading, columns: Sequence[str] | None
 ) -> tuple[pa.Table, tuple[str, ...]]:
-    wanted, plain = choose(dialect.names, columns), set(choose(dialect.names, text))
+    missing, wanted, plain = reading.missing, choose(dialect.names, columns), set(choose(dialect.names, reading.text))
     if dialect.bare:
         return pa.table([pa.array([], TEXT) for _ in wanted], names=wanted), ()
     if columns is not None or any('"' in text for text in missing):
@@ -112,12 +97,7 @@ def _read_text(
 
 
 def _read_blocks(
-    path: Path,
-    dialect: Dialect,
-    missing: Sequence[str],
-    names: list[str],
-    *,
-    block_size: int,
+    path: Path, dialect: Dialect, missing: Sequence[str], names: list[str], *, block_size: int
 ) -> pa.Table:
     from pyarrow import csv
 

@@ -83,7 +83,9 @@ def find_dialect(path: Path, encoding: str, delimiter: str | None) -> Dialect:
             found = _records(text, chosen, complete, limit=2)
             if found or complete:
                 names = found[0] if found else []
-                _check_header(names)
+                if any("\0" in name for name in names):
+                    raise nul_error()
+                check_names(names)
                 bare = complete and _is_bare(text, chosen)
                 return Dialect(encoding, chosen, tuple(names), bare=bare, quoted='"' in text)
         size *= 8
@@ -135,12 +137,6 @@ def _sample(path: Path, encoding: str, size: int) -> tuple[str, bool]:
     return decoder.decode(start, complete), complete
 
 
-def _check_header(names: list[str]) -> None:
-    if any("\0" in name for name in names):
-        raise nul_error()
-    check_names(names)
-
-
 def nul_error() -> InputError:
     """Return the error for a file that is not text in the encoding it was read in."""
     return InputError(
@@ -173,10 +169,7 @@ def diagnose(path: Path, dialect: Dialect) -> InputError | None:
 
 def _strict_rows(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
-    with (
-        open_bytes(path) as file,
-        io.TextIOWrapper(file, encoding=encoding, newline="", errors="replace") as text,
-    ):
+    with open_bytes(path) as file, io.TextIOWrapper(file, encoding=encoding, newline="", errors="replace") as text:
         csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
         reader = csv.reader(text, delimiter=dialect.delimiter, strict=True)
         for row in reader:

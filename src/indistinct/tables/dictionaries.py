@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes, empty_large
+from indistinct.arrays import empty_large
 from indistinct.domain import with_room
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -24,8 +24,10 @@ def is_text(kind: pa.DataType) -> bool:
 def assemble(column: pa.ChunkedArray) -> pa.DictionaryArray:
     """Return a dictionary-encoded text column as one array with one dictionary of distinct values."""
     chunks = with_room(column if isinstance(column.type, pa.DictionaryType) else column.cast(TEXT), pa.string()).chunks
-    if len(chunks) == 1 and _is_sound(chunks[0].dictionary):
-        return chunks[0]
+    if len(chunks) == 1:
+        values = chunks[0].dictionary
+        if values.null_count == 0 and len(values.unique()) == len(values):
+            return chunks[0]
     spelled = pa.chunked_array([chunk.dictionary for chunk in chunks], pa.string())
     values = pc.drop_null(spelled.unique())
     # -1 stands for a missing value that hides in a dictionary instead of behind the codes.
@@ -60,20 +62,9 @@ def compact(column: pa.ChunkedArray, *, ascending: bool = False) -> pa.Dictionar
         kept = kept[pc.sort_indices(values.take(pa.array(kept))).to_numpy()]
     if np.array_equal(kept, np.arange(len(values))):
         return array
-    codes = _codes(array)
+    # Missing is the place after the last value.
+    codes = (pc.fill_null(array.indices, len(values)) if array.null_count else array.indices).to_numpy()
     places = np.zeros(len(values) + 1, dtype=np.int32)
     places[kept] = np.arange(len(kept), dtype=np.int32)
     absent = codes == len(values) if array.null_count else None
     return pa.DictionaryArray.from_arrays(pa.array(places[codes], mask=absent), values.take(pa.array(kept)), safe=False)
-
-
-def _is_sound(values: pa.Array) -> bool:
-    return values.null_count == 0 and len(values.unique()) == len(values)
-
-
-def _codes(array: pa.DictionaryArray) -> Codes:
-    """Return the indices; missing is the place after the last value."""
-    indices = array.indices
-    if indices.null_count:
-        indices = pc.fill_null(indices, len(array.dictionary))
-    return np.asarray(indices.to_numpy())

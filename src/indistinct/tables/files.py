@@ -76,6 +76,5 @@ def _repeating(metadata: Any, schema: pa.Schema) -> list[str]:
 
 def _broken(path: Path, kind: str) -> InputError:
     return InputError(
-        f"{path} cannot be read as a {kind} file",
-        hint="check that the file is complete and its suffix is right",
+        f"{path} cannot be read as a {kind} file", hint="check that the file is complete and its suffix is right"
     )

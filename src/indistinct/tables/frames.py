@@ -93,16 +93,9 @@ def _flat_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _is_plain(kind: pa.DataType) -> bool:
-    kinds = pa.types
-    return bool(
-        kinds.is_integer(kind)
-        or kinds.is_floating(kind)
-        or kinds.is_decimal(kind)
-        or kinds.is_boolean(kind)
-        or kinds.is_date(kind)
-        or kinds.is_timestamp(kind)
-        or kinds.is_time(kind)
-    )
+    known = pa.types
+    numbers = (known.is_integer, known.is_floating, known.is_decimal, known.is_boolean)
+    return any(is_one(kind) for is_one in (*numbers, known.is_date, known.is_timestamp, known.is_time))
 
 
 def _index_columns(table: pa.Table) -> set[str]:

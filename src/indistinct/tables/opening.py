@@ -1,6 +1,7 @@
 """One door for every table: a path or a frame goes in, a `Table` that every engine takes comes out."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.errors import InputError
-from indistinct.tables.delimited import header_of, read_delimited
+from indistinct.tables.delimited import read_delimited
+from indistinct.tables.dialect import encodings, find_dialect
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.files import choose, read_arrow, read_parquet
 from indistinct.tables.frames import flat, from_frame, is_frame
@@ -70,9 +72,7 @@ def _read(path: Path, reading: Reading, columns: Sequence[str] | None) -> tuple[
     kind, text = _kind(path), reading.text
     if kind in DELIMITED:
         mark = "\t" if reading.delimiter is None and kind == ".tsv" else reading.delimiter
-        return read_delimited(
-            path, delimiter=mark, encoding=reading.encoding, missing=reading.missing, columns=columns, text=text
-        )
+        return read_delimited(path, replace(reading, delimiter=mark), columns=columns)
     if kind in PARQUET:
         return _with_text(flat(read_parquet(path, columns)), text), ()
     if kind in ARROW:
@@ -85,7 +85,10 @@ def _read(path: Path, reading: Reading, columns: Sequence[str] | None) -> tuple[
 
 def columns_in(path: Path, *, delimiter: str | None = None, encoding: str | None = None) -> tuple[str, ...]:
     """Return the columns of a delimited text file; of other files, whose types are their own, none."""
-    return header_of(path, delimiter=delimiter, encoding=encoding) if _kind(path) in DELIMITED else ()
+    for candidate in encodings(path, encoding) if _kind(path) in DELIMITED else ():
+        with suppress(UnicodeError):
+            return find_dialect(path, candidate, delimiter).names
+    return ()
 
 
 def _kind(path: Path) -> str:
