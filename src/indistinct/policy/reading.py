@@ -188,8 +188,7 @@ def _check(given: Any, known: Mapping[str, Accepts], place: str, *, needed: tupl
     for key, value in given.items():
         if key not in known:
             raise PolicyError(
-                f"{place}: unknown key {key!r}",
-                hint=did_you_mean(key, known) or f"known keys: {', '.join(known)}",
+                f"{place}: unknown key {key!r}", hint=did_you_mean(key, known) or f"known keys: {', '.join(known)}"
             )
         words, accepts = known[key]
         if not accepts(value):
@@ -204,14 +203,7 @@ def _check(given: Any, known: Mapping[str, Accepts], place: str, *, needed: tupl
 
 
 def _kind(value: Any) -> str:
-    names = {
-        bool: "true or false",
-        str: "a text",
-        int: "a number",
-        float: "a number",
-        list: "a list",
-        dict: "a table",
-    }
+    names = {bool: "true or false", str: "a text", int: "a number", float: "a number", list: "a list", dict: "a table"}
     return names.get(type(value), "a date or a time")
 
 

@@ -24,15 +24,7 @@ from indistinct.reproduce.base import Cell, Figure, Reproduction
 
 # Quasi-identifiers -> nodes that bottom-up and Incognito search, k = 2 (LeFevre et al. 2005).
 PUBLISHED: Mapping[int, tuple[int, int]] = MappingProxyType(
-    {
-        3: (14, 14),
-        4: (47, 35),
-        5: (206, 103),
-        6: (680, 246),
-        7: (2_088, 664),
-        8: (6_366, 1_778),
-        9: (12_818, 4_307),
-    }
+    {3: (14, 14), 4: (47, 35), 5: (206, 103), 6: (680, 246), 7: (2_088, 664), 8: (6_366, 1_778), 9: (12_818, 4_307)}
 )
 # The size is the number of quasi-identifiers, the height that of the lowest satisfying node.
 HEADINGS = (
@@ -81,12 +73,7 @@ def searched(table: pa.Table, hierarchies: Mapping[str, Hierarchy], size: int) -
     columns = columns_of(counted.domains, hierarchies)
     checks: list[int] = []
     satisfying = set[tuple[int, ...]]()
-    for algorithm in (
-        BottomUp(),
-        Incognito(),
-        BottomUp(marking="transitive"),
-        Incognito(marking="transitive"),
-    ):
+    for algorithm in (BottomUp(), Incognito(), BottomUp(marking="transitive"), Incognito(marking="transitive")):
         problem = Problem(counted.frequencies, columns, KAnonymity(2))
         satisfying = algorithm.satisfying(problem)
         checks.append(problem.counters["checks"])

@@ -240,7 +240,7 @@ def _told(drawn: Sequence[Measured]) -> list[str]:
     return [
         f"size {shown.size} with {shown.columns} columns: an original tuple matches "
         f"{shown.found.mean_matching_original:,.3g} buckets on average, a fake one "
-        f"{shown.found.mean_matching_fake:,.3g}",
+        f"{shown.found.mean_matching_fake:,.3g}"
     ]
 
 
