@@ -126,11 +126,9 @@ class Exploration:
         Raises `ParameterError` for a lattice that no page could show.
         """
         name = self._named(metric)
-        if chosen is None:
-            chosen = self.best(name)["node"] if self.satisfied.any() else None
-            mark = f"best {name}"
-        else:
-            mark = "chosen"
+        mark = f"best {name}" if chosen is None else "chosen"
+        if chosen is None and self.satisfied.any():
+            chosen = self.best(name)["node"]
         marked = None if chosen is None else self._place(chosen)
         axes = [Axis(column, meanings) for column, meanings in zip(self.columns, self.meanings, strict=True)]
         boxes = [self._box(row, name, chosen=place == marked) for place, row in enumerate(self.nodes())]
@@ -225,7 +223,8 @@ def explore(
     model.check(problem.whole())
     space = FullDomain(problem)
     _require_size(space.lattice, limit)
-    found = _Found.all_of(space, [objective_of(space, metric) for metric in chosen], progress or (lambda _share: None))
+    found = _Found(space, [objective_of(space, metric) for metric in chosen])
+    found.walk(progress or (lambda _share: None))
     satisfied = found.suppressed <= space.allowed
     return Exploration(
         columns=tuple(schema.quasi),
@@ -275,18 +274,16 @@ class _Found:
         self.suppressed, self.classes, self.smallest = (np.zeros(size, dtype=np.int64) for _ in range(3))
         self.values = [np.zeros(size) for _ in objectives]
 
-    @classmethod
-    def all_of(cls, space: FullDomain, objectives: Sequence[Objective], progress: Progress) -> "_Found":
+    def walk(self, progress: Progress) -> None:
         """Walk over all nodes: each is rolled up from a neighbour one step finer, and a path of them is kept."""
-        found = cls(space, objectives)
-        lattice, done = space.lattice, 0
+        space, lattice, done = self.space, self.space.lattice, 0
         # Columns with many values go up first, so that most nodes come from a neighbour with few classes.
         order = sorted(range(len(lattice.heights)), key=lambda j: -len(space.taxonomies[j].ancestors))
         ahead: list[tuple[RolledUp | None, Node, int]] = [(None, space.cells.base.levels, 0)]
         while ahead:
             finer, node, first = ahead.pop()
             rolled = space.cells.base if finer is None else space.cells.roll_up(finer, node)
-            found.look(rolled)
+            self.look(rolled)
             done += 1
             if done % 64 == 0:
                 progress(done / lattice.size)
@@ -294,7 +291,6 @@ class _Found:
                 j = order[place]
                 if node[j] < lattice.heights[j]:
                     ahead.append((rolled, (*node[:j], node[j] + 1, *node[j + 1 :]), place))
-        return found
 
     def look(self, rolled: RolledUp) -> None:
         """Write down what the classes of a node say."""

@@ -36,7 +36,7 @@ def generate_census(rows: int, *, seed: int) -> pa.Table:
         ['age', 'sex', 'race', 'marital']
     """
     distributions = _Distributions()
-    codes = {column: np.empty(max(rows, 0), dtype=np.int32) for column in CENSUS_COLUMNS if column != "age"}
+    codes = {column: np.empty(max(rows, 0), dtype=np.int32) for column in _LABELS}
     ages = np.empty(max(rows, 0), dtype=np.int64)
     for place, generator in blocks(rows, seed=seed):
         drawn = distributions.draw(generator)
@@ -44,8 +44,7 @@ def generate_census(rows: int, *, seed: int) -> pa.Table:
         np.add(drawn.pop("age")[:count], shares.AGES[0], out=ages[place])
         for column, values in drawn.items():
             codes[column][place] = values[:count]
-    encoded = {column: encoded_text(codes[column], labels) for column, labels in _LABELS.items()}
-    return pa.table({column: pa.array(ages) if column == "age" else encoded[column] for column in CENSUS_COLUMNS})
+    return pa.table({"age": ages, **{name: encoded_text(codes[name], labels) for name, labels in _LABELS.items()}})
 
 
 def census_hierarchies() -> dict[str, Hierarchy]:
@@ -60,11 +59,8 @@ def census_hierarchies() -> dict[str, Hierarchy]:
         "workclass": shares.WORKCLASS_GROUPS,
         "occupation": shares.OCCUPATION_GROUPS,
     }
-    flat = {"sex": shares.SEX, "race": tuple(shares.RACE), "salary": shares.SALARY}
-    trees = {column: Hierarchy.tree({"*": below}) for column, below in groups.items()}
-    roots = {column: Hierarchy.tree({"*": list(values)}) for column, values in flat.items()}
-    chosen = {"age": Hierarchy.intervals([5, 10, 20]), **trees, **roots}
-    return {column: chosen[column] for column in CENSUS_COLUMNS}
+    trees = {name: Hierarchy.tree({"*": groups.get(name, list(labels))}) for name, labels in _LABELS.items()}
+    return {"age": Hierarchy.intervals([5, 10, 20]), **trees}
 
 
 class _Distributions:

@@ -122,8 +122,7 @@ def _normal(rows: int, generator: np.random.Generator, *, centre: float, spread:
 
 def _skewed(generator: np.random.Generator, size: int) -> Numbers:
     """Return one block of codes below `size`, the lower the likelier, none of them rare."""
-    codes: Numbers = np.floor(size * generator.random(BLOCK) ** math.sqrt(2)).astype(np.int32)
-    return codes
+    return np.floor(size * generator.random(BLOCK) ** math.sqrt(2)).astype(np.int32)
 
 
 def _check_shape(rows: int, *, seed: int, columns: int, cardinality: int) -> None:

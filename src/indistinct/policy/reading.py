@@ -65,7 +65,9 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
     """Return the policy that a TOML text describes; its paths are relative to `base`."""
     document = _parse(text)
     _check(document, POLICY, "the policy", needed=("input", "columns"))
-    tables = {name: _table(document, name) for name in TABLES}
+    tables: dict[str, dict[str, Any]] = {name: document.get(name, {}) for name in TABLES}
+    for name, table in tables.items():
+        _check(table, TABLES[name], f"[{name}]")
     _check(tables["input"], TABLES["input"], "[input]", needed=("path",))
     columns = {name: _column(name, given) for name, given in document["columns"].items()}
     with _at("[columns]"):
@@ -129,12 +131,6 @@ def _parse(text: str) -> dict[str, Any]:
             f"{where}: broken TOML: {reason}",
             hint="texts stand in double quotes, a table is one line, and a column is named once",
         ) from None
-
-
-def _table(document: Mapping[str, Any], name: str) -> dict[str, Any]:
-    table: dict[str, Any] = document.get(name, {})
-    _check(table, TABLES[name], f"[{name}]")
-    return table
 
 
 def _column(name: str, given: Any) -> dict[str, Any]:
