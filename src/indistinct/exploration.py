@@ -23,7 +23,7 @@ from indistinct.metrics import Metric
 from indistinct.models import Model
 from indistinct.recoding.columns import columns_of
 from indistinct.registry import parse_metric, parse_model
-from indistinct.report.lattice import Axis, Box, State, draw_lattice
+from indistinct.report.lattice import Box, State, draw_lattice
 from indistinct.report.levels import level_meanings
 from indistinct.schema import Schema, did_you_mean
 from indistinct.tables import open_table
@@ -130,7 +130,7 @@ class Exploration:
         if chosen is None and self.satisfied.any():
             chosen = self.best(name)["node"]
         marked = None if chosen is None else self._place(chosen)
-        axes = [Axis(column, meanings) for column, meanings in zip(self.columns, self.meanings, strict=True)]
+        axes = dict(zip(self.columns, self.meanings, strict=True))
         boxes = [self._box(row, name, chosen=place == marked) for place, row in enumerate(self.nodes())]
         budgeted = f"at most {self.suppression:,} of {self.rows:,} rows suppressed"
         heading, figures = f"{self.model}, {budgeted}", (name, "suppressed rows")
@@ -138,8 +138,8 @@ class Exploration:
 
     def _box(self, row: Row, metric: str, *, chosen: bool) -> Box:
         state: State = "minimal" if row["minimal"] else "satisfying" if row["satisfied"] else "outside"
-        told = [f"{column}: {self.meanings[j][row['node'][j]]}" for j, column in enumerate(self.columns)]
-        told += [
+        told = [
+            *(f"{column}: {self.meanings[j][row['node'][j]]}" for j, column in enumerate(self.columns)),
             "satisfies the model" + (", and nothing below does" if row["minimal"] else "")
             if row["satisfied"]
             else "does not satisfy the model within the budget",
@@ -308,8 +308,7 @@ def _distinct(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     names = [metric.name for metric in metrics]
     if not names or len(set(names)) < len(names):
         raise ParameterError(
-            "`metrics` must name at least one metric, and each once",
-            hint='for example ("loss", "discernibility")',
+            "`metrics` must name at least one metric, and each once", hint='for example ("loss", "discernibility")'
         )
     return tuple(metrics)
 

@@ -79,7 +79,11 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
         if not models and not algorithm.traits.buckets:
             raise PolicyError("[privacy] models: name at least one model", hint='models = ["k-anonymity:k=5"]')
     with _at("[privacy] suppression"):
-        suppression = _share(privacy.get("suppression", 0.0))
+        suppression = privacy.get("suppression", 0.0)
+        if not 0 <= suppression <= 1:
+            raise ParameterError(
+                f"expected a share from 0 to 1; got {suppression!r}", hint="0.02 allows two rows in a hundred"
+            )
     with _at("[measure] metrics"):
         metrics = tuple(parse_metric(metric) for metric in measure.get("metrics", ()))
     with _at("[measure] target"):
@@ -171,12 +175,6 @@ def _hierarchies(columns: Mapping[str, Mapping[str, Any]], base: Path) -> dict[s
                     )
                 hierarchies[name] = hierarchy_from_json(column["hierarchy"], base=base)
     return hierarchies
-
-
-def _share(value: float) -> float:
-    if not 0 <= value <= 1:
-        raise ParameterError(f"expected a share from 0 to 1; got {value!r}", hint="0.02 allows two rows in a hundred")
-    return value
 
 
 def _check(given: Any, known: Mapping[str, Accepts], place: str, *, needed: tuple[str, ...] = ()) -> None:

@@ -52,21 +52,17 @@ def reproduce_mondrian_quality(sizes: tuple[int, ...], progress: Progress) -> Re
 
 def below_everywhere(rows: list[tuple[Cell, ...]]) -> dict[str, list[str]]:
     """Return, for each metric, where a multidimensional release is not below the single-dimensional one."""
-    values = {(row[0], row[1], metric): row[3 + j] for row in rows for j, metric in enumerate(METRICS)}
+    values = {(row[0], row[1], metric): float(row[3 + j] or 0) for row in rows for j, metric in enumerate(METRICS)}
     *multidimensional, single = ALGORITHMS
     return {
         metric: [
             f"{algorithm} at k = {k}"
             for k in dict.fromkeys(row[0] for row in rows)
             for algorithm in multidimensional
-            if not _below(values[k, algorithm, metric], values[k, single, metric])
+            if not values[k, algorithm, metric] < values[k, single, metric]
         ]
         for metric in METRICS
     }
-
-
-def _below(one: Cell, other: Cell) -> bool:
-    return isinstance(one, int | float) and isinstance(other, int | float) and one < other
 
 
 def _finding(metric: str, failures: list[str]) -> str:
