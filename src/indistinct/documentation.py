@@ -107,14 +107,15 @@ def _metrics_page() -> str:
 
 
 def _support_page() -> str:
-    algorithms = [(f"[`{spell(one)}`](../theory/{one.name}.md)", *_declared(one.traits)) for one in _every_variant()]
+    every = [one for kind in ALGORITHMS.values() for one in variants(kind)]
+    algorithms = [(f"[`{spell(one)}`](../theory/{one.name}.md)", *_declared(one.traits)) for one in every]
     searched = {name: parse_model(MODEL_EXAMPLES[name][0]) for name in MODELS}
     models = [
         (f"[`{name}`](../theory/{name}.md)", *_declared(model.traits), ", ".join(_naming_columns(model)) or "none")
         for name, model in searched.items()
     ]
     metrics = [(f"`{name}`", kind.goal, *map(_end, kind.bounds), _yes(kind.monotone)) for name, kind in METRICS.items()]
-    together = [(f"`{spell(one)}`", *(support(one, model) for model in searched.values())) for one in _every_variant()]
+    together = [(f"`{spell(one)}`", *(support(one, model) for model in searched.values())) for one in every]
     reads = ", ".join((*DELIMITED, *(f"{suffix}.gz" for suffix in DELIMITED), *PARQUET, *ARROW))
     files = [
         ("read", reads),
@@ -160,10 +161,6 @@ def _naming_columns(model: Any) -> list[str]:
     return [f.name for f in fields(model) if any(getattr(model, f.name) in (key, *key) for key in model.keys)]
 
 
-def _every_variant() -> list[Algorithm]:
-    return [one for kind in ALGORITHMS.values() for one in variants(kind)]
-
-
 def _declared(traits: Any) -> list[str]:
     return [_yes(getattr(traits, f.name)) for f in fields(traits)]
 
@@ -173,19 +170,14 @@ def _end(bound: float | None) -> str:
 
 
 def _hierarchies_page() -> str:
-    parts = [
-        "How to choose one, and how its labels look: [hierarchies](../concepts/hierarchies.md).",
-    ]
+    parts = ["How to choose one, and how its labels look: [hierarchies](../concepts/hierarchies.md)."]
     for name, builder in _builders().items():
         parts += [f"## `Hierarchy.{name}`", _signature(f"Hierarchy.{name}", builder), _doc(builder)]
     return _page("Hierarchies", *parts)
 
 
 def _python_page() -> str:
-    parts = [
-        "```python\nimport indistinct as ind\n```",
-        "Everything that `ind` holds, in alphabetical order.",
-    ]
+    parts = ["```python\nimport indistinct as ind\n```", "Everything that `ind` holds, in alphabetical order."]
     for name in PUBLIC:
         value = getattr(indistinct, name)
         parts += [f"## `{name}`", _signature(name, value), _doc(value)]
@@ -220,7 +212,9 @@ def _command_line_page() -> str:
         ),
     ]
     for name, command in _commands():
-        parts += [f"## `indistinct {name}`", _fenced("text", _usage(name, command)), _help(command.help)]
+        arguments = [_argument(p) for p in command.params if p.param_type_name == "argument"]
+        usage = " ".join([f"indistinct {name}", *arguments, "[OPTIONS]"])
+        parts += [f"## `indistinct {name}`", _fenced("text", usage), _help(command.help)]
         rows = [_option_row(parameter) for parameter in command.params if not getattr(parameter, "hidden", False)]
         parts += [_table(("argument or option", "meaning"), rows)] if rows else []
     return _page("Command line", *parts)
@@ -230,11 +224,6 @@ def _commands() -> list[tuple[str, Any]]:
     """Return every command of the command line by name."""
     group: Any = get_command(app)
     return sorted((name, command) for name, command in group.commands.items() if not command.hidden)
-
-
-def _usage(name: str, command: Any) -> str:
-    arguments = [_argument(p) for p in command.params if p.param_type_name == "argument"]
-    return " ".join([f"indistinct {name}", *arguments, "[OPTIONS]"])
 
 
 def _argument(parameter: Any) -> str:
@@ -257,8 +246,7 @@ def _help(text: str | None) -> str:
 
 def _builders() -> dict[str, Any]:
     """Return the static methods of `Hierarchy` that make one."""
-    made = {name: part for name, part in vars(Hierarchy).items() if isinstance(part, staticmethod)}
-    return {name: getattr(Hierarchy, name) for name in made}
+    return {name: part.__func__ for name, part in vars(Hierarchy).items() if isinstance(part, staticmethod)}
 
 
 def _entry(name: str, kind: type[Any]) -> list[str]:
@@ -268,15 +256,9 @@ def _entry(name: str, kind: type[Any]) -> list[str]:
         (f"`{key}`", _type_name(hints[key]), "required" if default is None else f"`{default or 'none'}`")
         for key, default in parameters(kind).items()
     ]
-    head = [f"## `{name}`", f"In Python: `indistinct.{_public(kind)}`.", _doc(kind)]
+    family = "" if kind.__name__ in PUBLIC else f"{kind.__module__.split('.')[1]}."
+    head = [f"## `{name}`", f"In Python: `indistinct.{family}{kind.__name__}`.", _doc(kind)]
     return [*head, _table(("parameter", "value", "default"), rows)] if rows else head
-
-
-def _public(kind: type[Any]) -> str:
-    """Return where a class is found: in the package itself, or in its family's."""
-    if kind.__name__ in PUBLIC:
-        return kind.__name__
-    return f"{kind.__module__.split('.')[1]}.{kind.__name__}"
 
 
 def _members(kind: type[Any]) -> Iterator[tuple[str, Any]]:
@@ -313,12 +295,8 @@ def _doc(value: Any) -> str:
     parts = []
     for block in inspect.cleandoc(value.__doc__ or "").split("\n\n"):
         plain = textwrap.dedent(block)
-        if plain.startswith(">>>"):
-            parts.append(_fenced("pycon", plain))
-        elif block.startswith("    "):
-            parts.append(_fenced("text", plain))
-        else:
-            parts.append(plain)
+        language = "pycon" if plain.startswith(">>>") else "text" if block.startswith("    ") else ""
+        parts.append(_fenced(language, plain) if language else plain)
     return "\n\n".join(parts)
 
 
@@ -332,10 +310,9 @@ def _type_name(hint: Any) -> str:
         return ", ".join(f"`{value}`" for value in get_args(hint))
     if origin is tuple:
         return f"{_type_name(get_args(hint)[0])}, several joined by `|`"
-    if origin in (Union, types.UnionType) and type(None) in get_args(hint):
-        return _type_name(get_args(hint)[0])
     if origin in (Union, types.UnionType):
-        return "number or fraction such as `1/3`"
+        optional = type(None) in get_args(hint)
+        return _type_name(get_args(hint)[0]) if optional else "number or fraction such as `1/3`"
     names: Mapping[Any, str] = {bool: "`true`, `false`", int: "whole number", float: "number", str: "text"}
     return names[hint]
 

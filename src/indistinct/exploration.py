@@ -23,7 +23,7 @@ from indistinct.metrics import Metric
 from indistinct.models import Model
 from indistinct.recoding.columns import columns_of
 from indistinct.registry import parse_metric, parse_model
-from indistinct.report.lattice import Axis, Box, State, draw_lattice
+from indistinct.report.lattice import Box, State, draw_lattice
 from indistinct.report.levels import level_meanings
 from indistinct.schema import Schema, did_you_mean
 from indistinct.tables import open_table
@@ -126,13 +126,11 @@ class Exploration:
         Raises `ParameterError` for a lattice that no page could show.
         """
         name = self._named(metric)
-        if chosen is None:
-            chosen = self.best(name)["node"] if self.satisfied.any() else None
-            mark = f"best {name}"
-        else:
-            mark = "chosen"
+        mark = f"best {name}" if chosen is None else "chosen"
+        if chosen is None and self.satisfied.any():
+            chosen = self.best(name)["node"]
         marked = None if chosen is None else self._place(chosen)
-        axes = [Axis(column, meanings) for column, meanings in zip(self.columns, self.meanings, strict=True)]
+        axes = dict(zip(self.columns, self.meanings, strict=True))
         boxes = [self._box(row, name, chosen=place == marked) for place, row in enumerate(self.nodes())]
         budgeted = f"at most {self.suppression:,} of {self.rows:,} rows suppressed"
         heading, figures = f"{self.model}, {budgeted}", (name, "suppressed rows")
@@ -140,8 +138,8 @@ class Exploration:
 
     def _box(self, row: Row, metric: str, *, chosen: bool) -> Box:
         state: State = "minimal" if row["minimal"] else "satisfying" if row["satisfied"] else "outside"
-        told = [f"{column}: {self.meanings[j][row['node'][j]]}" for j, column in enumerate(self.columns)]
-        told += [
+        told = [
+            *(f"{column}: {self.meanings[j][row['node'][j]]}" for j, column in enumerate(self.columns)),
             "satisfies the model" + (", and nothing below does" if row["minimal"] else "")
             if row["satisfied"]
             else "does not satisfy the model within the budget",
@@ -225,7 +223,8 @@ def explore(
     model.check(problem.whole())
     space = FullDomain(problem)
     _require_size(space.lattice, limit)
-    found = _Found.all_of(space, [objective_of(space, metric) for metric in chosen], progress or (lambda _share: None))
+    found = _Found(space, [objective_of(space, metric) for metric in chosen])
+    found.walk(progress or (lambda _share: None))
     satisfied = found.suppressed <= space.allowed
     return Exploration(
         columns=tuple(schema.quasi),
@@ -275,18 +274,16 @@ class _Found:
         self.suppressed, self.classes, self.smallest = (np.zeros(size, dtype=np.int64) for _ in range(3))
         self.values = [np.zeros(size) for _ in objectives]
 
-    @classmethod
-    def all_of(cls, space: FullDomain, objectives: Sequence[Objective], progress: Progress) -> "_Found":
+    def walk(self, progress: Progress) -> None:
         """Walk over all nodes: each is rolled up from a neighbour one step finer, and a path of them is kept."""
-        found = cls(space, objectives)
-        lattice, done = space.lattice, 0
+        space, lattice, done = self.space, self.space.lattice, 0
         # Columns with many values go up first, so that most nodes come from a neighbour with few classes.
         order = sorted(range(len(lattice.heights)), key=lambda j: -len(space.taxonomies[j].ancestors))
         ahead: list[tuple[RolledUp | None, Node, int]] = [(None, space.cells.base.levels, 0)]
         while ahead:
             finer, node, first = ahead.pop()
             rolled = space.cells.base if finer is None else space.cells.roll_up(finer, node)
-            found.look(rolled)
+            self.look(rolled)
             done += 1
             if done % 64 == 0:
                 progress(done / lattice.size)
@@ -294,7 +291,6 @@ class _Found:
                 j = order[place]
                 if node[j] < lattice.heights[j]:
                     ahead.append((rolled, (*node[:j], node[j] + 1, *node[j + 1 :]), place))
-        return found
 
     def look(self, rolled: RolledUp) -> None:
         """Write down what the classes of a node say."""
@@ -312,8 +308,7 @@ def _distinct(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     names = [metric.name for metric in metrics]
     if not names or len(set(names)) < len(names):
         raise ParameterError(
-            "`metrics` must name at least one metric, and each once",
-            hint='for example ("loss", "discernibility")',
+            "`metrics` must name at least one metric, and each once", hint='for example ("loss", "discernibility")'
         )
     return tuple(metrics)
 

@@ -8,14 +8,14 @@ import pytest
 
 from indistinct.errors import ParameterError
 from indistinct.frequencies.lattice import Lattice
-from indistinct.report.lattice import FULL_LIMIT, PICTURE_LIMIT, Axis, Box, draw_lattice
+from indistinct.report.lattice import FULL_LIMIT, PICTURE_LIMIT, Box, draw_lattice
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def picture(heights, *, satisfied_from=3, chosen=None, columns=None, heading="k-anonymity:k=2"):
     names = columns or [f"column {place}" for place in range(len(heights))]
-    axes = [Axis(name, tuple(f"level {n}" for n in range(h + 1))) for name, h in zip(names, heights, strict=True)]
+    axes = {name: [f"level {n}" for n in range(h + 1)] for name, h in zip(names, heights, strict=True)}
     boxes = [
         Box(
             node,

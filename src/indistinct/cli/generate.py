@@ -15,8 +15,7 @@ def command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Such as patients or census; see `list`.")],
     rows: Annotated[int, typer.Option("--rows", min=0, help="Number of rows.")] = 1000,
     seed: Annotated[
-        int | None,
-        typer.Option("--seed", min=0, help="The same seed gives the same table; random if left out."),
+        int | None, typer.Option("--seed", min=0, help="The same seed gives the same table; random if left out.")
     ] = None,
     output: options.Output = None,
     overwrite: options.Overwrite = False,
@@ -33,8 +32,7 @@ def command(
     check_targets([output], sources=[], overwrite=overwrite)
     if name not in GENERATORS:
         raise ParameterError(
-            f"there is no generator {name!r}",
-            hint=did_you_mean(name, GENERATORS) or f"known: {', '.join(GENERATORS)}",
+            f"there is no generator {name!r}", hint=did_you_mean(name, GENERATORS) or f"known: {', '.join(GENERATORS)}"
         )
     chosen = secrets.randbits(32) if seed is None else seed
     table = GENERATORS[name](rows, seed=chosen)

@@ -19,8 +19,7 @@ def command(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="The table to look at.")],
     flags: Flags,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="POLICY", help="Write a first policy (.toml) here."),
+        Path | None, typer.Option("--output", "-o", metavar="POLICY", help="Write a first policy (.toml) here.")
     ] = None,
     overwrite: options.Overwrite = False,
 ) -> None:

@@ -41,23 +41,25 @@ def command(
         raise ParameterError("no original is given", hint="name the table before publishing with --original")
     if chart is not None:
         check_picture(chart, flag="--chart", overwrite=overwrite)
+    from indistinct.recoding.outputs import MAIN
     from indistinct.release.columns import appearance_of
     from indistinct.summary import Summary
 
     asked = question_of(published, flags, policy=policy, original=original)
     whole = opened(asked.policy, original)
-    shown = asked.opened
-    columns = {name: table.columns for name, table in shown.sources.items()}
-    for warning in appearance_of(asked.policy.schema, columns, shown.buckets).warnings:
+    sources, buckets = asked.opened.sources, asked.opened.buckets
+    columns = {name: table.columns for name, table in sources.items()}
+    for warning in appearance_of(asked.policy.schema, columns, buckets).warnings:
         note(warning)
     with progress("measuring") as share:
         metrics = _measured(asked, whole)
         share(0.5)
         members = measured_members(asked.published, asked.policy, original=whole)
     if chart is not None:
-        write_text(chart, draw_members(members, buckets=asked.form is not None), overwrite=overwrite)
+        write_text(chart, draw_members(members, buckets=buckets is not None), overwrite=overwrite)
     files = {"published": published, "original": whole.path, "chart": chart}
-    summary = Summary(files, asked.rows, whole.rows, asked.form, metrics=metrics, membership=members)
+    form = None if buckets is None else buckets.form
+    summary = Summary(files, sources[MAIN].rows, whole.rows, form, metrics=metrics, membership=members)
     report(summary, as_json=flags.as_json)
 
 

@@ -33,8 +33,7 @@ class Flags:
         Texts, typer.Option("--model", metavar="SPEC", help="What must hold, such as k-anonymity:k=5. Repeatable.")
     ] = None
     algorithm: Annotated[
-        str | None,
-        typer.Option("--algorithm", metavar="SPEC", help="How to search, such as mondrian:relaxed=true."),
+        str | None, typer.Option("--algorithm", metavar="SPEC", help="How to search, such as mondrian:relaxed=true.")
     ] = None
     hierarchy: Annotated[
         Texts,
@@ -50,8 +49,7 @@ class Flags:
         typer.Option("--suppression", metavar="SHARE", help="Share of the rows that may be dropped, such as 0.02."),
     ] = None
     target: Annotated[
-        str | None,
-        typer.Option("--target", metavar="COLUMN", help="Column that the classification metric predicts."),
+        str | None, typer.Option("--target", metavar="COLUMN", help="Column that the classification metric predicts.")
     ] = None
     delimiter: Annotated[
         str | None, typer.Option("--delimiter", help="Delimiter of text files; found if not given.")
@@ -64,8 +62,7 @@ class Flags:
         typer.Option("--missing", metavar="TEXT", help="A text that stands for missing, besides none. Repeatable."),
     ] = None
     text: Annotated[
-        Texts,
-        typer.Option("--text", metavar="COLUMNS", help="Columns of codes: text, whatever their values spell."),
+        Texts, typer.Option("--text", metavar="COLUMNS", help="Columns of codes: text, whatever their values spell.")
     ] = None
     as_json: Json = False
     show_values: Annotated[
@@ -92,22 +89,18 @@ ChosenLevels = Annotated[
     ),
 ]
 Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Where to write: .csv, .tsv, .parquet or .arrow."),
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write: .csv, .tsv, .parquet or .arrow.")
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")]
 Seed = Annotated[
-    int | None,
-    typer.Option("--seed", help="Fix the shuffling of rows, for tests only: the certificate warns of it."),
+    int | None, typer.Option("--seed", help="Fix the shuffling of rows, for tests only: the certificate warns of it.")
 ]
 PolicyFile = Annotated[
-    Path | None,
-    typer.Option("--policy", metavar="FILE", help="Take roles, hierarchies and models from here."),
+    Path | None, typer.Option("--policy", metavar="FILE", help="Take roles, hierarchies and models from here.")
 ]
 Original = Annotated[Path | None, typer.Option("--original", metavar="FILE", help="The table before it was published.")]
 SaveRecoding = Annotated[
-    Path | None,
-    typer.Option("--save-recoding", metavar="FILE", help="Keep the recoding; it holds original values."),
+    Path | None, typer.Option("--save-recoding", metavar="FILE", help="Keep the recoding; it holds original values.")
 ]
 
 

@@ -26,18 +26,6 @@ class Question:
     published: "Table | BucketTable"
     opened: "Published"
 
-    @property
-    def rows(self) -> int:
-        """Return the number of published rows."""
-        from indistinct.recoding.outputs import MAIN
-
-        return self.opened.sources[MAIN].rows
-
-    @property
-    def form(self) -> str | None:
-        """Return what a release in buckets shows of a bucket."""
-        return None if self.opened.buckets is None else self.opened.buckets.form
-
 
 def question_of(path: Path, flags: Flags, *, policy: Path | None, original: Path | None) -> Question:
     """Return what flags and, if there is one, a policy ask about a published file; --model replaces its models."""

@@ -26,8 +26,7 @@ def command(
         ),
     ],
     sizes: Annotated[
-        str | None,
-        typer.Option("--sizes", metavar="LIST", help="Only some rows of the figure, such as 3-6 or 2,5,10."),
+        str | None, typer.Option("--sizes", metavar="LIST", help="Only some rows of the figure, such as 3-6 or 2,5,10.")
     ] = None,
     output: Annotated[
         Path | None,

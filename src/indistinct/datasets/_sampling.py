@@ -40,14 +40,12 @@ class Shares:
     def draw(self, generator: np.random.Generator, given: Numbers | int = 0) -> Numbers:
         """Return one block of codes; `given` is the code of what they depend on, one per row."""
         ticks = generator.integers(0, RESOLUTION, size=BLOCK, dtype=np.uint16)
-        codes: Numbers = self.table[np.asarray(given, dtype=np.int64) * RESOLUTION + ticks]
-        return codes.astype(np.int32)
+        return self.table[np.asarray(given, dtype=np.int64) * RESOLUTION + ticks].astype(np.int32)
 
 
 def happens(generator: np.random.Generator, *, chances: Numbers | float) -> Numbers:
     """Return one block of 0 and 1; `chances` is the probability of 1, one per row or one for all."""
-    drawn: Numbers = (generator.random(BLOCK, dtype=np.float32) < chances).astype(np.int32)
-    return drawn
+    return (generator.random(BLOCK, dtype=np.float32) < chances).astype(np.int32)
 
 
 def blocks(rows: int, *, seed: int) -> Iterator[tuple[slice, np.random.Generator]]:

@@ -14,16 +14,7 @@ import pyarrow.csv
 from indistinct.errors import InputError, ParameterError
 from indistinct.hierarchy import Hierarchy
 
-ADULT_QUASI = (
-    "age",
-    "sex",
-    "race",
-    "marital-status",
-    "education",
-    "native-country",
-    "workclass",
-    "occupation",
-)
+ADULT_QUASI = ("age", "sex", "race", "marital-status", "education", "native-country", "workclass", "occupation")
 """The quasi-identifiers in the order of LeFevre et al. (2005)."""
 ADULT_COLUMNS = (*ADULT_QUASI, "salary-class")
 """The columns that have hierarchies."""

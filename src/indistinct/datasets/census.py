@@ -4,8 +4,6 @@ Age comes first, sex depends on age, country of birth on race, marital state on 
 occupation on education and sex, work class on occupation, salary on age, sex, education and occupation.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 
@@ -37,17 +35,16 @@ def generate_census(rows: int, *, seed: int) -> pa.Table:
         >>> generate_census(3, seed=1).column_names[:4]
         ['age', 'sex', 'race', 'marital']
     """
-    distributions = _distributions()
-    codes = {column: np.empty(max(rows, 0), dtype=np.int32) for column in CENSUS_COLUMNS if column != "age"}
+    distributions = _Distributions()
+    codes = {column: np.empty(max(rows, 0), dtype=np.int32) for column in _LABELS}
     ages = np.empty(max(rows, 0), dtype=np.int64)
     for place, generator in blocks(rows, seed=seed):
-        drawn = _draw(distributions, generator)
+        drawn = distributions.draw(generator)
         count = place.stop - place.start
         np.add(drawn.pop("age")[:count], shares.AGES[0], out=ages[place])
         for column, values in drawn.items():
             codes[column][place] = values[:count]
-    encoded = {column: encoded_text(codes[column], labels) for column, labels in _LABELS.items()}
-    return pa.table({column: pa.array(ages) if column == "age" else encoded[column] for column in CENSUS_COLUMNS})
+    return pa.table({"age": ages, **{name: encoded_text(codes[name], labels) for name, labels in _LABELS.items()}})
 
 
 def census_hierarchies() -> dict[str, Hierarchy]:
@@ -62,58 +59,39 @@ def census_hierarchies() -> dict[str, Hierarchy]:
         "workclass": shares.WORKCLASS_GROUPS,
         "occupation": shares.OCCUPATION_GROUPS,
     }
-    flat = {"sex": shares.SEX, "race": tuple(shares.RACE), "salary": shares.SALARY}
-    trees = {column: Hierarchy.tree({"*": below}) for column, below in groups.items()}
-    roots = {column: Hierarchy.tree({"*": list(values)}) for column, values in flat.items()}
-    chosen = {"age": Hierarchy.intervals([5, 10, 20]), **trees, **roots}
-    return {column: chosen[column] for column in CENSUS_COLUMNS}
+    trees = {name: Hierarchy.tree({"*": groups.get(name, list(labels))}) for name, labels in _LABELS.items()}
+    return {"age": Hierarchy.intervals([5, 10, 20]), **trees}
 
 
-@dataclass(frozen=True, slots=True)
 class _Distributions:
     """What each column is drawn from, given the columns that it depends on."""
 
-    age: Shares
-    men: Numbers
-    race: Shares
-    country: Shares
-    marital: Shares
-    education: Shares
-    occupation: Shares
-    workclass: Shares
-    high_salaries: Numbers
+    def __init__(self) -> None:
+        self.age, self.men = Shares.of(shares.ages()), shares.men()
+        self.race = Shares.of(list(shares.RACE.values()))
+        self.country = Shares.of(shares.countries())
+        self.marital = Shares.of(shares.marital_states())
+        self.education = Shares.of(shares.educations())
+        self.occupation = Shares.of(shares.occupations())
+        self.workclass = Shares.of(shares.WORKCLASS_BY_OCCUPATION)
+        self.high_salaries = shares.high_salaries()
 
-
-def _distributions() -> _Distributions:
-    return _Distributions(
-        age=Shares.of(shares.ages()),
-        men=shares.men(),
-        race=Shares.of(list(shares.RACE.values())),
-        country=Shares.of(shares.countries()),
-        marital=Shares.of(shares.marital_states()),
-        education=Shares.of(shares.educations()),
-        occupation=Shares.of(shares.occupations()),
-        workclass=Shares.of(shares.WORKCLASS_BY_OCCUPATION),
-        high_salaries=shares.high_salaries(),
-    )
-
-
-def _draw(of: _Distributions, generator: np.random.Generator) -> dict[str, Numbers]:
-    """Return one block of codes, each column after those that it depends on."""
-    age = of.age.draw(generator)
-    sex = happens(generator, chances=of.men[age])
-    race = of.race.draw(generator)
-    education = of.education.draw(generator, age)
-    occupation = of.occupation.draw(generator, education * 2 + sex)
-    person = ((age * 2 + sex) * len(shares.EDUCATION) + education) * len(shares.OCCUPATION) + occupation
-    return {
-        "age": age,
-        "sex": sex,
-        "race": race,
-        "education": education,
-        "occupation": occupation,
-        "country": of.country.draw(generator, race),
-        "marital": of.marital.draw(generator, age * 2 + sex),
-        "workclass": of.workclass.draw(generator, occupation),
-        "salary": happens(generator, chances=of.high_salaries[person]),
-    }
+    def draw(self, generator: np.random.Generator) -> dict[str, Numbers]:
+        """Return one block of codes, each column after those that it depends on."""
+        age = self.age.draw(generator)
+        sex = happens(generator, chances=self.men[age])
+        race = self.race.draw(generator)
+        education = self.education.draw(generator, age)
+        occupation = self.occupation.draw(generator, education * 2 + sex)
+        person = ((age * 2 + sex) * len(shares.EDUCATION) + education) * len(shares.OCCUPATION) + occupation
+        return {
+            "age": age,
+            "sex": sex,
+            "race": race,
+            "education": education,
+            "occupation": occupation,
+            "country": self.country.draw(generator, race),
+            "marital": self.marital.draw(generator, age * 2 + sex),
+            "workclass": self.workclass.draw(generator, occupation),
+            "salary": happens(generator, chances=self.high_salaries[person]),
+        }

@@ -3,8 +3,6 @@
 `generate_patients` has one row per person, `generate_visits` many, which is what (X,Y)-anonymity counts.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -54,24 +52,7 @@ _DISEASES: dict[str, dict[str, tuple[tuple[float, ...], float, float]]] = {
 }
 _DISEASE = tuple(disease for group in _DISEASES.values() for disease in group)
 
-_SYLLABLES = (
-    "ba",
-    "del",
-    "fi",
-    "go",
-    "han",
-    "ju",
-    "ka",
-    "lor",
-    "mi",
-    "nes",
-    "ol",
-    "pra",
-    "ri",
-    "so",
-    "tal",
-    "ve",
-)
+_SYLLABLES = ("ba", "del", "fi", "go", "han", "ju", "ka", "lor", "mi", "nes", "ol", "pra", "ri", "so", "tal", "ve")
 _NAMES = len(_SYLLABLES) ** 6
 # odd, so that walking over a power of two in this stride meets every name once
 _STRIDE = 10_368_889
@@ -86,7 +67,7 @@ def generate_patients(rows: int, *, seed: int) -> pa.Table:
         >>> generate_patients(2, seed=1).schema.field("zipcode").type
         DataType(string)
     """
-    of = _distributions()
+    of = _Distributions()
     pieces = []
     for place, generator in blocks(rows, seed=seed):
         names = _names(np.arange(place.start, place.start + BLOCK) + seed % _NAMES)
@@ -103,13 +84,13 @@ def generate_visits(rows: int, *, seed: int) -> pa.Table:
         >>> generate_visits(2, seed=1).column_names
         ['person', 'age', 'sex', 'zipcode', 'diagnosis']
     """
-    of = _distributions()
+    of = _Distributions()
     pieces, people = [], 0
     for place, generator in blocks(rows, seed=seed):
         first = happens(generator, chances=_FIRST_VISIT)
         first[0] = 1
         visitor = np.cumsum(first) - 1
-        age, sex, zipcode = (drawn[visitor] for drawn in _people(of, generator))
+        age, sex, zipcode = (drawn[visitor] for drawn in of.people(generator))
         numbers = pa.array(people + visitor).cast(pa.string())
         piece = pa.table(
             {
@@ -136,39 +117,27 @@ def patients_hierarchies() -> dict[str, Hierarchy]:
     }
 
 
-@dataclass(frozen=True, slots=True)
 class _Distributions:
     """What people and their diseases are drawn from."""
 
-    age: Shares
-    zipcode: Shares
-    disease: Shares
-    cost: Numbers
+    def __init__(self) -> None:
+        weights, factors, costs = zip(*(entry for group in _DISEASES.values() for entry in group.values()), strict=True)
+        women = np.stack([np.interp(_AGES, _DISEASE_AGES, each) for each in weights], axis=-1)
+        places = np.arange(len(_ZIPCODES))
+        self.age = Shares.of(np.interp(_AGES, _AGE_ANCHORS, _AGE_WEIGHTS))
+        # large towns first in each region, and no region as large as the one before it
+        self.zipcode = Shares.of(1 / (2 + places % 40) / (1 + places // 40))
+        self.disease = Shares.of(np.stack([women, women * np.array(factors)], axis=1))
+        self.cost = np.array(costs)
 
-
-def _distributions() -> _Distributions:
-    entries = [entry for group in _DISEASES.values() for entry in group.values()]
-    women = np.stack([np.interp(_AGES, _DISEASE_AGES, weights) for weights, _, _ in entries], axis=-1)
-    men = women * np.array([factor for _, factor, _ in entries])
-    places = np.arange(len(_ZIPCODES))
-    # large towns first in each region, and no region as large as the one before it
-    crowds = 1 / (2 + places % 40) / (1 + places // 40)
-    return _Distributions(
-        age=Shares.of(np.interp(_AGES, _AGE_ANCHORS, _AGE_WEIGHTS)),
-        zipcode=Shares.of(crowds),
-        disease=Shares.of(np.stack([women, men], axis=1)),
-        cost=np.array([cost for _, _, cost in entries]),
-    )
-
-
-def _people(of: _Distributions, generator: np.random.Generator) -> tuple[Numbers, Numbers, Numbers]:
-    """Return age, sex and zip code of one block of people, as codes."""
-    return of.age.draw(generator), happens(generator, chances=0.49), of.zipcode.draw(generator)
+    def people(self, generator: np.random.Generator) -> tuple[Numbers, Numbers, Numbers]:
+        """Return age, sex and zip code of one block of people, as codes."""
+        return self.age.draw(generator), happens(generator, chances=0.49), self.zipcode.draw(generator)
 
 
 def _stays(of: _Distributions, generator: np.random.Generator) -> dict[str, pa.Array]:
     """Return one block of stays in hospital, one per person."""
-    age, sex, zipcode = _people(of, generator)
+    age, sex, zipcode = of.people(generator)
     disease = of.disease.draw(generator, age * 2 + sex)
     cost = of.cost[disease] * np.exp(0.5 * generator.standard_normal(BLOCK))
     admitted = _FIRST_DAY + generator.integers(0, _DAYS, size=BLOCK)

@@ -9,16 +9,7 @@ import math
 import numpy as np
 import pyarrow as pa
 
-from indistinct.datasets._sampling import (
-    BLOCK,
-    Numbers,
-    Shares,
-    blocks,
-    check_size,
-    encoded_text,
-    happens,
-    plain_text,
-)
+from indistinct.datasets._sampling import BLOCK, Numbers, Shares, blocks, check_size, encoded_text, happens, plain_text
 from indistinct.errors import ParameterError
 from indistinct.hierarchy import Hierarchy
 
@@ -48,13 +39,7 @@ def generate_uniform(rows: int, *, seed: int, columns: int = 5, cardinality: int
 
 
 def generate_normal(
-    rows: int,
-    *,
-    seed: int,
-    columns: int = 2,
-    cardinality: int = 50,
-    mu: float | None = None,
-    sigma: float = 0.2,
+    rows: int, *, seed: int, columns: int = 2, cardinality: int = 50, mu: float | None = None, sigma: float = 0.2
 ) -> pa.Table:
     """Return independent columns x1, x2, … of the discrete normal distribution of LeFevre et al. (2006).
 
@@ -137,8 +122,7 @@ def _normal(rows: int, generator: np.random.Generator, *, centre: float, spread:
 
 def _skewed(generator: np.random.Generator, size: int) -> Numbers:
     """Return one block of codes below `size`, the lower the likelier, none of them rare."""
-    codes: Numbers = np.floor(size * generator.random(BLOCK) ** math.sqrt(2)).astype(np.int32)
-    return codes
+    return np.floor(size * generator.random(BLOCK) ** math.sqrt(2)).astype(np.int32)
 
 
 def _check_shape(rows: int, *, seed: int, columns: int, cardinality: int) -> None:

@@ -65,7 +65,9 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
     """Return the policy that a TOML text describes; its paths are relative to `base`."""
     document = _parse(text)
     _check(document, POLICY, "the policy", needed=("input", "columns"))
-    tables = {name: _table(document, name) for name in TABLES}
+    tables: dict[str, dict[str, Any]] = {name: document.get(name, {}) for name in TABLES}
+    for name, table in tables.items():
+        _check(table, TABLES[name], f"[{name}]")
     _check(tables["input"], TABLES["input"], "[input]", needed=("path",))
     columns = {name: _column(name, given) for name, given in document["columns"].items()}
     with _at("[columns]"):
@@ -77,7 +79,11 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
         if not models and not algorithm.traits.buckets:
             raise PolicyError("[privacy] models: name at least one model", hint='models = ["k-anonymity:k=5"]')
     with _at("[privacy] suppression"):
-        suppression = _share(privacy.get("suppression", 0.0))
+        suppression = privacy.get("suppression", 0.0)
+        if not 0 <= suppression <= 1:
+            raise ParameterError(
+                f"expected a share from 0 to 1; got {suppression!r}", hint="0.02 allows two rows in a hundred"
+            )
     with _at("[measure] metrics"):
         metrics = tuple(parse_metric(metric) for metric in measure.get("metrics", ()))
     with _at("[measure] target"):
@@ -131,12 +137,6 @@ def _parse(text: str) -> dict[str, Any]:
         ) from None
 
 
-def _table(document: Mapping[str, Any], name: str) -> dict[str, Any]:
-    table: dict[str, Any] = document.get(name, {})
-    _check(table, TABLES[name], f"[{name}]")
-    return table
-
-
 def _column(name: str, given: Any) -> dict[str, Any]:
     """Return role and hierarchy of a column; a text alone is its role."""
     column = {"role": given} if isinstance(given, str) else given
@@ -177,19 +177,12 @@ def _hierarchies(columns: Mapping[str, Mapping[str, Any]], base: Path) -> dict[s
     return hierarchies
 
 
-def _share(value: float) -> float:
-    if not 0 <= value <= 1:
-        raise ParameterError(f"expected a share from 0 to 1; got {value!r}", hint="0.02 allows two rows in a hundred")
-    return value
-
-
 def _check(given: Any, known: Mapping[str, Accepts], place: str, *, needed: tuple[str, ...] = ()) -> None:
     """Raise unless a table has only known keys, each of its type, and all that are needed."""
     for key, value in given.items():
         if key not in known:
             raise PolicyError(
-                f"{place}: unknown key {key!r}",
-                hint=did_you_mean(key, known) or f"known keys: {', '.join(known)}",
+                f"{place}: unknown key {key!r}", hint=did_you_mean(key, known) or f"known keys: {', '.join(known)}"
             )
         words, accepts = known[key]
         if not accepts(value):
@@ -204,14 +197,7 @@ def _check(given: Any, known: Mapping[str, Accepts], place: str, *, needed: tupl
 
 
 def _kind(value: Any) -> str:
-    names = {
-        bool: "true or false",
-        str: "a text",
-        int: "a number",
-        float: "a number",
-        list: "a list",
-        dict: "a table",
-    }
+    names = {bool: "true or false", str: "a text", int: "a number", float: "a number", list: "a list", dict: "a table"}
     return names.get(type(value), "a date or a time")
 
 

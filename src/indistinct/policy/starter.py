@@ -21,17 +21,12 @@ Run it with: indistinct anonymize {name}"""
 
 
 def write_starter(found: Inspection, data: Path, path: Path, *, reading: Reading, overwrite: bool = False) -> Policy:
-    """Write and return a first policy for an inspected table; it tells no value of the table."""
-    policy = starter_policy(found, data, path, reading=reading)
-    notes = {column.name: _note(column) for column in found.columns}
-    write_policy(policy, path, overwrite=overwrite, heading=HEADING.format(name=path.name), notes=notes)
-    return policy
+    """Write and return a first policy for an inspected table; it tells no value of the table.
 
-
-def starter_policy(found: Inspection, data: Path, path: Path, *, reading: Reading) -> Policy:
-    """Return the suggested roles and hierarchies with 5-anonymity, and two values of each sensitive text."""
+    It has the suggested roles and hierarchies, with 5-anonymity and two values of each sensitive text.
+    """
     suffix = data.suffix.lower() if data.suffix.lower() in FORMATS else ".csv"
-    return Policy(
+    policy = Policy(
         input=Input(relative_path(data, path.parent), reading),
         schema=found.schema,
         models=(KAnonymity(5), *_diversity(found)),
@@ -39,6 +34,9 @@ def starter_policy(found: Inspection, data: Path, path: Path, *, reading: Readin
         output=Output(Path(f"{data.name.partition('.')[0]}-release{suffix}")),
         base=path.parent,
     )
+    notes = {column.name: _note(column) for column in found.columns}
+    write_policy(policy, path, overwrite=overwrite, heading=HEADING.format(name=path.name), notes=notes)
+    return policy
 
 
 def _diversity(found: Inspection) -> list[Model]:

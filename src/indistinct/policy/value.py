@@ -101,8 +101,7 @@ def predicted_column(target: str | None, metrics: tuple[Metric, ...], *, schema:
     named = {name for metric in metrics for key in metric.keys for name in key} | ({target} if target else set())
     if len(named) > 1:
         raise SchemaError(
-            f"one column can be predicted; named: {', '.join(sorted(named))}",
-            hint="name one column in both places",
+            f"one column can be predicted; named: {', '.join(sorted(named))}", hint="name one column in both places"
         )
     for name in named:
         if name not in schema.published:

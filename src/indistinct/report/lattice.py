@@ -5,7 +5,7 @@ no script inside and nothing is fetched.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Literal
@@ -15,6 +15,8 @@ from indistinct.frequencies.lattice import Lattice, Node
 from indistinct.report.charts import printable
 
 State = Literal["outside", "satisfying", "minimal"]
+# What each level of a column publishes, in words, by column.
+Axes = Mapping[str, Sequence[str]]
 
 # More nodes than these do not fit a page.
 PICTURE_LIMIT = 400
@@ -53,14 +55,6 @@ rect { stroke-width: 1.2 }
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
-    """A column and what each of its levels publishes."""
-
-    column: str
-    meanings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Box:
     """A node as it is drawn: two short figures below its levels, and a title that shows where a pointer rests."""
 
@@ -72,7 +66,7 @@ class Box:
 
 
 def draw_lattice(
-    axes: Sequence[Axis], boxes: Sequence[Box], *, heading: str, figures: tuple[str, str], mark: str = "chosen"
+    axes: Axes, boxes: Sequence[Box], *, heading: str, figures: tuple[str, str], mark: str = "chosen"
 ) -> str:
     """Return the picture of a lattice; `figures` says what the two figures in each box are, `mark` what a star means.
 
@@ -110,9 +104,9 @@ def draw_lattice(
 class _Page:
     """Where every node stands: layers by height, the most general node at the top."""
 
-    def __init__(self, axes: Sequence[Axis], boxes: Sequence[Box], *, small: bool) -> None:
+    def __init__(self, axes: Axes, boxes: Sequence[Box], *, small: bool) -> None:
         self.small, self.box_height = small, SMALL_HEIGHT if small else FULL_HEIGHT
-        self.lattice = Lattice(tuple(len(axis.meanings) - 1 for axis in axes))
+        self.lattice = Lattice(tuple(len(meanings) - 1 for meanings in axes.values()))
         self.boxes = {box.levels: box for box in boxes}
         longest = 0 if small else max(len(figure) for box in boxes for figure in box.figures)
         self.box_width = max(NODE_WIDTH * (2 * len(axes) - 1), FIGURE_WIDTH * longest) + (8 if small else 16)
@@ -226,18 +220,17 @@ def _swatch(left: float, kind: str, more: str = "") -> str:
     return _group(left, 17, [f'<rect width="28" height="18" rx="4"/>{more}'], kind=kind)
 
 
-def _level_table(axes: Sequence[Axis]) -> tuple[list[str], float, float]:
+def _level_table(axes: Axes) -> tuple[list[str], float, float]:
     """Return a table of what levels mean, a column for each quasi-identifier, with its width and height."""
-    tallest = max(len(axis.meanings) for axis in axes)
+    tallest = max(map(len, axes.values()))
     first, step = 34.0, 18.0
     parts = [_text(0, 12, INTRODUCTION), _text(0, first, "level", kind="strong")]
     parts += [_text(8, first + (level + 1) * step, str(level)) for level in range(tallest)]
     left = 54.0
-    for axis in axes:
-        parts.append(_text(left, first, axis.column, kind="strong"))
-        for level, meaning in enumerate(axis.meanings):
-            parts.append(_text(left, first + (level + 1) * step, meaning))
-        left += max(TEXT_WIDTH * len(text) for text in (axis.column, *axis.meanings)) + 22
+    for column, meanings in axes.items():
+        parts.append(_text(left, first, column, kind="strong"))
+        parts += [_text(left, first + (level + 1) * step, meaning) for level, meaning in enumerate(meanings)]
+        left += TEXT_WIDTH * max(map(len, (column, *meanings))) + 22
     return parts, max(left, TEXT_WIDTH * len(INTRODUCTION)), first + tallest * step + 6
 
 

@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from indistinct.reproduce.base import Figure, Reproduction
-from indistinct.reproduce.incognito_nodes import INCOGNITO_NODES
-from indistinct.reproduce.local_recoding import LOCAL_RECODING
-from indistinct.reproduce.mondrian_quality import MONDRIAN_QUALITY
-from indistinct.reproduce.slicing import SLICING
+from indistinct.reproduce.incognito_nodes import PUBLISHED, reproduce_incognito_nodes
+from indistinct.reproduce.local_recoding import reproduce_local_recoding
+from indistinct.reproduce.mondrian_quality import reproduce_mondrian_quality
+from indistinct.reproduce.slicing import reproduce_slicing
 
 __all__ = ["REPRODUCTIONS", "Figure", "Reproduction"]
 
 REPRODUCTIONS: Mapping[str, Figure] = MappingProxyType(
     {
-        "incognito-nodes": INCOGNITO_NODES,
-        "local-recoding": LOCAL_RECODING,
-        "mondrian-quality": MONDRIAN_QUALITY,
-        "slicing": SLICING,
+        "incognito-nodes": Figure(tuple(PUBLISHED), "quasi-identifiers", reproduce_incognito_nodes),
+        "local-recoding": Figure((3, 4, 5, 6, 7), "quasi-identifiers", reproduce_local_recoding),
+        "mondrian-quality": Figure((2, 5, 10, 25, 50, 100), "values of k", reproduce_mondrian_quality),
+        "slicing": Figure((5, 10, 20, 50, 100), "bucket sizes", reproduce_slicing),
     }
 )
 """Every figure by the name that `indistinct reproduce` knows it by."""

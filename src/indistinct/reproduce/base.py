@@ -41,7 +41,6 @@ class Reproduction:
 class Figure:
     """A figure that can be reproduced: `run` is given the sizes to try and where to report progress."""
 
-    title: str
     sizes: tuple[int, ...]
     meaning: str
     run: Callable[[tuple[int, ...], Progress], Reproduction]

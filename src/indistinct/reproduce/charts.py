@@ -16,12 +16,7 @@ SHORT = "format(datum.value, datum.value < 1000 ? '~g' : '~s')"
 
 
 def line_charts(
-    rows: Sequence[Mapping[str, Any]],
-    *,
-    x: tuple[str, str],
-    across: str,
-    lines: str,
-    measures: Mapping[str, Scale],
+    rows: Sequence[Mapping[str, Any]], *, x: tuple[str, str], across: str, lines: str, measures: Mapping[str, Scale]
 ) -> "alt.VConcatChart":
     """Return a row of charts for each measure, with its scale, and in it a chart for each value of the key `across`.
 

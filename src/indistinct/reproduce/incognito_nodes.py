@@ -20,19 +20,11 @@ from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of
-from indistinct.reproduce.base import Cell, Figure, Reproduction
+from indistinct.reproduce.base import Cell, Reproduction
 
 # Quasi-identifiers -> nodes that bottom-up and Incognito search, k = 2 (LeFevre et al. 2005).
 PUBLISHED: Mapping[int, tuple[int, int]] = MappingProxyType(
-    {
-        3: (14, 14),
-        4: (47, 35),
-        5: (206, 103),
-        6: (680, 246),
-        7: (2_088, 664),
-        8: (6_366, 1_778),
-        9: (12_818, 4_307),
-    }
+    {3: (14, 14), 4: (47, 35), 5: (206, 103), 6: (680, 246), 7: (2_088, 664), 8: (6_366, 1_778), 9: (12_818, 4_307)}
 )
 # The size is the number of quasi-identifiers, the height that of the lowest satisfying node.
 HEADINGS = (
@@ -65,7 +57,7 @@ def reproduce_incognito_nodes(sizes: tuple[int, ...], progress: Progress) -> Rep
         (others, "near the published counts, not equal; the paper prints no hierarchies"),
     )
     return Reproduction(
-        title=INCOGNITO_NODES.title,
+        title="Nodes searched by bottom-up and Incognito",
         source="K. LeFevre, D. DeWitt, R. Ramakrishnan (2005). Incognito: efficient full-domain k-anonymity. SIGMOD.",
         data=f"Adult, {adult.num_rows:,} rows without unknowns, k = 2, reference hierarchies",
         headings=HEADINGS,
@@ -81,12 +73,7 @@ def searched(table: pa.Table, hierarchies: Mapping[str, Hierarchy], size: int) -
     columns = columns_of(counted.domains, hierarchies)
     checks: list[int] = []
     satisfying = set[tuple[int, ...]]()
-    for algorithm in (
-        BottomUp(),
-        Incognito(),
-        BottomUp(marking="transitive"),
-        Incognito(marking="transitive"),
-    ):
+    for algorithm in (BottomUp(), Incognito(), BottomUp(marking="transitive"), Incognito(marking="transitive")):
         problem = Problem(counted.frequencies, columns, KAnonymity(2))
         satisfying = algorithm.satisfying(problem)
         checks.append(problem.counters["checks"])
@@ -96,11 +83,3 @@ def searched(table: pa.Table, hierarchies: Mapping[str, Hierarchy], size: int) -
     found = (len(satisfying), len(minimal(satisfying)), min(map(sum, satisfying), default=None))
     counts = (published[0], bottom_up, published[1], incognito)
     return (size, len(counted.frequencies), nodes, *counts, *transitive, *found)
-
-
-INCOGNITO_NODES = Figure(
-    title="Nodes searched by bottom-up and Incognito",
-    sizes=tuple(PUBLISHED),
-    meaning="quasi-identifiers",
-    run=reproduce_incognito_nodes,
-)

@@ -23,9 +23,10 @@ from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
 from indistinct.registry import parse_algorithm
 from indistinct.report.charts import draw
-from indistinct.reproduce.base import Cell, Figure, Reproduction
+from indistinct.reproduce.base import Cell, Reproduction
 from indistinct.reproduce.charts import Scale, line_charts
 
+TITLE = "Local recoding: time, distortion and discernibility"
 ALGORITHMS = ("kaca", "top-down", "top-down-kaca", "two-level", "two-level:rule=literal")
 RULES = ("two-level", "two-level:rule=literal")
 REPEATS = 3
@@ -48,7 +49,7 @@ def reproduce_local_recoding(sizes: tuple[int, ...], progress: Progress) -> Repr
         progress((place + 1) / len(sizes))
     held, settings = _claims(rows), len(sizes) * len(KS)
     return Reproduction(
-        title=LOCAL_RECODING.title,
+        title=TITLE,
         source="M. Verma (2013). k-Anonymity using two level clustering. Thesis.",
         data=data,
         headings=HEADINGS,
@@ -94,7 +95,7 @@ def _picture(rows: list[tuple[Cell, ...]], data: str) -> str:
         lines="algorithm",
         measures=MEASURES,
     )
-    return draw(charts, title=LOCAL_RECODING.title, notes=[data])
+    return draw(charts, title=TITLE, notes=[data])
 
 
 def _claims(rows: list[tuple[Cell, ...]]) -> dict[str, dict[str, int]]:
@@ -122,11 +123,3 @@ def _table() -> tuple[pa.Table, Mapping[str, Hierarchy], str]:
         table, hierarchies, order = generate_census(CENSUS_ROWS, seed=1), census_hierarchies(), CENSUS_ORDER
         data = f"generated census, {table.num_rows:,} rows; set INDISTINCT_DATA to the folder of Adult"
     return table.select(order), {name: hierarchies[name] for name in order}, data
-
-
-LOCAL_RECODING = Figure(
-    title="Local recoding: time, distortion and discernibility",
-    sizes=(3, 4, 5, 6, 7),
-    meaning="quasi-identifiers",
-    run=reproduce_local_recoding,
-)

@@ -18,7 +18,7 @@ from indistinct.errors import InputError
 from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import GCP, AverageClassSize, Discernibility
 from indistinct.models import KAnonymity
-from indistinct.reproduce.base import Cell, Figure, Reproduction
+from indistinct.reproduce.base import Cell, Reproduction
 from indistinct.schema import Schema
 
 ALGORITHMS = ("mondrian", "mondrian:relaxed=true", "single-dimensional")
@@ -40,7 +40,7 @@ def reproduce_mondrian_quality(sizes: tuple[int, ...], progress: Progress) -> Re
         progress((place + 1) / len(sizes))
     below = below_everywhere(rows)
     return Reproduction(
-        title=MONDRIAN_QUALITY.title,
+        title="Multidimensional and single-dimensional partitioning",
         source="K. LeFevre, D. DeWitt, R. Ramakrishnan (2006). Mondrian multidimensional k-anonymity. ICDE.",
         data=data,
         headings=HEADINGS,
@@ -52,21 +52,17 @@ def reproduce_mondrian_quality(sizes: tuple[int, ...], progress: Progress) -> Re
 
 def below_everywhere(rows: list[tuple[Cell, ...]]) -> dict[str, list[str]]:
     """Return, for each metric, where a multidimensional release is not below the single-dimensional one."""
-    values = {(row[0], row[1], metric): row[3 + j] for row in rows for j, metric in enumerate(METRICS)}
+    values = {(row[0], row[1], metric): float(row[3 + j] or 0) for row in rows for j, metric in enumerate(METRICS)}
     *multidimensional, single = ALGORITHMS
     return {
         metric: [
             f"{algorithm} at k = {k}"
             for k in dict.fromkeys(row[0] for row in rows)
             for algorithm in multidimensional
-            if not _below(values[k, algorithm, metric], values[k, single, metric])
+            if not values[k, algorithm, metric] < values[k, single, metric]
         ]
         for metric in METRICS
     }
-
-
-def _below(one: Cell, other: Cell) -> bool:
-    return isinstance(one, int | float) and isinstance(other, int | float) and one < other
 
 
 def _finding(metric: str, failures: list[str]) -> str:
@@ -78,24 +74,13 @@ def _finding(metric: str, failures: list[str]) -> str:
 def _table() -> tuple[pa.Table, Mapping[str, Hierarchy], str]:
     """Return Adult, or where it is not at hand a generated census of the same shape."""
     try:
-        table, hierarchies = load_adult(training_only=True), adult_hierarchies()
-        columns: tuple[str, ...] = ADULT_QUASI
+        table, hierarchies, columns = load_adult(training_only=True), adult_hierarchies(), ADULT_QUASI
         data = f"Adult, {table.num_rows:,} training rows without unknowns, eight quasi-identifiers"
     except InputError:
-        table, hierarchies = generate_census(CENSUS_ROWS, seed=1), dict(census_hierarchies())
-        columns = tuple(name for name in CENSUS_QUASI if name in table.column_names)[:8]
+        table, hierarchies, columns = generate_census(CENSUS_ROWS, seed=1), census_hierarchies(), CENSUS_QUASI
         data = (
             f"generated census, {table.num_rows:,} rows, {len(columns)} quasi-identifiers, because Adult is not at "
             "hand: set INDISTINCT_DATA to its folder"
         )
     # Ages are cut at their median; everything else goes through its tree.
-    kept = {name: hierarchies[name] for name in columns if name in hierarchies and name != "age"}
-    return table.select(columns), kept, data
-
-
-MONDRIAN_QUALITY = Figure(
-    title="Multidimensional and single-dimensional partitioning",
-    sizes=(2, 5, 10, 25, 50, 100),
-    meaning="values of k",
-    run=reproduce_mondrian_quality,
-)
+    return table.select(columns), {name: hierarchies[name] for name in columns if name != "age"}, data

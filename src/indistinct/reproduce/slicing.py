@@ -24,7 +24,7 @@ from indistinct.errors import InfeasibleError, InputError
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.release.published import BucketTable
 from indistinct.report.histograms import draw_matching
-from indistinct.reproduce.base import Cell, Figure, Reproduction
+from indistinct.reproduce.base import Cell, Reproduction
 from indistinct.risks.membership import Membership, random_buckets
 from indistinct.risks.membership_of_release import membership_of
 from indistinct.schema import BUCKET, Schema
@@ -122,17 +122,28 @@ def reproduce_slicing(sizes: tuple[int, ...], progress: Progress) -> Reproductio
         diverse += some
         told.append(sentence)
         progress(0.8 + 0.2 * (place + 1) / len(DIVERSITIES))
-    held = claims(drawn)
+    held, shown = claims(drawn), _shown(drawn)
+    found = shown.found
     return Reproduction(
-        title=SLICING.title,
+        title="Slicing: fake tuples and matching buckets",
         source="T. Li, N. Li, J. Zhang, I. Molloy (2012). Slicing: a new approach for privacy preserving data "
         "publishing. IEEE TKDE. (Plots only: there are no published numbers to set beside these.)",
         data=data,
         headings=HEADINGS,
         rows=tuple(each.row() for each in (*drawn, *diverse)),
-        findings=(*(claim.sentence() for claim in held), *_told(drawn), *told, UNMEASURED),
-        facts=_facts(table, slices, held),
-        picture=partial(_picture, drawn),
+        findings=(
+            *(claim.sentence() for claim in held),
+            f"size {shown.size} with {shown.columns} columns: an original tuple matches "
+            f"{found.mean_matching_original:,.3g} buckets on average, a fake one {found.mean_matching_fake:,.3g}",
+            *told,
+            UNMEASURED,
+        ),
+        facts={
+            "correlation with the sensitive attribute": ranking(table),
+            "slices": {str(count): [list(names) for names in some] for count, some in slices.items()},
+            "claims": {claim.text: not claim.failures if claim.tested else None for claim in held},
+        },
+        picture=partial(draw_matching, found, title=f"Random buckets of {shown.size} rows, {shown.columns} columns"),
     )
 
 
@@ -192,8 +203,6 @@ class Claim:
 def claims(drawn: Sequence[Measured]) -> tuple[Claim, ...]:
     """Return the paper's claims, as they stand on these numbers."""
     sliced = [each for each in drawn if each.algorithm == RANDOM]
-    by_size = _neighbours(sorted(sliced, key=lambda each: (each.columns, each.tuples, each.size)), "size")
-    by_columns = _neighbours(sorted(sliced, key=lambda each: (each.size, each.tuples, each.columns)), "columns")
     known = [each for each in drawn if each.algorithm == BUCKETIZATION and each.tuples == QUASI]
     return (
         Claim(
@@ -201,8 +210,8 @@ def claims(drawn: Sequence[Measured]) -> tuple[Claim, ...]:
             len(sliced),
             tuple(each for each in sliced if not each.found.fake > each.found.originals),
         ),
-        _growing("fake tuples grow with the bucket size", by_size),
-        _growing("fake tuples grow with the number of columns", by_columns),
+        _growing("fake tuples grow with the bucket size", sliced, by="size"),
+        _growing("fake tuples grow with the number of columns", sliced, by="columns"),
         Claim(
             "bucketization has no fake tuple of known attributes, so it protects nobody's membership",
             len(known),
@@ -211,7 +220,15 @@ def claims(drawn: Sequence[Measured]) -> tuple[Claim, ...]:
     )
 
 
-def _growing(text: str, pairs: Sequence[tuple[Measured, Measured]]) -> Claim:
+def _growing(text: str, sliced: Sequence[Measured], *, by: str) -> Claim:
+    """Return a claim about pairs of settings that follow on each other and differ in their size or columns alone."""
+    fixed = "columns" if by == "size" else "size"
+    ordered = sorted(sliced, key=lambda each: (getattr(each, fixed), each.tuples, getattr(each, by)))
+    pairs = [
+        (one, other)
+        for one, other in pairwise(ordered)
+        if (getattr(one, fixed), one.tuples) == (getattr(other, fixed), other.tuples)
+    ]
     return Claim(text, len(pairs), tuple(more for less, more in pairs if not more.found.fake > less.found.fake))
 
 
@@ -224,48 +241,11 @@ def ranking(table: pa.Table) -> dict[str, float]:
     return dict(sorted(found.items(), key=lambda pair: -pair[1]))
 
 
-def _neighbours(measured: Sequence[Measured], step: str) -> list[tuple[Measured, Measured]]:
-    """Return pairs of settings that follow on each other and differ in their size or their columns alone."""
-    fixed = "columns" if step == "size" else "size"
-    return [
-        (one, other)
-        for one, other in pairwise(measured)
-        if (getattr(one, fixed), one.tuples) == (getattr(other, fixed), other.tuples)
-    ]
-
-
-def _told(drawn: Sequence[Measured]) -> list[str]:
-    """Return what else the numbers say: how far fake and original tuples are apart."""
-    shown = _shown(drawn)
-    return [
-        f"size {shown.size} with {shown.columns} columns: an original tuple matches "
-        f"{shown.found.mean_matching_original:,.3g} buckets on average, a fake one "
-        f"{shown.found.mean_matching_fake:,.3g}",
-    ]
-
-
-def _facts(table: pa.Table, slices: Mapping[int, Slices], held: Sequence[Claim]) -> dict[str, Any]:
-    return {
-        "correlation with the sensitive attribute": ranking(table),
-        "slices": {str(count): [list(names) for names in found] for count, found in slices.items()},
-        "claims": {claim.text: not claim.failures if claim.tested else None for claim in held},
-    }
-
-
-def _picture(drawn: Sequence[Measured]) -> str:
-    shown = _shown(drawn)
-    return draw_matching(shown.found, title=f"Random buckets of {shown.size} rows, {shown.columns} columns")
-
-
 def _shown(drawn: Sequence[Measured]) -> Measured:
     """Return the setting that is drawn: the usual one, or where its size is left out the nearest."""
     size, columns = DRAWN
-    some = [each for each in drawn if _is(each, RANDOM, columns, ALL)]
+    some = [each for each in drawn if (each.algorithm, each.columns, each.tuples) == (RANDOM, columns, ALL)]
     return min(some, key=lambda each: abs(each.size - size))
-
-
-def _is(each: Measured, algorithm: str, columns: int, tuples: str) -> bool:
-    return (each.algorithm, each.columns, each.tuples) == (algorithm, columns, tuples)
 
 
 def _slices(table: pa.Table, count: int) -> Slices:
@@ -305,11 +285,3 @@ def _table() -> tuple[pa.Table, str]:
         table = generate_census(CENSUS_ROWS, seed=SEED)
         rows, advice = f"generated census, {table.num_rows:,} rows", "; set INDISTINCT_DATA to the folder of Adult"
     return table, f"{rows}, {table.num_columns} attributes, {SENSITIVE} is sensitive{advice}"
-
-
-SLICING = Figure(
-    title="Slicing: fake tuples and matching buckets",
-    sizes=(5, 10, 20, 50, 100),
-    meaning="bucket sizes",
-    run=reproduce_slicing,
-)
