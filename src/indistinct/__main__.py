@@ -1,6 +1,8 @@
 """`python -m indistinct` is the command line."""
 
+import sys
+
 from indistinct.cli import main
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -164,7 +164,7 @@ def test_an_unpermuted_table_does_not_hold(folder, run):
 def test_a_seed_is_warned_of(folder, run):
     made = json.loads(run("anonymize", policy(folder, "slicing:l=5"), "--seed", "1", "--json").out)
     assert made["certificate"]["seeded"]
-    assert any("undo the order of rows" in warning for warning in made["certificate"]["warnings"])
+    assert any("link every row again" in warning for warning in made["certificate"]["warnings"])
 
 
 def test_verify_warns_of_a_seed_that_the_certificate_tells(folder, run):

@@ -80,3 +80,10 @@ def test_importing_the_package_loads_nothing_heavy_until_a_name_is_asked_for() -
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[] KAnonymity(k=2) False True"
+
+
+@pytest.mark.parametrize("module", ["indistinct", "indistinct.cli"])
+def test_a_module_run_by_python_ends_with_the_exit_code_of_its_command(module):
+    ran = subprocess.run([sys.executable, "-m", module, "verify", "nothing.csv"], capture_output=True, text=True)
+    assert ran.returncode != 0
+    assert "error" in ran.stderr
