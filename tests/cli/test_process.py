@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = [sys.executable, "-m", "indistinct.cli"]
 
 
