@@ -20,7 +20,6 @@ LONG_FUNCTIONS = {
     "algorithms/partition/_strict_kernels.py:partition_strict": "the whole recursion of strict partitioning",
     "algorithms/bucket/_kernels.py:partition_tuples": "the whole recursion of slicing, without calls",
     "models/_link_probability_kernels.py:link_tuples": "one pass over a tuple's buckets, without calls",
-    "algorithms/full_domain/_kernels.py:sweep": "the whole walk over a lattice, without calls",
 }
 FORBIDDEN = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "managers"}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")

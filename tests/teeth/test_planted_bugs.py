@@ -282,7 +282,7 @@ def test_a_median_on_one_side_breaks_the_size_bound(monkeypatch):
         cuts = rounds.partition_by_rounds(
             ranks, Classes(counts), layout=layout, model=KAnonymity(k), counters=Counter()
         )
-        return mondrian.Partition.located(cuts, ranks, counts)
+        return mondrian.Partition(cuts.numbered(), ranks, cuts.numbered().locate(ranks), counts)
 
     rows = [(0,), (1,), (2,), (3,), (3,), (3,), (3,)]
     table = pa.table({"a": [value for (value,) in rows], "key": list(range(7))})

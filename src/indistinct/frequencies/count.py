@@ -132,8 +132,7 @@ def group_encoded(columns: Sequence[Encoded]) -> tuple[Grouping, Codes]:
         grouping = group_rows([c.codes for c in columns], [len(c.domain) for c in columns])
         found = [c.codes[grouping.first] for c in columns]
         return grouping, np.asfortranarray(np.stack(found, axis=1).astype(np.int32))
-    words = _packed(columns, widths, rows, row_bits)
-    grouping, cells = group_words(words, row_bits)
+    grouping, cells = group_words(_packed(columns, widths, rows, row_bits), row_bits)
     vectors = _by_column(len(grouping), len(columns))
     for place in reversed(range(len(columns))):
         vectors[:, place] = cells & np.uint64((1 << widths[place]) - 1)
@@ -173,13 +172,10 @@ def histogram_of(
     words = groups * width + column.codes[grouping.order]
     words.sort()
     starts = run_starts(words)
-    entries = words[starts[:-1]]
-    owners, codes = np.divmod(entries, width)
-    indptr = starts_of(np.bincount(owners, minlength=len(grouping)))
-    counts = np.diff(starts)
-    reference = np.bincount(codes, weights=counts, minlength=width).astype(np.int64)
+    owners, codes = np.divmod(words[starts[:-1]], width)
+    indptr, counts = starts_of(np.bincount(owners, minlength=len(grouping))), np.diff(starts)
     texts = column.domain.texts() if spelled else ()
-    return Histogram(indptr, codes.astype(np.int32), counts, reference, taxonomy, texts)
+    return Histogram(indptr, codes.astype(np.int32), counts, _reference(codes, counts, column), taxonomy, texts)
 
 
 def join_columns(columns: Sequence[Encoded]) -> Encoded:

@@ -73,9 +73,11 @@ def encode_column(
         found = from_dictionary(column.dictionary_encode())
     if not len(found.values):  # a dictionary may hide that every cell is missing
         return encode_column(name, pa.chunked_array([pa.nulls(len(column), pa.string())]), required=required)
-    ranks = _ranks(name, found.values, order)
-    arranged = found.values.take(pa.array(np.argsort(ranks)))
-    domain = Domain(name, arranged, missing=found.missing, declared=order is not None)
+    arranged = _arrangement(name, found.values, order)
+    ranks = np.empty(len(arranged), dtype=np.int64)
+    ranks[arranged] = np.arange(len(arranged))
+    values = found.values.take(pa.array(arranged))
+    domain = Domain(name, values, missing=found.missing, declared=order is not None)
     # Places of cells that do not occur point to code 0, which nobody reads unless it stands for missing.
     codes = np.append(ranks + found.missing, 0).astype(narrowest(len(domain)))
     return Encoded(domain, found.chunks, tuple(codes[places] for places in found.places), found.base)
@@ -136,17 +138,16 @@ def _from_numbers(name: str, column: pa.ChunkedArray) -> DistinctValues:
         return DistinctValues(pa.array([], column.type), True, (), ())
     if whole and bounds["max"] - bounds["min"] < max(LOOKUP_LIMIT, len(column)) and bounds["max"] < 1 << 62:
         return _by_lookup(column, bounds["min"], bounds["max"])
-    absent = column.is_null().to_numpy() if column.null_count else None
-    numbers = (column.fill_null(pa.scalar(0, column.type)) if absent is not None else column).to_numpy()
+    numbers = column.drop_null().to_numpy()
     if not whole:
         _check_finite(name, numbers)
         numbers = numbers + numbers.dtype.type(0)  # -0.0 and 0.0 are one value
-    distinct = np.unique(numbers if absent is None else numbers[~absent])
-    ranks = _inverse(numbers) if absent is None else np.searchsorted(distinct, numbers)
-    if absent is not None:
-        ranks[absent] = len(distinct)
+    distinct, ranks = np.unique(numbers, return_inverse=True)
+    if column.null_count:
+        known, ranks = ranks, np.full(len(column), len(distinct))
+        ranks[column.is_valid().to_numpy()] = known
     places = np.append(np.arange(len(distinct)), -1)
-    return DistinctValues(pa.array(distinct, column.type), absent is not None, (ranks,), (places,))
+    return DistinctValues(pa.array(distinct, column.type), column.null_count > 0, (ranks,), (places,))
 
 
 def _by_lookup(column: pa.ChunkedArray, low: int, high: int) -> DistinctValues:
@@ -159,15 +160,6 @@ def _by_lookup(column: pa.ChunkedArray, low: int, high: int) -> DistinctValues:
     return DistinctValues(values, bool(used[-1]), chunks, (places,) * len(chunks), low)
 
 
-def _inverse(numbers: Codes) -> Codes:
-    """Return each number's rank among the distinct ones, by one sort."""
-    order = np.argsort(numbers)
-    arranged = numbers[order]
-    ranks = np.empty(len(numbers), dtype=np.int64)
-    ranks[order] = np.cumsum(np.concatenate([[0], arranged[1:] != arranged[:-1]]))
-    return ranks
-
-
 def _check_finite(name: str, numbers: Codes) -> None:
     nans, infinities = int(np.isnan(numbers).sum()), int(np.isinf(numbers).sum())
     if nans or infinities:
@@ -177,13 +169,10 @@ def _check_finite(name: str, numbers: Codes) -> None:
         )
 
 
-def _ranks(name: str, values: pa.Array, order: Sequence[str] | None) -> Codes:
-    """Return the canonical or declared rank of every value."""
+def _arrangement(name: str, values: pa.Array, order: Sequence[str] | None) -> Codes:
+    """Return where the values are, in canonical or declared order."""
     if order is None:
-        arranged = pc.sort_indices(values).to_numpy()
-        ranks = np.empty(len(values), dtype=np.int64)
-        ranks[arranged] = np.arange(len(values))
-        return ranks
+        return np.asarray(pc.sort_indices(values).to_numpy())
     place = {text: rank for rank, text in enumerate(order)}
     texts = values.cast(pa.string()).to_pylist()
     strangers = [text for text in texts if text not in place]
@@ -194,7 +183,4 @@ def _ranks(name: str, values: pa.Array, order: Sequence[str] | None) -> Codes:
             values=strangers,
             column=name,
         )
-    declared = np.array([place[text] for text in texts])
-    ranks = np.empty(len(values), dtype=np.int64)
-    ranks[np.argsort(declared)] = np.arange(len(values))
-    return ranks
+    return np.argsort([place[text] for text in texts])

@@ -123,7 +123,8 @@ def pack(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[Codes, int]:
     for codes, size in zip(columns, sizes, strict=True):
         width = max(size - 1, 0).bit_length()
         if bits + width > WORD:
-            words, bits = _dense(words)
+            distinct, ranks = np.unique(words, return_inverse=True)
+            words, bits = ranks.astype(np.uint64), max(len(distinct) - 1, 0).bit_length()
         words <<= np.uint64(width)
         words |= codes.astype(np.uint64)
         bits += width
@@ -160,8 +161,3 @@ def one_of_each(codes: Codes, size: int) -> Codes:
         if rows.min(initial=0) >= 0:
             break
     return rows
-
-
-def _dense(words: Codes) -> tuple[Codes, int]:
-    distinct, ranks = np.unique(words, return_inverse=True)
-    return ranks.astype(np.uint64), max(len(distinct) - 1, 0).bit_length()

@@ -45,21 +45,15 @@ class Lattice:
     def node_heights(self) -> Codes:
         """Return the sum of levels of every node, as an array of the lattice's shape."""
         total = np.zeros(self.shape, dtype=np.int64)
-        for axis, levels in enumerate(self.shape):
-            total += np.arange(levels).reshape([-1 if a == axis else 1 for a in range(len(self.shape))])
+        for levels in np.indices(self.shape, sparse=True):
+            total += levels
         return total
 
     def above(self, node: Sequence[int]) -> Iterator[Node]:
-        """Yield the direct generalizations of a node."""
+        """Yield the direct generalizations of a node, which may leave out columns by a negative level."""
         for place, level in enumerate(node):
-            if level < self.heights[place]:
+            if 0 <= level < self.heights[place]:
                 yield (*node[:place], level + 1, *node[place + 1 :])
-
-    def below(self, node: Sequence[int]) -> Iterator[Node]:
-        """Yield the direct specializations of a node."""
-        for place, level in enumerate(node):
-            if level > 0:
-                yield (*node[:place], level - 1, *node[place + 1 :])
 
     def __contains__(self, node: object) -> bool:
         return (
@@ -67,6 +61,13 @@ class Lattice:
             and len(node) == len(self.heights)
             and all(isinstance(level, int) and 0 <= level <= h for level, h in zip(node, self.heights, strict=True))
         )
+
+
+def specializations(node: Sequence[int]) -> Iterator[Node]:
+    """Yield the direct specializations of a node."""
+    for place, level in enumerate(node):
+        if level > 0:
+            yield (*node[:place], level - 1, *node[place + 1 :])
 
 
 def up_set(node: Sequence[int]) -> tuple[slice, ...]:

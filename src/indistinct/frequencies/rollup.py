@@ -75,21 +75,16 @@ class Cells:
     def roll_up(self, finer: RolledUp, levels: Sequence[int]) -> RolledUp:
         """Return the classes of a coarser node from those of a finer one."""
         changed = [j for j, (a, b) in enumerate(zip(finer.levels, levels, strict=True)) if a != b]
-        words = self.mapped(finer, levels, changed)
-        class_ids = np.empty(len(words), dtype=np.int32)
-        grouped, sizes = _kernels.group_words_by_hash(words, finer.classes.sizes, class_ids)
-        histograms = {key: h.regroup(class_ids, len(grouped)) for key, h in finer.classes.histograms.items()}
-        return RolledUp(tuple(levels), grouped, Classes(sizes, histograms))
-
-    def mapped(self, finer: RolledUp, levels: Sequence[int], changed: Sequence[int]) -> Codes:
-        """Return the words of a finer node with the fields of some columns taken up."""
         words = finer.words.copy()
         for column in changed:
             word, shift = self.places[column]
             mask = np.uint64((1 << self.widths[column]) - 1)
             table = self.step(column, finer.levels[column], levels[column])
             _kernels.replace_field(words, word, np.uint64(shift), mask, table)
-        return words
+        class_ids = np.empty(len(words), dtype=np.int32)
+        grouped, sizes = _kernels.group_words_by_hash(words, finer.classes.sizes, class_ids)
+        histograms = {key: h.regroup(class_ids, len(grouped)) for key, h in finer.classes.histograms.items()}
+        return RolledUp(tuple(levels), grouped, Classes(sizes, histograms))
 
     def field(self, rolled: RolledUp, column: int) -> Codes:
         """Return the node of a column in every class."""

@@ -43,10 +43,8 @@ class Links:
         """Return what is known in a slice as one code: of every entry, and of every tuple of the original."""
         each = self.slices[index]
         names = [name for name in each.names if name not in self.sensitive]
-        return together([each.codes[name] for name in names], self._tuples(names), rows=len(each.buckets))
-
-    def _tuples(self, names: Sequence[str]) -> list[Codes] | None:
-        return None if self.tuples is None else [self.tuples[name] for name in names]
+        theirs = None if self.tuples is None else [self.tuples[name] for name in names]
+        return together([each.codes[name] for name in names], theirs, rows=len(each.buckets))
 
 
 def together(mine: Sequence[Codes], theirs: Sequence[Codes] | None, *, rows: int) -> tuple[Codes, Codes | None]:
@@ -54,13 +52,12 @@ def together(mine: Sequence[Codes], theirs: Sequence[Codes] | None, *, rows: int
 
     A vector of the other side with a negative code is like no other, and gets -1. Without columns all are alike.
     """
-    size = rows if not mine else len(mine[0])
     if not mine:
-        return np.zeros(size, dtype=np.int64), None if theirs is None else np.zeros(0, dtype=np.int64)
+        return np.zeros(rows, dtype=np.int64), None if theirs is None else np.zeros(0, dtype=np.int64)
     others = [np.zeros(0, dtype=np.int64)] * len(mine) if theirs is None else theirs
     columns = [np.concatenate([one, np.maximum(other, 0)]) for one, other in zip(mine, others, strict=True)]
     ids = group_rows(columns, [int(column.max(initial=0)) + 1 for column in columns]).group_ids()
     if theirs is None:
         return ids, None
     lost = np.logical_or.reduce([other < 0 for other in theirs])
-    return ids[:size], np.where(lost, -1, ids[size:])
+    return ids[: len(mine[0])], np.where(lost, -1, ids[len(mine[0]) :])

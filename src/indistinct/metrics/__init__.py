@@ -103,16 +103,6 @@ def parse_metric(text: str) -> Metric:
 
 def standard_metrics(*, k: int, target: str | None = None) -> tuple[Metric, ...]:
     """Return every metric with its usual parameters; classification only where a label is named."""
-    every: tuple[Metric, ...] = (
-        Discernibility(),
-        AverageClassSize(k),
-        Loss(),
-        ILoss(),
-        NCP(),
-        GCP(),
-        Precision(),
-        Distortion(),
-        NonUniformEntropy(),
-        GeometricLoss(),
-    )
+    kinds = [kind for kind in METRICS.values() if kind is not ClassificationMetric]
+    every = tuple(AverageClassSize(k) if kind is AverageClassSize else kind() for kind in kinds)
     return every if target is None else (*every, ClassificationMetric(target))

@@ -42,6 +42,24 @@ class CellMetric(Metric):
         return float(self.combine(cell_totals(assignment, self), rows=assignment.rows))
 
 
+class SummedMetric(CellMetric):
+    """A metric of cells that adds up rows and columns; `weights` are the columns', in quasi-identifier order."""
+
+    __slots__ = ()
+    weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if any(not math.isfinite(weight) or weight < 0 for weight in self.weights):
+            raise ParameterError(
+                f"`weights` of {type(self).__name__} must be finite and not negative",
+                hint="leave `weights` out to count every column once",
+            )
+
+    def combine(self, totals: Codes, *, rows: int) -> Codes:
+        """Return the sum over rows and columns."""
+        return weighted_sum(totals, self.weights)
+
+
 def cell_totals(assignment: Assignment, metric: CellMetric) -> Codes:
     """Return the sum of a metric's charges over all rows, one total a column."""
     sizes, totals = assignment.classes.sizes, np.empty(len(assignment.columns))
@@ -66,12 +84,3 @@ def weighted_sum(totals: Codes, weights: Sequence[float]) -> Codes:
             hint="give the weights in the order of the schema's quasi-identifiers, or none at all",
         )
     return np.asarray(totals @ np.asarray(weights, dtype=np.float64))
-
-
-def check_weights(weights: Sequence[float], *, owner: str) -> None:
-    """Raise unless every weight is a finite number that is not negative."""
-    if any(not math.isfinite(weight) or weight < 0 for weight in weights):
-        raise ParameterError(
-            f"`weights` of {owner} must be finite and not negative",
-            hint="leave `weights` out to count every column once",
-        )

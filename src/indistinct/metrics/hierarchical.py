@@ -6,7 +6,7 @@ weighted hierarchical distance of Li et al. (2006) counts downward: the root is 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, assert_never, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from indistinct.arrays import Codes
 from indistinct.errors import HierarchyError, ParameterError
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.metrics.base import Goal
-from indistinct.metrics.cells import CellMetric, check_weights, mean_per_cell, weighted_sum
+from indistinct.metrics.cells import CellMetric, SummedMetric, mean_per_cell, weighted_sum
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.schema import did_you_mean
 
@@ -42,7 +42,7 @@ class Precision(CellMetric):
 
 
 @dataclass(frozen=True, slots=True)
-class Distortion(CellMetric):
+class Distortion(SummedMetric):
     """Distortion of Li et al. (2006): how far every cell moved up its hierarchy, summed over all rows.
 
     `scheme` weighs the edges of a hierarchy: "uniform", or "height" with exponent `beta`, in which an edge
@@ -55,16 +55,12 @@ class Distortion(CellMetric):
     weights: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        check_weights(self.weights, owner="Distortion")
+        SummedMetric.__post_init__(self)
         edge_weights(1, scheme=self.scheme, beta=self.beta)
 
     def charge(self, column: PublishedColumn) -> Codes:
         """Charge the distance from the raw value to the published one; a suppressed cell counts 1."""
         return step_costs(column.height, scheme=self.scheme, beta=self.beta)[column.levels]
-
-    def combine(self, totals: Codes, *, rows: int) -> Codes:
-        """Return the sum over rows and columns."""
-        return weighted_sum(totals, self.weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +89,10 @@ def edge_weights(height: int, *, scheme: Scheme = "uniform", beta: float = 1.0) 
         )
     if not beta >= 1:
         raise ParameterError(
-            f"`beta` must be at least 1; got {beta}",
-            hint="1 is the usual choice; more makes high edges dearer",
+            f"`beta` must be at least 1; got {beta}", hint="1 is the usual choice; more makes high edges dearer"
         )
-    match scheme:
-        case "uniform":
-            return np.ones(height)
-        case "height":
-            # The edge between levels j and j-1, counted from the root, weighs 1/(j-1)^beta.
-            return np.arange(height, 0, -1, dtype=np.float64) ** -beta
-        case _:
-            assert_never(scheme)
+    # By height, the edge between levels j and j-1, counted from the root, weighs 1/(j-1)^beta.
+    return np.ones(height) if scheme == "uniform" else np.arange(height, 0, -1, dtype=np.float64) ** -beta
 
 
 def step_costs(height: int, *, scheme: Scheme = "uniform", beta: float = 1.0) -> Codes:
@@ -162,17 +151,12 @@ def tuple_distortion(
     weights: Sequence[float] = (),
 ) -> float:
     """Return how far a tuple is from a generalization of it: the weighted sum of its columns' distances."""
-    climbs = (
-        weighted_hierarchical_distance(
-            taxonomy.height + 1 - below,
-            taxonomy.height + 1 - above,
-            height=taxonomy.height,
-            scheme=scheme,
-            beta=beta,
-        )
-        for taxonomy, below, above in zip(taxonomies, specific.levels, general.levels, strict=True)
-    )
-    return float(weighted_sum(np.fromiter(climbs, dtype=np.float64, count=len(taxonomies)), weights))
+    heights = [taxonomy.height for taxonomy in taxonomies]
+    climbs = [
+        weighted_hierarchical_distance(top + 1 - below, top + 1 - above, height=top, scheme=scheme, beta=beta)
+        for top, below, above in zip(heights, specific.levels, general.levels, strict=True)
+    ]
+    return float(weighted_sum(np.array(climbs), weights))
 
 
 def tuple_distance(

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.arrays import Codes
-from indistinct.metrics.cells import CellMetric, check_weights, mean_per_cell, weighted_sum
+from indistinct.metrics.cells import CellMetric, SummedMetric, mean_per_cell
 from indistinct.recoding.outputs import PublishedColumn
 
 
@@ -29,7 +29,9 @@ class Loss(CellMetric):
 
     def charge(self, column: PublishedColumn) -> Codes:
         """Charge LM; a suppressed cell counts 1."""
-        return loss_fractions(column)
+        if column.ranged:
+            return _widths(column)
+        return (column.leaves - 1) / (column.size - 1) if column.size > 1 else np.zeros(len(column))
 
     def combine(self, totals: Codes, *, rows: int) -> Codes:
         """Return the mean LM of a cell."""
@@ -37,18 +39,13 @@ class Loss(CellMetric):
 
 
 @dataclass(frozen=True, slots=True)
-class GeometricLoss(CellMetric):
+class GeometricLoss(Loss):
     """The geometric mean over columns of 1 + LM, minus 1, where a column's LM is its mean over all rows.
 
     It is never above `Loss`, and equal to it where every column loses the same.
     """
 
     name: ClassVar[str] = "geometric-loss"
-    bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-
-    def charge(self, column: PublishedColumn) -> Codes:
-        """Charge LM; a suppressed cell counts 1."""
-        return loss_fractions(column)
 
     def combine(self, totals: Codes, *, rows: int) -> Codes:
         """Return the d-th root of the product of 1 + L, minus 1, over the d columns' mean losses L."""
@@ -56,45 +53,31 @@ class GeometricLoss(CellMetric):
 
 
 @dataclass(frozen=True, slots=True)
-class ILoss(CellMetric):
+class ILoss(SummedMetric):
     """ILoss of Xiao and Tao (2006), summed over all rows; `weights` are in quasi-identifier order."""
 
     name: ClassVar[str] = "iloss"
     weights: tuple[float, ...] = ()
 
-    def __post_init__(self) -> None:
-        check_weights(self.weights, owner="ILoss")
-
     def charge(self, column: PublishedColumn) -> Codes:
         """Charge ILoss."""
-        return iloss_fractions(column)
+        return (column.leaves - 1) / column.size if column.size else np.zeros(len(column))
 
     def dropped(self, column: PublishedColumn) -> float:
         """Charge a suppressed cell as much as the whole domain."""
         return (column.size - 1) / column.size if column.size else 0.0
 
-    def combine(self, totals: Codes, *, rows: int) -> Codes:
-        """Return the sum over rows and columns."""
-        return weighted_sum(totals, self.weights)
-
 
 @dataclass(frozen=True, slots=True)
-class NCP(CellMetric):
+class NCP(SummedMetric):
     """Normalized certainty penalty of Xu et al. (2006), summed over all rows; `weights` as in `ILoss`."""
 
     name: ClassVar[str] = "ncp"
     weights: tuple[float, ...] = ()
 
-    def __post_init__(self) -> None:
-        check_weights(self.weights, owner="NCP")
-
     def charge(self, column: PublishedColumn) -> Codes:
         """Charge NCP; a suppressed cell counts 1."""
         return ncp_fractions(column)
-
-    def combine(self, totals: Codes, *, rows: int) -> Codes:
-        """Return the sum over rows and columns."""
-        return weighted_sum(totals, self.weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,27 +96,11 @@ class GCP(CellMetric):
         return mean_per_cell(totals, rows=rows)
 
 
-def loss_fractions(column: PublishedColumn) -> Codes:
-    """Return LM of each published value of a column."""
-    if column.ranged:
-        return _widths(column)
-    if column.size <= 1:
-        return np.zeros(len(column))
-    return (column.leaves - 1) / (column.size - 1)
-
-
-def iloss_fractions(column: PublishedColumn) -> Codes:
-    """Return ILoss of each published value of a column."""
-    return (column.leaves - 1) / column.size if column.size else np.zeros(len(column))
-
-
 def ncp_fractions(column: PublishedColumn) -> Codes:
     """Return NCP of each published value of a column; a single leaf costs nothing."""
     if column.ranged:
         return _widths(column)
-    if not column.size:
-        return np.zeros(len(column))
-    return np.where(column.leaves == 1, 0.0, column.leaves / column.size)
+    return np.where(column.leaves == 1, 0.0, column.leaves / max(column.size, 1))
 
 
 def _widths(column: PublishedColumn) -> Codes:

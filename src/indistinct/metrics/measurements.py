@@ -20,10 +20,7 @@ class Measurements(Mapping[str, float]):
     pairs: tuple[tuple[str, float], ...] = ()
 
     def __getitem__(self, name: str) -> float:
-        for key, value in self.pairs:
-            if key == name:
-                return value
-        raise KeyError(name)
+        return dict(self.pairs)[name]
 
     def __iter__(self) -> Iterator[str]:
         return (key for key, _ in self.pairs)

@@ -65,20 +65,8 @@ def survey(words, counts, length, k, shifts, masks, charges, starts, levels, scr
 
 
 @jit
-def starting_point(first, strides, masks):
-    """Return the levels and the place of the node where a walk starts, and the values of the widest column."""
-    levels, place, widest = np.zeros(len(masks), dtype=np.int64), np.int64(0), np.int64(1)
-    for j in range(len(masks)):
-        if j < first:
-            levels[j] = strides[j, 1]
-        place += levels[j] * strides[j, 0]
-        widest = max(widest, np.int64(masks[j]) + 1)
-    return levels, place, widest
-
-
-@jit
-def sweep(words, counts, first, heights, strides, k, shifts, masks, tables, table_at, charges, starts, found):
-    """Survey every node whose columns before `first` are as given and whose others take every level."""
+def sweep(words, counts, first, levels, heights, strides, k, shifts, masks, tables, table_at, charges, starts, found):
+    """Survey every node whose columns before `first` are as in `levels` and whose others, 0 there, take every level."""
     columns, length = len(heights), len(words)
     depth_limit = 1
     for j in range(first, columns):
@@ -91,8 +79,8 @@ def sweep(words, counts, first, heights, strides, k, shifts, masks, tables, tabl
     held_counts = np.empty((depth_limit, length), dtype=np.int64)
     lengths = np.empty(depth_limit, dtype=np.int64)
     raised = np.empty(depth_limit, dtype=np.int64)  # the column that each depth took up
-    levels, place, widest = starting_point(first, strides, masks)
-    scratch = np.empty(widest, dtype=np.int64)
+    place = (levels * strides).sum()
+    scratch = np.empty(np.int64(masks.max()) + 1, dtype=np.int64)
     for i in range(length):
         held_words[0, i], held_counts[0, i] = words[i], counts[i]
     lengths[0], raised[0] = length, first
@@ -102,36 +90,14 @@ def sweep(words, counts, first, heights, strides, k, shifts, masks, tables, tabl
         if column < columns and levels[column] < heights[column]:
             stamp += 1
             table = tables[table_at[column, levels[column]] : table_at[column, levels[column] + 1]]
-            lengths[depth + 1] = roll_step(
-                held_words[depth],
-                held_counts[depth],
-                lengths[depth],
-                shifts[column],
-                masks[column],
-                table,
-                held_words[depth + 1],
-                held_counts[depth + 1],
-                stamps,
-                slots,
-                stamp,
-            )
+            finer = held_words[depth], held_counts[depth], lengths[depth]
             depth += 1
+            coarser = held_words[depth], held_counts[depth]
+            lengths[depth] = roll_step(*finer, shifts[column], masks[column], table, *coarser, stamps, slots, stamp)
             levels[column] += 1
-            place += strides[column, 0]
+            place += strides[column]
             raised[depth] = column
-            survey(
-                held_words[depth],
-                held_counts[depth],
-                lengths[depth],
-                k,
-                shifts,
-                masks,
-                charges,
-                starts,
-                levels,
-                scratch,
-                found[place],
-            )
+            survey(*coarser, lengths[depth], k, shifts, masks, charges, starts, levels, scratch, found[place])
         elif column < columns:
             column += 1
         elif depth == 0:
@@ -139,6 +105,6 @@ def sweep(words, counts, first, heights, strides, k, shifts, masks, tables, tabl
         else:  # back to the finer node, to go on with its next column
             column = raised[depth]
             levels[column] -= 1
-            place -= strides[column, 0]
+            place -= strides[column]
             depth -= 1
             column += 1

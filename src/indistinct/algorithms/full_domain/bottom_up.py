@@ -4,16 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from indistinct.algorithms.base import Problem
-from indistinct.algorithms.full_domain.breadth_first import (
-    SETS_LIMIT,
-    AllNodes,
-    BreadthFirst,
-    Marking,
-    check_marking,
-)
+from indistinct.algorithms.full_domain.breadth_first import SETS_LIMIT, AllNodes, BreadthFirst, Marking, check_marking
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.frequencies.lattice import Node
-from indistinct.frequencies.rollup import RolledUp
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +30,6 @@ class BottomUp(AllNodes):
         problem.model.check(problem.whole())
         space = FullDomain(problem)
         space.require_size(limit=SETS_LIMIT)
-
-        def from_base(node: Node) -> RolledUp:
-            problem.counters["scans"] += 1
-            return space.cells.roll_up(space.cells.base, node)
-
         problem.counters["scans"] = 0
-        search = BreadthFirst(space, self.marking, from_base, rollup=self.rollup)
+        search = BreadthFirst(space, self.marking, space.scan, rollup=self.rollup)
         return search.search({tuple(node) for node in space.lattice.nodes().tolist()})

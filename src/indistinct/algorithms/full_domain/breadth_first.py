@@ -6,14 +6,14 @@ of candidates over the same columns; inside a family the candidates are upward c
 
 import heapq
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain, precision_of
 from indistinct.errors import ParameterError
-from indistinct.frequencies.lattice import Node
+from indistinct.frequencies.lattice import Node, specializations
 from indistinct.frequencies.rollup import OUT, RolledUp
 from indistinct.recoding.kinds import Recoding
 
@@ -39,61 +39,35 @@ class BreadthFirst:
 
     def search(self, candidates: set[Node]) -> set[Node]:
         """Return the candidates that satisfy the model."""
-        roots = [node for node in candidates if not any(below in candidates for below in self.below(node))]
+        roots = [node for node in candidates if not any(below in candidates for below in specializations(node))]
         queue = [(self.height(node), self.order(node), node) for node in roots]
         heapq.heapify(queue)
         seen, marked, failed, at = set(roots), set[Node](), set[Node](), 0
+        transitive = self.marking == "transitive"
         while queue:
             height, _, node = heapq.heappop(queue)
             if height > at:  # no node from here on is rolled up from one more than a step below
                 self.kept = {one: rolled for one, rolled in self.kept.items() if self.height(one) == height - 1}
                 at = height
-            above = [upper for upper in self.above(node) if upper in candidates]
+            above = [upper for upper in self.space.lattice.above(node) if upper in candidates]
             if node in marked:
-                if self.marking == "transitive":
-                    self._push(queue, seen, marked, above)
-                continue
-            rolled = self._frequency_set(node, failed)
-            if self.space.check(rolled):
+                marked.update(above if transitive else ())
+            elif self.space.check(rolled := self._frequency_set(node)):
                 marked.update(above)
-                if self.marking == "transitive":
-                    self._push(queue, seen, marked, above)
             else:
                 failed.add(node)
                 self.kept[node] = rolled
-                self._push(queue, seen, None, above)
+            for upper in above if transitive or node in failed else ():
+                if upper not in seen:
+                    seen.add(upper)
+                    heapq.heappush(queue, (self.height(upper), self.order(upper), upper))
         self.kept.clear()
         return candidates - failed
 
-    def _push(
-        self, queue: list[tuple[int, Node, Node]], seen: set[Node], marked: set[Node] | None, nodes: Iterable[Node]
-    ) -> None:
-        for node in nodes:
-            if marked is not None:
-                marked.add(node)
-            if node not in seen:
-                seen.add(node)
-                heapq.heappush(queue, (self.height(node), self.order(node), node))
-
-    def _frequency_set(self, node: Node, failed: set[Node]) -> RolledUp:
+    def _frequency_set(self, node: Node) -> RolledUp:
         """Return a node's classes, rolled up from the smallest of its failed direct specializations if it has one."""
-        finer = [self.kept[below] for below in self.below(node) if below in failed and below in self.kept]
-        if not finer or not self.rollup:
-            return self.root(node)
-        self.space.problem.counters["rollups"] += 1
-        return self.space.cells.roll_up(min(finer, key=len), node)
-
-    def above(self, node: Node) -> Iterator[Node]:
-        """Yield the direct generalizations of a candidate."""
-        for place, level in enumerate(node):
-            if level != OUT and level < self.space.lattice.heights[place]:
-                yield (*node[:place], level + 1, *node[place + 1 :])
-
-    def below(self, node: Node) -> Iterator[Node]:
-        """Yield the direct specializations of a candidate."""
-        for place, level in enumerate(node):
-            if level > 0:
-                yield (*node[:place], level - 1, *node[place + 1 :])
+        finer = [self.kept[below] for below in specializations(node) if below in self.kept]
+        return self.space.roll_up(min(finer, key=len), node) if finer and self.rollup else self.root(node)
 
     @staticmethod
     def height(node: Node) -> int:
@@ -103,17 +77,17 @@ class BreadthFirst:
     @staticmethod
     def order(node: Node) -> Node:
         """Return what decides among candidates of one height: their columns, then their levels."""
-        columns = tuple(place for place, level in enumerate(node) if level != OUT)
-        return (*columns, *(node[place] for place in columns))
+        return (*columns_of(node), *(level for level in node if level != OUT))
+
+
+def columns_of(node: Node) -> tuple[int, ...]:
+    """Return the columns that a candidate has."""
+    return tuple(place for place, level in enumerate(node) if level != OUT)
 
 
 def minimal(nodes: set[Node]) -> set[Node]:
     """Return the nodes of an upward closed set that have no specialization in it."""
-    return {
-        node
-        for node in nodes
-        if not any((*node[:j], level - 1, *node[j + 1 :]) in nodes for j, level in enumerate(node) if level > 0)
-    }
+    return {node for node in nodes if not any(below in nodes for below in specializations(node))}
 
 
 class AllNodes(Algorithm):

@@ -58,10 +58,12 @@ class Datafly(Algorithm):
                 break
             levels = list(rolled.levels)
             levels[column] += 1
-            problem.counters["rollups"] += 1
-            rolled = space.cells.roll_up(rolled, levels)
+            rolled = space.roll_up(rolled, levels)
             problem.progress(sum(levels) / max(sum(space.lattice.heights), 1))
-        return self._suppressed(space, rolled)
+        broken = np.flatnonzero(space.outside(rolled))
+        if self.suppressed_rows == "drop":
+            return space.recoding_without(rolled, broken)
+        return space.recoding_without(rolled, _hidden(space, rolled, broken), starred=True)
 
     def _allowed(self, problem: Problem) -> int:
         """Return how many rows may stand outside: never more than may be dropped."""
@@ -76,12 +78,6 @@ class Datafly(Algorithm):
                 hint=f"allow more suppression{share}, or leave `outliers` out, which keeps to the budget",
             )
         return min(chosen, rows - 1)
-
-    def _suppressed(self, space: FullDomain, rolled: RolledUp) -> Recoding:
-        broken = np.flatnonzero(space.outside(rolled))
-        if self.suppressed_rows == "drop":
-            return space.recoding_without(rolled, broken)
-        return space.recoding_without(rolled, _hidden(space, rolled, broken), starred=True)
 
 
 def _most_distinct(space: FullDomain, rolled: RolledUp) -> int | None:

@@ -16,6 +16,7 @@ from indistinct.algorithms.full_domain.breadth_first import (
     Marking,
     RootSource,
     check_marking,
+    columns_of,
     minimal,
 )
 from indistinct.algorithms.full_domain.nodes import FullDomain
@@ -83,38 +84,25 @@ class Incognito(AllNodes):
         if self.variant == "cube":
             return lambda node: _from(space, cube[columns_of(node)], node)
         if self.variant == "basic":
-            return lambda node: _scanned(space, node)
+            return space.scan
         supers: dict[Columns, RolledUp] = {}
         lowest = _lowest(candidates)
 
         def from_super_root(node: Node) -> RolledUp:
             columns = columns_of(node)
             if columns not in supers:
-                supers[columns] = _scanned(space, lowest[columns])
+                supers[columns] = space.scan(lowest[columns])
             return _from(space, supers[columns], node)
 
         return from_super_root
-
-
-def columns_of(node: Node) -> Columns:
-    """Return the columns that a candidate has."""
-    return tuple(place for place, level in enumerate(node) if level != OUT)
 
 
 def _node(width: int, levels: dict[int, int]) -> Node:
     return tuple(levels.get(place, OUT) for place in range(width))
 
 
-def _scanned(space: FullDomain, node: Node) -> RolledUp:
-    space.problem.counters["scans"] += 1
-    return space.cells.roll_up(space.cells.base, node)
-
-
 def _from(space: FullDomain, finer: RolledUp, node: Node) -> RolledUp:
-    if finer.levels == node:
-        return finer
-    space.problem.counters["rollups"] += 1
-    return space.cells.roll_up(finer, node)
+    return finer if finer.levels == node else space.roll_up(finer, node)
 
 
 def _lowest(candidates: set[Node]) -> dict[Columns, Node]:
@@ -122,8 +110,7 @@ def _lowest(candidates: set[Node]) -> dict[Columns, Node]:
     lowest: dict[Columns, Node] = {}
     for node in candidates:
         columns = columns_of(node)
-        known = lowest.get(columns, node)
-        lowest[columns] = tuple(map(min, known, node))
+        lowest[columns] = tuple(map(min, lowest.get(columns, node), node))
     return lowest
 
 
@@ -137,8 +124,7 @@ def _cube(space: FullDomain) -> dict[Columns, RolledUp]:
         for columns in combinations(every, size):
             supersets = [tuple(sorted((*columns, other))) for other in every if other not in columns]
             smallest = min((cube[superset] for superset in supersets), key=len)
-            space.problem.counters["rollups"] += 1
-            cube[columns] = space.cells.roll_up(smallest, _node(width, dict.fromkeys(columns, 0)))
+            cube[columns] = space.roll_up(smallest, _node(width, dict.fromkeys(columns, 0)))
     return cube
 
 

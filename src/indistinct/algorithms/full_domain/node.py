@@ -40,8 +40,7 @@ class ChosenNode(Algorithm):
         problem.model.check(problem.whole())
         space = FullDomain(problem)
         node = self._node(space)
-        problem.counters["rollups"] += 1
-        rolled = space.cells.roll_up(space.cells.base, node)
+        rolled = space.roll_up(space.cells.base, node)
         broken = space.outside(rolled)
         problem.counters["checks"] += 1
         suppressed, rows = int(rolled.classes.sizes[broken].sum()), problem.frequencies.rows

@@ -55,6 +55,16 @@ class FullDomain:
         """Return how many rows may be suppressed: the budget, but never all rows, for nothing would be published."""
         return min(self.problem.suppression, self.problem.frequencies.rows - 1)
 
+    def roll_up(self, finer: RolledUp, levels: Sequence[int]) -> RolledUp:
+        """Return the classes of a coarser node from those of a finer one, and count that."""
+        self.problem.counters["rollups"] += 1
+        return self.cells.roll_up(finer, levels)
+
+    def scan(self, levels: Sequence[int]) -> RolledUp:
+        """Return the classes of a node from the base cells, and count that."""
+        self.problem.counters["scans"] += 1
+        return self.cells.roll_up(self.cells.base, levels)
+
     def outside(self, rolled: RolledUp) -> Codes:
         """Return which classes of a node break the model."""
         return self.problem.model.violations(rolled.classes)
@@ -104,23 +114,17 @@ class FullDomain:
     def recoding(self, levels: Node) -> ByColumn:
         """Return the recoding of a node: rows of classes that break the model are suppressed."""
         rolled = self.cells.roll_up(self.cells.base, levels)
-        broken = np.flatnonzero(self.outside(rolled))
-        return self.recoding_without(rolled, broken)
+        return self.recoding_without(rolled, np.flatnonzero(self.outside(rolled)))
 
     def recoding_without(self, rolled: RolledUp, broken: Codes, *, starred: bool = False) -> ByColumn:
         """Return the recoding of a node with some of its classes suppressed, or published as a row of stars."""
-        columns, groups = [], []
-        for column, level in zip(self.columns, rolled.levels, strict=True):
-            assignment, group = recoded_column(column, level, starred=starred and bool(len(broken)))
-            columns.append(assignment)
-            groups.append(group)
-        codes = [self.cells.field(rolled, j)[broken] for j in range(len(columns))]
-        vectors = np.stack(codes, axis=1).astype(np.int32)
+        starred = starred and len(broken) > 0
         levels = {column.name: level for column, level in zip(self.columns, rolled.levels, strict=True)}
-        star = None
-        if starred and len(broken):
-            star = np.array([len(column.summary.published) - 1 for column in columns], dtype=np.int32)
-        return ByColumn(tuple(columns), tuple(groups), vectors, levels, star)
+        recoded = [recoded_column(column, levels[column.name], starred=starred) for column in self.columns]
+        columns, groups = zip(*recoded, strict=True)
+        vectors = np.stack([self.cells.field(rolled, j)[broken] for j in range(len(columns))], axis=1).astype(np.int32)
+        star = np.array([len(column.summary.published) - 1 for column in columns], dtype=np.int32) if starred else None
+        return ByColumn(columns, groups, vectors, levels, star)
 
 
 def recoded_column(column: QuasiColumn, level: int, *, starred: bool = False) -> tuple[RecodedColumn, Codes]:

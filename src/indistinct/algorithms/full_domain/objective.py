@@ -13,7 +13,6 @@ import numpy as np
 from indistinct.algorithms.full_domain.nodes import FullDomain, recoded_column
 from indistinct.arrays import Codes
 from indistinct.frequencies.rollup import RolledUp
-from indistinct.frequencies.value import Histogram
 from indistinct.metrics import (
     AverageClassSize,
     CellMetric,
@@ -168,16 +167,12 @@ class ClassificationObjective(Objective):
 
     def score(self, rolled: RolledUp, broken: Codes) -> float:
         """Return the share of penalized rows."""
-        rows = self.space.problem.frequencies.rows
-        return (rows - int(majorities(self._histogram(rolled))[~broken].sum())) / rows
+        rows, histogram = self.space.problem.frequencies.rows, rolled.classes.histograms[(self.metric.target,)]
+        return (rows - int(majorities(histogram)[~broken].sum())) / rows
 
     def floor_above(self, rolled: RolledUp) -> float:
         """The majority of a merged class is never more than the majorities of its parts together."""
-        rows = self.space.problem.frequencies.rows
-        return (rows - int(majorities(self._histogram(rolled)).sum())) / rows
-
-    def _histogram(self, rolled: RolledUp) -> Histogram:
-        return rolled.classes.histograms[(self.metric.target,)]
+        return self.score(rolled, np.zeros(len(rolled), dtype=bool))
 
 
 @dataclass(frozen=True, eq=False)

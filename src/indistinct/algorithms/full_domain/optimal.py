@@ -122,13 +122,13 @@ class LatticeSearch:
 
     def _sweep(self) -> None:
         """Take the best of all nodes, surveyed in one walk."""
-        survey = survey_lattice(self.space, self.objective)
-        fits = survey.suppressed <= self.space.allowed
+        suppressed, scores = survey_lattice(self.space, self.objective)
+        fits = suppressed <= self.space.allowed
         self.open[...] = False
         self.proven = True
         if fits.any():
-            self.score = float(survey.scores[fits].min())
-            equal = np.flatnonzero(fits & (survey.scores <= self.score + self._margin()))
+            self.score = float(scores[fits].min())
+            equal = np.flatnonzero(fits & (scores <= self.score + self._margin()))
             first = equal[np.argmin(self.heights.reshape(-1)[equal])]
             self.best = tuple(int(level) for level in np.unravel_index(first, self.space.lattice.shape))
 
@@ -136,13 +136,9 @@ class LatticeSearch:
         """Return the smallest score that an open node could have."""
         return float(self.objective.sign * min(self.floors[self.open].min(initial=np.inf), self.score))
 
-    def _candidates(self) -> Codes:
-        """Return the open nodes that could still be better than the best, or as good and lower."""
-        return np.flatnonzero(self.open & self._beats(self.floors, self.heights))
-
     def _most_promising(self) -> Node | None:
-        """Return the candidate with the smallest bound, once its bound is as sharp as it gets."""
-        while len(places := self._candidates()):
+        """Return the open node with the smallest bound, once that is as sharp as it gets, if it beats the best."""
+        while len(places := np.flatnonzero(self.open & self._beats(self.floors, self.heights))):
             floors = self.floors.reshape(-1)
             if len(places) > BATCH:
                 places = places[np.argpartition(floors[places], BATCH)[:BATCH]]
@@ -221,8 +217,7 @@ class LatticeSearch:
         """Return a node's classes, rolled up from the smallest kept finer node."""
         finer = [r for levels, r in self.kept.items() if all(a <= b for a, b in zip(levels, node, strict=True))]
         source = min(finer, key=len)
-        self.space.problem.counters["rollups"] += 1
-        rolled = self.space.cells.roll_up(source, node)
+        rolled = self.space.roll_up(source, node)
         if 2 * len(rolled) < len(source):
             if len(self.kept) >= KEPT:  # forget the oldest, never the base
                 del self.kept[next(levels for levels in self.kept if any(levels))]

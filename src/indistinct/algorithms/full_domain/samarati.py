@@ -33,42 +33,29 @@ class Samarati(Algorithm):
         space = FullDomain(problem)
         space.require_roots()
         space.require_size()
-        layers = _Layers(space)
         low, high, best = 0, sum(space.lattice.heights), None
         while low < high:
             middle = (low + high) // 2
-            found = self._choose(space, layers.nodes(middle))
+            found = self._choose(space, middle)
             if found is not None:
                 best, high = found, middle
             else:
                 low = middle + 1
         # The last height may never have been looked at, for example the top.
         if best is None or sum(best) != low:
-            best = self._choose(space, layers.nodes(low))
+            best = self._choose(space, low)
         if best is None:
             raise space.infeasible()
         return space.recoding(best)
 
-    def _choose(self, space: FullDomain, nodes: list[Node]) -> Node | None:
-        """Return the preferred satisfying node of a layer."""
+    def _choose(self, space: FullDomain, height: int) -> Node | None:
+        """Return the preferred satisfying node of a height."""
         found: list[tuple[int, Fraction, Node]] = []
-        for node in nodes:
-            space.problem.counters["rollups"] += 1
-            rolled = space.cells.roll_up(space.cells.base, node)
+        for node in map(tuple, np.argwhere(space.lattice.node_heights() == height).tolist()):
+            rolled = space.roll_up(space.cells.base, node)
             if space.check(rolled):
                 if self.first:
                     return node
                 precision = precision_of(node, space.lattice.heights)
                 found.append((space.suppressed_rows(rolled), -precision, node))
         return min(found)[2] if found else None
-
-
-class _Layers:
-    """The nodes of each height, in lexicographic order."""
-
-    def __init__(self, space: FullDomain) -> None:
-        self.all = space.lattice.nodes()
-        self.heights = self.all.sum(axis=1)
-
-    def nodes(self, height: int) -> list[Node]:
-        return [tuple(node) for node in self.all[np.flatnonzero(self.heights == height)].tolist()]

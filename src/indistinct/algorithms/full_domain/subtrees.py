@@ -14,7 +14,6 @@ from indistinct.arrays import Codes
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.grouping import pack
 from indistinct.frequencies.value import Classes
-from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByColumn, RecodedColumn
 from indistinct.recoding.summary import floor_of, node_summary
 
@@ -27,12 +26,17 @@ class SubtreeCut:
     levels: tuple[Codes, ...]
 
     @cached_property
+    def nodes(self) -> tuple[Codes, ...]:
+        """Each value's published node, by column, as one number that ascends by level and node."""
+        return tuple(
+            levels.astype(np.int64) << 32 | taxonomy.ancestors[np.arange(len(levels)), levels]
+            for taxonomy, levels in zip(self.space.taxonomies, self.levels, strict=True)
+        )
+
+    @cached_property
     def groups(self) -> tuple[Codes, ...]:
         """Each value's published code, by column; codes ascend by level and node."""
-        return tuple(
-            np.unique(_nodes(column, levels), return_inverse=True)[1].astype(np.int32)
-            for column, levels in zip(self.space.columns, self.levels, strict=True)
-        )
+        return tuple(np.unique(nodes, return_inverse=True)[1].astype(np.int32) for nodes in self.nodes)
 
     @cached_property
     def class_ids(self) -> Codes:
@@ -62,10 +66,11 @@ class SubtreeCut:
         outside = np.flatnonzero(self.broken[self.class_ids])
         vectors = self.space.problem.frequencies.vectors[outside]
         shown = np.stack([group[vectors[:, j]] for j, group in enumerate(self.groups)], axis=1).astype(np.int32)
-        columns = tuple(
-            _recoded_column(column, levels) for column, levels in zip(self.space.columns, self.levels, strict=True)
-        )
-        return ByColumn(columns, self.groups, np.unique(shown, axis=0))
+        columns = []
+        for column, nodes in zip(self.space.columns, map(np.unique, self.nodes), strict=True):
+            summary = node_summary(column, (nodes >> 32).astype(np.int32), (nodes & 0xFFFFFFFF).astype(np.int32))
+            columns.append(RecodedColumn(column.domain, column.ranks, floor_of(column), summary))
+        return ByColumn(tuple(columns), self.groups, np.unique(shown, axis=0))
 
 
 def grouped(words: Codes, counts: Codes) -> tuple[Codes, Codes, Codes]:
@@ -73,17 +78,3 @@ def grouped(words: Codes, counts: Codes) -> tuple[Codes, Codes, Codes]:
     class_ids = np.empty(len(words), dtype=np.int32)
     found, sizes = _kernels.group_words_by_hash(words.astype(np.uint64).reshape(-1, 1), counts, class_ids)
     return class_ids, found[:, 0].astype(np.int64), sizes
-
-
-def _nodes(column: QuasiColumn, levels: Codes) -> Codes:
-    """Return the published node of each value as one number that ascends by level and node."""
-    taxonomy = column.taxonomy
-    if taxonomy is None:
-        raise ValueError(f"column {column.name!r} has no hierarchy")
-    return levels.astype(np.int64) << 32 | taxonomy.ancestors[np.arange(len(levels)), levels]
-
-
-def _recoded_column(column: QuasiColumn, levels: Codes) -> RecodedColumn:
-    nodes = np.unique(_nodes(column, levels))
-    summary = node_summary(column, (nodes >> 32).astype(np.int32), (nodes & 0xFFFFFFFF).astype(np.int32))
-    return RecodedColumn(column.domain, column.ranks, floor_of(column), summary)

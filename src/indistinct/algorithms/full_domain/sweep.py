@@ -3,7 +3,6 @@
 Where bounds rule out few nodes, looking at all of them in one walk is faster than counting them one by one.
 """
 
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -30,15 +29,7 @@ def can_sweep(space: FullDomain, objective: Objective) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Survey:
-    """What a walk found of every node: suppressed rows, and the score of its release."""
-
-    suppressed: Codes
-    scores: Codes
-
-
-def survey_lattice(space: FullDomain, objective: Objective) -> Survey:
+def survey_lattice(space: FullDomain, objective: Objective) -> tuple[Codes, Codes]:
     """Return suppressed rows and scores of all nodes, in lexicographic order."""
     walk = _Walk(space, objective)
     first = min(2, len(space.lattice.heights))
@@ -73,15 +64,14 @@ class _Walk:
         """Survey every node that begins with some levels."""
         levels = (*prefix, *([0] * (len(self.heights) - len(prefix))))
         rolled = self.space.cells.roll_up(self.space.cells.base, levels)
-        strides = np.stack([self.strides, np.array(levels)], axis=1)
         _kernels.sweep(
-            np.ascontiguousarray(rolled.words[:, 0]), rolled.classes.sizes, len(prefix), self.heights, strides,
-            self.space.problem.model.smallest, self.shifts, self.masks, self.tables, self.table_at, self.charges,
-            self.starts, self.found,
+            np.ascontiguousarray(rolled.words[:, 0]), rolled.classes.sizes, len(prefix), np.array(levels), self.heights,
+            self.strides, self.space.problem.model.smallest, self.shifts, self.masks, self.tables, self.table_at,
+            self.charges, self.starts, self.found,
         )  # fmt: skip
 
-    def survey(self) -> Survey:
-        """Return what was found, as scores."""
+    def survey(self) -> tuple[Codes, Codes]:
+        """Return what was found: suppressed rows, and scores."""
         rows = self.space.problem.frequencies.rows
         outside, inside, squares, totals = (*self.found[:, :3].T, self.found[:, 3:])
         objective = self.objective
@@ -95,7 +85,7 @@ class _Walk:
             scores = np.divide(rows - outside, inside * objective.metric.k, where=inside > 0, out=none)
         else:
             scores = squares + outside * rows
-        return Survey(outside.astype(np.int64), scores)
+        return outside.astype(np.int64), scores
 
 
 def _offsets(sizes: list[list[int]]) -> Codes:

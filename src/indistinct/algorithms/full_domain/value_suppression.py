@@ -61,16 +61,13 @@ def _next_value(cut: SubtreeCut, rows: list[Codes]) -> Value:
     """Return the value with the largest share of rows in classes that break the model."""
     frequencies = cut.space.problem.frequencies
     outside = np.where(cut.broken[cut.class_ids], frequencies.counts, 0)
-    best: tuple[float, float, Value] | None = None
+    found: list[tuple[float, float, Value]] = []
     for j, height in enumerate(cut.space.lattice.heights):
         there = np.bincount(frequencies.vectors[:, j], outside, len(rows[j]))
         share = np.where(cut.levels[j] < height, there / np.maximum(rows[j], 1), -1.0)
         code = int(np.lexsort((rows[j], -share))[0])
-        found = (-float(share[code]), float(rows[j][code]), (j, code))
-        best = found if best is None else min(best, found)
-    if best is None or best[0] > 0:
-        raise AssertionError("the whole table as one class satisfies the model, so a value is left")
-    return best[2]
+        found.append((-float(share[code]), float(rows[j][code]), (j, code)))
+    return min(found)[2]  # the whole table as one class satisfies the model, so a value is left
 
 
 def _with_level(cut: SubtreeCut, value: Value, *, level: int) -> SubtreeCut:

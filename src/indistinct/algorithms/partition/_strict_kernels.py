@@ -1,8 +1,8 @@
 """Numba kernels of strict partitioning, for models that look at class sizes alone.
 
 A cell is one row of a matrix: the ranks of its columns as bit fields of a few words, and its number of rows last. Cells
-are moved in place: a part is a contiguous run of the matrix, so the passes over it stream through memory. `rounds.py`
-computes the same partition for any model in plain NumPy and is the twin that these kernels are checked against.
+are moved in place: a part is a contiguous run of the matrix, so the passes over it stream through memory.
+`strict_any_model.py` computes the same partition in plain NumPy and is the twin that these kernels are checked against.
 
 Everything is a 64-bit integer and inner kernels have no wrapper for Python: both keep the first call short, which has
 to compile them.

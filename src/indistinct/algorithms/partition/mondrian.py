@@ -62,10 +62,9 @@ class Mondrian(Algorithm):
             found = partition_by_size(ranks, frequencies.counts, layout=layout, k=model.smallest)
         else:
             ranks = ranks_of(problem.columns, frequencies.vectors)
-            cuts = partition_by_rounds(
-                ranks, frequencies.classes, layout=layout, model=model, counters=problem.counters
-            )
-            found = Partition.located(cuts, ranks, frequencies.counts)
+            classes, counters = frequencies.classes, problem.counters
+            cuts = partition_by_rounds(ranks, classes, layout=layout, model=model, counters=counters).numbered()
+            found = Partition(cuts, ranks, cuts.locate(ranks), frequencies.counts)
         problem.progress(0.7)
         columns, values = summarize(
             problem.columns,

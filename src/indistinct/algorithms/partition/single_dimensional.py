@@ -112,9 +112,7 @@ def _allowable(right: Codes, class_ids: Codes, classes: Classes, model: Model) -
     sizes = np.bincount(pairs, weights=classes.sizes, minlength=size)
     if (sizes[sizes > 0] < model.smallest).any():
         return False
-    if model.traits.sizes_only:
-        return True
-    return not model.violations(classes.regroup(pairs.astype(np.int32), size)).any()
+    return model.traits.sizes_only or not model.violations(classes.regroup(pairs.astype(np.int32), size)).any()
 
 
 def _exact_cuts(ranks: Codes, problem: Problem) -> Codes:
@@ -162,13 +160,12 @@ def _segments_fit(classes: Classes, running: Codes, stop: int, model: Model) -> 
 
 def _recoding(problem: Problem, ranks: Codes, cuts: list[Codes], style: Style) -> Recoding:
     """Return the recoding that publishes, for each column, the interval between two cuts."""
-    columns, groups = [], []
-    for j, (column, cut) in enumerate(zip(problem.columns, cuts, strict=True)):
-        interval = starts_of(cut)[:-1].astype(np.int32)
-        assignment, group = _interval_column(column, interval, ranks[:, j], problem.frequencies.counts, style)
-        columns.append(assignment)
-        groups.append(group)
-    return ByColumn(tuple(columns), tuple(groups), np.zeros((0, len(columns)), dtype=np.int32))
+    recoded = [
+        _interval_column(column, starts_of(cut)[:-1].astype(np.int32), ranks[:, j], problem.frequencies.counts, style)
+        for j, (column, cut) in enumerate(zip(problem.columns, cuts, strict=True))
+    ]
+    columns, groups = zip(*recoded, strict=True)
+    return ByColumn(columns, groups, np.zeros((0, len(columns)), dtype=np.int32))
 
 
 def _interval_column(

@@ -26,12 +26,6 @@ class Partition:
     class_ids: Codes
     counts: Codes
 
-    @classmethod
-    def located(cls, cuts: Cuts, ranks: Codes, counts: Codes) -> "Partition":
-        """Return the partition that cuts make of cells."""
-        cuts = cuts.numbered()
-        return cls(cuts, ranks, cuts.locate(ranks), counts)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tree:

@@ -59,8 +59,9 @@ def partition_by_rounds(
     parts = Parts(everything, np.array([0, len(ranks)]), np.zeros(1, np.int64), np.zeros(1, np.int64))
     while len(parts):
         axis, trial = _choose(ranks, classes, parts, layout=layout, model=model, counters=counters)
-        tree.add_leaves(parts.select(axis < 0))
         cut = axis >= 0
+        for node, offset in zip(parts.nodes[~cut].tolist(), parts.offsets[~cut].tolist(), strict=True):
+            tree.left[node] = offset
         kept = np.repeat(cut, np.diff(parts.starts))
         trial = Trial(trial.children[kept], trial.ends[kept], trial.count[cut])
         parts = _split(parts.select(cut), axis[cut], trial, tree)
@@ -196,10 +197,6 @@ class _Tree:
 
     def __init__(self) -> None:
         self.axis, self.cut, self.left, self.right = [-1], [0], [0], [0]
-
-    def add_leaves(self, parts: Parts) -> None:
-        for node, offset in zip(parts.nodes.tolist(), parts.offsets.tolist(), strict=True):
-            self.left[node] = offset
 
     def cut_parts(self, nodes: Codes, axis: Codes, ends: Codes, bases: Codes) -> Codes:
         """Cut nodes and return the nodes of all children, in order; `ends` are the children's last ranks."""
