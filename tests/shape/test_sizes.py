@@ -18,7 +18,6 @@ LONGEST_FUNCTION = 50
 # Compiled loops may be one function where calls would cost an allocation a part; each is checked against a twin.
 LONG_FUNCTIONS = {
     "algorithms/partition/_strict_kernels.py:partition_strict": "the whole recursion of strict partitioning",
-    "algorithms/bucket/_kernels.py:partition_tuples": "the whole recursion of slicing, without calls",
     "models/_link_probability_kernels.py:link_tuples": "one pass over a tuple's buckets, without calls",
 }
 FORBIDDEN = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "managers"}

@@ -5,7 +5,6 @@ import pytest
 
 from indistinct.algorithms.bucket import correlation as module
 from indistinct.algorithms.bucket.correlation import correlations, discretized, phi_squared
-from indistinct.errors import ParameterError
 
 
 def ones(size):
@@ -136,8 +135,3 @@ def test_places_at_the_ends_of_what_floats_hold():
     assert discretized(np.array([0.0, 5e-324]), 4).tolist() == [0, 1]
     assert discretized(np.array([-np.inf, 0.0, 5.0, 10.0, np.inf]), 10).tolist() == [0, 0, 1, 2, 2]
     assert discretized(np.array([-np.inf, np.inf]), 10).tolist() == [0, 1]
-
-
-def test_no_bins():
-    with pytest.raises(ParameterError, match="`bins` must be at least 1; got 0"):
-        discretized(np.arange(3.0), 0)

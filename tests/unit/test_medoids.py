@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from indistinct.algorithms.bucket.medoids import cluster_medoids
-from indistinct.errors import ParameterError
 
 
 def on_a_line(*places):
@@ -109,10 +108,3 @@ def test_two_hundred_items():
     clusters = cluster_medoids(distances, 12)
     assert len(clusters) == 12
     assert cost(distances, clusters) < 0.6 * distances.sum(axis=1).min()
-
-
-@pytest.mark.parametrize(("count", "hint"), [(0, "at least one"), (-1, "at least one"), (4, "fewer")])
-def test_an_impossible_number_of_clusters(count, hint):
-    with pytest.raises(ParameterError, match=f"between 1 and the number of items, 3; got {count}") as raised:
-        cluster_medoids(on_a_line(1, 2, 3), count)
-    assert hint in raised.value.hint

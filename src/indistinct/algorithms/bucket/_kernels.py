@@ -88,8 +88,9 @@ def deal_labels(values, places, sequence, class_ids):
 
 
 @jit
-def measure_widths(ranks, order, start, stop, lines, line_offset, span, low, high, width):
+def measure_widths(lines, order, start, stop, low, high, width):
     """Write extent and normalized width of every attribute over a bucket; negative where it is constant."""
+    ranks, places, offsets, spans = lines
     attributes = ranks.shape[1]
     for j in range(attributes):
         low[j] = ranks[order[start], j]
@@ -101,8 +102,8 @@ def measure_widths(ranks, order, start, stop, lines, line_offset, span, low, hig
             low[j] = min(low[j], value)
             high[j] = max(high[j], value)
     for j in range(attributes):
-        reach = lines[line_offset[j] + high[j]] - lines[line_offset[j] + low[j]]
-        width[j] = (reach / span[j] if span[j] > 0 else 0.0) if low[j] < high[j] else -1.0
+        reach = places[offsets[j] + high[j]] - places[offsets[j] + low[j]]
+        width[j] = (reach / spans[j] if spans[j] > 0 else 0.0) if low[j] < high[j] else -1.0
 
 
 @jit
@@ -172,13 +173,14 @@ def split_order(ranks, order, start, stop, axis, cut, spare):
 
 
 @jit
-def is_diverse(weights, parts, indptr, combinations, counts, owner, l, order, start, stop, rows, found):
+def is_diverse(links, l, order, start, stop, rows, found):
     """Return whether no sensitive value exceeds 1 / `l` among the rows of a bucket that agree with a tuple.
 
-    `parts[cell, i]` is the known part of the slice that holds sensitive attribute `i`, `combinations` the codes of
-    (part, sensitive value) of a cell's rows, `owner` the part of a combination. The scratch arrays `rows` and `found`
-    are zero before and after.
+    Of `links`, `parts[cell, i]` is the known part of the slice that holds sensitive attribute `i`, `combinations` the
+    codes of (part, sensitive value) of a cell's rows, `owner` the part of a combination. The scratch arrays `rows` and
+    `found` are zero before and after.
     """
+    weights, parts, indptr, combinations, counts, owner = links
     for i in range(start, stop):
         cell = order[i]
         for j in range(parts.shape[1]):
@@ -202,41 +204,25 @@ def is_diverse(weights, parts, indptr, combinations, counts, owner, l, order, st
 
 
 @jit
-def partition_tuples(
-    ranks,
-    weights,
-    lines,
-    line_offset,
-    span,
-    parts,
-    indptr,
-    combinations,
-    counts,
-    owner,
-    l,
-    size,
-    every,
-    order,
-    class_ids,
-):
+def partition_tuples(lines, links, l, size, every, order, class_ids):
     """Split buckets at the median of their widest attribute while both sides stay diverse; return their number.
 
     With `every` the other attributes are tried in the order of their width. The cells of a bucket end up in one run of
     `order`; `class_ids` gets the bucket of every cell, numbered from left to right.
     """
+    ranks, weights, parts = lines[0], links[0], links[1]
     attributes = ranks.shape[1]
-    low = np.empty(attributes, dtype=np.uint32)
-    high = np.empty(attributes, dtype=np.uint32)
+    low, high = np.empty(attributes, dtype=np.uint32), np.empty(attributes, dtype=np.uint32)
     width = np.empty(attributes, dtype=np.float64)
     rows = np.zeros(parts.max() + 1 if parts.size else 1, dtype=np.int64)
-    found = np.zeros(len(owner), dtype=np.int64)
+    found = np.zeros(len(links[-1]), dtype=np.int64)
     tally = np.empty(BINS, dtype=np.int64)
     spare = np.empty(len(order), dtype=order.dtype)
     stack = [(0, len(order))]
     buckets, checks = 0, 0
     while len(stack):
         start, stop = stack.pop()
-        measure_widths(ranks, order, start, stop, lines, line_offset, span, low, high, width)
+        measure_widths(lines, order, start, stop, low, high, width)
         axis = widest(width)
         middle = start
         while axis >= 0:
@@ -244,11 +230,8 @@ def partition_tuples(
             if cut >= 0:
                 middle = split_order(ranks, order, start, stop, axis, cut, spare)
                 checks += 1
-                if is_diverse(
-                    weights, parts, indptr, combinations, counts, owner, l, order, start, middle, rows, found
-                ) and is_diverse(
-                    weights, parts, indptr, combinations, counts, owner, l, order, middle, stop, rows, found
-                ):
+                left = is_diverse(links, l, order, start, middle, rows, found)
+                if left and is_diverse(links, l, order, middle, stop, rows, found):
                     break
                 middle = start
             width[axis] = -1.0

@@ -28,7 +28,7 @@ def partition_attributes(
     found: list[list[int]] = []
     if alpha is not None:
         _check_alpha(alpha, len(names), sensitive=len(sensitive), columns=columns)
-        found = _around_sensitive(correlation, [_place(name, names) for name in sensitive], alpha=alpha)
+        found = _around_sensitive(correlation, [names.index(name) for name in sensitive], alpha=alpha)
         taken = {place for column in found for place in column}
         free = [place for place in free if place not in taken]
     if free:
@@ -39,10 +39,6 @@ def partition_attributes(
 
 def explicit_columns(given: Sequence[Sequence[str]], names: Sequence[str]) -> Columns:
     """Return the columns that a user gave, in the user's order, once each attribute is known to be in exactly one."""
-    if isinstance(given, str) or any(isinstance(column, str) for column in given):
-        raise ParameterError(
-            "the columns of slicing must be lists of attributes; got a string", hint='[["age", "sex"], ["disease"]]'
-        )
     columns = tuple(map(tuple, given))
     if len(columns) < 2:
         raise ParameterError(f"slicing needs at least two columns; got {len(columns)}", hint=_ONE_COLUMN)
@@ -50,8 +46,12 @@ def explicit_columns(given: Sequence[Sequence[str]], names: Sequence[str]) -> Co
         place = columns.index(()) + 1
         raise ParameterError(f"column {place} of slicing has no attribute", hint="leave the empty column out")
     listed = [name for column in columns for name in column]
-    for name in listed:
-        _place(name, names)
+    unknown = next((name for name in listed if name not in names), None)
+    if unknown is not None:
+        raise ParameterError(
+            f"slicing knows no attribute {unknown!r}",
+            hint=did_you_mean(unknown, names) or f"the attributes are: {', '.join(names)}",
+        )
     twice = [name for name in names if listed.count(name) > 1]
     if twice:
         raise ParameterError(
@@ -80,11 +80,6 @@ def _check_number(columns: int, names: Sequence[str]) -> None:
 
 
 def _check_alpha(alpha: int, attributes: int, *, sensitive: int, columns: int) -> None:
-    if alpha < 1:
-        raise ParameterError(
-            f"`alpha` of slicing must be at least 1; got {alpha}",
-            hint="alpha=1 gives each sensitive attribute a column of its own",
-        )
     others, left = columns - sensitive, attributes - sensitive * alpha
     if others < 0 or (others == 0 and left > 0):
         raise ParameterError(
@@ -108,12 +103,3 @@ def _around_sensitive(correlation: Codes, sensitive: Sequence[int], *, alpha: in
         free = [place for place in free if place not in partners]
         found.append([own, *partners])
     return found
-
-
-def _place(name: str, names: Sequence[str]) -> int:
-    if name not in names:
-        raise ParameterError(
-            f"slicing knows no attribute {name!r}",
-            hint=did_you_mean(name, names) or f"the attributes are: {', '.join(names)}",
-        )
-    return names.index(name)

@@ -1,7 +1,6 @@
 """Column generalization of slicing: an algorithm recodes the attributes of one column until its values repeat."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from indistinct.algorithms.base import Algorithm, Problem
@@ -21,18 +20,15 @@ GENERALIZERS: Mapping[str, Algorithm] = MappingProxyType(
 """Algorithms whose recodings send every vector to one class and suppress none."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Generalized:
-    """The recodings of slices, and for the place of each such slice the class of every cell."""
+def generalize_slices(
+    problem: Problem, slices: Sequence[Sequence[str]], *, k: int, generalizer: str
+) -> tuple[tuple[Recoding, ...], dict[int, Codes]]:
+    """Return recodings under which the known values of every slice occur at least `k` times in the table.
 
-    recodings: tuple[Recoding, ...] = ()
-    class_ids: Mapping[int, Codes] = field(default_factory=dict)
-
-
-def generalize_slices(problem: Problem, slices: Sequence[Sequence[str]], *, k: int, generalizer: str) -> Generalized:
-    """Return recodings under which the known values of every slice occur at least `k` times in the table."""
+    The second part has, for the place of each such slice, the class of every cell.
+    """
     if k < 2:
-        return Generalized()
+        return (), {}
     frequencies = problem.frequencies
     if k > frequencies.rows:
         raise InfeasibleError(
@@ -49,4 +45,4 @@ def generalize_slices(problem: Problem, slices: Sequence[Sequence[str]], *, k: i
         recoding = GENERALIZERS[generalizer].search(Problem(projected, columns, KAnonymity(k)))
         recodings.append(recoding)
         class_ids[place] = assign(projected, recoding).class_ids[places]
-    return Generalized(tuple(recodings), class_ids)
+    return tuple(recodings), class_ids

@@ -4,13 +4,11 @@ The measure is the mean square contingency coefficient φ² (Cramér 1946), whic
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from indistinct.algorithms.base import Progress
 from indistinct.arrays import Codes
-from indistinct.errors import ParameterError
 
 # Equal correlations must stay equal however values are numbered and sums are ordered: ties are decided by name.
 _DECIMALS = 12
@@ -28,8 +26,6 @@ def discretized(line: Codes, bins: int = 10) -> Codes:
     >>> discretized(np.array([0.0, 1.0, 9.5, 100.0])).tolist()
     [0, 0, 0, 1]
     """
-    if bins < 1:
-        raise ParameterError(f"`bins` must be at least 1; got {bins}", hint="ten bins are usual")
     places = _finite(np.asarray(line, dtype=np.float64))
     span = np.ptp(places) if len(places) else 0.0
     if span == 0:
@@ -48,13 +44,15 @@ def phi_squared(first: Codes, second: Codes, *, weights: Codes) -> float:
     >>> phi_squared(np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1]), weights=np.ones(4, dtype=np.int64))
     0.333333333333
     """
-    one, other = _counted([first, second], weights)
-    return _phi_squared(one, other, _multiplicities(weights))
+    return float(correlations([first, second], weights=weights)[0, 1])
 
 
 def correlations(columns: Sequence[Codes], *, weights: Codes, progress: Progress | None = None) -> Codes:
     """Return the symmetric matrix of φ² of every pair of attributes, with ones on the diagonal."""
-    attributes, multiplicities = _counted(columns, weights), _multiplicities(weights)
+    present = weights > 0
+    # Where each row counts once, there is nothing to weigh.
+    multiplicities = None if (weights[present] == 1).all() else weights[present].astype(np.float64)
+    attributes = [_counted(column[present], multiplicities) for column in columns]
     matrix = np.eye(len(attributes))
     pairs, done = len(attributes) * (len(attributes) - 1) // 2, 0
     for place, one in enumerate(attributes):
@@ -66,42 +64,26 @@ def correlations(columns: Sequence[Codes], *, weights: Codes, progress: Progress
     return matrix
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Attribute:
-    """The rows of a column as codes without gaps, and how often each code occurs."""
-
-    codes: Codes
-    counts: Codes
+def _counted(column: Codes, multiplicities: Codes | None) -> tuple[Codes, Codes]:
+    """Return the rows of a column as codes without gaps, and how often each code occurs."""
+    values, codes = np.unique(column, return_inverse=True)
+    return codes.astype(np.int64), _count(codes, multiplicities, len(values))
 
 
-def _counted(columns: Sequence[Codes], weights: Codes) -> list[_Attribute]:
-    present, multiplicities = weights > 0, _multiplicities(weights)
-    attributes = []
-    for column in columns:
-        values, codes = np.unique(column[present], return_inverse=True)
-        attributes.append(_Attribute(codes.astype(np.int64), _count(codes, multiplicities, len(values))))
-    return attributes
-
-
-def _multiplicities(weights: Codes) -> Codes | None:
-    """Return the weights of the rows that occur, or None where each row counts once."""
-    present = weights[weights > 0]
-    return None if (present == 1).all() else present.astype(np.float64)
-
-
-def _phi_squared(first: _Attribute, second: _Attribute, multiplicities: Codes | None) -> float:
-    rows, columns = len(first.counts), len(second.counts)
+def _phi_squared(first: tuple[Codes, Codes], second: tuple[Codes, Codes], multiplicities: Codes | None) -> float:
+    (codes, counts), (other_codes, other_counts) = first, second
+    rows, columns = len(counts), len(other_counts)
     if min(rows, columns) < 2:
         return 0.0
-    pairs = first.codes * columns + second.codes
+    pairs = codes * columns + other_codes
     cells = rows * columns
     if cells <= min(max(_FEW_CELLS, _CELLS_PER_ROW * len(pairs)), _MANY_CELLS):
         joint = _count(pairs, multiplicities, cells).reshape(rows, columns)
-        total = np.sum(np.sum(joint * joint / second.counts, axis=1) / first.counts)
+        total = np.sum(np.sum(joint * joint / other_counts, axis=1) / counts)
     else:
         kept, places = np.unique(pairs, return_inverse=True)
         joint = _count(places, multiplicities, len(kept))
-        total = np.sum(joint * joint / (first.counts[kept // columns] * second.counts[kept % columns]))
+        total = np.sum(joint * joint / (counts[kept // columns] * other_counts[kept % columns]))
     # Σ (f_ij - e)² / e with e = f_i f_j is Σ f_ij² / e - 1, so pairs that do not occur need not be counted.
     value = round((float(total) - 1) / (min(rows, columns) - 1), _DECIMALS)
     return min(max(value, 0.0), 1.0)

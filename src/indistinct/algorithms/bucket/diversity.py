@@ -69,22 +69,14 @@ def links_of(
 
 def largest_diversity(links: Links) -> int | None:
     """Return the largest l for which the whole table as one bucket passes, None without a sensitive attribute."""
-    largest = [
-        int((rows // np.maximum(counts, 1)).min())
-        for part, histogram in zip(links.parts, links.histograms, strict=True)
-        for rows, counts in [_combined(part, links.weights, histogram)]
-    ]
+    largest = []
+    for part, histogram in zip(links.parts, links.histograms, strict=True):
+        rows, width = np.bincount(part, weights=links.weights).astype(np.int64), len(histogram.reference)
+        words = part[histogram.owners()].astype(np.int64) * width + histogram.codes
+        combinations, inverse = np.unique(words, return_inverse=True)
+        counts = np.bincount(inverse, weights=histogram.counts).astype(np.int64)
+        largest.append(int((rows[combinations // width] // np.maximum(counts, 1)).min()))
     return min(largest, default=None)
-
-
-def _combined(part: Codes, weights: Codes, histogram: Histogram) -> tuple[Codes, Codes]:
-    """Return, for every combination of known part and sensitive value, the rows of the part and its own."""
-    rows = np.bincount(part, weights=weights).astype(np.int64)
-    owners = part[histogram.owners()].astype(np.int64)
-    words = owners * len(histogram.reference) + histogram.codes
-    distinct, inverse = np.unique(words, return_inverse=True)
-    counts = np.bincount(inverse, weights=histogram.counts).astype(np.int64)
-    return rows[distinct // len(histogram.reference)], counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,10 +116,6 @@ class DiversityCheck:
         """Return the whole table as one bucket, as it is before the first split."""
         return self.buckets[0]
 
-    def holds(self) -> bool:
-        """Return whether no tuple is linked too strongly."""
-        return self._within(self.probabilities())
-
     def split(self, bucket: Bucket, left: Codes, right: Codes) -> tuple[Bucket, Bucket] | None:
         """Return the two buckets that take the place of one, or None if the check would fail: nothing changes then."""
         affected = bucket.matching
@@ -135,7 +123,7 @@ class DiversityCheck:
         first = next(reversed(self.buckets)) + 1  # numbers ascend
         made = self._bucket(first, np.sort(left), affected), self._bucket(first + 1, np.sort(right), affected)
         remaining = [self.buckets[number] for number in sorted(others)]
-        if not self._within(self._probabilities(affected, [*remaining, *made])):
+        if not self.within(self.probabilities(affected, [*remaining, *made])):
             return None
         del self.buckets[bucket.number]
         for cell in affected.tolist():
@@ -146,12 +134,11 @@ class DiversityCheck:
                 self.matches[cell].add(each.number)
         return made
 
-    def probabilities(self) -> list[Codes]:
-        """Return p(t, s) for each sensitive attribute: one row a cell, one column a value."""
-        return self._probabilities(np.arange(len(self.links.weights)), list(self.buckets.values()))
+    def probabilities(self, cells: Codes, buckets: Sequence[Bucket]) -> list[Codes]:
+        """Return p(t, s) of some cells (ascending) over some buckets, for each sensitive attribute.
 
-    def _probabilities(self, cells: Codes, buckets: Sequence[Bucket]) -> list[Codes]:
-        """Return p(t, s) of some cells (ascending) over some buckets; weights count against the largest of a cell."""
+        There is one row a cell, one column a value. Weights count against the largest of a cell.
+        """
         found = []
         largest = np.full(len(cells), -np.inf)
         for bucket in buckets:
@@ -169,7 +156,8 @@ class DiversityCheck:
                 part[places] += weight[:, None] * shares[inside]
         return [part / total[:, None] for part in mass]
 
-    def _within(self, probabilities: Sequence[Codes]) -> bool:
+    def within(self, probabilities: Sequence[Codes]) -> bool:
+        """Return whether no tuple is linked too strongly."""
         return all(bool((self.l * part.max(axis=1) <= 1 + TOLERANCE).all()) for part in probabilities)
 
     def _bucket(self, number: int, cells: Codes, candidates: Codes) -> Bucket:

@@ -6,7 +6,6 @@ Partitioning around medoids (PAM) of Kaufman and Rousseeuw (1987): greedy BUILD,
 import numpy as np
 
 from indistinct.arrays import Codes
-from indistinct.errors import ParameterError
 
 # Costs that differ by less are equal: rounding must neither decide a tie nor let two swaps undo each other for ever.
 _TOLERANCE = 1e-12
@@ -22,18 +21,11 @@ def cluster_medoids(distances: Codes, count: int) -> tuple[tuple[int, ...], ...]
     >>> cluster_medoids(np.abs(np.subtract.outer([0, 9, 1, 8], [0, 9, 1, 8])), 2)
     ((0, 2), (1, 3))
     """
-    items = len(distances)
-    if not 1 <= count <= items:
-        raise ParameterError(
-            f"the number of clusters must lie between 1 and the number of items, {items}; got {count}",
-            hint="ask for fewer clusters" if count > items else "ask for at least one cluster",
-        )
     matrix = np.asarray(distances, dtype=np.float64)
     medoids = _swapped(matrix, _built(matrix, count))
     nearest = np.argmin(matrix[:, medoids], axis=1)
     nearest[medoids] = np.arange(count)  # where medoids lie at distance zero of each other, each keeps its own
-    clusters = (tuple(np.flatnonzero(nearest == place).tolist()) for place in range(count))
-    return tuple(sorted(clusters))
+    return tuple(sorted(tuple(np.flatnonzero(nearest == place).tolist()) for place in range(count)))
 
 
 def _built(matrix: Codes, count: int) -> list[int]:
@@ -75,5 +67,4 @@ def _exchange_costs(matrix: Codes, medoids: list[int]) -> Codes:
 
 
 def _first_least(costs: Codes) -> int:
-    least = costs.min()
-    return int(np.argmax(costs <= least + _TOLERANCE))
+    return int(np.argmax(costs <= costs.min() + _TOLERANCE))

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
-from indistinct.algorithms.bucket.attributes import explicit_columns, partition_attributes
+from indistinct.algorithms.bucket.attributes import Columns, explicit_columns, partition_attributes
 from indistinct.algorithms.bucket.column_generalization import GENERALIZERS, generalize_slices
 from indistinct.algorithms.bucket.correlation import correlations, discretized
 from indistinct.algorithms.bucket.diversity import Links, largest_diversity, links_of, require_diversity
@@ -115,10 +115,10 @@ class Slicing(Algorithm):
         sensitive = [column.name for column in problem.sensitive]
         slices = self._slices(problem, l)
         problem.progress(0.3)
-        generalized = generalize_slices(problem, slices, k=self.generalize, generalizer=self.generalizer)
-        links = links_of(problem.frequencies, slices, sensitive=sensitive, class_ids=generalized.class_ids)
+        recodings, labels = generalize_slices(problem, slices, k=self.generalize, generalizer=self.generalizer)
+        links = links_of(problem.frequencies, slices, sensitive=sensitive, class_ids=labels)
         _check_whole(links, l)
-        class_ids = self._buckets(problem, links, l, generalized=bool(generalized.class_ids))
+        class_ids = self._buckets(problem, links, l, generalized=bool(labels))
         pieces = Pieces.of(problem.frequencies)
         return ByBucket(
             (),
@@ -129,7 +129,7 @@ class Slicing(Algorithm):
             class_ids[pieces.cells],
             pieces.counts,
             slices,
-            generalized.recodings,
+            recodings,
             form=form,
             l=l if sensitive else None,
             size=self.size,
@@ -154,7 +154,7 @@ class Slicing(Algorithm):
             )
         return self.l or 1
 
-    def fixed_columns(self, known: Sequence[str], sensitive: Sequence[str]) -> tuple[tuple[str, ...], ...] | None:
+    def fixed_columns(self, known: Sequence[str], sensitive: Sequence[str]) -> Columns | None:
         """Return the columns that are named, whatever the table holds; None where they are found by correlation."""
         names = [*known, *sensitive]
         match self.columns:
@@ -169,7 +169,7 @@ class Slicing(Algorithm):
             case given:
                 return explicit_columns([_attributes(column) for column in given], names)
 
-    def _slices(self, problem: Problem, l: int) -> tuple[tuple[str, ...], ...]:
+    def _slices(self, problem: Problem, l: int) -> Columns:
         known = list(problem.frequencies.names)
         sensitive = [column.name for column in problem.sensitive]
         fixed = self.fixed_columns(known, sensitive)
@@ -180,24 +180,15 @@ class Slicing(Algorithm):
         count = usual if self.columns == (AUTO,) else int(self.columns[0])
         return self._found(problem, names, sensitive, count=count, l=l)
 
-    def _found(
-        self,
-        problem: Problem,
-        names: list[str],
-        sensitive: list[str],
-        *,
-        count: int,
-        l: int,
-    ) -> tuple[tuple[str, ...], ...]:
+    def _found(self, problem: Problem, names: list[str], sensitive: list[str], *, count: int, l: int) -> Columns:
         """Return columns by correlation."""
         pieces = Pieces.of(problem.frequencies)
         by_name = {column.name: column for column in (*problem.columns, *problem.sensitive)}
         columns = [_binned(by_name[name], self.bins)[pieces.column(problem.frequencies, name)] for name in names]
         found = correlations(columns, weights=pieces.counts, progress=lambda share: problem.progress(0.3 * share))
-        if self.clustered or not sensitive:
-            return partition_attributes(names, found, sensitive=sensitive, columns=count, alpha=None)
-        if self.alpha is not None:
-            return partition_attributes(names, found, sensitive=sensitive, columns=count, alpha=self.alpha)
+        if self.clustered or not sensitive or self.alpha is not None:
+            alpha = self.alpha if sensitive else None
+            return partition_attributes(names, found, sensitive=sensitive, columns=count, alpha=alpha)
         slices = partition_attributes(names, found, sensitive=sensitive, columns=count, alpha=1)
         if len(names) < 2 * len(sensitive) + (count - len(sensitive)):
             return slices

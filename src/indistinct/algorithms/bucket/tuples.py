@@ -9,6 +9,7 @@ models are asked for as well, splits are tried one by one and the check is kept 
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,8 +23,7 @@ from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lines:
+class Lines(NamedTuple):
     """Cells as ranks along their attributes, and the place of every rank on its attribute's line."""
 
     ranks: Codes
@@ -60,25 +60,9 @@ def lines_of(columns: Sequence[QuasiColumn], vectors: Codes) -> Lines:
 
 def partition_by_kernel(lines: Lines, links: Links, rules: Rules) -> tuple[Codes, int]:
     """Return the bucket of every cell and the number of checks; every bucket is diverse alone."""
-    combinations, counts, indptr, owner, parts = _flat(links)
-    class_ids = np.empty(len(links.weights), dtype=np.int32)
-    _, checks = _kernels.partition_tuples(
-        lines.ranks,
-        links.weights.astype(np.int64),
-        lines.places,
-        lines.offsets,
-        lines.spans,
-        parts,
-        indptr,
-        combinations,
-        counts,
-        owner,
-        rules.l,
-        rules.size,
-        rules.every,
-        np.arange(len(class_ids), dtype=np.int64),
-        class_ids,
-    )
+    class_ids, order = np.empty(len(links.weights), dtype=np.int32), np.arange(len(links.weights), dtype=np.int64)
+    flat = (links.weights.astype(np.int64), *_flat(links))
+    _, checks = _kernels.partition_tuples(lines, flat, rules.l, rules.size, rules.every, order, class_ids)
     return class_ids, checks
 
 
@@ -93,16 +77,14 @@ def partition_by_check(problem: Problem, lines: Lines, links: Links, rules: Rule
         )
     queue, done, checks, settled = deque([check.start()]), [], 0, 0
     while queue:
-        bucket = queue.popleft()
-        made = None
+        bucket, made = queue.popleft(), None
         for left, right in _splits(lines, links.weights, bucket.cells, rules):
             checks += 1
             if all(_satisfied(problem, links, rules, side) for side in (left, right)):
                 made = check.split(bucket, left, right)
             if made is not None:
+                queue += made
                 break
-        if made is not None:
-            queue += made
         else:
             done.append(bucket)
             settled += len(bucket.cells)
@@ -119,9 +101,7 @@ def _splits(lines: Lines, weights: Codes, cells: Codes, rules: Rules) -> "list[t
     low, high = np.empty(attributes, dtype=np.uint32), np.empty(attributes, dtype=np.uint32)
     width, tally = np.empty(attributes), np.empty(_kernels.BINS, dtype=np.int64)
     order, counts = cells.astype(np.int64), weights.astype(np.int64)
-    _kernels.measure_widths(
-        lines.ranks, order, 0, len(order), lines.places, lines.offsets, lines.spans, low, high, width
-    )
+    _kernels.measure_widths(lines, order, 0, len(order), low, high, width)
     found = []
     axis = _kernels.widest(width)
     while axis >= 0:
@@ -147,7 +127,7 @@ def _satisfied(problem: Problem, links: Links, rules: Rules, cells: Codes) -> bo
 
 
 def _flat(links: Links) -> tuple[Codes, Codes, Codes, Codes, Codes]:
-    """Return all sensitive attributes as one set of compressed rows: (combinations, counts, indptr, owner, parts)."""
+    """Return all sensitive attributes as one set of compressed rows: (parts, indptr, combinations, counts, owner)."""
     cells = len(links.weights)
     owners, words, counts, owner, parts = [], [], [], [], []
     first_part, first_word = 0, 0
@@ -164,14 +144,13 @@ def _flat(links: Links) -> tuple[Codes, Codes, Codes, Codes, Codes]:
         first_part, first_word = first_part + int(part.max()) + 1, first_word + len(distinct)
     if not parts:
         nothing = np.zeros(0, dtype=np.int64)
-        return nothing, nothing, np.zeros(cells + 1, dtype=np.int64), nothing, np.zeros((cells, 0), dtype=np.int64)
+        return np.zeros((cells, 0), dtype=np.int64), np.zeros(cells + 1, dtype=np.int64), nothing, nothing, nothing
     every = np.concatenate(owners)
     order = np.argsort(every, kind="stable")
-    indptr = starts_of(np.bincount(every, minlength=cells))
     return (
+        np.ascontiguousarray(np.stack(parts, axis=1).astype(np.int64)),
+        starts_of(np.bincount(every, minlength=cells)),
         np.concatenate(words)[order].astype(np.int64),
         np.concatenate(counts)[order].astype(np.int64),
-        indptr,
         np.concatenate(owner).astype(np.int64),
-        np.ascontiguousarray(np.stack(parts, axis=1).astype(np.int64)),
     )

@@ -159,18 +159,13 @@ def _nearest(forest, state, slot, query, k, stub):
             if cost > best_cost:
                 continue
             steps = (size + rows) * _steps(forest, state, slot, other)
-            if cost == best_cost and (steps > best_steps or (steps == best_steps and not _before(state, other, best))):
-                continue
+            if cost == best_cost:
+                this, that = (state.first[other], state.owner[other]), (state.first[best], state.owner[best])
+                if steps > best_steps or (steps == best_steps and this >= that):
+                    continue
             best, best_cost, best_steps = other, cost, steps
             limit = climbed + best_cost // size
     return best
-
-
-@jit
-def _before(state, slot, other):
-    if state.first[slot] != state.first[other]:
-        return bool(state.first[slot] < state.first[other])
-    return bool(state.owner[slot] < state.owner[other])
 
 
 @jit

@@ -22,8 +22,7 @@ Charges = namedtuple("Charges", ["kind", "floor", "offset", "stride", "table", "
 """What columns charge. Ranks below `floor` (missing values of ranges) cost nothing.
 
 PAIRS: `table[offset + low * stride + high]`. TREE: `nodes` has each rank's ancestors, `table` their charges. LINE: the
-difference of two places in `table`. SET: `table` by the number of distinct values, of
-`stride` in all.
+difference of two places in `table`. SET: `table` by the number of distinct values, of `stride` in all.
 """
 
 State = namedtuple(
@@ -202,14 +201,6 @@ def move(units, charges, state, u, target):
 
 
 @jit
-def take_free(state):
-    """Return an unused class number."""
-    c = state.free[state.free[0]]
-    state.free[0] -= 1
-    return c
-
-
-@jit
 def fill(units, charges, state, class_ids, classes):
     """Set every unit into the class of its label."""
     for c in range(len(state.head)):
@@ -231,10 +222,7 @@ def fill(units, charges, state, class_ids, classes):
 
 def new_state(units: int, columns: int) -> State:
     """Return room for as many classes as there are units."""
-    per_unit = [np.zeros(units, dtype=np.int64) for _ in range(6)]
-    class_id, head, after, before, size, members = per_unit
+    lists = [np.zeros(units, dtype=np.int64) for _ in range(6)]
     ranks = [np.zeros((units, columns), dtype=np.int32) for _ in range(3)]
-    charge, total = np.zeros((units, columns)), np.zeros(units)
-    return State(
-        class_id, head, after, before, size, members, *ranks, charge, total, np.zeros(units + 1, dtype=np.int64)
-    )
+    free = np.zeros(units + 1, dtype=np.int64)
+    return State(*lists, *ranks, charge=np.zeros((units, columns)), total=np.zeros(units), free=free)

@@ -19,7 +19,6 @@ from indistinct.algorithms.cluster._refine_kernels import (
     move,
     relabel,
     summarize_class,
-    take_free,
 )
 from indistinct.compiled import jit
 
@@ -236,7 +235,8 @@ def split_classes(units, charges, state, sweep, start, stop):
 @jit
 def _cut_off(units, charges, state, sweep, c, side):
     """Give some units of a class a class of their own."""
-    new = take_free(state)
+    new = state.free[state.free[0]]
+    state.free[0] -= 1
     for i in range(len(side)):
         relabel(state, side[i], new)
         _note(sweep, side[i], c, i == 0)
@@ -293,12 +293,9 @@ def undo(units, charges, state, sweep, refused):
         if not refused[sweep.log[line, 0]]:
             continue
         u, source = sweep.log[line, 1], sweep.log[line, 2]
-        target = state.class_id[u]
         if state.head[source] == NONE:
             _revive(state, source)
-        relabel(state, u, source)
-        summarize_class(units, charges, state, source)
-        summarize_class(units, charges, state, target)
+        move(units, charges, state, u, source)
         sweep.rest[u] = sweep.turn + 3
 
 

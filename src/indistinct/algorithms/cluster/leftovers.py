@@ -48,18 +48,16 @@ def _settled(space: ClusterSpace, class_ids: Codes) -> Settled:
     return Settled(dense, tuples, space.problem.frequencies.classes.regroup(dense.astype(np.int32), count))
 
 
-def _distances(space: ClusterSpace, found: Settled, cells: Codes) -> Codes:
-    """Return what uniting a cluster with each class costs the rows of both."""
-    own, counts = space.tuple_of(cells), space.problem.frequencies.counts[cells]
-    common = space.meet(found.tuples, own[None, :])
-    climbed = space.climbed(common)
-    joining = climbed - space.climbed(own)
-    return np.asarray(int(counts.sum()) * joining + found.classes.sizes * (climbed - space.climbed(found.tuples)))
+def _distances(space: ClusterSpace, found: Settled, cells: Codes, given: Codes) -> Codes:
+    """Return what uniting a cluster with so many rows of each class costs the rows of both."""
+    own, rows = space.tuple_of(cells), int(space.problem.frequencies.counts[cells].sum())
+    climbed = space.climbed(space.meet(found.tuples, own[None, :]))
+    return np.asarray(rows * (climbed - space.climbed(own)) + given * (climbed - space.climbed(found.tuples)))
 
 
 def _attach_one(space: ClusterSpace, found: Settled, cell: int) -> Codes:
     """Let a cell join the nearest class that satisfies the model with it; leave it where none does."""
-    nearest = np.argsort(_distances(space, found, np.array([cell])), kind="stable")
+    nearest = np.argsort(_distances(space, found, np.array([cell]), found.classes.sizes), kind="stable")
     cells, model = space.problem.frequencies.classes, space.problem.model
     for start in range(0, len(nearest), ASKED):
         asked = nearest[start : start + ASKED]
@@ -93,7 +91,7 @@ def _united(first: Classes, second: Classes) -> Classes:
 def _attach_all(space: ClusterSpace, found: Settled) -> Codes:
     """Unite all that is left with the nearest class; it is left again if the model does not hold yet."""
     cells = np.flatnonzero(found.class_ids < 0)
-    nearest = int(np.argmin(_distances(space, found, cells)))
+    nearest = int(np.argmin(_distances(space, found, cells, found.classes.sizes)))
     joined = np.concatenate([cells, np.flatnonzero(found.class_ids == nearest)])
     one = space.problem.frequencies.classes.take(joined).regroup(np.zeros(len(joined), dtype=np.int32), 1)
     space.problem.counters["checks"] += 1
@@ -107,10 +105,7 @@ def _attach_stub(space: ClusterSpace, found: Settled) -> Pieces:
     cells, counts = np.flatnonzero(found.class_ids < 0), space.problem.frequencies.counts
     own, smallest = int(counts[cells].sum()), space.problem.model.smallest
     lacking = np.where(own + found.classes.sizes >= 2 * smallest, smallest - own, found.classes.sizes)
-    common = space.meet(found.tuples, space.tuple_of(cells)[None, :])
-    climbed = space.climbed(common)
-    spent = own * (climbed - space.climbed(space.tuple_of(cells))) + lacking * (climbed - space.climbed(found.tuples))
-    nearest = int(np.argmin(spent))
+    nearest = int(np.argmin(_distances(space, found, cells, lacking)))
     donors = np.flatnonzero(found.class_ids == nearest)
     before = np.cumsum(counts[donors]) - counts[donors]
     taken = np.clip(int(lacking[nearest]) - before, 0, counts[donors])

@@ -12,17 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from indistinct.algorithms.cluster import _merge_nearest_kernels as _kernels
-from indistinct.algorithms.cluster._merge_nearest_kernels import (
-    ABSENT,
-    ASKED,
-    BLOCK,
-    MERGES,
-    NOBODY,
-    PIECES,
-    PUT,
-    Forest,
-    State,
-)
+from indistinct.algorithms.cluster._merge_nearest_kernels import ABSENT, ASKED, BLOCK, NOBODY, Forest, State
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, Tree
 from indistinct.arrays import Codes, starts_of
 from indistinct.frequencies.grouping import WORD
@@ -41,7 +31,7 @@ def merge_by_size(forest: Forest, cells: Codes, counts: Codes, *, nodes: Codes, 
     """
     state = fresh_state(forest, cells, counts, nodes=nodes)
     small = np.flatnonzero(counts < k)
-    state.queue[: len(small)], state.marks[PUT] = small, len(small)
+    state.queue[: len(small)], state.marks[_kernels.PUT] = small, len(small)
     _kernels.gather(forest, state, k, stub)
     return members(state)
 
@@ -69,10 +59,10 @@ def merge_by_model(forest: Forest, cells: Codes, *, nodes: Codes, classes: Class
 
 def members(state: State) -> Merged:
     """Return the rows of every class of a state; classes are numbered in the order of their slots."""
-    count = int(state.marks[PIECES])
+    count = int(state.marks[_kernels.PIECES])
     cells, class_ids, counts = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int64)
     _kernels.read_pieces(state, cells, class_ids, counts)
-    return Pieces(cells, None, counts, class_ids), int(state.marks[MERGES])
+    return Pieces(cells, None, counts, class_ids), int(state.marks[_kernels.MERGES])
 
 
 def fresh_state(forest: Forest, cells: Codes, counts: Codes, *, nodes: Codes) -> State:
@@ -123,15 +113,13 @@ def _coarse_first(forest: Forest, nodes: Codes) -> Codes:
 
 def forest_of(space: ClusterSpace) -> Forest:
     """Return the trees of a space in one numbering, with the bytes that spell the way to each node."""
-    spelled = [_spell(tree, cost) for tree, cost in zip(space.trees, space.cost, strict=True)]
+    spellings, weights = zip(*map(_spell, space.trees, space.cost), strict=True)
     offsets = starts_of([len(tree) for tree in space.trees]).astype(np.int32)
-    digits = np.full((int(offsets[-1]), max(s.bytes.shape[1] for s in spelled)), ABSENT, dtype=np.uint8)
+    digits = np.full((int(offsets[-1]), max(spelling.shape[1] for spelling in spellings)), ABSENT, dtype=np.uint8)
     parent = np.empty(int(offsets[-1]), dtype=np.int32)
-    for start, stop, tree, spelling in zip(offsets, offsets[1:], space.trees, spelled, strict=False):
-        digits[start:stop, : spelling.bytes.shape[1]] = spelling.bytes
+    for start, stop, tree, spelling in zip(offsets, offsets[1:], space.trees, spellings, strict=False):
+        digits[start:stop, : spelling.shape[1]] = spelling
         parent[start:stop] = np.where(tree.parent < 0, NOBODY, tree.parent + start)
-    weights = np.concatenate([s.weights for s in spelled])
-    starts = np.concatenate([np.arange(len(s.weights)) == 0 for s in spelled])
     narrow = sum(int(cost[-1]) for cost in space.cost) < 1 << 16
     return Forest(
         offsets=offsets[:-1],
@@ -140,21 +128,16 @@ def forest_of(space: ClusterSpace) -> Forest:
         cost=np.concatenate(space.node_cost),
         words=np.random.default_rng(len(parent)).integers(0, 1 << 64, len(parent), dtype=np.uint64),
         digits=digits,
-        starts=starts,
-        weights=weights.astype(np.uint16 if narrow else np.int64),
+        starts=np.concatenate([np.arange(len(each)) == 0 for each in weights]),
+        weights=np.concatenate(weights).astype(np.uint16 if narrow else np.int64),
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Spelling:
-    """The bytes that lead from the root to each node of a tree, and what it costs to differ in each of them."""
+def _spell(tree: Tree, cost: Codes) -> tuple[Codes, Codes]:
+    """Spell each node by its place among the children on every level of its way, the highest level first.
 
-    bytes: Codes
-    weights: Codes
-
-
-def _spell(tree: Tree, cost: Codes) -> _Spelling:
-    """Spell each node by its place among the children on every level of its way, the highest level first."""
+    Return the bytes that lead from the root to each node, and what it costs to differ in each of them.
+    """
     above, height = tree.above, len(tree.above) - 1
     planes: list[Codes] = []
     weights: list[int] = []
@@ -175,7 +158,7 @@ def _spell(tree: Tree, cost: Codes) -> _Spelling:
             weights.append(0 if digit else dear)
     if not planes:
         planes, weights = [np.zeros(len(tree), dtype=np.uint8)], [0]
-    return _Spelling(np.stack(planes, axis=1), np.array(weights, dtype=np.int64))
+    return np.stack(planes, axis=1), np.array(weights, dtype=np.int64)
 
 
 def _places(nodes: Codes, parents: Codes, size: int) -> tuple[Codes, int]:

@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 
 from indistinct.algorithms.cluster._refine_kernels import LINE, PAIRS, SET, TREE, Charges
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, starts_of
 from indistinct.errors import ParameterError
 from indistinct.metrics import CellMetric, parse_metric
 from indistinct.recoding.columns import QuasiColumn
@@ -33,28 +33,22 @@ def cell_metric(text: str) -> CellMetric:
 def charges_of(columns: Sequence[QuasiColumn], metric: CellMetric) -> Charges:
     """Return what each column charges a class, by the ranks that its members reach."""
     weights = getattr(metric, "weights", ()) or (1.0,) * len(columns)
-    kinds, floors, offsets, strides = [], [], [], []
-    tables: list[Codes] = []
-    nodes: list[Codes] = []
-    for column, weight in zip(columns, weights, strict=True):
-        form, width, table, tree = _column_charges(column, metric)
-        kinds.append(form)
-        strides.append(width)
-        floors.append(0 if metric.name in BY_LEVEL else floor_of(column))
-        offsets.append(sum(map(len, tables)))
-        tables.append(table * weight)
-        nodes.append(tree)
-    kind, floor, offset, stride = (np.array(head, dtype=np.int64) for head in (kinds, floors, offsets, strides))
-    return Charges(
-        kind, floor, offset, stride, np.concatenate(tables).astype(np.float64), np.concatenate(nodes).astype(np.int64)
-    )
+    kinds, strides, tables, nodes = zip(*(_column_charges(column, metric) for column in columns), strict=True)
+    floors = [0 if metric.name in BY_LEVEL else floor_of(column) for column in columns]
+    table = np.concatenate([each * weight for each, weight in zip(tables, weights, strict=True)]).astype(np.float64)
+    kind, floor, stride = (np.array(head, dtype=np.int64) for head in (kinds, floors, strides))
+    offset = starts_of([len(each) for each in tables])[:-1]
+    return Charges(kind, floor, offset, stride, table, np.concatenate(nodes))
 
 
 def _column_charges(column: QuasiColumn, metric: CellMetric) -> tuple[int, int, Codes, Codes]:
     """Return a column's kind, stride, table of charges, and nodes beside them."""
     size = len(column.domain)
     if not column.tree and not column.ranged:
-        table = metric.charge(_set_probe(column))
+        # Classes of one, two, three … distinct values.
+        leaves = np.arange(1, size + 1)
+        ranks = np.zeros_like(leaves)
+        table = metric.charge(_shown(column, ranks, ranks, levels=(leaves > 1).astype(np.int64), leaves=leaves))
         return SET, size, np.concatenate([[0.0], table]), np.zeros(size + 1, dtype=np.int64)
     if size <= PAIRS_UP_TO:
         first, second = np.divmod(np.arange(size * size), max(size, 1))
@@ -100,13 +94,6 @@ def _leaves(column: QuasiColumn, nodes: Codes, levels: Codes) -> Codes:
     for level, leaves in enumerate(column.taxonomy.leaves if column.taxonomy is not None else ()):
         found[levels == level] = leaves[nodes[levels == level]]
     return found
-
-
-def _set_probe(column: QuasiColumn) -> PublishedColumn:
-    """Return what classes of one, two, three … distinct values would publish."""
-    leaves = np.arange(1, len(column.domain) + 1)
-    ranks = np.zeros_like(leaves)
-    return _shown(column, ranks, ranks, levels=(leaves > 1).astype(np.int64), leaves=leaves)
 
 
 def _shown(column: QuasiColumn, low: Codes, high: Codes, **shape: Any) -> PublishedColumn:

@@ -5,15 +5,9 @@ import time
 import numpy as np
 
 from indistinct.algorithms.base import Problem
+from indistinct.algorithms.cluster import _refine_sweep_kernels as _kernels
 from indistinct.algorithms.cluster._refine_kernels import Units, fill, new_state
-from indistinct.algorithms.cluster._refine_sweep_kernels import (
-    LINES,
-    TRANSACTIONS,
-    Sweep,
-    improve,
-    split_classes,
-    undo,
-)
+from indistinct.algorithms.cluster._refine_sweep_kernels import LINES, TRANSACTIONS, Sweep
 from indistinct.algorithms.cluster.refine_charges import charges_of
 from indistinct.algorithms.partition.layout import ranks_of
 from indistinct.algorithms.partition.summaries import summarize
@@ -81,14 +75,14 @@ class LocalSearch:
         place[order] = np.arange(len(order))
         limits = (WINDOW, fewest_rows(self.problem.model), LEAST * self.problem.frequencies.rows)
         marks = (self.seen, self.locked, self.rest, self.log, self.tally)
-        for step, sweeps in enumerate((split_classes, improve)):
+        for step, sweeps in enumerate((_kernels.split_classes, _kernels.improve)):
             sweep = Sweep(order, place, *limits, self.guarded, 2 * turn + step, *marks)
             sweeps(self.units, self.charges, self.state, sweep, 0, 0)
             self.tally[[TRANSACTIONS, LINES]] = 0
-            start = 0
-            while start < len(order) and time.monotonic() < deadline:
+            for start in range(0, len(order), STRETCH):
+                if time.monotonic() >= deadline:
+                    break
                 sweeps(self.units, self.charges, self.state, sweep, start, min(start + STRETCH, len(order)))
-                start += STRETCH
             if self.guarded:
                 self._ask(sweep)
 
@@ -111,7 +105,7 @@ class LocalSearch:
         self.problem.counters["checks"] += len(touched)
         refused = np.zeros(int(self.tally[TRANSACTIONS]) + 1, dtype=bool)
         refused[owner[touched[self.problem.model.violations(classes)]]] = True
-        undo(self.units, self.charges, self.state, sweep, refused)
+        _kernels.undo(self.units, self.charges, self.state, sweep, refused)
 
     def recoding(self) -> Recoding:
         """Return the recoding of the classes, each published as what its members cover."""

@@ -56,19 +56,12 @@ def specialize_by_size(space: ClusterSpace, *, k: int, again: bool = False) -> P
         _kernels.unspecialize(children.bounds, children.values, children.sizes, k, rows)
         return from_the_front(parts.pieces.counts, children.groups, rows)
 
-    frequencies = space.problem.frequencies
-    cells = np.arange(len(frequencies), dtype=np.int32)
-    return specialize(
-        space, _whole(Pieces(cells, None, frequencies.counts, np.zeros_like(cells)), space), leave, least=k, again=again
-    )
+    cells = np.arange(len(space.cells), dtype=np.int32)
+    whole = Pieces(cells, None, space.problem.frequencies.counts, np.zeros_like(cells))
+    return specialize(space, whole, leave, least=k, again=again)
 
 
 def specialize_by_model(space: ClusterSpace, *, again: bool = False) -> Parts:
     """Return the most specialized parts that satisfy the problem's model, rows moving by their sensitive values."""
     model, whole = space.problem.model, Pieces.of(space.problem.frequencies)
-    return specialize(space, _whole(whole, space), Leaving(space, model), least=model.smallest, again=again)
-
-
-def _whole(pieces: Pieces, space: ClusterSpace) -> Parts:
-    """Return the whole table as one part."""
-    return Parts.of(pieces, np.zeros((1, len(space.columns)), dtype=bool))
+    return specialize(space, whole, Leaving(space, model), least=model.smallest, again=again)

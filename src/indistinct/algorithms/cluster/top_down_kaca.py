@@ -91,11 +91,10 @@ def _by_model(space: ClusterSpace, forest: Forest, pieces: Pieces) -> Recoding:
     owner, cell = np.divmod(groups, len(nodes))
     starts = np.searchsorted(owner, np.arange(int(owner.max()) + 2))
 
-    def merged(part: int) -> Merged:
-        inside = np.arange(starts[part], starts[part + 1])
-        return merge_by_model(forest, inside, nodes=nodes[cell[inside]], classes=classes.take(inside), model=model)
-
-    found = [merged(part) for part in range(len(starts) - 1)]
+    found = [
+        merge_by_model(forest, inside, nodes=nodes[cell[inside]], classes=classes.take(inside), model=model)
+        for inside in np.split(np.arange(len(owner)), starts[1:-1])
+    ]
     first = _class_of_each(joined(some for some, _ in found))
     size = int(first.max()) + 1
     tuples = space.tuples_of(cell, class_ids=first, classes=size) + forest.offsets

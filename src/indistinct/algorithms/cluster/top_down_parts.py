@@ -51,22 +51,17 @@ class Children:
     values: Codes
     sizes: Codes
 
-    @property
-    def owners(self) -> Codes:
-        """Return the part of every child."""
-        return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
-
 
 Leave = Callable[[Parts, Children], Codes]
 """How rows fall back from children into the remainder of their part: so many rows of each piece."""
 
 
-def specialize(space: ClusterSpace, parts: Parts, leave: Leave, *, least: int, again: bool) -> Parts:
-    """Specialize parts as long as rows can go down; with `again` also what is left over, by the other columns.
+def specialize(space: ClusterSpace, whole: Pieces, leave: Leave, *, least: int, again: bool) -> Parts:
+    """Specialize a whole table as long as rows can go down; with `again` also what is left over, by the other columns.
 
     A part is one class or at least two of `least` rows each, so nothing is tried on one with fewer rows than that.
     """
-    finished = []
+    parts, finished = Parts.of(whole, np.zeros((1, len(space.columns)), dtype=bool)), []
     while len(parts):
         rows = np.add.reduceat(parts.pieces.counts, parts.starts[:-1])
         hopeful = (rows >= 2 * least) & (np.diff(parts.starts) > 1)

@@ -12,14 +12,16 @@ from math import lcm
 import numpy as np
 
 from indistinct.algorithms.base import Problem
+from indistinct.algorithms.partition.layout import ranks_of
+from indistinct.algorithms.partition.summaries import summarize
 from indistinct.arrays import Codes
 from indistinct.frequencies.pieces import Pieces
 from indistinct.hierarchy import check_rooted
 from indistinct.hierarchy.value import Taxonomy
-from indistinct.metrics.hierarchical import Scheme, edge_weights, step_costs
+from indistinct.metrics.hierarchical import Scheme, step_costs
 from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.kinds import ByCell, ByRow, RecodedColumn
-from indistinct.recoding.summary import floor_of, summarize_tree, tight_bounds
+from indistinct.recoding.kinds import ByCell, ByRow
+from indistinct.recoding.summary import Style, tight_bounds
 
 # Distances that are no fractions of small integers are rounded to this share of a hierarchy's height.
 FINE = 1 << 30
@@ -63,19 +65,14 @@ class Tree:
             level += [at] * int(fresh.sum())
             count += int(fresh.sum())
             numbers.append(flat[column])
-        return cls._linked(np.stack(numbers), np.array(level, dtype=np.int32))
-
-    @classmethod
-    def _linked(cls, numbers: Codes, level: Codes) -> "Tree":
-        """Return a tree from the node of each value on each level."""
-        above = np.tile(np.arange(len(level), dtype=np.int32), (len(numbers), 1))
+        above = np.tile(np.arange(count, dtype=np.int32), (len(numbers), 1))
         for at, row in enumerate(numbers):
             for below in numbers[: at + 1]:
                 above[at, below] = row
-        parent = np.full(len(level), -1, dtype=np.int32)
+        parent = np.full(count, -1, dtype=np.int32)
         for below, row in pairwise(numbers):
             parent[below[below != row]] = row[below != row]
-        return cls(numbers[0], parent, level, above)
+        return cls(numbers[0], parent, np.array(level, dtype=np.int32), above)
 
     def lca(self, first: Codes, second: Codes) -> Codes:
         """Return the lowest common ancestor of each pair of nodes."""
@@ -103,7 +100,6 @@ class ClusterSpace:
     beta: float = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        edge_weights(1, scheme=self.scheme, beta=self.beta)
         for taxonomy in self.taxonomies:
             check_rooted(taxonomy)
 
@@ -140,12 +136,11 @@ class ClusterSpace:
     @cached_property
     def cost(self) -> tuple[Codes, ...]:
         """For each column, the integer cost of taking a leaf to each level."""
-        return tuple(self._costs(taxonomy.height) for taxonomy in self.taxonomies)
-
-    def _costs(self, height: int) -> Codes:
+        heights = [taxonomy.height for taxonomy in self.taxonomies]
         if self.scheme == "uniform":
-            return np.arange(height + 1, dtype=np.int64) * (self.scale // max(height, 1))
-        return np.rint(step_costs(height, scheme=self.scheme, beta=self.beta) * FINE).astype(np.int64)
+            return tuple(np.arange(height + 1) * (self.scale // max(height, 1)) for height in heights)
+        shares = [step_costs(height, scheme=self.scheme, beta=self.beta) for height in heights]
+        return tuple(np.rint(share * FINE).astype(np.int64) for share in shares)
 
     @cached_property
     def node_cost(self) -> tuple[Codes, ...]:
@@ -187,8 +182,11 @@ def recoding_of(space: ClusterSpace, pieces: Pieces, *, by_row: bool) -> ByCell 
     frequencies = space.problem.frequencies
     distinct, class_ids = np.unique(pieces.class_ids, return_inverse=True)
     class_ids = class_ids.astype(np.int32)
-    columns, values = published(space, pieces.cells, class_ids, classes=len(distinct))
     vectors = np.ascontiguousarray(frequencies.vectors)
+    ranks = ranks_of(space.columns, vectors)[pieces.cells]
+    columns, values = summarize(
+        space.columns, ranks, class_ids=class_ids, counts=pieces.counts, classes=len(distinct), style=Style()
+    )
     if not by_row:
         by_cell = np.empty(len(vectors), dtype=np.int32)
         by_cell[pieces.cells] = class_ids
@@ -196,17 +194,3 @@ def recoding_of(space: ClusterSpace, pieces: Pieces, *, by_row: bool) -> ByCell 
     found = replace(pieces, class_ids=class_ids)
     found = found.divided(frequencies) if found.joint is None else found.in_order()
     return ByRow(columns, vectors, found.cells, found.joint, found.class_ids, found.counts, values)
-
-
-def published(
-    space: ClusterSpace, cells: Codes, class_ids: Codes, *, classes: int
-) -> tuple[tuple[RecodedColumn, ...], Codes]:
-    """Return the columns of a recoding and each class's published codes."""
-    vectors = space.problem.frequencies.vectors
-    found, values = [], np.empty((classes, len(space.columns)), dtype=np.int32)
-    for place, column in enumerate(space.columns):
-        ranks = column.ranks[vectors[cells, place]].astype(np.int32)
-        bounds = tight_bounds(column, ranks, class_ids=class_ids, classes=classes)
-        summary, values[:, place] = summarize_tree(column, bounds)
-        found.append(RecodedColumn(column.domain, column.ranks, floor_of(column), summary))
-    return tuple(found), values

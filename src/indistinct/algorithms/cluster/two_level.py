@@ -7,7 +7,7 @@ members, and the others wait for the next lift. Only group-bys on fewer and fewe
 
 import heapq
 from dataclasses import dataclass
-from typing import ClassVar, Literal, assert_never, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -93,13 +93,7 @@ def level_costs(space: ClusterSpace, metric: CellMetric) -> LevelCosts:
 
 def lifts_of(costs: LevelCosts, rule: Rule) -> Codes:
     """Return the lifts to try in order, one a row; the last one takes every column to the top."""
-    match rule:
-        case "literal":
-            return cumulative_lifts(costs)
-        case "cheapest":
-            return cheapest_lifts(costs)
-        case _:
-            assert_never(rule)
+    return cumulative_lifts(costs) if rule == "literal" else cheapest_lifts(costs)
 
 
 def cumulative_lifts(costs: LevelCosts) -> Codes:
