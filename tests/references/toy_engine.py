@@ -30,8 +30,6 @@ class Toy:
     name = "toy"
 
     def open(self, source, reading=None):
-        if isinstance(source, Rows):
-            return source
         source = getattr(source, "data", source)
         plain = pa.table({n: canonical(plain_column(n, source[n])) for n in source.column_names})
         return Rows(source.schema, source.to_pylist(), plain.schema, plain.to_pylist(), reading or Reading())
@@ -60,9 +58,8 @@ class Toy:
                 counted = Counter(zip(*columns.values(), strict=True))
                 columns = dict(zip(columns, zip(*counted, strict=True), strict=True))
                 columns[table.count] = list(counted.values())
-            kinds = {
-                o.name: source.schema.field(o.of).type if o.values is None else o.values.type for o in table.outputs
-            }
+            types = {o.name: source.schema.field(o.of) if o.values is None else o.values for o in table.outputs}
+            kinds = {name: each.type for name, each in types.items()}
             arrays = {key: pa.array(values, kinds.get(key)) for key, values in columns.items()}
             if assignment.layout.in_source_order:
                 order = {o.name: source.columns.index(o.of) for o in table.outputs}
