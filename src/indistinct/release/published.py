@@ -1,7 +1,7 @@
 """A published release from anywhere: a table in classes, a table in buckets, or a file beside its certificate."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError
 from indistinct.recoding.outputs import MAIN, SENSITIVE, Buckets, Form
 from indistinct.release.as_written import is_text_file
+from indistinct.release.columns import published_schema
 from indistinct.release.files import certificate_path
 from indistinct.release.staging import digest_of
 from indistinct.schema import Schema
@@ -56,7 +57,7 @@ class Published:
 def open_published(published: Any, schema: Schema) -> Published:
     """Open a release; in a text file the quasi-identifiers are text, which is their finest reading."""
     if not isinstance(published, BucketTable):
-        engine, source = open_source(_as_text(published, schema.quasi))
+        engine, source = open_source(_as_text(published, schema))
         return Published(engine, {MAIN: source}, path=getattr(source, "path", None))
     engine, main = open_source(published.table)
     sources = {MAIN: main}
@@ -65,11 +66,11 @@ def open_published(published: Any, schema: Schema) -> Published:
     return Published(engine, sources, published.buckets, getattr(main, "path", None))
 
 
-def _as_text(published: Any, quasi: Sequence[str]) -> Any:
+def _as_text(published: Any, schema: Schema) -> Any:
     if not isinstance(published, str | Path) or not is_text_file(Path(published)) or not Path(published).is_file():
         return published
     present = columns_in(Path(published))
-    return open_table(published, text=[name for name in quasi if name in present])
+    return open_table(published, text=[name for name in published_schema(schema, present).quasi if name in present])
 
 
 def read_certificate(path: Path) -> dict[str, Any] | None:
