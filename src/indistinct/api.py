@@ -22,7 +22,7 @@ from indistinct.metrics import Measurements, Metric, measure_all, standard_metri
 from indistinct.metrics.buckets import measure_buckets
 from indistinct.models import KAnonymity, LDiverseLinks, Model
 from indistinct.randomness import Secret
-from indistinct.recoding.assign import domains_of, keys_of
+from indistinct.recoding.assign import domains_of, keys_of, needs_joint
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Buckets
@@ -131,7 +131,7 @@ def apply(
     keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.keys]))
     domains = {domain.column: domain for domain in domains_of(recoding)}
     sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}
-    request = Request(tuple(domains), keys, sensitive, joint=bool(keys_of(recoding)), domains=domains)
+    request = Request(tuple(domains), keys, sensitive, joint=needs_joint(recoding), domains=domains)
     counted = engine.count(source, request)
     allowed = budget(recoding.suppression if suppression is None else suppression, source.rows)
     counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
@@ -163,7 +163,8 @@ def verify(
     if published.path is None:
         return check.certify(published.sources)
     told = read_certificate(published.path)
-    foreign, about = not belongs_to(told, published.path), About(seeded=bool(told and told.get("seeded")))
+    foreign = not belongs_to(told, published.path, apart=published.apart)
+    about = About(seeded=bool(told and told.get("seeded")))
     return check.certify(published.sources, coarse=published.text, about=about, foreign_certificate=foreign)
 
 

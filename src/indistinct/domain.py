@@ -90,16 +90,22 @@ class Domain:
             )
         return codes.astype(np.int32)
 
-    def translate(self, other: "Domain") -> Codes:
+    def translate(self, other: "Domain", *, empty: bool = False) -> Codes:
         """Return the code in another domain of each of this one's values, -1 for one that it does not hold.
 
-        Texts are read as values of the other's type, as those of a file that has no types.
+        Texts are read as values of the other's type, as those of a file that has no types. Where missing may be
+        `empty` text, it is that if the other domain knows nothing missing.
         """
         kind = other.values.type
         values = self.values if self.values.type == kind else _read_as(self.values, kind)
         codes = pc.fill_null(pc.index_in(values, value_set=other.values), -1).to_numpy(zero_copy_only=False)
         codes = np.where(codes < 0, -1, codes + other.missing).astype(np.int64)
-        return np.concatenate([[0 if other.missing else -1], codes]) if self.missing else codes
+        if not self.missing:
+            return codes
+        absent = 0 if other.missing else -1
+        if empty and absent < 0 and pa.types.is_string(kind):
+            absent = pc.index(other.values, pa.scalar("", kind)).as_py()
+        return np.concatenate([[absent], codes])
 
     def _encode_dictionaries(self, column: pa.ChunkedArray) -> Codes:
         """Encode the values of each dictionary that occur, and look the cells up among them."""

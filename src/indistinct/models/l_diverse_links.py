@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.arrays import Codes
-from indistinct.errors import InfeasibleError
+from indistinct.errors import InfeasibleError, SchemaError
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import Classes, Key
@@ -65,7 +65,12 @@ class LDiverseLinks(Model):
         """Return a model for each sensitive column on its own."""
         names = self.sensitive or tuple(sensitive)
         each: list[Model] = [LDiverseLinks(self.l, (name,)) for name in names]
-        return reduce(lambda one, other: one & other, each) if each else self
+        if not each:
+            raise SchemaError(
+                f"{self.spec()} speaks of sensitive columns, but the schema names none",
+                hint="give the columns that must not be learnt the role sensitive",
+            )
+        return reduce(lambda one, other: one & other, each)
 
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes in which a value takes more than one row in `l`."""

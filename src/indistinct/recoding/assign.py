@@ -60,6 +60,11 @@ def domains_of(recoding: Recoding) -> tuple[Domain, ...]:
     return recoding.domains if isinstance(recoding, ByBucket) else tuple(c.domain for c in recoding.columns)
 
 
+def needs_joint(recoding: Recoding) -> bool:
+    """Return whether a recoding speaks of rows by their sensitive values, which must be counted inside each cell."""
+    return isinstance(recoding, ByRow | ByBucket) and recoding.joint is not None
+
+
 def keys_of(recoding: Recoding) -> tuple[Key, ...]:
     """Return the keys that must be counted together with the cells that a stored recoding speaks of."""
     if isinstance(recoding, ByBucket) and recoding.schema is not None:

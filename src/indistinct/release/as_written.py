@@ -21,8 +21,11 @@ def is_text_file(path: Path) -> bool:
     return path.suffix.lower() in (".csv", ".tsv")
 
 
-def read_as_written(file: Path, path: Path, columns: Sequence[str]) -> Table:
-    """Return some columns of a staged file that will lie at `path`; an empty field is missing, and `""` is not."""
+def read_as_written(file: Path, path: Path, columns: Sequence[str], schema: pa.Schema) -> Table:
+    """Return some columns of a staged file that will lie at `path`; an empty field is missing, and `""` is not.
+
+    Moments are read in the zone and to the digit that `schema` gives them, as no text and no Parquet file tells them.
+    """
     try:
         match path.suffix.lower():
             case ".csv" | ".tsv" as suffix:
@@ -32,7 +35,7 @@ def read_as_written(file: Path, path: Path, columns: Sequence[str]) -> Table:
             case _:
                 with pa.memory_map(str(file)) as mapped:
                     data = pa.ipc.open_file(mapped).read_all().select(list(columns))
-        return Table(data, path.name)
+        return Table(_in_zones(data, schema), path.name)
     except (pa.ArrowException, OSError, KeyError):
         raise OutputError(
             f"{path} could not be read back as it was written", hint="nothing was published; try another format or disk"
@@ -42,12 +45,14 @@ def read_as_written(file: Path, path: Path, columns: Sequence[str]) -> Table:
 def _delimited(file: Path, columns: Sequence[str], mark: str) -> pa.Table:
     from pyarrow import csv
 
+    with csv.open_csv(file, parse_options=csv.ParseOptions(delimiter=mark, newlines_in_values=True)) as opened:
+        alone = len(opened.schema) == 1  # an empty field would be a blank line: missing is `""` as well
     convert = csv.ConvertOptions(
         include_columns=list(columns),
         column_types=dict.fromkeys(columns, TEXT),
         null_values=[""],
         strings_can_be_null=True,
-        quoted_strings_can_be_null=False,
+        quoted_strings_can_be_null=alone,
     )
     blocks = csv.ReadOptions(block_size=BLOCK)
     try:
@@ -67,3 +72,13 @@ def _parquet(file: Path, columns: Sequence[str]) -> pa.Table:
         texts = [field.name for field in opened.schema_arrow if field.name in names and pa.types.is_string(field.type)]
     with pq.ParquetFile(file, read_dictionary=texts) as opened:
         return opened.read(columns=names).select(names)
+
+
+def _in_zones(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    for index, name in enumerate(table.column_names):
+        kind = schema.field(name).type
+        if pa.types.is_timestamp(kind) and (kind.tz is not None or kind.unit == "ns"):
+            column = table.column(index)
+            plain = column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
+            table = table.set_column(index, name, plain.cast(kind))
+    return table

@@ -90,7 +90,9 @@ class Check:
         others = {name: digest for name, digest in digests.items() if name != MAIN}
         about = replace(self.about, output_digest=digests[MAIN], other_digests=others)
         sources = {
-            name: read_as_written(each.temporary, table_path(staged.path, name), self._needed(name))
+            name: read_as_written(
+                each.temporary, table_path(staged.path, name), self._needed(name), staged.tables[name].schema
+            )
             for name, each in files.items()
         }
         coarse = is_text_file(staged.path)

@@ -56,6 +56,11 @@ class Evidence:
         """Return what links people to sensitive values, where the release is in buckets."""
         return None if self.buckets is None else self.buckets.links
 
+    def is_ambiguous(self, name: str) -> bool:
+        """Return whether a lenient reader takes different published values of a column for one."""
+        texts = self.known[name].texts() if name in self.known else ()
+        return len({coarsest(text) for text in texts}) < len(texts)
+
     def classes_for(self, model: Model) -> Classes:
         """Return the classes that a model looks at, with the histograms that it needs."""
         if self.buckets is not None:
@@ -73,7 +78,7 @@ class Evidence:
         if self.reference is None or len(key) > 1 or key not in self.reference.frequencies.classes.histograms:
             return own
         whole = self.reference.frequencies.classes.histograms[key]
-        codes = self.known[key[0]].translate(self.reference.known[key[0]])
+        codes = self.known[key[0]].translate(self.reference.known[key[0]], empty=self.coarse)
         if (codes[own.codes] < 0).any():
             raise UnseenValueError(
                 f"column {key[0]!r} shows {int((codes < 0).sum())} distinct value(s) that the original does not have",
@@ -170,24 +175,10 @@ def merged_readings(histogram: Histogram) -> Histogram | None:
     return merged.regroup(np.arange(size, dtype=np.int32), size)
 
 
+# What common readers take for missing, in small letters.
 MISSING_MARKS = frozenset(
-    (
-        "",
-        "na",
-        "n/a",
-        "#n/a",
-        "#na",
-        "<na>",
-        "nan",
-        "-nan",
-        "null",
-        "none",
-        "nil",
-        "1.#ind",
-        "-1.#ind",
-        "1.#qnan",
-        "-1.#qnan",
-    )
+    {"", "na", "n/a", "#n/a", "#n/a n/a", "#na", "<na>", "nan", "-nan", "null", "none", "nil", "1.#ind", "-1.#ind"}
+    | {"1.#qnan", "-1.#qnan"}
 )
 
 
@@ -200,6 +191,8 @@ def coarsest(text: str | None) -> str | float | None:
     plain = "" if text is None else text.strip()
     if plain.lower() in MISSING_MARKS:
         return None
+    if plain.lower() in ("true", "false"):
+        return plain.lower()
     try:
         number = float(plain)
     except ValueError:

@@ -22,11 +22,13 @@ class StagedTables:
     path: Path
     files: list[Staged]
     names: dict[str, Staged] = field(default_factory=dict)
+    tables: dict[str, pa.Table] = field(default_factory=dict)
 
     def accept(self, name: str, batches: Iterable[pa.Table]) -> None:
-        """Write one table to a temporary file."""
-        target = table_path(self.path, name)
-        self.names[name] = stage(target, producer_for(batches, target))
+        """Write one table to a temporary file; what came in one batch is in memory anyhow, and is kept."""
+        target, whole = table_path(self.path, name), list(batches)
+        self.tables[name] = pa.concat_tables(whole)
+        self.names[name] = stage(target, producer_for(whole, target))
         self.files.append(self.names[name])
 
 

@@ -17,7 +17,7 @@ from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.storage import digest
 from indistinct.release.certificate import About
 from indistinct.release.check import Check
-from indistinct.release.files import require_another_file, write_release
+from indistinct.release.files import StagedTables, require_another_file, write_release
 from indistinct.release.release import Release
 from indistinct.release.staging import Produce
 from indistinct.schema import Schema
@@ -69,15 +69,21 @@ def publish(
         certificate = check.certify_tables(kept.tables)
         return Release(certificate, job.recoding, check, counters or {}, kept.tables, origin=origin)
     require_another_file(destination.path, origin)
+    tables: dict[str, pa.Table] = {}
+
+    def fill(sink: StagedTables) -> None:
+        job.engine.publish(job.source, assignment, sink, secret=job.secret)
+        tables.update(sink.tables)
+
     certificate = write_release(
         destination.path,
-        lambda sink: job.engine.publish(job.source, assignment, sink, secret=job.secret),
+        fill,
         check.certify_files,
         tables=tuple(assignment.layout.tables),
         private=destination.private,
         overwrite=destination.overwrite,
     )
-    return Release(certificate, job.recoding, check, counters or {}, path=destination.path, origin=origin)
+    return Release(certificate, job.recoding, check, counters or {}, tables, origin=origin)
 
 
 @dataclass(slots=True)

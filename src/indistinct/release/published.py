@@ -10,13 +10,12 @@ from indistinct.engines import open_source
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError
 from indistinct.recoding.outputs import MAIN, SENSITIVE, Buckets, Form
-from indistinct.release.as_written import is_text_file
 from indistinct.release.columns import published_schema
 from indistinct.release.files import certificate_path
 from indistinct.release.staging import digest_of
 from indistinct.schema import Schema
 from indistinct.tables import open_table
-from indistinct.tables.opening import columns_in
+from indistinct.tables.opening import columns_in, is_delimited
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +50,12 @@ class Published:
     @property
     def text(self) -> bool:
         """Whether the release is a text file, which has no types."""
-        return self.path is not None and is_text_file(self.path)
+        return self.path is not None and is_delimited(self.path)
+
+    @property
+    def apart(self) -> Path | None:
+        """Where the table of sensitive values lies, if it is a file of its own."""
+        return getattr(self.sources.get(SENSITIVE), "path", None)
 
 
 def open_published(published: Any, schema: Schema) -> Published:
@@ -67,7 +71,7 @@ def open_published(published: Any, schema: Schema) -> Published:
 
 
 def _as_text(published: Any, schema: Schema) -> Any:
-    if not isinstance(published, str | Path) or not is_text_file(Path(published)) or not Path(published).is_file():
+    if not isinstance(published, str | Path) or not is_delimited(Path(published)) or not Path(published).is_file():
         return published
     present = columns_in(Path(published))
     return open_table(published, text=[name for name in published_schema(schema, present).quasi if name in present])
@@ -90,9 +94,13 @@ def read_certificate(path: Path) -> dict[str, Any] | None:
     return told
 
 
-def belongs_to(told: Mapping[str, Any] | None, path: Path) -> bool:
-    """Return whether a certificate speaks of the file that it lies beside; where there is none, nothing is wrong."""
-    return told is None or told.get("output_digest") == digest_of(path)
+def belongs_to(told: Mapping[str, Any] | None, path: Path, *, apart: Path | None = None) -> bool:
+    """Return whether a certificate speaks of the files that it lies beside; where there is none, nothing is wrong."""
+    if told is None:
+        return True
+    others = told.get("other_digests")
+    second = others.get(SENSITIVE) if isinstance(others, dict) else None
+    return told.get("output_digest") == digest_of(path) and (apart is None or second == digest_of(apart))
 
 
 def buckets_told(told: Mapping[str, Any] | None) -> Buckets | None:

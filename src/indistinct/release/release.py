@@ -1,7 +1,7 @@
 """A release: the published tables and what was verified on them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,9 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.release.certificate import Certificate
 from indistinct.release.check import Check
-from indistinct.release.files import StagedTables, require_another_file, table_path, write_release
+from indistinct.release.files import StagedTables, require_another_file, write_release
 from indistinct.release.recoding_file import write_recoding
 from indistinct.schema import Schema
-from indistinct.tables import open_table
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -23,15 +22,14 @@ class Release:
     """What is published, how it was done, and what was verified.
 
     Only the tables and the certificate are for others. `recoding` and `check` hold original values. `counters` say what
-    the search did, `path` where the release lies if it was written at once, and `origin` which file was read.
+    the search did, and `origin` which file was read.
     """
 
     certificate: Certificate
     recoding: Recoding
     check: Check
     counters: Mapping[str, float]
-    tables: dict[str, pa.Table] = field(default_factory=dict)
-    path: Path | None = None
+    tables: Mapping[str, pa.Table]
     origin: Path | None = None
 
     def __repr__(self) -> str:
@@ -40,13 +38,13 @@ class Release:
 
     @property
     def table(self) -> pa.Table:
-        """The published table; of a release that was written at once, as it is read from its file."""
-        return self._table(MAIN)
+        """The published table."""
+        return self.tables[MAIN]
 
     @property
     def others(self) -> Mapping[str, pa.Table]:
         """Further tables, by what they hold: anatomy publishes its sensitive values apart."""
-        return {name: self._table(name) for name in self.assignment.layout.tables if name != MAIN}
+        return {name: table for name, table in self.tables.items() if name != MAIN}
 
     @property
     def assignment(self) -> Assignment:
@@ -94,17 +92,16 @@ class Release:
         file that was read is never replaced.
         """
         require_another_file(path, self.origin)
-        tables = {MAIN: self.table, **self.others}
 
         def fill(sink: StagedTables) -> None:
-            for name, table in tables.items():
+            for name, table in self.tables.items():
                 sink.accept(name, [table])
 
         return write_release(
             path,
             fill,
             self.check.certify_files,
-            tables=tuple(tables),
+            tables=tuple(self.tables),
             overwrite=overwrite,
         )
 
@@ -115,11 +112,6 @@ class Release:
         """
         require_another_file(path, self.origin)
         write_recoding(self.recoding, path, overwrite=overwrite)
-
-    def _table(self, name: str) -> pa.Table:
-        if name not in self.tables and self.path is not None:
-            self.tables[name] = open_table(table_path(self.path, name)).data
-        return self.tables[name]
 
 
 def _without_dictionaries(table: pa.Table) -> pa.Table:

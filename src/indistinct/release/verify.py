@@ -3,6 +3,7 @@
 It trusts nobody upstream: it knows no algorithm, no engine and no kind of recoding, and works for tables from anywhere.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import indistinct
@@ -17,6 +18,7 @@ PRESERVED = "columns-preserved"
 BROKEN = "links-broken"
 NO_IDENTIFIER = "no-identifier"
 OWN_CERTIFICATE = "own-certificate"
+NO_ADDED_ROWS = "no-added-rows"
 SEEDED = "a fixed seed was used: whoever knows it can link every row again; use none for a real release"
 
 
@@ -32,7 +34,9 @@ def verify(
     told, shows = about or About(), appearance or Appearance()
     verdicts = [_verdict(part, evidence) for part in model.parts()]
     verdicts += _compared(evidence)
-    broken = {NO_IDENTIFIER: bool(shows.identifiers), OWN_CERTIFICATE: shows.foreign_certificate}
+    known = evidence.reference
+    added = known is not None and evidence.rows > known.frequencies.rows
+    broken = {NO_IDENTIFIER: bool(shows.identifiers), OWN_CERTIFICATE: shows.foreign_certificate, NO_ADDED_ROWS: added}
     verdicts += [Verdict(rule, False, {}, 0, evidence.rows) for rule, is_broken in broken.items() if is_broken]
     sizes, buckets = evidence.sizes, None if evidence.buckets is None else evidence.buckets.buckets
     original = None if evidence.reference is None else evidence.reference.frequencies.rows
@@ -74,6 +78,10 @@ def _verdict(model: Model, evidence: Evidence) -> Verdict:
 def _judged_coarsely(model: Model, evidence: Evidence) -> Judgement | None:
     """Return what a model says if readers take different values for one; None if they do not, or it still holds."""
     classes = evidence.classes_for(model)
+    several = [name for key in model.keys if len(key) > 1 for name in key if evidence.is_ambiguous(name)]
+    if several:  # which vectors of values are then one is not counted: nothing is promised
+        evidence.warnings.append(_ambiguous(several))
+        return Judgement(holds=False, achieved={}, violating_classes=len(classes), violating_rows=classes.rows)
     merged = {key: merged_readings(histogram) for key, histogram in classes.histograms.items()}
     if not any(merged.values()):
         return None
@@ -81,12 +89,16 @@ def _judged_coarsely(model: Model, evidence: Evidence) -> Judgement | None:
     judged = model.judge(coarse)
     if judged.holds:
         return None
-    names = ", ".join(repr(key[0]) for key, histogram in merged.items() if histogram is not None)
-    evidence.warnings.append(
-        f"readers of a text file take different values of {names} for one (such as missing and empty text, or 1.50 and "
-        "1.5): write Parquet, or make the values differ"
-    )
+    evidence.warnings.append(_ambiguous([key[0] for key, histogram in merged.items() if histogram is not None]))
     return judged
+
+
+def _ambiguous(names: Sequence[str]) -> str:
+    columns = ", ".join(map(repr, dict.fromkeys(names)))
+    return (
+        f"readers of a text file take different values of {columns} for one (such as missing and empty text, or 1.50 "
+        "and 1.5): write Parquet, or make the values differ"
+    )
 
 
 def _compared(evidence: Evidence) -> list[Verdict]:

@@ -51,8 +51,9 @@ def flat(table: pa.Table) -> pa.Table:
     those of text hold exactly the values that occur.
     """
     index = _index_columns(table)
-    table = table.select([name for name in table.column_names if name not in index])
-    check_names(table.column_names)
+    kept = [name for name in table.column_names if name not in index]
+    check_names(kept)
+    table = table.select(kept)
     return pa.table([_flat_column(name, table[name]) for name in table.column_names], names=table.column_names)
 
 

@@ -91,6 +91,11 @@ def columns_in(path: Path, *, delimiter: str | None = None, encoding: str | None
     return ()
 
 
+def is_delimited(path: Path) -> bool:
+    """Return whether a file is delimited text, which has no types."""
+    return _kind(path) in DELIMITED
+
+
 def _kind(path: Path) -> str:
     """Return the suffix that says how a file is read."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
