@@ -318,3 +318,21 @@ def test_recodings_of_rows_fit_their_own_table_under_a_sensitive_model(algorithm
     levels = {"age": ind.Hierarchy.intervals([5, 10])}
     release = ind.anonymize(TABLE, SCHEMA, model=MODEL, algorithm=algorithm, hierarchies=levels)
     assert ind.apply(release.recoding, TABLE).certificate.achieved == release.certificate.achieved
+
+
+@pytest.mark.parametrize("l", [2, 3])
+def test_large_tables_of_anatomy_are_judged_as_small_ones(monkeypatch, l):
+    """Only where the bound does not suffice, it is counted which bucket shows which known values."""
+    release = release_of(algorithm="anatomy:l=3")
+    moved = release.others["sensitive"]["disease"].to_pylist()
+    moved = pa.array(sorted(moved))
+    apart = release.others["sensitive"]
+    apart = apart.set_column(apart.column_names.index("disease"), "disease", moved)
+    for sensitive in (release.others["sensitive"], apart):
+        published = ind.BucketTable(release.table, release.buckets.slices, "tables", sensitive)
+        small = [ind.verify(published, SCHEMA, f"l-diverse-links:l={l}", original=each) for each in (None, TABLE)]
+        with monkeypatch.context() as patch:
+            patch.setattr("indistinct.release.bucket_evidence.EXACT_ROWS", 1)
+            large = [ind.verify(published, SCHEMA, f"l-diverse-links:l={l}", original=each) for each in (None, TABLE)]
+        for one, other in zip(large, small, strict=True):
+            assert [verdict.holds for verdict in one.verdicts] == [verdict.holds for verdict in other.verdicts]

@@ -17,6 +17,7 @@ from indistinct.frequencies.request import Request
 from indistinct.frequencies.slices import Links, SliceCounts, together
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.models.base import Model
+from indistinct.models.l_diverse_links import EXACT_ROWS
 from indistinct.models.link_probability import Entries, link
 from indistinct.recoding.labels import written_multiset
 from indistinct.recoding.outputs import MAIN, SENSITIVE, Buckets
@@ -31,13 +32,24 @@ Count = Callable[[str, Request], Counted]
 
 
 def count_buckets(
-    count: Count, buckets: Buckets, schema: Schema, *, rows: int, reference: Counted | None
+    count: Count,
+    buckets: Buckets,
+    schema: Schema,
+    *,
+    rows: int,
+    reference: Counted | None,
+    light: bool | None = None,
 ) -> "BucketEvidence":
-    """Count the tables of a release in buckets, by `count(table, request)`."""
+    """Count the tables of a release in buckets, by `count(table, request)`.
+
+    Of two large tables it is not counted at first which bucket shows which known values: `light` evidence suffices for
+    the bound on links, and to compare with the original.
+    """
     _require(buckets, schema)
+    light = buckets.form == "tables" and rows > EXACT_ROWS if light is None else light
     match buckets.form:
         case "tables":
-            slices, known = _of_tables(count, buckets, rows)
+            slices, known = _of_tables(count, buckets, rows, light=light)
         case "multiset":
             slices, known = _of_multisets(count, buckets, schema)
         case _:
@@ -45,21 +57,26 @@ def count_buckets(
             counted = count(MAIN, Request((BUCKET,), groupings=groupings, published=True))
             slices = [_slice(names, counted.groupings[(BUCKET, *names)]) for names in buckets.slices]
             known = counted.known
-    first = max(slices, key=lambda each: len(each.buckets))
-    sizes = np.bincount(first.buckets, weights=first.counts).astype(np.int64)
-    return BucketEvidence(buckets, schema, tuple(slices), known, sizes, reference, count)
+    last = slices[-1] if light else max(slices, key=lambda each: len(each.buckets))
+    sizes = np.bincount(last.buckets, weights=last.counts).astype(np.int64)
+    return BucketEvidence(buckets, schema, tuple(slices), known, sizes, reference, count, light)
 
 
-def _slice(names: tuple[str, ...], frequencies: FrequencySet) -> SliceCounts:
+def _slice(names: tuple[str, ...], frequencies: FrequencySet, *, bucketed: bool = True) -> SliceCounts:
+    """Return the entries of a slice; one that is not `bucketed` was counted over all buckets."""
     vectors = frequencies.vectors
-    codes = {name: vectors[:, index + 1] for index, name in enumerate(names)}
-    return SliceCounts(names, vectors[:, 0], codes, frequencies.counts)
+    buckets = vectors[:, 0] if bucketed else np.zeros(len(vectors), dtype=np.int64)
+    codes = {name: vectors[:, index + bucketed] for index, name in enumerate(names)}
+    return SliceCounts(names, buckets, codes, frequencies.counts)
 
 
-def _of_tables(count: Count, buckets: Buckets, rows: int) -> tuple[list[SliceCounts], Mapping[str, Domain]]:
+def _of_tables(
+    count: Count, buckets: Buckets, rows: int, *, light: bool
+) -> tuple[list[SliceCounts], Mapping[str, Domain]]:
     """Return the slices of two tables: what is known, and the sensitive values that stand apart."""
     known, hidden = buckets.slices
-    main = count(MAIN, Request((BUCKET,), groupings=[(BUCKET, *known)], published=True))
+    wanted = known if light else (BUCKET, *known)
+    main = count(MAIN, Request((BUCKET,), groupings=[wanted], published=True))
     apart = count(SENSITIVE, Request((BUCKET,), groupings=[(BUCKET, *hidden, COUNT)], published=True))
     amounts = apart.known[COUNT]
     vectors = apart.groupings[(BUCKET, *hidden, COUNT)]
@@ -82,7 +99,7 @@ def _of_tables(count: Count, buckets: Buckets, rows: int) -> tuple[list[SliceCou
             hint="give the tables of one release",
         )
     codes = {name: vectors.vectors[:, index + 1] for index, name in enumerate(hidden)}
-    slices = [_slice(known, main.groupings[(BUCKET, *known)]), SliceCounts(hidden, own, codes, counts)]
+    slices = [_slice(known, main.groupings[wanted], bucketed=not light), SliceCounts(hidden, own, codes, counts)]
     return slices, {**apart.known, **main.known}
 
 
@@ -139,6 +156,13 @@ class BucketEvidence:
     sizes: Codes
     reference: Counted | None
     count: Count
+    light: bool = False
+
+    def full(self) -> "BucketEvidence":
+        """Return the same release with everything counted."""
+        return count_buckets(
+            self.count, self.buckets, self.schema, rows=int(self.sizes.sum()), reference=self.reference, light=False
+        )
 
     @cached_property
     def links(self) -> Links:
@@ -147,6 +171,8 @@ class BucketEvidence:
         return Links(self.slices, self.sizes, tuple(self.schema.sensitive), tuples, weights, public)
 
     def _tuples(self) -> tuple[Mapping[str, Codes] | None, Codes | None, bool]:
+        if self.light:
+            return None, None, False
         if self.reference is None and self.buckets.form == "tables":  # it shows the tuples themselves
             shown = self.slices[0]
             return shown.codes, shown.counts, True

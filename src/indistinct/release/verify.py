@@ -65,6 +65,8 @@ def verify(
 def _verdict(model: Model, evidence: Evidence) -> Verdict:
     linked = model.of_links and evidence.links is not None
     judged = model.judge(Classes(evidence.sizes) if linked else evidence.classes_for(model), evidence.links)
+    if linked and not judged.holds and evidence.buckets is not None and evidence.buckets.light:
+        judged = model.judge(Classes(evidence.sizes), evidence.buckets.full().links)
     if evidence.coarse and judged.holds:
         judged = _judged_coarsely(model, evidence) or judged
     achieved = {

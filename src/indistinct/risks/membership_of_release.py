@@ -62,7 +62,7 @@ def _buckets(
     known = (*schema.quasi, *schema.insensitive)
     reference = engine.count(whole, Request(known, keys, joint=bool(keys), published=True))
     rows = opened.sources[MAIN].rows
-    evidence = count_buckets(count, published.buckets, schema, rows=rows, reference=reference)
+    evidence = count_buckets(count, published.buckets, schema, rows=rows, reference=reference, light=False)
     covers, originals = [], []
     for each in evidence.slices:
         wanted = [name for name in each.names if not (quasi_only and name in schema.sensitive)]
