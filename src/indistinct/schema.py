@@ -5,7 +5,7 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 
@@ -19,9 +19,20 @@ class Role(StrEnum):
     """What a column is to the person behind the row."""
 
     IDENTIFIER = "identifier"
+    PERSON = "person"
     QUASI = "quasi"
     SENSITIVE = "sensitive"
     INSENSITIVE = "insensitive"
+
+
+# The field of a schema that holds the columns of a role.
+ROLES = {
+    Role.IDENTIFIER: "identifiers",
+    Role.PERSON: "person",
+    Role.QUASI: "quasi",
+    Role.SENSITIVE: "sensitive",
+    Role.INSENSITIVE: "insensitive",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +40,19 @@ class Schema:
     """Ordered roles of a table's columns; a column has exactly one.
 
     Identifiers are dropped on output, quasi-identifiers are recoded, sensitive and insensitive columns are
-    published as they are.
+    published as they are. `person` names the columns that tell people apart, where somebody may have several rows:
+    they are dropped like identifiers, and everything that is counted is then people.
     """
 
     identifiers: Sequence[str] = ()
     quasi: Sequence[str] = ()
     sensitive: Sequence[str] = ()
     insensitive: Sequence[str] = ()
+    _: KW_ONLY
+    person: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        for field in ("identifiers", "quasi", "sensitive", "insensitive"):
+        for field in ROLES.values():
             names = getattr(self, field)
             if isinstance(names, str):
                 raise SchemaError(
@@ -49,7 +63,7 @@ class Schema:
         if twice:
             raise SchemaError(
                 f"a column has exactly one role; named twice: {', '.join(twice)}",
-                hint="leave each column in one of identifiers, quasi, sensitive, insensitive",
+                hint=f"leave each column in one of {', '.join(ROLES.values())}",
             )
 
     @classmethod
@@ -62,18 +76,17 @@ class Schema:
                     f"the role of column {column!r} must be one of {', '.join(known)}; got {role!r}",
                     hint=did_you_mean(role, known),
                 )
-        chosen = {role: [c for c, r in roles.items() if r == role] for role in Role}
-        return cls(
-            identifiers=chosen[Role.IDENTIFIER],
-            quasi=chosen[Role.QUASI],
-            sensitive=chosen[Role.SENSITIVE],
-            insensitive=chosen[Role.INSENSITIVE],
-        )
+        return cls(**{field: [c for c, r in roles.items() if r == role] for role, field in ROLES.items()})
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Every named column, role by role."""
-        return (*self.identifiers, *self.quasi, *self.sensitive, *self.insensitive)
+        return (*self.hidden, *self.published)
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Every column that points at a person, which no release shows."""
+        return (*self.identifiers, *self.person)
 
     @property
     def published(self) -> tuple[str, ...]:
@@ -82,13 +95,8 @@ class Schema:
 
     def role(self, column: str) -> Role:
         """Return the role of a column that the schema names."""
-        for role, names in (
-            (Role.IDENTIFIER, self.identifiers),
-            (Role.QUASI, self.quasi),
-            (Role.SENSITIVE, self.sensitive),
-            (Role.INSENSITIVE, self.insensitive),
-        ):
-            if column in names:
+        for role, field in ROLES.items():
+            if column in getattr(self, field):
                 return role
         raise SchemaError(f"the schema does not name column {column!r}")
 
@@ -108,7 +116,7 @@ class Schema:
         if unnamed:
             raise SchemaError(
                 f"the schema gives no role to column(s) {', '.join(map(repr, unnamed))}",
-                hint="name each as identifier (dropped), quasi, sensitive or insensitive (published as it is)",
+                hint="name each as identifier or person (dropped), quasi, sensitive or insensitive (published as is)",
             )
         if not self.quasi:
             raise SchemaError(

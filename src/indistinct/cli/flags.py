@@ -77,6 +77,7 @@ def _from_flags(table: Path, flags: Flags, schema: Schema | None) -> "Policy":
         quasi=names_of(flags.quasi),
         sensitive=names_of(flags.sensitive),
         insensitive=names_of(flags.insensitive),
+        person=names_of(flags.person),
     )
     return Policy(
         input=Input(table, reading_of(flags)),

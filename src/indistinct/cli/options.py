@@ -29,6 +29,10 @@ class Flags:
     identifier: Annotated[
         Texts, typer.Option("--identifier", metavar="COLUMNS", help="Columns that point at a person, to be dropped.")
     ] = None
+    person: Annotated[
+        Texts,
+        typer.Option("--person", metavar="COLUMNS", help="Columns that tell people apart: people count, not rows."),
+    ] = None
     model: Annotated[
         Texts, typer.Option("--model", metavar="SPEC", help="What must hold, such as k-anonymity:k=5. Repeatable.")
     ] = None
@@ -70,7 +74,7 @@ class Flags:
     ] = False
 
 
-ROLES = ("quasi", "sensitive", "insensitive", "identifier")
+ROLES = ("quasi", "sensitive", "insensitive", "identifier", "person")
 READING = ("delimiter", "encoding", "missing", "text")
 SCREEN = ("as_json", "show_values")
 

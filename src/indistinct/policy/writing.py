@@ -76,7 +76,7 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
 def _column(policy: Policy, name: str) -> Any:
     """Return the role alone for a column that is dropped or kept, a table for one that privacy is about."""
     role, hierarchy = policy.schema.role(name), policy.hierarchies.get(name)
-    if role in (Role.IDENTIFIER, Role.INSENSITIVE):
+    if role in (Role.IDENTIFIER, Role.PERSON, Role.INSENSITIVE):
         return str(role)
     return {"role": str(role)} if hierarchy is None else {"role": str(role), "hierarchy": hierarchy.to_json()}
 

@@ -26,7 +26,7 @@ def published_schema(schema: Schema, columns: Sequence[str]) -> Schema:
             quasi += [name + end for end in BOUNDS if name + end in free]
         else:
             quasi.append(name)
-    return replace(schema, identifiers=(), quasi=quasi)
+    return replace(schema, identifiers=(), person=(), quasi=quasi)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Appearance:
         """Return what a reader must know about the columns."""
         told = []
         if self.identifiers:
-            told.append(f"the release shows {_list(self.identifiers)}, which has the role identifier: drop it")
+            told.append(f"the release shows {_list(self.identifiers)}, role identifier or person: drop it")
         if self.unknown:
             told.append(f"no role is given to {_list(self.unknown)}: the check does not look at it")
         if self.foreign_certificate:
@@ -57,7 +57,7 @@ def appearance_of(schema: Schema, tables: Mapping[str, Sequence[str]], buckets: 
     roles = (*published_schema(schema, columns).columns, *added)
     if buckets is not None:
         roles += tuple(name + end for name in buckets.generalized for end in (*COMPANIONS, *BOUNDS))
-    leaked = tuple(name for name in schema.identifiers if name in columns)
+    leaked = tuple(name for name in schema.hidden if name in columns)
     return Appearance(leaked, tuple(n for n in dict.fromkeys(columns) if n not in roles and n not in leaked))
 
 
