@@ -26,8 +26,6 @@ from .algorithms.results import recode_classes as recode_classes
 from .algorithms.results import recode_levels as recode_levels
 from .api import anonymize as anonymize
 from .api import apply as apply
-from .api import measure as measure
-from .api import measure_table as measure_table
 from .api import open as open
 from .api import verify as verify
 from .errors import HierarchyError as HierarchyError
@@ -48,6 +46,8 @@ from .frequencies.value import Histogram as Histogram
 from .hierarchy import Hierarchy as Hierarchy
 from .inspection import Inspection as Inspection
 from .inspection import inspect as inspect
+from .measuring import measure as measure
+from .measuring import measure_table as measure_table
 from .metrics import Measurements as Measurements
 from .metrics import Metric as Metric
 from .models import AlphaK as AlphaK

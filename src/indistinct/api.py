@@ -1,4 +1,4 @@
-"""The public functions: open, anonymize, apply, verify, measure."""
+"""The public functions: open, anonymize, apply, verify."""
 
 import time
 from collections import Counter
@@ -16,24 +16,22 @@ from indistinct.engines.base import Source
 from indistinct.errors import InputError, ParameterError, SchemaError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
-from indistinct.frequencies.value import Key
+from indistinct.frequencies.value import PERSON, Key
 from indistinct.hierarchy import Hierarchy
-from indistinct.metrics import Measurements, Metric, measure_all, standard_metrics
-from indistinct.metrics.buckets import measure_buckets
 from indistinct.models import KAnonymity, LDiverseLinks, Model
+from indistinct.models.of_people import in_people, people_as_rows
 from indistinct.randomness import Secret
 from indistinct.recoding.assign import domains_of, keys_of, needs_joint
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Buckets
-from indistinct.recoding.read_back import read_back
 from indistinct.recoding.storage import read_recoding, stored
-from indistinct.registry import parse_algorithm, parse_metric, parse_model
-from indistinct.release.bucket_evidence import count_buckets
+from indistinct.registry import parse_algorithm, parse_model
+from indistinct.release.by_label import nobody_shown, original_by_class
 from indistinct.release.certificate import About, Certificate
 from indistinct.release.check import Check
 from indistinct.release.pipeline import Destination, Job, publish
-from indistinct.release.published import BucketTable, Published, belongs_to, open_published, read_certificate
+from indistinct.release.published import belongs_to, open_published, read_certificate
 from indistinct.release.reading import require_original
 from indistinct.release.release import Release
 from indistinct.schema import BUCKET, COUNT, Schema, did_you_mean
@@ -66,7 +64,8 @@ def anonymize(
 ) -> Release:
     """Return a release of a table that satisfies a model, verified on the published rows.
 
-    `suppression` is the share of the original rows that may be dropped. `target` names a column whose classification
+    `suppression` is the share of the original rows that may be dropped, or of people where the schema tells them apart.
+    `target` names a column whose classification
     metric is wanted. `seed` fixes the order of rows for tests; a real release leaves it out. An algorithm that promises
     something by itself (anatomy, multiset, slicing) can do without another model. With `output` the release is written
     there and verified as written; `save_recoding` then keeps the recoding beside it, for its owner alone. Raises
@@ -81,15 +80,19 @@ def anonymize(
     counted = engine.count(source, _request(schema, wanted, search, declared, extra))
     check_kinds(counted, known=(*declared, *source.reading.text))
     report(0.2)
+    frequencies, judge = counted.frequencies, wanted
+    if not search.traits.splits:
+        frequencies, judge = people_as_rows(frequencies, wanted)
     problem = Problem(
-        counted.frequencies,
+        frequencies,
         columns_of(counted.domains, declared),
-        wanted,
-        suppression=budget(suppression, source.rows),
+        judge,
+        suppression=budget(suppression, counted.frequencies.members),
         progress=lambda share: report(0.2 + 0.4 * share),
         counters=Counter(scans=1),
         sensitive=_sensitive(schema, counted) if search.traits.buckets else (),
         seed=seed,
+        unit=counted.frequencies.classes.unit,
     )
     recoding = replace(search.search(problem), schema=schema, promise=wanted.spec(), suppression=suppression)
     report(0.6)
@@ -125,15 +128,16 @@ def apply(
         raise ParameterError("the recoding does not say which roles the columns have", hint="use a release's recoding")
     if asked is None:
         raise ParameterError("the recoding does not say what it promised", hint="pass model=…")
-    wanted = (parse_model(asked) if isinstance(asked, str) else asked).resolved(schema.sensitive)
+    wanted = judging(asked, schema)
     declared = dict(hierarchies or {})
     check_job(source, schema, wanted, declared)
     keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.keys]))
     domains = {domain.column: domain for domain in domains_of(recoding)}
     sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}
-    request = Request(tuple(domains), keys, sensitive, joint=needs_joint(recoding), domains=domains)
+    joint = needs_joint(recoding)
+    request = Request(tuple(domains), keys, sensitive, joint=joint, domains=domains, person=schema.person)
     counted = engine.count(source, request)
-    allowed = budget(recoding.suppression if suppression is None else suppression, source.rows)
+    allowed = budget(recoding.suppression if suppression is None else suppression, counted.frequencies.members)
     counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
     job = Job(engine, source, counted, recoding, wanted, schema, allowed, secret)
     return publish(job, _destination(output, overwrite, None, recoding), counters=counters)
@@ -145,87 +149,41 @@ def verify(
     model: Model | str,
     *,
     original: Any = None,
+    recoding: Recoding | str | Path | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
 ) -> Certificate:
     """Return what a published table from anywhere achieves under a model.
 
     `schema` gives the roles in the original. A release in buckets is given as a `BucketTable`. With `original` the
-    check compares with that table: its distribution, suppressed rows, broken links. The certificate that lies beside a
-    file must be its own.
+    check compares with that table: its distribution, suppressed rows, broken links. People, where the schema tells
+    them apart, are counted on the original; `recoding` is needed where labels do not say which rows they stand for.
+    The certificate that lies beside a file must be its own.
     """
-    wanted = (parse_model(model) if isinstance(model, str) else model).resolved(schema.sensitive)
+    wanted = judging(model, schema)
     published = open_published(table, schema)
     declared = {name: h for name, h in (hierarchies or {}).items() if any(name in key for key in wanted.keys)}
-    reference = None
-    if original is not None:
+    reference, assignment = None, None
+    if schema.person and published.buckets is None:
+        if original is None:
+            raise nobody_shown()
+        stored_recoding = read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
+        reference, assignment = original_by_class(
+            published.sources[MAIN],
+            original,
+            schema,
+            wanted.keys,
+            recoding=stored_recoding,
+            hierarchies=hierarchies or {},
+        )
+    elif original is not None:
         reference = _reference(original, schema, wanted, buckets=published.buckets, hierarchies=declared)
-    check = Check(published.engine, schema, wanted, published.buckets, reference, hierarchies=declared)
+    check = Check(published.engine, schema, wanted, published.buckets, reference, assignment, hierarchies=declared)
     if published.path is None:
         return check.certify(published.sources)
-    told = read_certificate(published.path)
-    foreign = not belongs_to(told, published.path, apart=published.apart)
-    about = About(seeded=bool(told and told.get("seeded")))
+    says = read_certificate(published.path)
+    foreign = not belongs_to(says, published.path, apart=published.apart)
+    about = About(seeded=bool(says and says.get("seeded")))
     return check.certify(published.sources, coarse=published.text, about=about, foreign_certificate=foreign)
-
-
-def measure(
-    release: Release, metrics: Sequence[Metric | str] | None = None, *, target: str | None = None
-) -> Measurements:
-    """Return the utility of a release: every standard metric, or those that are named.
-
-    `target` names the column of the classification metric, as `anonymize` was given it. Of a release in buckets only
-    what speaks of buckets is measured: values are not recoded there, so nothing else is lost.
-    """
-    if release.buckets is not None:
-        tables = {MAIN: release.table, **release.others}
-        sources = {name: open_source(table)[1] for name, table in tables.items()}
-        published = Published(release.check.engine, sources, release.buckets)
-        return _measured_buckets(published, release.check.schema, k=release.check.model.smallest)
-    if metrics is not None:
-        return measure_all(release.assignment, _parsed(metrics))
-    return measure_all(release.assignment, standard_metrics(k=release.check.model.smallest, target=target))
-
-
-def measure_table(
-    published: Any,
-    schema: Schema,
-    *,
-    original: Any,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
-    k: int = 1,
-    target: str | None = None,
-    metrics: Sequence[Metric | str] | None = None,
-) -> Measurements:
-    """Return the utility of a published table from anywhere, beside the original that it was made from.
-
-    `schema` gives the roles in the original, `hierarchies` those that the published labels come from. Every
-    standard metric is measured, or those that are named, but not `entropy`: it compares rows with their
-    originals, and a published table does not tell which ones these are. `k` is the unit of the average class
-    size; `target` names a column whose classification metric is wanted. Of a `BucketTable`, which needs no original,
-    only what speaks of buckets is measured.
-    """
-    if isinstance(published, BucketTable):
-        return _measured_buckets(open_published(published, schema), schema, k=k)
-    source, declared = open_table(published), dict(hierarchies or {})
-    engine, whole = open_source(original)
-    check_job(whole, schema, KAnonymity(k), declared)
-    chosen = _parsed(metrics) if metrics is not None else standard_metrics(k=k, target=target)
-    if metrics is None:
-        chosen = tuple(metric for metric in chosen if metric.name != "entropy")
-    if any(metric.name == "entropy" for metric in chosen):
-        raise ParameterError(
-            "entropy cannot be measured on a published table: it does not tell where each row came from",
-            hint="measure the release when it is made",
-        )
-    counted = engine.count(whole, Request(schema.quasi, (), declared))
-    assignment = read_back(
-        source.data,
-        columns_of(counted.domains, declared),
-        frequencies=counted.frequencies,
-        schema=schema,
-        keys=tuple(dict.fromkeys(key for metric in chosen for key in metric.keys)),
-    )
-    return measure_all(assignment, chosen)
 
 
 def promised_model(model: Model | str | None, algorithm: Algorithm, schema: Schema) -> Model:
@@ -253,11 +211,22 @@ def promised_model(model: Model | str | None, algorithm: Algorithm, schema: Sche
         wanted = wanted & part
     if algorithm.traits.buckets:
         _check_buckets(schema, wanted, algorithm)
-    return wanted
+    return in_people(wanted, schema.person)
+
+
+def judging(model: Model | str, schema: Schema) -> Model:
+    """Return a model as it judges tables with these roles: for every sensitive column, and in people or rows."""
+    parsed = parse_model(model) if isinstance(model, str) else model
+    return in_people(parsed.resolved(schema.sensitive), schema.person)
 
 
 def _check_buckets(schema: Schema, model: Model, algorithm: Algorithm) -> None:
     """Raise for columns that a release in buckets cannot have, and for a model that looks at what it does not show."""
+    if schema.person:
+        raise SchemaError(
+            f"{algorithm.name} breaks links between rows and cannot count people",
+            hint="give the column the role identifier and keep one row a person, or use an algorithm with classes",
+        )
     for name in (BUCKET, COUNT):
         if name in schema.published:
             raise SchemaError(
@@ -277,7 +246,7 @@ def _request(
     """Return what a search needs; whoever breaks links needs every column, and the sensitive ones together."""
     keys = tuple(dict.fromkeys([*model.keys, *extra]))
     if not algorithm.traits.buckets:
-        return Request(schema.quasi, keys, hierarchies, joint=algorithm.traits.splits)
+        return Request(schema.quasi, keys, hierarchies, joint=algorithm.traits.splits, person=schema.person)
     keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *keys]))
     return Request((*schema.quasi, *schema.insensitive), keys, hierarchies, joint=bool(keys))
 
@@ -297,18 +266,6 @@ def _reference(
     return engine.count(source, Request(known, keys, hierarchies, joint=bool(keys), published=True))
 
 
-def _measured_buckets(published: Published, schema: Schema, *, k: int) -> Measurements:
-    if published.buckets is None:
-        raise AssertionError("only a release in buckets is measured by its buckets")
-
-    def count(name: str, request: Request) -> Counted:
-        return published.engine.count(published.sources[name], request)
-
-    rows = published.sources[MAIN].rows
-    evidence = count_buckets(count, published.buckets, schema, rows=rows, reference=None)
-    return measure_buckets(evidence.links, k=k)
-
-
 def _destination(
     output: str | Path | None, overwrite: bool, save_recoding: str | Path | None, recoding: Recoding
 ) -> Destination | None:
@@ -326,17 +283,13 @@ def _sensitive(schema: Schema, counted: Counted) -> tuple[QuasiColumn, ...]:
     return tuple(QuasiColumn(counted.known[name]) for name in schema.sensitive)
 
 
-def _parsed(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
-    return tuple(parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics)
-
-
-def budget(suppression: float, rows: int) -> int:
-    """Return how many rows a share of the original rows allows to drop."""
+def budget(suppression: float, members: int) -> int:
+    """Return how many rows, or people, a share of all of them allows to drop."""
     if isinstance(suppression, bool) or not 0 <= suppression <= 1:
         raise ParameterError(
             f"`suppression` must be a share from 0 to 1; got {suppression!r}", hint="0.02 allows two rows in a hundred"
         )
-    return int(Fraction(str(suppression)) * rows)
+    return int(Fraction(str(suppression)) * members)
 
 
 def check_kinds(counted: Counted, *, known: Collection[str]) -> None:
@@ -381,7 +334,7 @@ def check_job(
                 f"column {name!r} is to be predicted, but the schema does not name it",
                 hint=did_you_mean(name, schema.columns) or f"the schema names: {', '.join(schema.columns)}",
             )
-    for name in dict.fromkeys(name for key in model.keys for name in key):
+    for name in dict.fromkeys(name for key in model.keys for name in key if name != PERSON):
         if name not in schema.columns:
             raise SchemaError(
                 f"the model {model.spec()} needs column {name!r}, which the schema does not name",

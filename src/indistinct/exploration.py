@@ -11,7 +11,7 @@ from indistinct.algorithms.base import Problem, Progress
 from indistinct.algorithms.full_domain.node import spelled
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import Objective, objective_of
-from indistinct.api import budget, check_job, check_kinds
+from indistinct.api import budget, check_job, check_kinds, judging
 from indistinct.arrays import Codes
 from indistinct.engines import count_source
 from indistinct.errors import InfeasibleError, ParameterError
@@ -21,8 +21,9 @@ from indistinct.frequencies.rollup import RolledUp
 from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import Metric
 from indistinct.models import Model
+from indistinct.models.of_people import people_as_rows
 from indistinct.recoding.columns import columns_of
-from indistinct.registry import parse_metric, parse_model
+from indistinct.registry import parse_metric
 from indistinct.report.lattice import Box, State, draw_lattice
 from indistinct.report.levels import level_meanings
 from indistinct.schema import Schema, did_you_mean
@@ -211,16 +212,21 @@ def explore(
     `ParameterError`.
     """
     source, declared = open_table(table), dict(hierarchies or {})
-    model = parse_model(model) if isinstance(model, str) else model
+    model = judging(model, schema)
     chosen = _distinct([parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics])
     check_job(source, schema, model, declared)
     keys = tuple(dict.fromkeys([*model.keys, *(key for metric in chosen for key in metric.keys)]))
-    counted = count_source(source, Request(schema.quasi, keys, declared))
+    counted = count_source(source, Request(schema.quasi, keys, declared, person=schema.person))
     check_kinds(counted, known=(*declared, *source.reading.text))
+    frequencies, judge = people_as_rows(counted.frequencies, model)
     problem = Problem(
-        counted.frequencies, columns_of(counted.domains, declared), model, suppression=budget(suppression, source.rows)
+        frequencies,
+        columns_of(counted.domains, declared),
+        judge,
+        suppression=budget(suppression, counted.frequencies.members),
+        unit=counted.frequencies.classes.unit,
     )
-    model.check(problem.whole())
+    judge.check(problem.whole())
     space = FullDomain(problem)
     _require_size(space.lattice, limit)
     found = _Found(space, [objective_of(space, metric) for metric in chosen])
@@ -297,8 +303,7 @@ class _Found:
         place = int(np.ravel_multi_index(rolled.levels, self.space.lattice.shape))
         broken = self.space.outside(rolled)
         kept = self.space.problem.model.people(rolled.classes)[~broken]
-        released = int(rolled.classes.sizes[~broken].sum())
-        self.suppressed[place] = self.space.problem.frequencies.rows - released
+        self.suppressed[place] = rolled.classes.members_of(broken)
         self.classes[place], self.smallest[place] = len(kept), kept.min() if len(kept) else 0
         for objective, values in zip(self.objectives, self.values, strict=True):
             values[place] = objective.sign * objective.score(rolled, broken)

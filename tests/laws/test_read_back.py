@@ -14,8 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
-from indistinct.api import measure_table
 from indistinct.hierarchy import Hierarchy
+from indistinct.measuring import measure_table
 from indistinct.recoding.labels import MISSING, set_labels, written_members
 
 MEASURED = (

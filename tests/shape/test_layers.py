@@ -35,11 +35,12 @@ LAYERS = {
     "policy": 13,
     "api": 14,
     "exploration": 15,
-    "reproduce": 15,
-    "testing": 15,
-    "cli": 16,
-    "web": 16,
-    "documentation": 17,
+    "measuring": 15,
+    "reproduce": 16,
+    "testing": 16,
+    "cli": 17,
+    "web": 17,
+    "documentation": 18,
 }
 # What the package says of itself, its version and its public names, may be read by everyone.
 ITSELF = {"__init__", "__main__"}

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.api import measure_table
 from indistinct.engines import count_source
 from indistinct.errors import InputError, ParameterError, SchemaError
 from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
+from indistinct.measuring import measure_table
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.labels import WrittenRange, written_members, written_ranges
 from indistinct.recoding.outputs import PublishedColumn

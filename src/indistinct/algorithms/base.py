@@ -28,10 +28,11 @@ def _silent(_share: float) -> None:
 class Problem:
     """A table as cells, and what its release must satisfy.
 
-    `suppression` is the number of rows that may be dropped. `sensitive` has the sensitive columns where a search puts
-    rows into buckets; `columns` then has all others, and every sensitive column has a histogram. Where a search must
-    not be predictable it draws from the operating system, or from `seed` if there is one. It reports its progress as a
-    share from 0 to 1 and adds what it did to `counters` (checks, scans, rollups, merges).
+    `suppression` is the number of rows that may be dropped, or of people where that is the `unit` of counting.
+    `sensitive` has the sensitive columns where a search puts rows into buckets; `columns` then has all others, and
+    every sensitive column has a histogram. Where a search must not be predictable it draws from the operating system,
+    or from `seed` if there is one. It reports its progress as a share from 0 to 1 and adds what it did to `counters`
+    (checks, scans, rollups, merges).
     """
 
     frequencies: FrequencySet
@@ -42,6 +43,7 @@ class Problem:
     counters: Counter[str] = field(default_factory=Counter)
     sensitive: tuple[QuasiColumn, ...] = ()
     seed: int | None = None
+    unit: str = "rows"
 
     def tree_columns(self) -> tuple[QuasiColumn, ...]:
         """Return the columns cut through their hierarchies; one without is published as it is or not at all."""

@@ -35,7 +35,7 @@ def command(
         overwrite=overwrite,
         sources=[*policy.files, source],
     )
-    from indistinct import api
+    from indistinct import api, measuring
     from indistinct.summary import summary_of_release
 
     with progress("anonymizing") as share:
@@ -58,5 +58,5 @@ def command(
         )
     if release.buckets is not None and (policy.metrics or policy.target):
         note("values are not recoded in buckets: only what speaks of buckets is measured")
-    metrics = measured(lambda: api.measure(release, policy.metrics or None, target=policy.target))
+    metrics = measured(lambda: measuring.measure(release, policy.metrics or None, target=policy.target))
     report(summary_of_release(release, path, metrics=metrics, recoding=save_recoding), as_json=flags.as_json)

@@ -26,7 +26,7 @@ def command(
     A value that the recoding does not know is an error; --model asks for something else than the promise, and
     --suppression for another share than the first release was allowed.
     """
-    from indistinct import api
+    from indistinct import api, measuring
     from indistinct.recoding.storage import beside, read_recoding
     from indistinct.summary import summary_of_release
 
@@ -50,5 +50,5 @@ def command(
             ),
         )
         share(1.0)
-    metrics = measured(lambda: api.measure(release))
+    metrics = measured(lambda: measuring.measure(release))
     report(summary_of_release(release, path, metrics=metrics), as_json=flags.as_json)

@@ -64,11 +64,11 @@ def command(
 
 
 def _measured(asked: Question, original: "Table") -> "Measurements":
-    from indistinct import api
+    from indistinct import api, measuring
 
     policy = asked.policy
     promises = bool(policy.models) or policy.algorithm.promise() is not None
-    return api.measure_table(
+    return measuring.measure_table(
         asked.published,
         policy.schema,
         original=original,

@@ -103,6 +103,9 @@ PolicyFile = Annotated[
     Path | None, typer.Option("--policy", metavar="FILE", help="Take roles, hierarchies and models from here.")
 ]
 Original = Annotated[Path | None, typer.Option("--original", metavar="FILE", help="The table before it was published.")]
+RecodingFile = Annotated[
+    Path | None, typer.Option("--recoding", metavar="FILE", help="The recoding of the release, to count people by it.")
+]
 SaveRecoding = Annotated[
     Path | None, typer.Option("--save-recoding", metavar="FILE", help="Keep the recoding; it holds original values.")
 ]

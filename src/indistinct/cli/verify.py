@@ -19,12 +19,15 @@ def command(
     flags: Flags,
     policy: options.PolicyFile = None,
     original: options.Original = None,
+    recoding: options.RecodingFile = None,
 ) -> None:
     """Check whether a published table satisfies a model: exit 0 if it does, 4 if it does not.
 
     It does not hold either if it shows an identifier, or if the certificate beside it is that of another file. Roles
     and models come from a policy or from flags; --model replaces the policy's models. A release in buckets must keep
     what its algorithm promises: p(t, s) is recomputed from it and, where it is given, from the original's tuples.
+    People, where a column tells them apart, are counted on the original; --recoding says where rows went if labels do
+    not.
     """
     if policy is None and not flags.model and not flags.algorithm:
         raise no_model()
@@ -38,6 +41,7 @@ def command(
         job.schema,
         api.promised_model(job.model, job.algorithm, job.schema),
         original=None if original is None else opened(job, original),
+        recoding=recoding,
         hierarchies=job.hierarchies,
     )
     summary = Summary(

@@ -1,7 +1,7 @@
 """The one GROUP BY that a search needs, for engines that hold codes in memory."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ from indistinct.frequencies.grouping import (
     pack,
     run_starts,
 )
-from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Joint, Key, Pairs, People
+from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Joint, Key
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.parallel import is_large
 
@@ -47,12 +47,18 @@ def count_cells(
     keys: Mapping[Key, Encoded],
     *,
     taxonomies: Mapping[str, Taxonomy] | None = None,
-    person: Encoded | None = None,
+    pairs: Mapping[Key, tuple[Codes, Codes]] | None = None,
 ) -> tuple[FrequencySet, Grouping]:
     """Count the cells of a table, and a histogram inside each for every key; return the rows of each cell as well."""
     grouping, vectors = group_encoded(quasi)
-    histograms = {key: histogram_of(grouping, column, taxonomy=_of(taxonomies, key)) for key, column in keys.items()}
-    classes = Classes(grouping.counts, histograms, people_of(grouping, person, keys))
+    histograms = {
+        key: replace(
+            histogram_of(grouping, column, taxonomy=_of(taxonomies, key), spelled=PERSON not in key),
+            pairs=(pairs or {}).get(key),
+        )
+        for key, column in keys.items()
+    }
+    classes = Classes(grouping.counts, histograms)
     return FrequencySet(tuple(column.domain.column for column in quasi), vectors, classes), grouping
 
 
@@ -61,7 +67,7 @@ def count_pieces(
     keys: Mapping[Key, Encoded],
     *,
     taxonomies: Mapping[str, Taxonomy] | None = None,
-    person: Encoded | None = None,
+    pairs: Mapping[Key, tuple[Codes, Codes]] | None = None,
 ) -> tuple[FrequencySet, Grouping]:
     """Count the cells of a table, and inside each cell the vectors of all keys together, by the same one sort.
 
@@ -86,24 +92,21 @@ def count_pieces(
     for key, column in keys.items():
         own = inner.codes if column is together else parts[key][inner.codes]
         reference = inner.reference if column is together else _reference(own, counts, column)
-        entries = Histogram(indptr, own, counts, reference, _of(taxonomies, key), column.domain.texts())
+        texts = () if PERSON in key else column.domain.texts()
+        both = (pairs or {}).get(key)
+        entries = Histogram(indptr, own, counts, reference, _of(taxonomies, key), texts, both)
         same = np.arange(len(firsts), dtype=np.int32)
         histograms[key] = entries if column is together else entries.regroup(same, len(firsts))
-    classes = Classes(grouping.counts, histograms, people_of(grouping, person, keys))
+    classes = Classes(grouping.counts, histograms)
     names = tuple(column.domain.column for column in quasi)
     return FrequencySet(names, cells, classes, Joint(inner, parts)), grouping
 
 
-def people_of(grouping: Grouping, person: Encoded | None, keys: Mapping[Key, Encoded]) -> People | None:
-    """Return who stands in each group, and with which values of each key."""
-    if person is None:
-        return None
-    pairs = {}
-    for key, column in keys.items():
-        both = join_columns([person, column])
-        some = one_of_each(both.codes, len(both.domain))
-        pairs[key] = Pairs(histogram_of(grouping, both, spelled=False), person.codes[some], column.codes[some])
-    return People(histogram_of(grouping, person, spelled=False), pairs)
+def pair_people(person: Encoded, value: Encoded) -> tuple[Encoded, tuple[Codes, Codes]]:
+    """Return people and values as one column, and the person and the value behind each of its codes."""
+    both = join_columns([person, value])
+    some = one_of_each(both.codes, len(both.domain))
+    return both, (person.codes[some].astype(np.int32), value.codes[some].astype(np.int32))
 
 
 def _of(taxonomies: Mapping[str, Taxonomy] | None, key: Key) -> Taxonomy | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from indistinct.domain import Domain
+from indistinct.errors import InputError
 from indistinct.frequencies.value import Key
 from indistinct.hierarchy.value import Hierarchy
 
@@ -14,8 +15,8 @@ class Request:
     """What is to be counted: the cells of the quasi-identifiers, and inside each cell a histogram for each key.
 
     `hierarchies` give declared orders and the taxonomies of sensitive columns. `joint` asks for the vectors of all
-    keys together, which algorithms that split equal vectors need. `person` names the columns that tell people apart;
-    who stands in which cell, with which value of each key, is then counted as well. `population` is a second source,
+    keys together, which algorithms that split equal vectors need. `person` names the columns that tell people apart,
+    for keys that begin with `PERSON`; no row may leave them out. `population` is a second source,
     counted in the same domains, which hold the values of both. `groupings` are further lists of columns to be counted.
     `domains` fix what the codes of some columns mean: a value outside is an `UnseenValueError`. A column without any
     value is an error unless it is `published`, where missing is its only value.
@@ -30,3 +31,12 @@ class Request:
     groupings: Sequence[Key] = ()
     domains: Mapping[str, Domain] = field(default_factory=dict)
     published: bool = False
+
+
+def nobody(column: str, rows: int) -> InputError:
+    """Return the error of a table in which some rows do not say whom they are about."""
+    return InputError(
+        f"column {column!r} tells people apart, and {rows:,} row(s) have no value there: they are about nobody",
+        hint="fill the column or leave these rows out; to count rows, give it the role identifier instead",
+        column=column,
+    )

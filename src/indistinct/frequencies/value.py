@@ -4,8 +4,8 @@
 `regroup`.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -15,6 +15,8 @@ from indistinct.frequencies import _kernels
 from indistinct.hierarchy.value import Taxonomy
 
 Key = tuple[str, ...]
+PERSON = ""
+"""Whom a row is about, as the first part of a key: the columns of `Request.person` together. No column is so named."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +25,8 @@ class Histogram:
 
     Class `i` owns entries `indptr[i]:indptr[i + 1]`; `codes` ascend inside a class and every count is positive.
     `reference[code]` counts the whole original table, which is what t-closeness compares with; `texts[code]` is the
-    value as text, None for missing.
+    value as text, None for missing. Where the key is a person and something else, `pairs` has the code of the person
+    and that of the value behind every code.
     """
 
     indptr: Codes
@@ -32,6 +35,7 @@ class Histogram:
     reference: Codes
     taxonomy: Taxonomy | None = None
     texts: tuple[str | None, ...] = ()
+    pairs: tuple[Codes, Codes] | None = None
 
     def owners(self) -> Codes:
         """Return the class of every entry."""
@@ -42,7 +46,7 @@ class Histogram:
         indptr, codes, counts = _kernels.regroup_entries(
             self.indptr, self.codes, self.counts, class_ids, size, len(self.reference)
         )
-        return Histogram(indptr, codes, counts, self.reference, self.taxonomy, self.texts)
+        return replace(self, indptr=indptr, codes=codes, counts=counts)
 
     def take(self, classes: Codes) -> "Histogram":
         """Return the histogram of some of the classes, in the order given."""
@@ -50,43 +54,7 @@ class Histogram:
         sizes = self.indptr[1:][classes] - starts
         indptr = starts_of(sizes)
         entries = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], sizes)
-        return Histogram(indptr, self.codes[entries], self.counts[entries], self.reference, self.taxonomy, self.texts)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
-    """Which person has which value: pairs inside each class, and the person and the value of every pair."""
-
-    histogram: Histogram
-    persons: Codes
-    values: Codes
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class People:
-    """Who stands in each class, and with which values of each key. Counts are rows.
-
-    People are not additive: somebody with rows in two classes is one person in their union.
-    """
-
-    persons: Histogram
-    pairs: Mapping[Key, Pairs] = field(default_factory=lambda: MappingProxyType({}))
-
-    def sizes(self) -> Codes:
-        """Return the number of people in each class."""
-        return np.diff(self.persons.indptr)
-
-    def _changed(self, change: Callable[[Histogram], Histogram]) -> "People":
-        pairs = {key: Pairs(change(each.histogram), each.persons, each.values) for key, each in self.pairs.items()}
-        return People(change(self.persons), pairs)
-
-    def regroup(self, class_ids: Codes, size: int) -> "People":
-        """Return the people of merged classes, each once."""
-        return self._changed(lambda histogram: histogram.regroup(class_ids, size))
-
-    def take(self, classes: Codes) -> "People":
-        """Return the people of some of the classes, in the order given."""
-        return self._changed(lambda histogram: histogram.take(classes))
+        return replace(self, indptr=indptr, codes=self.codes[entries], counts=self.counts[entries])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,12 +62,12 @@ class Classes:
     """Groups of rows that a release cannot tell apart: their sizes, and a histogram for each key a model asked for.
 
     A key is a tuple of column names: `("disease",)` for a sensitive column, several names for vectors of values.
-    `people` says who stands in each class, where that was counted.
+    People are a key of their own, because they do not add up: somebody with rows in two classes is one person in their
+    union. Sizes are rows.
     """
 
     sizes: Codes
     histograms: Mapping[Key, Histogram] = field(default_factory=lambda: MappingProxyType({}))
-    people: People | None = None
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -109,13 +77,32 @@ class Classes:
         """Return the number of rows in all classes."""
         return int(self.sizes.sum())
 
+    @property
+    def unit(self) -> str:
+        """Return what `members` are, in messages."""
+        return "people" if (PERSON,) in self.histograms else "rows"
+
+    @property
+    def members(self) -> Codes:
+        """Return the people of each class where they were counted, its rows else."""
+        persons = self.histograms.get((PERSON,))
+        return self.sizes if persons is None else np.diff(persons.indptr)
+
+    def members_of(self, classes: Codes) -> int:
+        """Return how many people stand in any of the classes that a mask chooses, or how many rows."""
+        persons = self.histograms.get((PERSON,))
+        if persons is None:
+            return int(self.sizes[classes].sum())
+        present = np.zeros(len(persons.reference), dtype=bool)
+        present[persons.codes[np.repeat(classes, np.diff(persons.indptr))]] = True
+        return int(present.sum())
+
     def regroup(self, class_ids: Codes, size: int) -> "Classes":
         """Return the merged classes: class `i` goes to `class_ids[i]`, or nowhere if that is negative."""
         kept = class_ids >= 0
         return Classes(
             np.bincount(class_ids[kept], weights=self.sizes[kept], minlength=size).astype(np.int64),
             {key: histogram.regroup(class_ids, size) for key, histogram in self.histograms.items()},
-            None if self.people is None else self.people.regroup(class_ids, size),
         )
 
     def take(self, classes: Codes) -> "Classes":
@@ -123,7 +110,6 @@ class Classes:
         return Classes(
             self.sizes[classes],
             {key: histogram.take(classes) for key, histogram in self.histograms.items()},
-            None if self.people is None else self.people.take(classes),
         )
 
 
@@ -162,3 +148,8 @@ class FrequencySet:
     def rows(self) -> int:
         """Return the number of rows of the table."""
         return self.classes.rows
+
+    @property
+    def members(self) -> int:
+        """Return the number of people in the table where they were counted, of rows else."""
+        return self.classes.members_of(np.ones(len(self), dtype=bool))

@@ -12,7 +12,8 @@ class Metric(ABC):
     """A utility metric: a frozen value with its parameters.
 
     `goal` is the better direction, `bounds` the possible values (None: open), and `monotone` says that merging
-    classes, with the same rows suppressed, never gets a better value.
+    classes, with the same rows suppressed, never gets a better value. `counts_rows` says that rows count even where
+    people are told apart.
     """
 
     __slots__ = ()
@@ -20,6 +21,7 @@ class Metric(ABC):
     goal: ClassVar[Goal] = "min"
     bounds: ClassVar[tuple[float | None, float | None]] = (0.0, None)
     monotone: ClassVar[bool] = True
+    counts_rows: ClassVar[bool] = False
 
     @abstractmethod
     def value(self, assignment: Assignment) -> float:

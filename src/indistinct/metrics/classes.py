@@ -23,8 +23,9 @@ class SizeMetric(Metric):
         """Return the metric of released classes of a table of so many rows."""
 
     def value(self, assignment: Assignment) -> float:
-        """Return the metric of a release."""
-        return self.of_sizes(assignment.classes.sizes.astype(np.int64, copy=False), rows=assignment.rows)
+        """Return the metric of a release; where people are counted, each counts once in every class."""
+        sizes = assignment.classes.members.astype(np.int64, copy=False)
+        return self.of_sizes(sizes, rows=int(sizes.sum()) + assignment.suppressed_members)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ class ClassificationMetric(Metric):
     """CM of Iyengar (2002): the share of rows that are suppressed or not of their class's majority."""
 
     name: ClassVar[str] = "classification"
+    counts_rows: ClassVar[bool] = True
     bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
     target: str
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from indistinct.errors import ParameterError
 from indistinct.metrics.base import Metric
+from indistinct.metrics.people import in_people
 from indistinct.recoding.outputs import Assignment
 
 
@@ -34,7 +35,7 @@ class Measurements(Mapping[str, float]):
 
 
 def measure_all(assignment: Assignment, metrics: Sequence[Metric]) -> Measurements:
-    """Return the value of each metric of a recoded table."""
+    """Return the value of each metric of a recoded table, in people where they were counted."""
     names = [metric.name for metric in metrics]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -42,4 +43,6 @@ def measure_all(assignment: Assignment, metrics: Sequence[Metric]) -> Measuremen
             f"each metric is measured once; asked for twice: {', '.join(twice)}",
             hint="measure the same metric with other parameters in a second call",
         )
-    return Measurements(tuple((metric.name, metric.value(assignment)) for metric in metrics))
+    people = in_people(assignment)
+    values = [metric.value(assignment if metric.counts_rows else people) for metric in metrics]
+    return Measurements(tuple(zip(names, values, strict=True)))

@@ -46,6 +46,8 @@ class Model(ABC):
     """A privacy model: a frozen value with its parameters. `a & b` asks for both.
 
     `row_counts` names the parameters that are numbers of rows: where they and all rows double, nothing changes.
+    `counts_rows` says that it matters how many rows have a value, and not only whether one has; where people are
+    counted instead, `splits_people` says that somebody with several values counts as a part of a person for each.
     """
 
     __slots__ = ()
@@ -54,6 +56,8 @@ class Model(ABC):
     # Whether it judges the links of a release in buckets, and not its classes.
     of_links: ClassVar[bool] = False
     row_counts: ClassVar[tuple[str, ...]] = ()
+    counts_rows: ClassVar[bool] = True
+    splits_people: ClassVar[bool] = False
 
     @property
     def keys(self) -> tuple[Key, ...]:

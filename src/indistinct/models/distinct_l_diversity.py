@@ -24,6 +24,7 @@ class DistinctLDiversity(SensitiveModel):
     """
 
     name: ClassVar[str] = "distinct-l-diversity"
+    counts_rows: ClassVar[bool] = False
     traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True)
     l: int
 

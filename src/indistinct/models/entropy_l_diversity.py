@@ -30,6 +30,7 @@ class EntropyLDiversity(SensitiveModel):
     """
 
     name: ClassVar[str] = "entropy-l-diversity"
+    splits_people: ClassVar[bool] = True
     l: float
 
     def __post_init__(self) -> None:

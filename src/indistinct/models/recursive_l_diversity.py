@@ -29,6 +29,7 @@ class RecursiveLDiversity(SensitiveModel):
     """
 
     name: ClassVar[str] = "recursive-l-diversity"
+    splits_people: ClassVar[bool] = True
     c: float | Fraction
     l: int
 

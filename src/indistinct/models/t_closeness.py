@@ -35,6 +35,7 @@ class TCloseness(SensitiveModel):
     """
 
     name: ClassVar[str] = "t-closeness"
+    splits_people: ClassVar[bool] = True
     t: float
     distance: Distance = "equal"
 
@@ -115,8 +116,8 @@ def _ordered(histogram: Histogram, sizes: Codes) -> Codes:
     table = np.cumsum(histogram.reference, dtype=np.int64)
     area = np.concatenate([[0], np.cumsum(table)])
     rows = int(table[-1])
-    # The first place where the table's share exceeds the class's: table / rows > running / size, in integers.
-    crossing = np.searchsorted(table, running * rows // sizes[owners], side="right").clip(starts, ends)
+    # The first place where the table's share exceeds the class's; where both are equal, either side has the same area.
+    crossing = np.searchsorted(table / rows, running / sizes[owners], side="right").clip(starts, ends)
     below = (crossing - starts) * running / sizes[owners] - (area[crossing] - area[starts]) / rows
     above = (area[ends] - area[crossing]) / rows - (ends - crossing) * running / sizes[owners]
     between = np.maximum(below + above, 0.0)

@@ -26,6 +26,7 @@ class XYAnonymity(Model):
     """
 
     name: ClassVar[str] = "xy-anonymity"
+    counts_rows: ClassVar[bool] = False
     traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True)
     y: tuple[str, ...]
     k: int

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
 import pyarrow as pa
 
 from indistinct.arrays import Codes
 from indistinct.domain import Domain
-from indistinct.frequencies.value import Classes, FrequencySet, Key
+from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
 from indistinct.schema import Schema
 
 Form = Literal["sliced", "tables", "multiset"]
@@ -136,6 +137,16 @@ class Assignment:
     def suppressed(self) -> int:
         """Return the number of rows that are not published."""
         return self.rows - self.classes.rows
+
+    @property
+    def suppressed_members(self) -> int:
+        """Return the number of people of whom a row is not published, or of such rows where people were not counted."""
+        cells = self.frequencies.classes
+        if (PERSON,) not in cells.histograms:
+            return self.suppressed
+        dropped = np.zeros(len(self.frequencies), dtype=bool)
+        dropped[self.cells[self.class_ids < 0]] = True
+        return cells.members_of(dropped)
 
     @property
     def keys(self) -> tuple[Key, ...]:

@@ -23,6 +23,15 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class PeopleCounted:
+    """How many people a release is about, how many the original was, and how many lost a row."""
+
+    published: int
+    original: int | None = None
+    suppressed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class About:
     """How a release came about, as far as its readers may know; verification adds what it counted."""
 
@@ -41,8 +50,8 @@ class Certificate:
     `recoding_digest` commits to the recoding (SHA-256 with its nonce) and `output_digest` is the SHA-256 of the file,
     once there is one; `other_digests` are those of further tables, by what they hold. `columns` are the columns of a
     release in buckets, each some attributes whose values belong together, `form` is what it shows of a bucket, and
-    `generalized` are attributes that were recoded before. `warnings` are what a reader must know before trusting the
-    release.
+    `generalized` are attributes that were recoded before. Where `people` were counted, class sizes and what
+    models judged are people. `warnings` are what a reader must know before trusting the release.
     """
 
     version: str
@@ -62,6 +71,7 @@ class Certificate:
     generalized: tuple[str, ...] = ()
     seeded: bool = False
     warnings: tuple[str, ...] = ()
+    people: PeopleCounted | None = None
 
     @property
     def holds(self) -> bool:

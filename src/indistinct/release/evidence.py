@@ -18,7 +18,7 @@ from indistinct.frequencies.count import Counted
 from indistinct.frequencies.encode import encode_column
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.slices import Links
-from indistinct.frequencies.value import Classes, Histogram, Key
+from indistinct.frequencies.value import PERSON, Classes, Histogram, Key
 from indistinct.models.base import Model
 from indistinct.recoding.outputs import Assignment, Output
 from indistinct.release.bucket_evidence import BucketEvidence
@@ -45,6 +45,10 @@ class Evidence:
     def sizes(self) -> Codes:
         """Return the rows of each class, or of each bucket."""
         return self.counted.frequencies.counts if self.buckets is None else self.buckets.sizes
+
+    def persons(self, model: Model) -> Histogram | None:
+        """Return who has how many rows in each class, where a model counts people."""
+        return self.histogram((PERSON,)) if (PERSON,) in model.keys else None
 
     @property
     def known(self) -> Mapping[str, Domain]:
@@ -96,7 +100,8 @@ class Evidence:
                 f"the release does not show {', '.join(map(repr, key))}, which the check needs",
                 hint="it can be checked when the release is made, or with the original and the recoding",
             )
-        self.warnings.append(f"the check used column {', '.join(map(repr, key))}, which is not published")
+        if PERSON not in key:
+            self.warnings.append(f"the check used column {', '.join(map(repr, key))}, which is not published")
         return self.assignment.classes.histograms[key].take(self.matching)
 
     @cached_property
@@ -117,7 +122,8 @@ class Evidence:
         same = len(mine) == len(theirs) and (matching >= 0).all() and np.array_equal(wanted[matching], self.sizes)
         if not same:
             raise VerificationError(
-                "the release does not show the classes that were to be published", hint="nothing was written"
+                "the release does not show the classes that were to be published",
+                hint="nothing was written; a file that is verified needs its own original and recoding",
             )
         return matching
 

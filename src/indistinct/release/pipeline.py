@@ -27,7 +27,7 @@ from indistinct.schema import Schema
 class Job:
     """A table that was counted, a recoding for it, and what its release must satisfy: all that publishing needs.
 
-    `budget` is the number of rows that may be dropped, and `counters` what the search did.
+    `budget` is the number of rows, or people, that may be dropped, and `counters` what the search did.
     """
 
     engine: Engine
@@ -97,9 +97,10 @@ class _Kept:
 
 
 def _require_budget(assignment: Assignment, budget: int) -> None:
-    if assignment.suppressed > budget:
+    suppressed, counted = assignment.suppressed_members, assignment.frequencies
+    if suppressed > budget:
         raise InfeasibleError(
-            f"the recoding would suppress {assignment.suppressed:,} of {assignment.rows:,} rows; "
+            f"the recoding would suppress {suppressed:,} of {counted.members:,} {counted.classes.unit}; "
             f"{budget:,} may be suppressed",
             hint="allow more with `suppression` (--suppression), or search a new recoding on this table",
         )

@@ -6,12 +6,15 @@ It trusts nobody upstream: it knows no algorithm, no engine and no kind of recod
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 import indistinct
 from indistinct.frequencies.value import Classes
 from indistinct.models.base import Judgement, Model
 from indistinct.release.certificate import About, Certificate, Verdict
 from indistinct.release.columns import Appearance
 from indistinct.release.evidence import Evidence, merged_readings
+from indistinct.release.people import people_of, people_warnings
 from indistinct.schema import Schema
 
 PRESERVED = "columns-preserved"
@@ -38,9 +41,14 @@ def verify(
     added = known is not None and evidence.rows > known.frequencies.rows
     broken = {NO_IDENTIFIER: bool(shows.identifiers), OWN_CERTIFICATE: shows.foreign_certificate, NO_ADDED_ROWS: added}
     verdicts += [Verdict(rule, False, {}, 0, evidence.rows) for rule, is_broken in broken.items() if is_broken]
-    sizes, buckets = evidence.sizes, None if evidence.buckets is None else evidence.buckets.buckets
+    persons = evidence.persons(model)
+    people = None if persons is None else people_of(persons, original=evidence.reference)
+    sizes = evidence.sizes if persons is None else np.diff(persons.indptr)
+    buckets = None if evidence.buckets is None else evidence.buckets.buckets
     original = None if evidence.reference is None else evidence.reference.frequencies.rows
-    warnings = (*shows.warnings, *evidence.warnings, *_warnings(evidence, model, verdicts), *told.warnings)
+    about_people = () if persons is None else people_warnings(persons)
+    warnings = (*shows.warnings, *evidence.warnings, *about_people, *_warnings(evidence, model, verdicts))
+    warnings += (*told.warnings, *([SEEDED] if told.seeded else []))
     return Certificate(
         version=indistinct.__version__,
         verdicts=tuple(verdicts),
@@ -58,7 +66,8 @@ def verify(
         columns=() if buckets is None else buckets.slices,
         generalized=() if buckets is None else buckets.generalized,
         seeded=told.seeded,
-        warnings=tuple(dict.fromkeys([*warnings, *([SEEDED] if told.seeded else [])])),
+        warnings=tuple(dict.fromkeys(warnings)),
+        people=people,
     )
 
 

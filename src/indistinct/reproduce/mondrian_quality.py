@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from indistinct.algorithms.base import Progress
-from indistinct.api import anonymize, measure
+from indistinct.api import anonymize
 from indistinct.datasets import (
     ADULT_QUASI,
     CENSUS_QUASI,
@@ -16,6 +16,7 @@ from indistinct.datasets import (
 )
 from indistinct.errors import InputError
 from indistinct.hierarchy import Hierarchy
+from indistinct.measuring import measure
 from indistinct.metrics import GCP, AverageClassSize, Discernibility
 from indistinct.models import KAnonymity
 from indistinct.reproduce.base import Cell, Reproduction

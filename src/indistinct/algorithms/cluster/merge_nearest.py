@@ -6,7 +6,7 @@ at more than sizes.
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -204,7 +204,7 @@ class _Books:
             codes = np.array([code for code, _ in counted], dtype=np.int32)
             counts = np.array([count for _, count in counted], dtype=np.int64)
             indptr = np.array([0, len(counted)], dtype=np.int64)
-            histograms[key] = Histogram(indptr, codes, counts, whole.reference, whole.taxonomy, whole.texts)
+            histograms[key] = replace(whole, indptr=indptr, codes=codes, counts=counts)
         sizes = np.array([self.sizes[identity]], dtype=np.int64)
         return bool(model.violations(Classes(sizes, histograms))[0])
 

@@ -80,7 +80,7 @@ class CellSuppression(Algorithm):
         levels = tuple(found.levels[column.name] for column in space.columns)
         outliers = Outliers(space, levels)
         outliers.place()
-        dropped = outliers.rest.rows
+        dropped = outliers.rest.members_of(np.ones(len(outliers.rest), dtype=bool))
         if dropped > problem.suppression:
             raise InfeasibleError(
                 f"{dropped} row(s) stand out whichever cells are starred, and {problem.suppression} may be dropped",

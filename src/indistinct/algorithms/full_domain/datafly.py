@@ -67,7 +67,7 @@ class Datafly(Algorithm):
 
     def _allowed(self, problem: Problem) -> int:
         """Return how many rows may stand outside: never more than may be dropped."""
-        budget, rows = problem.suppression, problem.frequencies.rows
+        budget, rows = problem.suppression, problem.frequencies.members
         chosen = budget if self.outliers is None else self.outliers
         if self.suppressed_rows == "star":
             return chosen

@@ -43,11 +43,11 @@ class ChosenNode(Algorithm):
         rolled = space.roll_up(space.cells.base, node)
         broken = space.outside(rolled)
         problem.counters["checks"] += 1
-        suppressed, rows = int(rolled.classes.sizes[broken].sum()), problem.frequencies.rows
+        suppressed, members = rolled.classes.members_of(broken), problem.frequencies.members
         if suppressed > space.allowed:
             raise InfeasibleError(
-                f"the node {spelled(node)} satisfies {problem.model.spec()} only if {suppressed:,} of {rows:,} rows "
-                f"are suppressed; {space.allowed:,} may be",
+                f"the node {spelled(node)} satisfies {problem.model.spec()} only if {suppressed:,} of {members:,} "
+                f"{problem.unit} are suppressed; {space.allowed:,} may be",
                 hint="see which nodes satisfy it with `indistinct explore`, or allow more suppression",
                 suppressed_rows=suppressed,
             )

@@ -52,8 +52,8 @@ class FullDomain:
 
     @property
     def allowed(self) -> int:
-        """Return how many rows may be suppressed: the budget, but never all rows, for nothing would be published."""
-        return min(self.problem.suppression, self.problem.frequencies.rows - 1)
+        """Return how many may be suppressed: the budget, but never all, for nothing would be published."""
+        return min(self.problem.suppression, self.problem.frequencies.members - 1)
 
     def roll_up(self, finer: RolledUp, levels: Sequence[int]) -> RolledUp:
         """Return the classes of a coarser node from those of a finer one, and count that."""
@@ -79,8 +79,8 @@ class FullDomain:
         return self.suppressed_rows(rolled)
 
     def suppressed_rows(self, rolled: RolledUp) -> int:
-        """Return how many rows stand in classes that break the model."""
-        return int(rolled.classes.sizes[self.outside(rolled)].sum())
+        """Return how many rows, or people, stand in classes that break the model."""
+        return rolled.classes.members_of(self.outside(rolled))
 
     def require_roots(self) -> None:
         """Raise unless every hierarchy reaches one root."""
@@ -97,17 +97,18 @@ class FullDomain:
 
     def infeasible(self) -> InfeasibleError:
         """Return the error for a lattice without a satisfying node, with the suppression that would do."""
-        rows, absorbing = self.problem.frequencies.rows, self.problem.model.traits.absorbing
+        members, absorbing = self.problem.frequencies.members, self.problem.model.traits.absorbing
         # Without that trait a finer node may keep rows apart that break the model, and so lose fewer of them.
         every = not absorbing and self.lattice.size <= ADVICE_LIMIT
         nodes = self.lattice.nodes().tolist() if every else [self.lattice.top]
         least = min(self.suppressed_rows(self.cells.roll_up(self.cells.base, node)) for node in nodes)
         using = "" if absorbing else ", with the algorithm optimal"
-        hint = f"suppression of {least} of {rows} rows would do{using}: suppression={share_above(least, rows)}"
+        unit, share = self.problem.unit, share_above(least, members)
+        hint = f"suppression of {least} of {members} {unit} would do{using}: suppression={share}"
         return InfeasibleError(
             f"no node of the lattice satisfies {self.problem.model.spec()} "
-            f"with at most {self.problem.suppression} suppressed row(s)",
-            hint=hint if least < rows else "choose a weaker model, or leave out a quasi-identifier",
+            f"with at most {self.problem.suppression} suppressed {unit}",
+            hint=hint if least < members else "choose a weaker model, or leave out a quasi-identifier",
             least_suppressed_rows=least,
         )
 

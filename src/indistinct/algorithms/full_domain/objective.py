@@ -119,11 +119,15 @@ class SizeObjective(Objective):
 
     def score(self, rolled: RolledUp, broken: Codes) -> float:
         """Return the metric of the classes that stay."""
-        return self.metric.of_sizes(rolled.classes.sizes[~broken], rows=self.space.problem.frequencies.rows)
+        sizes = rolled.classes.members[~broken]
+        return self.metric.of_sizes(sizes, rows=int(sizes.sum()) + rolled.classes.members_of(broken))
 
     def floor_above(self, rolled: RolledUp) -> float:
-        """Merging only makes fewer and larger classes; a suppressed row costs no less than one in a class."""
-        if isinstance(self.metric, AverageClassSize):
+        """Merging only makes fewer and larger classes; a suppressed row costs no less than one in a class.
+
+        People may stand in both of two merged classes, so that nothing is known of them.
+        """
+        if isinstance(self.metric, AverageClassSize) or rolled.classes.members is not rolled.classes.sizes:
             return -np.inf
         return self.metric.of_sizes(rolled.classes.sizes, rows=rolled.classes.rows)
 

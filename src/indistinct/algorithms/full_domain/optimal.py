@@ -191,7 +191,7 @@ class LatticeSearch:
         """Count a node: settle it, and whatever follows from it."""
         rolled = self._rolled(node)
         broken = self.space.outside(rolled)
-        suppressed = int(rolled.classes.sizes[broken].sum())
+        suppressed = rolled.classes.members_of(broken)
         self.space.problem.counters["checks"] += 1
         self.open[node] = False
         self.last_satisfied = suppressed <= self.space.allowed

@@ -58,8 +58,8 @@ class SubtreeCut:
 
     @property
     def suppressed_rows(self) -> int:
-        """Return how many rows stand in classes that break the model."""
-        return int(self.classes.sizes[self.broken].sum())
+        """Return how many rows, or people, stand in classes that break the model."""
+        return self.classes.members_of(self.broken)
 
     def recoding(self) -> ByColumn:
         """Return the recoding of the cut: rows of classes that break the model are suppressed."""

@@ -54,7 +54,7 @@ def _satisfies(cut: SubtreeCut) -> bool:
     """Return whether the model holds once the rows that the budget allows are suppressed, and some row is left."""
     problem = cut.space.problem
     problem.counters["checks"] += 1
-    return cut.suppressed_rows <= min(problem.suppression, problem.frequencies.rows - 1)
+    return cut.suppressed_rows <= min(problem.suppression, problem.frequencies.members - 1)
 
 
 def _next_value(cut: SubtreeCut, rows: list[Codes]) -> Value:

@@ -9,36 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from indistinct.algorithms.partition.layout import Layout
+from indistinct.algorithms.partition.medians import Parts, middle_of
 from indistinct.arrays import Codes, starts_of
 from indistinct.frequencies.value import Classes
 from indistinct.models.base import Model
 from indistinct.recoding.regions import Cuts
 from indistinct.recoding.summary import meeting_levels, node_runs
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Parts:
-    """The parts of one depth: part `i` owns `items[starts[i]:starts[i + 1]]`.
-
-    `nodes` are their places in the tree, `offsets` their places in the final order of all items.
-    """
-
-    items: Codes
-    starts: Codes
-    nodes: Codes
-    offsets: Codes
-
-    def __len__(self) -> int:
-        return len(self.nodes)
-
-    def owners(self) -> Codes:
-        """Return the part of every item."""
-        return np.repeat(np.arange(len(self)), np.diff(self.starts))
-
-    def select(self, mask: Codes) -> "Parts":
-        """Return some of the parts."""
-        sizes = np.diff(self.starts)
-        return Parts(self.items[np.repeat(mask, sizes)], starts_of(sizes[mask]), self.nodes[mask], self.offsets[mask])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,33 +95,15 @@ def _cut_along(
         ancestors = layout.trees[layout.tree_offset[dimension] :][: layout.sizes[dimension] * stride]
         trial = _children(values, parts, ancestors.reshape(-1, stride))
         return judge(classes, parts, trial, model), trial
-    median, before, up_to, below, total = medians(values, classes.sizes, parts)
+    middle = middle_of(values, classes, parts)
     owners = parts.owners()
-    after = _two_sided(values, owners, median)
-    ahead = _two_sided(values, owners, before)
-    after_fits = judge(classes, parts, after, model) & (up_to < total)
-    ahead_fits = (before >= 0) & judge(classes, parts, ahead, model)
-    use_after = after_fits & (~ahead_fits | (np.abs(2 * up_to - total) <= np.abs(2 * below - total)))
-    cut = np.where(use_after, median, before)
+    after = _two_sided(values, owners, middle.median)
+    ahead = _two_sided(values, owners, middle.before)
+    after_fits = judge(classes, parts, after, model) & middle.divides
+    ahead_fits = (middle.before >= 0) & judge(classes, parts, ahead, model)
+    use_after = after_fits & (~ahead_fits | (middle.gap_after <= middle.gap_ahead))
+    cut = np.where(use_after, middle.median, middle.before)
     return after_fits | ahead_fits, _two_sided(values, owners, cut)
-
-
-def medians(values: Codes, counts: Codes, parts: Parts) -> tuple[Codes, ...]:
-    """Return each part's lower median, the value before it (or -1), the rows up to it and below it, and all rows."""
-    owners = parts.owners()
-    order = np.lexsort((values, owners))
-    arranged, before = values[order].astype(np.int64), starts_of(counts[order])
-    bases = before[parts.starts[:-1]]
-    total = before[parts.starts[1:]] - bases
-    # The running count ascends over all parts, so one search finds every part's median.
-    at = np.searchsorted(before[1:], bases + (total + 1) // 2)
-    median = arranged[at]
-    shifted = owners[order] << 33 | arranged
-    first = np.searchsorted(shifted, np.arange(len(parts)) << 33 | median, side="left")
-    last = np.searchsorted(shifted, np.arange(len(parts)) << 33 | median, side="right")
-    below, up_to = before[first] - bases, before[last] - bases
-    ahead = np.where(first > parts.starts[:-1], arranged[np.maximum(first - 1, 0)], -1)
-    return median, ahead, up_to, below, total
 
 
 def _two_sided(values: Codes, owners: Codes, cut: Codes) -> Trial:

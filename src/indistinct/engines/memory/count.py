@@ -3,13 +3,14 @@
 import numpy as np
 import pyarrow as pa
 
+from indistinct.arrays import Codes
 from indistinct.domain import Domain
 from indistinct.errors import InputError
-from indistinct.frequencies.count import Counted, count_cells, count_pieces, group_encoded, join_columns
+from indistinct.frequencies.count import Counted, count_cells, count_pieces, group_encoded, join_columns, pair_people
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.frequencies.grouping import Grouping
-from indistinct.frequencies.request import Request
-from indistinct.frequencies.value import Classes, FrequencySet
+from indistinct.frequencies.request import Request, nobody
+from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
 from indistinct.hierarchy import Order
 from indistinct.tables.value import Table
 
@@ -19,19 +20,20 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
     if not source.rows:
         raise InputError("the table has no rows", hint="check that this is the right file")
     asked = [request.quasi, *request.keys, *request.groupings]
-    columns = {name: _encoded(source.data, name, request) for name in dict.fromkeys(n for key in asked for n in key)}
+    names = dict.fromkeys(name for key in asked for name in key if name != PERSON)
+    columns = {name: _encoded(source.data, name, request) for name in names}
     population = None
     if isinstance(request.population, Table):
         both = {name: _with_population(columns[name], request.population.data, request) for name in request.quasi}
         columns.update({name: mine for name, (mine, _) in both.items()})
         population = _frequencies([both[name][1] for name in request.quasi])
     quasi = [columns[name] for name in request.quasi]
-    keys = {key: join_columns([columns[name] for name in key]) for key in request.keys}
+    keys, pairs = _keys(source.data, columns, request)
     taxonomies = {
         name: hierarchy.bind(columns[name].domain) for name, hierarchy in request.hierarchies.items() if (name,) in keys
     }
     count = count_pieces if request.joint and keys else count_cells
-    frequencies, grouping = count(quasi, keys, taxonomies=taxonomies, person=_person(source.data, request))
+    frequencies, grouping = count(quasi, keys, taxonomies=taxonomies, pairs=pairs)
     domains = {name: column.domain for name, column in columns.items()}
     groupings = {key: _frequencies([columns[name] for name in key]) for key in request.groupings}
     return Counted(tuple(c.domain for c in quasi), frequencies, domains, groupings, population), grouping
@@ -60,10 +62,28 @@ def _encoded(table: pa.Table, name: str, request: Request) -> Encoded:
     return encode_column(name, table[name], order=order, required=not request.published)
 
 
-def _person(table: pa.Table, request: Request) -> Encoded | None:
-    if not request.person:
-        return None
-    return join_columns([encode_column(name, table[name], required=False) for name in request.person])
+def _keys(
+    table: pa.Table, columns: dict[str, Encoded], request: Request
+) -> tuple[dict[Key, Encoded], dict[Key, tuple[Codes, Codes]]]:
+    """Return every key as one column, and the pairs behind those that begin with a person."""
+    keys: dict[Key, Encoded] = {}
+    pairs: dict[Key, tuple[Codes, Codes]] = {}
+    person = _person(table, request) if any(PERSON in key for key in request.keys) else None
+    for key in request.keys:
+        if person is None or key[0] != PERSON:
+            keys[key] = join_columns([columns[name] for name in key])
+        elif len(key) == 1:
+            keys[key] = person
+        else:
+            keys[key], pairs[key] = pair_people(person, join_columns([columns[name] for name in key[1:]]))
+    return keys, pairs
+
+
+def _person(table: pa.Table, request: Request) -> Encoded:
+    for name in request.person:
+        if table[name].null_count:
+            raise nobody(name, table[name].null_count)
+    return join_columns([encode_column(name, table[name]) for name in request.person])
 
 
 def _with_population(column: Encoded, population: pa.Table, request: Request) -> tuple[Encoded, Encoded]:

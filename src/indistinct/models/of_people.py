@@ -1,0 +1,185 @@
+"""Models that count people instead of rows, for tables in which somebody may have several rows.
+
+People do not add up: somebody with rows in two classes is one person in their union. So most models are not monotone
+over people, even those that are over rows: people {1: s, 2: x} and {2: x, 3: s} have a share of s of one half each, and
+of two thirds together.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import lcm
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.arrays import Codes, starts_of
+from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
+from indistinct.models.base import All, Model, ModelTraits
+
+# The largest total that parts of people are counted in: sums of it over many values still fit 64 bits.
+MOST_UNITS = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class OfPeople(Model):
+    """A model whose rows are people.
+
+    A class has as many people as there are different ones behind its rows. Where the model `splits_people`, each of
+    them counts as 1, divided equally among the different values that they have in the class; else each counts once for
+    every one of these values, so that the share of a value is that of the people who have it.
+    """
+
+    counts_rows: ClassVar[bool] = False
+    model: Model
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name of the model."""
+        return self.model.name
+
+    @property
+    def row_counts(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Nothing is a number of rows: every row may stand twice."""
+        return ()
+
+    @property
+    def traits(self) -> ModelTraits:  # type: ignore[override]
+        """Only the number of people grows with every row; a share of them may grow or shrink."""
+        return ModelTraits(absorbing=True) if self.model.traits.sizes_only else ModelTraits(monotone=False)
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """People, the model's own keys, and the pairs of both."""
+        own = self.model.keys
+        return ((PERSON,), *own, *((PERSON, *key) for key in own))
+
+    @property
+    def smallest(self) -> int:
+        """A class has no more people than rows."""
+        return self.model.smallest
+
+    @property
+    def caution(self) -> str | None:
+        """What the model cautions of."""
+        return self.model.caution
+
+    def people(self, classes: Classes) -> Codes:
+        """Return the number of people in each class."""
+        return classes.members
+
+    def violations(self, classes: Classes) -> Codes:
+        """Return a mask of the classes whose people break the promise."""
+        return self.model.violations(self.counted(classes))
+
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
+        """Return what the people of all classes achieve."""
+        return self.model.achieved(self.counted(classes))
+
+    def spec(self) -> str:
+        """Return the model as it is written: whom it counts follows from the roles of the columns."""
+        return self.model.spec()
+
+    def counted(self, classes: Classes) -> Classes:
+        """Return classes whose rows are people, or equal parts of people."""
+        histograms = classes.histograms
+        if not self.model.splits_people:
+            return Classes(classes.members, {key: _once_each(histograms, key) for key in self.model.keys})
+        units = [_units(histograms[(PERSON, *key)]) for key in self.model.keys]
+        unit = max(units, default=1)
+        split = {key: _in_parts(histograms, key, unit) for key in self.model.keys}
+        return Classes(classes.members * unit, split)
+
+
+def in_people(model: Model, person: Sequence[str]) -> Model:
+    """Return a model as it judges a table: in people where columns tell them apart, in rows else.
+
+    A model that asks only which values there are is the same for both.
+    """
+    if not person:
+        return model
+    parts = tuple(OfPeople(part) if part.counts_rows else part for part in model.parts())
+    return parts[0] if len(parts) == 1 else All(parts)
+
+
+def people_as_rows(frequencies: FrequencySet, model: Model) -> tuple[FrequencySet, Model]:
+    """Return cells whose rows are people, for a search that does not part them, and the model that judges these cells.
+
+    Where nobody stands in two cells people add up, so that the search need not know who they are.
+    """
+    parts, classes = model.parts(), frequencies.classes
+    people = [part for part in parts if isinstance(part, OfPeople)]
+    persons = classes.histograms.get((PERSON,))
+    if persons is None:
+        return frequencies, model
+    several = np.bincount(persons.codes, minlength=1).max() > 1
+    if several or any(part.model.splits_people for part in people):
+        return replace(frequencies, classes=replace(classes, sizes=classes.members)), model
+    own = {key: _once_each(classes.histograms, key) for part in people for key in part.model.keys}
+    others = {key: histogram for key, histogram in classes.histograms.items() if PERSON not in key}
+    inner = tuple(part.model if isinstance(part, OfPeople) else part for part in parts)
+    counted = replace(frequencies, classes=Classes(classes.members, {**others, **own}), joint=None)
+    return counted, inner[0] if len(inner) == 1 else All(inner)
+
+
+def _once_each(histograms: Mapping[Key, Histogram], key: Key) -> Histogram:
+    """Return how many people of each class have each value."""
+    pairs = histograms[(PERSON, *key)]
+    _, values = _of(pairs)
+    return _by_value(pairs, histograms[key], np.ones(len(pairs.codes), dtype=np.int64), np.bincount(values))
+
+
+def _in_parts(histograms: Mapping[Key, Histogram], key: Key, unit: int) -> Histogram:
+    """Return how many people of each class have each value, in units of a person's smallest part."""
+    pairs = histograms[(PERSON, *key)]
+    persons, values = _of(pairs)
+    parts = _rounded(unit, np.bincount(persons)[persons])
+    whole = np.bincount(values, weights=parts).astype(np.int64)
+    return _by_value(pairs, histograms[key], _rounded(unit, _values_of_each(pairs)), whole)
+
+
+def _units(pairs: Histogram) -> int:
+    """Return the number of parts of a person: so many that everybody's share of a value is whole, if that is possible.
+
+    Where it would take too many, shares are rounded.
+    """
+    persons, _ = _of(pairs)
+    different = {*np.unique(_values_of_each(pairs)).tolist(), *np.unique(np.bincount(persons)).tolist()} - {0}
+    most = max(MOST_UNITS // max(len(np.unique(persons)), 1), 1)
+    return min(lcm(*different), most)
+
+
+def _values_of_each(pairs: Histogram) -> Codes:
+    """Return, for every pair of a class, how many values its person has there; a person's pairs are neighbours."""
+    persons = _of(pairs)[0][pairs.codes]
+    fresh = np.ones(len(persons), dtype=bool)
+    fresh[1:] = np.diff(persons) != 0
+    fresh[pairs.indptr[:-1][np.diff(pairs.indptr) > 0]] = True
+    firsts = np.flatnonzero(fresh)
+    sizes = np.diff(np.append(firsts, len(persons)))
+    return np.repeat(sizes, sizes)
+
+
+def _rounded(unit: int, parts: Codes) -> Codes:
+    return (unit + parts // 2) // np.maximum(parts, 1)
+
+
+def _by_value(pairs: Histogram, like: Histogram, weights: Codes, whole: Codes) -> Histogram:
+    """Add up weights of pairs by class and value, in the codes of another histogram."""
+    width = len(like.reference)
+    words = pairs.owners() * width + _of(pairs)[1][pairs.codes]
+    order = np.argsort(words, kind="stable")
+    fresh = np.ones(len(words), dtype=bool)
+    fresh[1:] = np.diff(words[order]) != 0
+    firsts = np.flatnonzero(fresh)
+    counts = np.add.reduceat(weights[order], firsts) if len(firsts) else weights[:0]
+    owners, codes = np.divmod(words[order][firsts], max(width, 1))
+    indptr = starts_of(np.bincount(owners, minlength=len(pairs.indptr) - 1))
+    reference = np.zeros(width, dtype=np.int64)
+    reference[: len(whole)] = whole
+    return replace(like, indptr=indptr, codes=codes.astype(np.int32), counts=counts, reference=reference)
+
+
+def _of(pairs: Histogram) -> tuple[Codes, Codes]:
+    if pairs.pairs is None:
+        raise AssertionError("people were counted without their values")
+    return pairs.pairs

@@ -1,0 +1,42 @@
+"""What a certificate says of people, where somebody may have several rows: how many, and where they stand out."""
+
+import numpy as np
+
+from indistinct.frequencies.count import Counted
+from indistinct.frequencies.value import PERSON, Histogram
+from indistinct.models.arithmetic import per_class
+from indistinct.release.certificate import PeopleCounted
+
+COUNTED = (
+    "people were counted on the original, by what was published of their rows: the release does not show who they are, "
+    "so that nobody can count them without the original"
+)
+
+
+def people_of(persons: Histogram, *, original: Counted | None) -> PeopleCounted:
+    """Return how many people are published, and how many of the original lost a row."""
+    published = np.bincount(persons.codes, weights=persons.counts, minlength=len(persons.reference))
+    if original is None:
+        return PeopleCounted(int((published > 0).sum()))
+    whole = original.frequencies.classes.histograms[(PERSON,)].reference
+    return PeopleCounted(int((published > 0).sum()), int((whole > 0).sum()), int((published < whole).sum()))
+
+
+def people_warnings(persons: Histogram) -> tuple[str, ...]:
+    """Return what readers must know of people: how they were counted, and that some have many rows or classes."""
+    told = [COUNTED]
+    rows, most = (per_class(reduction, persons.counts, indptr=persons.indptr) for reduction in (np.add, np.maximum))
+    led = int((2 * most > rows).sum())
+    if led:
+        told.append(
+            f"in {led:,} of {len(rows):,} classes one person has more than half of the rows: who matches such a class "
+            "mostly sees that person"
+        )
+    classes = np.bincount(persons.codes, minlength=1)
+    several, people = int((classes > 1).sum()), int((classes > 0).sum())
+    if several:
+        told.append(
+            f"{several:,} of {people:,} people stand in several classes, somebody in {int(classes.max()):,}: who knows "
+            "several of their rows can look for the people that these classes share"
+        )
+    return tuple(told)
