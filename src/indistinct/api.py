@@ -80,19 +80,12 @@ def anonymize(
     counted = engine.count(source, _request(schema, wanted, search, declared, extra))
     check_kinds(counted, known=(*declared, *source.reading.text))
     report(0.2)
-    frequencies, judge = counted.frequencies, wanted
-    if not search.traits.splits:
-        frequencies, judge = people_as_rows(frequencies, wanted)
-    problem = Problem(
-        frequencies,
-        columns_of(counted.domains, declared),
-        judge,
-        suppression=budget(suppression, counted.frequencies.members),
+    problem = replace(
+        problem_of(counted, wanted, declared, suppression=suppression, parts_rows=search.traits.splits),
         progress=lambda share: report(0.2 + 0.4 * share),
         counters=Counter(scans=1),
         sensitive=_sensitive(schema, counted) if search.traits.buckets else (),
         seed=seed,
-        unit=counted.frequencies.classes.unit,
     )
     recoding = replace(search.search(problem), schema=schema, promise=wanted.spec(), suppression=suppression)
     report(0.6)
@@ -249,6 +242,22 @@ def _request(
         return Request(schema.quasi, keys, hierarchies, joint=algorithm.traits.splits, person=schema.person)
     keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *keys]))
     return Request((*schema.quasi, *schema.insensitive), keys, hierarchies, joint=bool(keys))
+
+
+def problem_of(
+    counted: Counted,
+    model: Model,
+    hierarchies: Mapping[str, Hierarchy],
+    *,
+    suppression: float,
+    parts_rows: bool = False,
+) -> Problem:
+    """Return what a search is given; one that parts rows with equal values must see rows, any other may see people."""
+    frequencies = counted.frequencies
+    cells, judge = (frequencies, model) if parts_rows else people_as_rows(frequencies, model)
+    allowed = budget(suppression, frequencies.members)
+    columns = columns_of(counted.domains, hierarchies)
+    return Problem(cells, columns, judge, suppression=allowed, unit=frequencies.classes.unit)
 
 
 def _reference(

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.algorithms.base import Problem, Progress
+from indistinct.algorithms.base import Progress
 from indistinct.algorithms.full_domain.node import spelled
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import Objective, objective_of
-from indistinct.api import budget, check_job, check_kinds, judging
+from indistinct.api import check_job, check_kinds, judging, problem_of
 from indistinct.arrays import Codes
 from indistinct.engines import count_source
 from indistinct.errors import InfeasibleError, ParameterError
@@ -21,8 +21,6 @@ from indistinct.frequencies.rollup import RolledUp
 from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import Metric
 from indistinct.models import Model
-from indistinct.models.of_people import people_as_rows
-from indistinct.recoding.columns import columns_of
 from indistinct.registry import parse_metric
 from indistinct.report.lattice import Box, State, draw_lattice
 from indistinct.report.levels import level_meanings
@@ -40,7 +38,7 @@ class Exploration:
     (the model holds once `suppressed_rows` rows are dropped, which is within the budget, and some rows stay),
     `minimal` (no node below it is satisfied), the number of released `classes`, the people in the `smallest_class`
     (rows, unless the model counts something else), and the value of each of `metrics`. `meanings` says in words what
-    the levels of each column publish.
+    the levels of each column publish. Where the `unit` is people, all of these count people.
     """
 
     columns: tuple[str, ...]
@@ -57,6 +55,7 @@ class Exploration:
     smallest_class: Codes
     metrics: Mapping[str, Codes]
     goals: Mapping[str, str]
+    unit: str = "rows"
 
     def __len__(self) -> int:
         return len(self.levels)
@@ -83,8 +82,10 @@ class Exploration:
         first = self._order(metric)[0]
         if not self.satisfied[first]:
             raise InfeasibleError(
-                f"no node of the lattice satisfies {self.model} with at most {self.suppression:,} suppressed row(s)",
-                hint=f"the node that needs least suppresses {int(self.suppressed_rows.min()):,} of {self.rows:,} rows",
+                f"no node of the lattice satisfies {self.model} with at most {self.suppression:,} suppressed "
+                f"{self.unit}",
+                hint=f"the node that needs least suppresses {int(self.suppressed_rows.min()):,} of {self.rows:,} "
+                f"{self.unit}",
                 least_suppressed_rows=int(self.suppressed_rows.min()),
             )
         return next(self._rows([first]))
@@ -144,7 +145,7 @@ class Exploration:
             "satisfies the model" + (", and nothing below does" if row["minimal"] else "")
             if row["satisfied"]
             else "does not satisfy the model within the budget",
-            f"{row['suppressed_rows']:,} rows suppressed, {row['classes']:,} classes, "
+            f"{row['suppressed_rows']:,} {self.unit} suppressed, {row['classes']:,} classes, "
             f"the smallest of {row['smallest_class']:,}",
             *(f"{name}: {_number(row[name])}" for name in self.metrics),
         ]
@@ -218,15 +219,8 @@ def explore(
     keys = tuple(dict.fromkeys([*model.keys, *(key for metric in chosen for key in metric.keys)]))
     counted = count_source(source, Request(schema.quasi, keys, declared, person=schema.person))
     check_kinds(counted, known=(*declared, *source.reading.text))
-    frequencies, judge = people_as_rows(counted.frequencies, model)
-    problem = Problem(
-        frequencies,
-        columns_of(counted.domains, declared),
-        judge,
-        suppression=budget(suppression, counted.frequencies.members),
-        unit=counted.frequencies.classes.unit,
-    )
-    judge.check(problem.whole())
+    problem = problem_of(counted, model, declared, suppression=suppression)
+    problem.model.check(problem.whole())
     space = FullDomain(problem)
     _require_size(space.lattice, limit)
     found = _Found(space, [objective_of(space, metric) for metric in chosen])
@@ -237,7 +231,8 @@ def explore(
         heights=space.lattice.heights,
         meanings=tuple(level_meanings(t, declared.get(t.column)) for t in space.taxonomies),
         model=model.spec(),
-        rows=source.rows,
+        rows=counted.frequencies.members,
+        unit=problem.unit,
         suppression=problem.suppression,
         levels=_fixed(space.lattice.nodes()),
         satisfied=_fixed(satisfied),

@@ -9,13 +9,15 @@ from indistinct.arrays import starts_of
 from indistinct.domain import Domain
 from indistinct.errors import UnseenValueError
 from indistinct.frequencies.count import Counted
-from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Joint, Pairs, People
+from indistinct.frequencies.request import nobody
+from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Joint
 
 
 def count_rows(rows, schema, request):
     """Return what was asked for, and the cell and the joint code of every row."""
     others = request.population.data if request.population else []
     asked = dict.fromkeys(name for key in (request.quasi, *request.keys, *request.groupings) for name in key)
+    asked.pop(PERSON, None)
     domains = {
         name: request.domains.get(name)
         or domain_of(name, schema, [*rows, *(others if name in request.quasi else [])], request.hierarchies.get(name))
@@ -33,14 +35,24 @@ def count_rows(rows, schema, request):
         return FrequencySet(tuple(names), matrix([v for v, _ in counts]), Classes(np.array([n for _, n in counts])))
 
     cells, distinct = ranked(vectors(rows, request.quasi))
-    keys = {key: ranked(vectors(rows, key))[0] for key in request.keys}
-    keys.update({key: [code for (code,) in vectors(rows, key)] for key in request.keys if len(key) == 1})
-    histograms = {key: histogram_of(key, own, cells, domains, request) for key, own in keys.items()}
+    who, pairs = people_of(rows, request), {}
+
+    def codes_of(key):
+        if key == (PERSON,):
+            return who
+        if key[0] == PERSON:
+            both, pairs[key] = ranked(list(zip(who, codes_of(key[1:]), strict=True)))
+            return both
+        own = vectors(rows, key)
+        return [code for (code,) in own] if len(key) == 1 else ranked(own)[0]
+
+    keys = {key: codes_of(key) for key in request.keys}
+    histograms = {key: histogram_of(key, own, cells, domains, request, pairs.get(key)) for key, own in keys.items()}
     joint, together = None, [None] * len(rows)
     if request.joint and keys:
         together, parts = ranked(list(zip(*keys.values(), strict=True)))
         joint = Joint(histogram(cells, together, len(parts)), dict(zip(keys, matrix(parts).T, strict=True)))
-    classes = Classes(np.bincount(cells), histograms, people_of(rows, request.person, cells, keys))
+    classes = Classes(np.bincount(cells), histograms)
     frequencies = FrequencySet(tuple(request.quasi), matrix(distinct), classes, joint)
     groupings = {key: cells_of(rows, key) for key in request.groupings}
     population = cells_of(others, request.quasi) if request.population else None
@@ -71,29 +83,27 @@ def matrix(vectors):
     return np.array(vectors, dtype=np.int32).reshape(len(vectors), -1)
 
 
-def histogram(owners, codes, width, taxonomy=None, texts=()):
+def histogram(owners, codes, width, taxonomy=None, texts=(), pairs=None):
     entries = sorted(Counter(zip(owners, codes, strict=True)).items())
     indptr = starts_of(np.bincount([owner for (owner, _), _ in entries], minlength=max(owners) + 1))
     own, counts = np.array([c for (_, c), _ in entries], np.int32), np.array([n for _, n in entries])
-    return Histogram(indptr, own, counts, np.bincount(codes, minlength=width), taxonomy, texts)
+    return Histogram(indptr, own, counts, np.bincount(codes, minlength=width), taxonomy, texts, pairs)
 
 
-def histogram_of(key, own, cells, domains, request):
+def histogram_of(key, own, cells, domains, request, pairs=None):
+    if key[0] == PERSON:
+        return histogram(cells, own, max(own) + 1, pairs=None if pairs is None else tuple(matrix(pairs).T))
     if len(key) > 1:
         return histogram(cells, own, max(own) + 1, None, tuple(map(str, range(max(own) + 1))))
     domain, hierarchy = domains[key[0]], request.hierarchies.get(key[0])
     return histogram(cells, own, len(domain), hierarchy.bind(domain) if hierarchy else None, domain.texts())
 
 
-def people_of(rows, person, cells, keys):
-    if not person:
-        return None
-    who, known = ranked([tuple((row[name] is not None, row[name] or 0) for name in person) for row in rows])
-    pairs = {}
-    for key, own in keys.items():
-        both, vectors = ranked(list(zip(who, own, strict=True)))
-        pairs[key] = Pairs(histogram(cells, both, len(vectors)), *matrix(vectors).T)
-    return People(histogram(cells, who, len(known)), pairs)
+def people_of(rows, request):
+    for name in request.person if any(PERSON in key for key in request.keys) else ():
+        if absent := sum(row[name] is None for row in rows):
+            raise nobody(name, absent)
+    return ranked([tuple(row[name] or 0 for name in request.person) for row in rows])[0]
 
 
 def spelled(value):

@@ -274,9 +274,9 @@ def test_a_median_on_one_side_breaks_the_size_bound(monkeypatch):
     """The rule as it is printed: up to the median to the left, and never before it."""
 
     def one_sided(values, classes, parts, dimension, layout, model):
-        median, _, up_to, _, total = rounds.medians(values, classes.sizes, parts)
-        trial = rounds._two_sided(values, parts.owners(), median)
-        return rounds.judge(classes, parts, trial, model) & (up_to < total), trial
+        middle = rounds.middle_of(values, classes, parts)
+        trial = rounds._two_sided(values, parts.owners(), middle.median)
+        return rounds.judge(classes, parts, trial, model) & middle.divides, trial
 
     def by_rounds(ranks, counts, *, layout, k):
         cuts = rounds.partition_by_rounds(

@@ -96,7 +96,8 @@ def _show(found: "Exploration", chosen: tuple[int, ...] | None, *, limit: int | 
     marked = "" if chosen is None else "; * is the chosen node"
     show(
         f"{len(found):,} nodes over {', '.join(found.columns)}; {satisfied:,} satisfy {found.model} with at most "
-        f"{found.suppression:,} of {found.rows:,} rows suppressed, {int(found.minimal.sum()):,} of them minimal\n",
+        f"{found.suppression:,} of {found.rows:,} {found.unit} suppressed, {int(found.minimal.sum()):,} of them "
+        "minimal\n",
         _level_grid(found),
         "",
     )
@@ -111,7 +112,10 @@ def _show(found: "Exploration", chosen: tuple[int, ...] | None, *, limit: int | 
         show(_node_grid(found, found.pareto(), chosen), "")
     else:
         least = int(found.suppressed_rows.min())
-        show(f"no node satisfies the model; the one that needs least suppresses {least:,} of {found.rows:,} rows\n")
+        show(
+            f"no node satisfies the model; the one that needs least suppresses {least:,} of {found.rows:,} "
+            f"{found.unit}\n"
+        )
 
 
 def _level_grid(found: "Exploration") -> "Table":

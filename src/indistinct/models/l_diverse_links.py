@@ -36,7 +36,6 @@ class LDiverseLinks(Model):
     """
 
     name: ClassVar[str] = "l-diverse-links"
-    counts_rows: ClassVar[bool] = False
     of_links: ClassVar[bool] = True
     l: int
     sensitive: tuple[str, ...] = ()

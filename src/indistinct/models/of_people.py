@@ -8,7 +8,6 @@ of two thirds together.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import lcm
-from typing import ClassVar
 
 import numpy as np
 
@@ -26,10 +25,10 @@ class OfPeople(Model):
 
     A class has as many people as there are different ones behind its rows. Where the model `splits_people`, each of
     them counts as 1, divided equally among the different values that they have in the class; else each counts once for
-    every one of these values, so that the share of a value is that of the people who have it.
+    every one of these values, so that the share of a value is that of the people who have it. A model that asks only
+    which values there are is the same for people and for rows.
     """
 
-    counts_rows: ClassVar[bool] = False
     model: Model
 
     @property
@@ -44,14 +43,19 @@ class OfPeople(Model):
 
     @property
     def traits(self) -> ModelTraits:  # type: ignore[override]
-        """Only the number of people grows with every row; a share of them may grow or shrink."""
-        return ModelTraits(absorbing=True) if self.model.traits.sizes_only else ModelTraits(monotone=False)
+        """The number of people grows with every row, and so do different values; a share may grow or shrink."""
+        own = self.model.traits
+        return (
+            replace(own, sizes_only=False)
+            if own.sizes_only or not self.model.counts_rows
+            else ModelTraits(monotone=False)
+        )
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """People, the model's own keys, and the pairs of both."""
+        """People, the model's own keys, and the pairs of both where it matters how many people have a value."""
         own = self.model.keys
-        return ((PERSON,), *own, *((PERSON, *key) for key in own))
+        return ((PERSON,), *own, *((PERSON, *key) for key in own if self.model.counts_rows))
 
     @property
     def smallest(self) -> int:
@@ -82,6 +86,8 @@ class OfPeople(Model):
     def counted(self, classes: Classes) -> Classes:
         """Return classes whose rows are people, or equal parts of people."""
         histograms = classes.histograms
+        if not self.model.counts_rows:
+            return classes
         if not self.model.splits_people:
             return Classes(classes.members, {key: _once_each(histograms, key) for key in self.model.keys})
         units = [_units(histograms[(PERSON, *key)]) for key in self.model.keys]
@@ -91,13 +97,10 @@ class OfPeople(Model):
 
 
 def in_people(model: Model, person: Sequence[str]) -> Model:
-    """Return a model as it judges a table: in people where columns tell them apart, in rows else.
-
-    A model that asks only which values there are is the same for both.
-    """
+    """Return a model as it judges a table: in people where columns tell them apart, in rows else."""
     if not person:
         return model
-    parts = tuple(OfPeople(part) if part.counts_rows else part for part in model.parts())
+    parts = tuple(part if isinstance(part, OfPeople) else OfPeople(part) for part in model.parts())
     return parts[0] if len(parts) == 1 else All(parts)
 
 
@@ -114,7 +117,8 @@ def people_as_rows(frequencies: FrequencySet, model: Model) -> tuple[FrequencySe
     several = np.bincount(persons.codes, minlength=1).max() > 1
     if several or any(part.model.splits_people for part in people):
         return replace(frequencies, classes=replace(classes, sizes=classes.members)), model
-    own = {key: _once_each(classes.histograms, key) for part in people for key in part.model.keys}
+    counting = [part.model for part in people if part.model.counts_rows]
+    own = {key: _once_each(classes.histograms, key) for model in counting for key in model.keys}
     others = {key: histogram for key, histogram in classes.histograms.items() if PERSON not in key}
     inner = tuple(part.model if isinstance(part, OfPeople) else part for part in parts)
     counted = replace(frequencies, classes=Classes(classes.members, {**others, **own}), joint=None)

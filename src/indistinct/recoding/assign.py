@@ -65,6 +65,11 @@ def needs_joint(recoding: Recoding) -> bool:
     return isinstance(recoding, ByRow | ByBucket) and recoding.joint is not None
 
 
+def parts_rows(recoding: Recoding) -> bool:
+    """Return whether a recoding may send rows with equal values to different classes, so that it fits one table."""
+    return isinstance(recoding, ByRow | ByBucket)
+
+
 def keys_of(recoding: Recoding) -> tuple[Key, ...]:
     """Return the keys that must be counted together with the cells that a stored recoding speaks of."""
     if isinstance(recoding, ByBucket) and recoding.schema is not None:

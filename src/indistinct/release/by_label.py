@@ -17,9 +17,9 @@ from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import FrequencySet, Key
 from indistinct.hierarchy import Hierarchy
-from indistinct.recoding.assign import assign, domains_of
+from indistinct.recoding.assign import assign, domains_of, parts_rows
 from indistinct.recoding.columns import columns_of
-from indistinct.recoding.kinds import ByBucket, ByRow, Recoding
+from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.layout import class_layout
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.read_back import Cover, cover_of, read_back
@@ -60,7 +60,7 @@ def original_by_class(
 
 
 def _by_recoding(recoding: Recoding, schema: Schema, count: Any, keys: Sequence[Key]) -> tuple[Counted, Assignment]:
-    if isinstance(recoding, ByRow | ByBucket):
+    if parts_rows(recoding):
         raise InputError(
             "this recoding parts rows with equal values, so that people were verified at publication only",
             hint="the certificate beside the release says what held; strict partitioning can be verified again",
