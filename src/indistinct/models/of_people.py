@@ -146,10 +146,15 @@ def _units(pairs: Histogram) -> int:
 
     Where it would take too many, shares are rounded.
     """
-    persons, _ = _of(pairs)
-    different = {*np.unique(_values_of_each(pairs)).tolist(), *np.unique(np.bincount(persons)).tolist()} - {0}
-    most = max(MOST_UNITS // max(len(np.unique(persons)), 1), 1)
+    values = np.bincount(_of(pairs)[0])
+    different = {*_distinct(_values_of_each(pairs)), *_distinct(values)} - {0}
+    most = max(MOST_UNITS // max(int((values > 0).sum()), 1), 1)
     return min(lcm(*different), most)
+
+
+def _distinct(numbers: Codes) -> list[int]:
+    """Return the distinct ones of small numbers."""
+    return np.flatnonzero(np.bincount(numbers)).tolist()
 
 
 def _values_of_each(pairs: Histogram) -> Codes:
