@@ -8,8 +8,9 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.output import write_text
-from indistinct.cli.screen import grid, number, print_json, progress, show
+from indistinct.cli.screen import grid, print_json, progress, show
 from indistinct.errors import ParameterError
+from indistinct.figures import number
 from indistinct.schema import did_you_mean
 
 if TYPE_CHECKING:

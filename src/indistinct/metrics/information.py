@@ -34,6 +34,7 @@ class NonUniformEntropy(Metric):
     """
 
     name: ClassVar[str] = "entropy"
+    meaning: ClassVar[str] = "bits missing to guess the original cells"
     monotone: ClassVar[bool] = False
 
     def value(self, assignment: Assignment) -> float:
@@ -48,6 +49,7 @@ class ClassificationMetric(Metric):
     """CM of Iyengar (2002): the share of rows that are suppressed or not of their class's majority."""
 
     name: ClassVar[str] = "classification"
+    meaning: ClassVar[str] = "rows not of the majority of their class"
     bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
     target: str
 

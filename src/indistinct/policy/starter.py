@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from indistinct.domain import Kind
+from indistinct.figures import percent
 from indistinct.inspection import ColumnProfile, Inspection
 from indistinct.models import DistinctLDiversity, KAnonymity, Model
 from indistinct.policy.value import Input, Output, Policy, relative_path
@@ -54,5 +55,5 @@ def _diversity(found: Inspection) -> list[Model]:
 
 def _note(column: ColumnProfile) -> str:
     missing = f", {column.missing:,} missing" if column.missing else ""
-    unique = f"{100 * column.unique_share:.3g} % of the rows unique"
+    unique = f"{percent(column.unique_share)} of the rows unique"
     return f"{column.distinct:,} values{missing}; {unique}; {column.reason}"
