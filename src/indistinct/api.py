@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from indistinct.algorithms.base import Algorithm, Problem, Progress
+from indistinct.algorithms.base import Algorithm, Problem, Progress, unused_settings
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.domain import Kind
 from indistinct.engines import open_source
@@ -94,7 +94,8 @@ def anonymize(
     recoding = replace(search.search(problem), schema=schema, promise=wanted.spec(), suppression=suppression)
     report(0.6)
     counters = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
-    job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, secret, spell(search))
+    unused = unused_settings(search, problem, hierarchies=declared, suppression=suppression)
+    job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, secret, spell(search), unused)
     release = publish(job, _destination(output, overwrite, save_recoding, recoding), counters=counters)
     report(1.0)
     return release

@@ -27,7 +27,7 @@ from indistinct.schema import Schema
 class Job:
     """A table that was counted, a recoding for it, and what its release must satisfy: all that publishing needs.
 
-    `budget` is the number of rows that may be dropped, and `counters` what the search did.
+    `budget` is the number of rows that may be dropped, and `warnings` what a reader must know of the search.
     """
 
     engine: Engine
@@ -39,6 +39,7 @@ class Job:
     budget: int
     secret: Secret = field(default_factory=Secret)
     algorithm: str | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def publish(
     """
     assignment = assign(job.counted.frequencies, job.recoding)
     _require_budget(assignment, job.budget)
-    about = About(job.algorithm, digest(job.recoding), seeded=job.secret.seed is not None)
+    about = About(job.algorithm, digest(job.recoding), seeded=job.secret.seed is not None, warnings=job.warnings)
     buckets = assignment.layout.buckets
     check = Check(job.engine, job.schema, job.model, buckets, job.counted, assignment, about=about)
     origin = getattr(job.source, "path", None)
