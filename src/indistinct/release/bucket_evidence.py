@@ -15,6 +15,7 @@ from indistinct.frequencies.count import Counted
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.slices import Links, SliceCounts, together
+from indistinct.frequencies.uniqueness import once
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.models.base import Model
 from indistinct.models.l_diverse_links import EXACT_ROWS
@@ -224,6 +225,22 @@ class BucketEvidence:
             )
             histograms[key] = histogram(key, one.regroup(owners, len(sizes)))
         return Classes(sizes, histograms)
+
+    def alone(self) -> dict[Key, int]:
+        """Return how many rows have a value of their own in a slice, for each attribute and for all of it together."""
+        found: dict[Key, int] = {}
+        for each in self.slices:
+            names = [name for name in each.names if name not in self.buckets.generalized]
+            for name in names:
+                found[(name,)] = self._once([each.codes[name]], each, missing=self.known[name].missing)
+            if len(names) > 1:
+                found[tuple(names)] = self._once([each.codes[name] for name in names], each)
+        return found
+
+    def _once(self, columns: Sequence[Codes], each: SliceCounts, *, missing: bool = False) -> int:
+        """Return how many vectors of codes one row alone has; code 0 may stand for missing, which is no value."""
+        codes = columns[0] if len(columns) == 1 else together(columns, None, rows=0)[0]
+        return once(np.bincount(codes, weights=each.counts)[int(missing) :])
 
     def preserved(self) -> int:
         """Return how many rows of slices are not those of the original, as far as values are not generalized."""

@@ -54,21 +54,33 @@ class Check:
         coarse: bool = False,
         about: About | None = None,
         foreign_certificate: bool = False,
+        whole: Mapping[str, Source] | None = None,
     ) -> Certificate:
-        """Return what published tables achieve; `coarse` says that they are text files."""
+        """Return what published tables achieve; `coarse` says that they are text files.
+
+        `whole` has the tables with every column, where the others have those alone that the model looks at.
+        """
         columns = {name: source.columns for name, source in sources.items()}
         rows = sources[MAIN].rows
         if self.assignment is None:  # of nothing everything is true, but a release may suppress every row
             require_rows(rows)
         appearance = replace(appearance_of(self.schema, columns, self.buckets), foreign_certificate=foreign_certificate)
         schema, evidence = self._evidence(sources, rows=rows, coarse=coarse)
+        if rows:
+            alone = self._alone(evidence, schema, (whole or sources)[MAIN])
+            evidence = replace(evidence, alone=alone)
         return verify(evidence, self.model, schema=schema, appearance=appearance, about=about or self.about)
 
     def certify_promise(
-        self, sources: Mapping[str, Source], *, coarse: bool = False, about: About | None = None
+        self,
+        sources: Mapping[str, Source],
+        *,
+        coarse: bool = False,
+        about: About | None = None,
+        whole: Mapping[str, Source] | None = None,
     ) -> Certificate:
         """Return the certificate of a release that keeps its promise; raise `VerificationError` for any other."""
-        certificate = self.certify(sources, coarse=coarse, about=about)
+        certificate = self.certify(sources, coarse=coarse, about=about, whole=whole)
         if certificate.holds:
             return certificate
         broken = [verdict.model for verdict in certificate.verdicts if not verdict.holds]
@@ -96,8 +108,9 @@ class Check:
             for name, each in files.items()
         }
         coarse = is_text_file(staged.path)
+        whole = {name: Table(table) for name, table in staged.tables.items()}
         certificate, found = both(
-            lambda: self.certify_promise(sources, coarse=coarse, about=about),
+            lambda: self.certify_promise(sources, coarse=coarse, about=about, whole=whole),
             lambda: {name: digest_of(each.temporary) for name, each in files.items()},
         )
         if found != digests:
@@ -137,6 +150,14 @@ class Check:
         if rows:
             evidence.require_agreement(keys)
         return schema, evidence
+
+    def _alone(self, evidence: Evidence, schema: Schema, main: Source) -> dict[Key, int]:
+        """Return how many rows have a value of their own in what is published as it is."""
+        if evidence.buckets is not None:
+            return evidence.buckets.alone()
+        names = [name for name in main.columns if name not in (*schema.quasi, *self.schema.hidden)]
+        counted = self.engine.count(main, Request((), alone=names, published=True))
+        return {(name,): alone for name, alone in counted.alone.items()}
 
     def _bucket_evidence(
         self, sources: Mapping[str, Source], buckets: Buckets, *, rows: int, coarse: bool

@@ -1,0 +1,59 @@
+"""Values that a single row has: whoever knows one finds the row, whatever a recoding does to the other columns."""
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.arrays import Codes
+from indistinct.frequencies.encode import from_dictionary
+
+NEARLY_UNIQUE = 0.5
+"""Share of rows with a value of their own from which a column is nearly unique.
+
+From half on, whoever knows somebody's value is more likely than not to have found one row.
+"""
+# Of fewer rows, a share says little: a handful of costs always differ.
+ENOUGH_ROWS = 20
+# Of larger tables so many rows are looked at first.
+SAMPLE = 10_000
+# What is alone in the table is alone in a sample. This is ten deviations of chance below the share that matters.
+LIKELY = 0.9 * NEARLY_UNIQUE
+
+
+def is_nearly_unique(alone: int, rows: int) -> bool:
+    """Return whether so many rows with a value of their own make a column nearly unique.
+
+    >>> is_nearly_unique(3871, 4000), is_nearly_unique(30, 4000), is_nearly_unique(5, 5)
+    (True, False, False)
+    """
+    return rows >= ENOUGH_ROWS and alone >= NEARLY_UNIQUE * rows
+
+
+def rows_alone(column: pa.ChunkedArray) -> int:
+    """Return how many rows have a value that no other row has; 0 where a sample shows that they are few.
+
+    Missing is no value. Lists and the like are not looked at.
+    """
+    if pa.types.is_nested(column.type):
+        return 0
+    if len(column) > 2 * SAMPLE:
+        step = len(column) // SAMPLE
+        # One row of every stretch, so that nothing that repeats in the order of rows is met each time.
+        places = np.arange(SAMPLE) * step + np.random.default_rng(1).integers(0, step, SAMPLE)
+        if _alone(column.take(pa.array(places))) < LIKELY * SAMPLE:
+            return 0
+    return _alone(column)
+
+
+def _alone(column: pa.ChunkedArray) -> int:
+    if isinstance(column.type, pa.DictionaryType):
+        distinct = from_dictionary(column)
+        counts = np.zeros(len(distinct.values) + 1, dtype=np.int64)
+        for cells, places in zip(distinct.chunks, distinct.places, strict=True):
+            counts += np.bincount(places[cells] + 1, minlength=len(counts))
+        return once(counts[1:])
+    return once(column.drop_null().value_counts().field("counts").to_numpy())
+
+
+def once(counts: Codes) -> int:
+    """Return how many counts are 1."""
+    return int((counts == 1).sum())
