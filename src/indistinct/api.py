@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from indistinct.algorithms.base import Algorithm, Problem, Progress, unused_settings
+from indistinct.algorithms.base import Algorithm, Problem, Progress, run_search, unused_settings
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.domain import Kind
 from indistinct.engines import open_source
@@ -91,8 +91,7 @@ def anonymize(
         sensitive=_sensitive(schema, counted) if search.traits.buckets else (),
         seed=seed,
     )
-    recoding = replace(search.search(problem), schema=schema, promise=wanted.spec(), suppression=suppression)
-    report(0.6)
+    recoding = replace(run_search(search, problem), schema=schema, promise=wanted.spec(), suppression=suppression)
     counters = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
     unused = unused_settings(search, problem, hierarchies=declared, suppression=suppression)
     job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, secret, spell(search), unused)

@@ -161,5 +161,9 @@ def test_a_column_of_a_large_table_is_counted_whole_once_a_sample_shows_that_mos
     assert rows_alone(pa.chunked_array([[row % 100 for row in range(rows)]])) == 0
     texts = pa.chunked_array([pa.array([f"t{row}" for row in range(rows)]).dictionary_encode()])
     assert rows_alone(texts) == rows
-    assert rows_alone(pa.chunked_array([pa.array([None, 1.5, float("nan"), 2.5, 2.5])])) == 2
+    assert rows_alone(pa.chunked_array([pa.array([None, 1.5, float("nan"), -2.5, 2.5, 2.5])])) == 2
     assert rows_alone(pa.chunked_array([pa.array([[1], [2]])])) == 0
+    days = pa.chunked_array([pa.array([1, 2, 2, None], pa.date32())])
+    assert rows_alone(days) == 1
+    parts = [pa.array(cells).dictionary_encode() for cells in (["a", "b", None], ["b", "c"])]
+    assert rows_alone(pa.chunked_array(parts)) == 2

@@ -164,3 +164,13 @@ def test_exit_code_130_is_documented(run) -> None:
     assert "130 interrupted" in " ".join(run("--help").out.split())
     assert "130 interrupted" in (root / "README.md").read_text(encoding="utf-8")
     assert "| 130 |" in (root / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
+
+
+def test_verbose_says_what_each_stage_counts_and_stays_on_stderr(patients: Path, roles: list[str], run) -> None:
+    given = ["anonymize", patients, *roles, "--model", "k-anonymity:k=5", "-o", patients.with_name("out.csv"), "--json"]
+    ran = run(*given, "-v")
+    assert ran.code == 0
+    json.loads(ran.out)
+    for line in ("open: opened 300 rows of 7 columns", "count: counted 300 rows", "verify: verified 300 rows"):
+        assert line in ran.err
+    assert "counted" not in run(*given, "--overwrite").err

@@ -1,5 +1,7 @@
 """What an algorithm is given and what it promises: it searches cells for a recoding and knows no rows and no engine."""
 
+import logging
+import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -17,6 +19,7 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Buckets
 from indistinct.schema import Schema
 
+LOG = logging.getLogger("indistinct.search")
 Progress = Callable[[float], None]
 
 
@@ -129,6 +132,17 @@ class Algorithm(ABC):
     @abstractmethod
     def search(self, problem: Problem) -> Recoding:
         """Return a recoding whose classes satisfy the model; raise `InfeasibleError` if there is none."""
+
+
+def run_search(algorithm: Algorithm, problem: Problem) -> Recoding:
+    """Return what an algorithm finds, and log how: counts and seconds, never a value."""
+    began, size = time.perf_counter(), problem.frequencies
+    LOG.info("searching with %s: %d cells, %d rows", algorithm.name, len(size), size.rows)
+    recoding = algorithm.search(problem)
+    problem.progress(1.0)
+    counts = ", ".join(f"{name} {count:g}" for name, count in sorted(problem.counters.items()))
+    LOG.info("searched with %s: %s; %.3f s", algorithm.name, counts or "nothing counted", time.perf_counter() - began)
+    return recoding
 
 
 def unused_settings(

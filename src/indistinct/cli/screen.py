@@ -1,6 +1,7 @@
 """What a command shows: the release on stdout, as text or as one JSON document; messages on stderr."""
 
 import json
+import logging
 import os
 import sys
 import textwrap
@@ -81,6 +82,25 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
     with Progress(*parts, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda share: bar.update(task, completed=share)
+
+
+@contextmanager
+def stages() -> Iterator[None]:
+    """Say on stderr what the stages of a run count, while it runs."""
+
+    class Messages(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            say(f"{record.name.rpartition('.')[2]}: {record.getMessage()}")
+
+    log, handler = logging.getLogger("indistinct"), Messages()
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
 
 
 def grid(*headings: str, right: Sequence[str] = (), names: Sequence[str] = ()) -> "Table":

@@ -45,13 +45,30 @@ def rows_alone(column: pa.ChunkedArray) -> int:
 
 
 def _alone(column: pa.ChunkedArray) -> int:
-    if isinstance(column.type, pa.DictionaryType):
-        distinct = from_dictionary(column)
-        counts = np.zeros(len(distinct.values) + 1, dtype=np.int64)
-        for cells, places in zip(distinct.chunks, distinct.places, strict=True):
-            counts += np.bincount(places[cells] + 1, minlength=len(counts))
-        return once(counts[1:])
+    kind = column.type
+    if isinstance(kind, pa.DictionaryType):
+        return _alone_in_dictionaries(column)
+    if pa.types.is_temporal(kind):
+        column = column.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        cells = np.sort(column.drop_null().to_numpy())  # far faster than to hash what hardly repeats
+        cells = cells[cells == cells]  # not a number, which equals nothing
+        fresh = np.ones(len(cells) + 1, dtype=bool)
+        fresh[1:-1] = cells[1:] != cells[:-1]
+        return int((fresh[1:] & fresh[:-1]).sum())
     return once(column.drop_null().value_counts().field("counts").to_numpy())
+
+
+def _alone_in_dictionaries(column: pa.ChunkedArray) -> int:
+    (first, *more) = column.chunks or [pa.array([], column.type)]
+    if not more and len(first.dictionary.unique()) == len(first.dictionary) and not first.dictionary.null_count:
+        cells = first.indices.drop_null().to_numpy(zero_copy_only=False)
+        return once(np.bincount(cells, minlength=len(first.dictionary)))
+    distinct = from_dictionary(column)
+    counts = np.zeros(len(distinct.values) + 1, dtype=np.int64)
+    for cells, places in zip(distinct.chunks, distinct.places, strict=True):
+        counts += np.bincount(places[cells] + 1, minlength=len(counts))
+    return once(counts[1:])
 
 
 def once(counts: Codes) -> int:

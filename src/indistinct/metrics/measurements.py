@@ -1,5 +1,6 @@
 """What metrics say of one recoding, as a value: name to number."""
 
+import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +8,8 @@ from dataclasses import dataclass
 from indistinct.errors import ParameterError
 from indistinct.metrics.base import Metric
 from indistinct.recoding.outputs import Assignment
+
+LOG = logging.getLogger("indistinct.measure")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,4 +45,5 @@ def measure_all(assignment: Assignment, metrics: Sequence[Metric]) -> Measuremen
             f"each metric is measured once; asked for twice: {', '.join(twice)}",
             hint="measure the same metric with other parameters in a second call",
         )
+    LOG.info("measuring %d metrics of %d rows", len(metrics), assignment.rows)
     return Measurements(tuple((metric.name, metric.value(assignment)) for metric in metrics))

@@ -1,5 +1,6 @@
 """How a release is checked: its published tables are counted again, and a model judges what was counted."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -28,6 +29,8 @@ from indistinct.tables.value import Table
 
 NOTHING = Counted((), FrequencySet((), np.zeros((0, 0), dtype=np.int32), Classes(np.zeros(0, dtype=np.int64))))
 """What is counted on a table without rows."""
+
+LOG = logging.getLogger("indistinct.verify")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +72,9 @@ class Check:
         if rows:
             alone = self._alone(evidence, schema, (whole or sources)[MAIN])
             evidence = replace(evidence, alone=alone)
-        return verify(evidence, self.model, schema=schema, appearance=appearance, about=about or self.about)
+        certificate = verify(evidence, self.model, schema=schema, appearance=appearance, about=about or self.about)
+        _log(certificate)
+        return certificate
 
     def certify_promise(
         self,
@@ -175,3 +180,11 @@ class Check:
 
     def _orders(self, keys: Sequence[Key]) -> Mapping[str, Hierarchy]:
         return {name: hierarchy for name, hierarchy in self.hierarchies.items() if (name,) in keys}
+
+
+def _log(certificate: Certificate) -> None:
+    """Log what was verified; a model is named without its parameters, which may be values of the table."""
+    holds = "holds" if certificate.holds else "does not hold"
+    LOG.info("verified %d rows in %d classes: %s", certificate.rows, certificate.classes, holds)
+    for verdict in certificate.verdicts:
+        LOG.debug("%s: %d violating classes", verdict.model.partition(":")[0], verdict.violating_classes)

@@ -1,5 +1,6 @@
 """The one way to a release: an engine publishes what a recoding assigns, and a model judges what was published."""
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,8 @@ from indistinct.release.files import StagedTables, require_another_file, write_r
 from indistinct.release.release import Release
 from indistinct.release.staging import Produce
 from indistinct.schema import Schema
+
+LOG = logging.getLogger("indistinct.publish")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +62,13 @@ def publish(
     A file is verified as it was written, before it gets its name.
     """
     assignment = assign(job.counted.frequencies, job.recoding)
+    LOG.info(
+        "publishing %d rows in %d classes; %d rows suppressed of %d allowed",
+        assignment.rows - assignment.suppressed,
+        len(assignment.classes),
+        assignment.suppressed,
+        job.budget,
+    )
     _require_budget(assignment, job.budget)
     about = About(job.algorithm, digest(job.recoding), seeded=job.secret.seed is not None, warnings=job.warnings)
     buckets = assignment.layout.buckets
