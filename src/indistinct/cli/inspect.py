@@ -8,7 +8,7 @@ import typer
 from indistinct.cli import options
 from indistinct.cli.flags import opened, policy_of
 from indistinct.cli.options import READING, SCREEN, Flags, shared
-from indistinct.cli.screen import grid, print_json, show
+from indistinct.cli.screen import grid, note, print_json, show
 from indistinct.figures import percent
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ def command(
     found = inspect(opened(policy))
     if output is not None:
         write_starter(found, data, output, reading=policy.input.reading, overwrite=overwrite)
+    for warning in found.warnings:
+        note(warning)
     if flags.as_json:
         policy_path = None if output is None else str(output)
         print_json({"data": str(data), **found.to_json(values=flags.show_values), "policy": policy_path})
