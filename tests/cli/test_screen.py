@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from indistinct.cli.screen import grid, show
 from indistinct.datasets import generate_census, generate_patients
 from indistinct.figures import percent
 from indistinct.metrics import METRICS
@@ -174,3 +175,17 @@ def test_verbose_says_what_each_stage_counts_and_stays_on_stderr(patients: Path,
     for line in ("open: opened 300 rows of 7 columns", "count: counted 300 rows", "verify: verified 300 rows"):
         assert line in ran.err
     assert "counted" not in run(*given, "--overwrite").err
+
+
+def test_a_table_of_too_many_columns_goes_on_below_and_loses_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    headings = ["algorithm", *(f"measurement {number}" for number in range(12))]
+    table = grid(*headings, right=headings[1:])
+    table.add_row("mondrian", *(f"{1_000_000 + number:,}" for number in range(12)))
+    show(table)
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert all(f"{1_000_000 + number:,}" in out for number in range(12))
+    assert out.count("mondrian") > 1

@@ -101,7 +101,6 @@ def _write(made: "Reproduction", output: Path, *, overwrite: bool) -> None:
 
 def _grid(made: "Reproduction") -> "Table":
     table = grid(*made.headings, right=[name for name in made.headings if name != "algorithm"])
-    table.padding = (0, 1, 0, 0)  # so that twelve columns fit a screen
     for row in made.rows:
         table.add_row(*(number(cell) if isinstance(cell, int | float) else str(cell or "") for cell in row))
     return table

@@ -39,7 +39,33 @@ def show(*parts: "str | Table") -> None:
         if isinstance(part, str):
             _sentence(console, part)
         else:
-            console.print(part)
+            for block in _blocks(part, console.width):
+                console.print(block)
+
+
+def _blocks(table: "Table", width: int) -> "Iterator[Table]":
+    """Yield a table or, where its columns do not fit, several below each other that repeat the first column."""
+    from rich.table import Table
+
+    cells = [[str(cell) for cell in column.cells] for column in table.columns]
+    words = [
+        [word for cell in [str(c.header), *own] for word in (cell.split() if not c.no_wrap else [cell[:LONGEST_NAME]])]
+        for c, own in zip(table.columns, cells, strict=True)
+    ]
+    needed = [max(map(len, each), default=0) + len("  ") for each in words]
+    ahead = list(range(1, len(needed)))
+    if sum(needed) - len("  ") <= width:
+        yield table
+        return
+    while ahead:
+        chosen = [0, ahead.pop(0)]
+        while ahead and sum(needed[index] for index in (*chosen, ahead[0])) - len("  ") <= width:
+            chosen.append(ahead.pop(0))
+        columns = [table.columns[index].copy() for index in chosen]
+        block = Table(*columns, box=table.box, show_edge=False, pad_edge=False, padding=table.padding)
+        for row in range(table.row_count):
+            block.add_row(*(cells[index][row] for index in chosen))
+        yield block
 
 
 def say(message: str, *, style: str | None = None) -> None:

@@ -35,13 +35,19 @@ def rows_alone(column: pa.ChunkedArray) -> int:
     """
     if pa.types.is_nested(column.type):
         return 0
-    if len(column) > 2 * SAMPLE:
-        step = len(column) // SAMPLE
-        # One row of every stretch, so that nothing that repeats in the order of rows is met each time.
-        places = np.arange(SAMPLE) * step + np.random.default_rng(1).integers(0, step, SAMPLE)
-        if _alone(column.take(pa.array(places))) < LIKELY * SAMPLE:
-            return 0
+    places = sample_of(len(column))
+    if len(places) < len(column) and _alone(column.take(pa.array(places))) < LIKELY * len(places):
+        return 0
     return _alone(column)
+
+
+def sample_of(rows: int) -> Codes:
+    """Return the places of a sample, of all rows where they are not many."""
+    if rows <= 2 * SAMPLE:
+        return np.arange(rows)
+    step = rows // SAMPLE
+    # One of every stretch, so that nothing that repeats in the order of rows is met each time.
+    return np.arange(SAMPLE) * step + np.random.default_rng(1).integers(0, step, SAMPLE)
 
 
 def _alone(column: pa.ChunkedArray) -> int:
