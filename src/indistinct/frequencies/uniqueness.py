@@ -1,10 +1,14 @@
 """Values that a single row has: whoever knows one finds the row, whatever a recoding does to the other columns."""
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 
 from indistinct.arrays import Codes
 from indistinct.frequencies.encode import from_dictionary
+from indistinct.frequencies.grouping import pack
 
 NEARLY_UNIQUE = 0.5
 """Share of rows with a value of their own from which a column is nearly unique.
@@ -41,6 +45,31 @@ def rows_alone(column: pa.ChunkedArray) -> int:
     return _alone(column)
 
 
+def vectors_alone(columns: Sequence[Codes], counts: Codes, *, missing: bool = False) -> int:
+    """Return how many rows have a vector of codes that no other row has; 0 where a sample shows that they are few.
+
+    Entry `i` stands for `counts[i]` rows, and a vector may have several entries. Of one column, code 0 may be
+    `missing`, which is no value.
+    """
+    rows, sizes = int(counts.sum()), [int(column.max(initial=0)) + 1 for column in columns]
+    if math.prod(sizes) < NEARLY_UNIQUE * rows:
+        return 0
+    places = sample_of(len(counts))
+    if len(places) < len(counts):
+        likely = _vectors_alone([column[places] for column in columns], counts[places], sizes, missing=missing)
+        if likely / len(places) * len(counts) < LIKELY * rows:
+            return 0
+    return _vectors_alone(columns, counts, sizes, missing=missing)
+
+
+def _vectors_alone(columns: Sequence[Codes], counts: Codes, sizes: Sequence[int], *, missing: bool) -> int:
+    words, _ = pack(columns, sizes)
+    several = words[counts > 1]
+    nothing = np.zeros(2 if missing else 0, dtype=words.dtype)  # the code of missing is never alone then
+    words = np.concatenate([words, several, nothing])
+    return _singles(np.sort(words))
+
+
 def sample_of(rows: int) -> Codes:
     """Return the places of a sample, of all rows where they are not many."""
     if rows <= 2 * SAMPLE:
@@ -57,26 +86,30 @@ def _alone(column: pa.ChunkedArray) -> int:
     if pa.types.is_temporal(kind):
         column = column.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        cells = np.sort(column.drop_null().to_numpy())  # far faster than to hash what hardly repeats
-        cells = cells[cells == cells]  # not a number, which equals nothing
-        fresh = np.ones(len(cells) + 1, dtype=bool)
-        fresh[1:-1] = cells[1:] != cells[:-1]
-        return int((fresh[1:] & fresh[:-1]).sum())
-    return once(column.drop_null().value_counts().field("counts").to_numpy())
+        cells = column.drop_null().to_numpy()
+        # What is not a number equals nothing. Sorting is far faster than to hash what hardly repeats.
+        return _singles(np.sort(cells[cells == cells]))
+    return _once(column.drop_null().value_counts().field("counts").to_numpy())
 
 
 def _alone_in_dictionaries(column: pa.ChunkedArray) -> int:
     (first, *more) = column.chunks or [pa.array([], column.type)]
     if not more and len(first.dictionary.unique()) == len(first.dictionary) and not first.dictionary.null_count:
         cells = first.indices.drop_null().to_numpy(zero_copy_only=False)
-        return once(np.bincount(cells, minlength=len(first.dictionary)))
+        return _once(np.bincount(cells, minlength=len(first.dictionary)))
     distinct = from_dictionary(column)
     counts = np.zeros(len(distinct.values) + 1, dtype=np.int64)
     for cells, places in zip(distinct.chunks, distinct.places, strict=True):
         counts += np.bincount(places[cells] + 1, minlength=len(counts))
-    return once(counts[1:])
+    return _once(counts[1:])
 
 
-def once(counts: Codes) -> int:
-    """Return how many counts are 1."""
+def _singles(ordered: Codes) -> int:
+    """Return how many entries of a sorted array equal none of their neighbours."""
+    fresh = np.ones(len(ordered) + 1, dtype=bool)
+    fresh[1:-1] = ordered[1:] != ordered[:-1]
+    return int((fresh[1:] & fresh[:-1]).sum())
+
+
+def _once(counts: Codes) -> int:
     return int((counts == 1).sum())

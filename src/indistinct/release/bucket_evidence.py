@@ -15,7 +15,7 @@ from indistinct.frequencies.count import Counted
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.slices import Links, SliceCounts, together
-from indistinct.frequencies.uniqueness import LIKELY, once, sample_of
+from indistinct.frequencies.uniqueness import vectors_alone
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.models.base import Model
 from indistinct.models.l_diverse_links import EXACT_ROWS
@@ -227,26 +227,18 @@ class BucketEvidence:
         return Classes(sizes, histograms)
 
     def alone(self) -> dict[Key, int]:
-        """Return how many rows have a value of their own in a slice, for each attribute and for all of it together."""
+        """Return how many rows have a value of their own in a slice, for each attribute and for all of it together.
+
+        It is 0 where they are clearly few.
+        """
         found: dict[Key, int] = {}
         for each in self.slices:
             names = [name for name in each.names if name not in self.buckets.generalized]
             for name in names:
-                counts = np.bincount(each.codes[name], weights=each.counts)
-                found[(name,)] = once(counts[int(self.known[name].missing) :])  # missing is no value
+                found[(name,)] = vectors_alone([each.codes[name]], each.counts, missing=self.known[name].missing)
             if len(names) > 1:
-                found[tuple(names)] = self._alone_together([each.codes[name] for name in names], each.counts)
+                found[tuple(names)] = vectors_alone([each.codes[name] for name in names], each.counts)
         return found
-
-    def _alone_together(self, columns: Sequence[Codes], counts: Codes) -> int:
-        """Return how many vectors one row alone has; 0 where a sample of the entries shows that they are few."""
-        rows, places = int(counts.sum()), sample_of(len(counts))
-        if len(places) < len(counts):
-            some = [column[places] for column in columns]
-            few = once(np.bincount(together(some, None, rows=0)[0], weights=counts[places]))
-            if few / len(places) * len(counts) < LIKELY * rows:
-                return 0
-        return once(np.bincount(together(columns, None, rows=0)[0], weights=counts))
 
     def preserved(self) -> int:
         """Return how many rows of slices are not those of the original, as far as values are not generalized."""
