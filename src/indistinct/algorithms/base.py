@@ -159,8 +159,8 @@ def unused_settings(
         why = "keeps values as they are" if algorithm.traits.buckets else "makes ranges of its own"
         what = "the hierarchy" if algorithm.traits.buckets else "the bands"
         told.append(
-            f"{what} of {_listed([column.name for column in hidden])} will not be published: {algorithm.name} {why}; "
-            "a full-domain algorithm, such as optimal, publishes what is declared"
+            f"{what} of {_listed([column.name for column in hidden])} will not be published: {algorithm.name} {why}, "
+            "and metrics alone look at what is declared; a full-domain algorithm, such as optimal, publishes it"
         )
     if strange:
         told.append(f"the hierarchy of {_listed(strange)} is not used: neither the search nor the model looks at it")
