@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,19 @@ def test_rows_of_a_column(values: list[int | None], kind: pa.DataType, encoded: 
     column = pa.chunked_array([part.dictionary_encode() for part in parts] if encoded else parts)
     counted = Counter(value for value in values if value is not None)
     assert rows_alone(column) == sum(1 for count in counted.values() if count == 1)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.string_view(), pa.binary_view(), pa.large_string(), pa.decimal256(40, 2), pa.time64("us"), pa.duration("s")],
+)
+def test_every_type_of_a_large_column_is_counted(kind: pa.DataType) -> None:
+    plain = pa.array(range(30_000))
+    textual = pa.types.is_string_view(kind) or pa.types.is_binary_view(kind) or pa.types.is_large_string(kind)
+    cells = plain.cast(pa.string()).to_pylist() if textual else plain.to_pylist()
+    if pa.types.is_binary_view(kind):
+        cells = [cell.encode() for cell in cells]
+    assert rows_alone(pa.chunked_array([pa.array(cells, kind)])) == 30_000
 
 
 @settings(deadline=None)

@@ -35,10 +35,13 @@ def is_nearly_unique(alone: int, rows: int) -> bool:
 def rows_alone(column: pa.ChunkedArray) -> int:
     """Return how many rows have a value that no other row has; 0 where a sample shows that they are few.
 
-    Missing is no value. Lists and the like are not looked at.
+    Missing is no value. Lists and the like, and intervals of time, are not looked at.
     """
-    if pa.types.is_nested(column.type):
+    kind = column.type
+    if pa.types.is_nested(kind) or pa.types.is_interval(kind):
         return 0
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):  # Arrow cannot take cells of these
+        column = column.cast(pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary())
     places = sample_of(len(column))
     if len(places) < len(column) and _alone(column.take(pa.array(places))) < LIKELY * len(places):
         return 0
