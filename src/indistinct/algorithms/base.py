@@ -156,11 +156,15 @@ def unused_settings(
     hidden = [column for column in hidden if not algorithm.publishes_hierarchy(column)]
     told = []
     if hidden:
-        why = "keeps values as they are" if algorithm.traits.buckets else "makes ranges of its own"
+        why = (
+            "keeps values as they are"
+            if algorithm.traits.buckets
+            else "makes ranges of its own, and metrics alone look at them"
+        )
         what = "the hierarchy" if algorithm.traits.buckets else "the bands"
         told.append(
-            f"{what} of {_listed([column.name for column in hidden])} will not be published: {algorithm.name} {why}, "
-            "and metrics alone look at what is declared; a full-domain algorithm, such as optimal, publishes it"
+            f"{what} of {_listed([column.name for column in hidden])} will not be published: {algorithm.name} {why}; "
+            "a full-domain algorithm, such as optimal, publishes what is declared"
         )
     if strange:
         told.append(f"the hierarchy of {_listed(strange)} is not used: neither the search nor the model looks at it")
