@@ -30,7 +30,7 @@ def commands(block: str) -> Iterator[str]:
 
 
 def answer(command: str, folder: Path) -> str:
-    """Return what a command says: first what it shows, then what it tells beside, and its exit code if that is not 0."""
+    """Return what a command shows, then what it tells beside, and its exit code if that is not 0."""
     words = shlex.split(command.removeprefix("$ ").replace("\\\n", " "))
     if words[0] == "cat":
         return "".join((folder / name).read_text(encoding="utf-8") for name in words[1:])

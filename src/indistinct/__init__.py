@@ -5,9 +5,13 @@ an *engine* applies it, a *model* judges the result.
 """
 
 import ast
+import logging
 from importlib import import_module, resources
 
 __version__ = "0.1.0"
+
+# Stages report here what they counted, never a cell's value; nobody sees it unless a program asks for it.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 # The stub beside this module lists the public names for type checkers and for us. A name is loaded when it is first
 # asked for: the command line answers --help without Arrow and Numba.

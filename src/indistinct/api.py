@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from indistinct.algorithms.base import Algorithm, Problem, Progress
+from indistinct.algorithms.base import Algorithm, Problem, Progress, run_search, unused_settings
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.domain import Kind
 from indistinct.engines import open_source
@@ -65,11 +65,10 @@ def anonymize(
     """Return a release of a table that satisfies a model, verified on the published rows.
 
     `suppression` is the share of the original rows that may be dropped, or of people where the schema tells them apart.
-    `target` names a column whose classification
-    metric is wanted. `seed` fixes the order of rows for tests; a real release leaves it out. An algorithm that promises
-    something by itself (anatomy, multiset, slicing) can do without another model. With `output` the release is written
-    there and verified as written; `save_recoding` then keeps the recoding beside it, for its owner alone. Raises
-    `InfeasibleError` if no release can satisfy the model.
+    `target` names a column whose classification metric is wanted. `seed` fixes the order of rows for tests; a real
+    release leaves it out. An algorithm that promises something by itself (anatomy, multiset, slicing) can do without
+    another model. With `output` the release is written there and verified as written; `save_recoding` then keeps the
+    recoding beside it, for its owner alone. Raises `InfeasibleError` if no release can satisfy the model.
     """
     report, declared, secret = progress or (lambda _share: None), dict(hierarchies or {}), Secret(seed)
     began, (engine, source) = time.perf_counter(), open_source(table)
@@ -87,10 +86,10 @@ def anonymize(
         sensitive=_sensitive(schema, counted) if search.traits.buckets else (),
         seed=seed,
     )
-    recoding = replace(search.search(problem), schema=schema, promise=wanted.spec(), suppression=suppression)
-    report(0.6)
+    recoding = replace(run_search(search, problem), schema=schema, promise=wanted.spec(), suppression=suppression)
     counters = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
-    job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, secret, spell(search))
+    unused = unused_settings(search, problem, hierarchies=declared, suppression=suppression)
+    job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, secret, spell(search), unused)
     release = publish(job, _destination(output, overwrite, save_recoding, recoding), counters=counters)
     report(1.0)
     return release

@@ -26,6 +26,7 @@ from indistinct.cli.listing import parameters
 from indistinct.datasets import GENERATORS
 from indistinct.errors import IndistinctError
 from indistinct.hierarchy import Hierarchy
+from indistinct.metrics import BETTER
 from indistinct.models import Model, ModelTraits
 from indistinct.registry import ALGORITHMS, METRICS, MODELS, parse_model
 from indistinct.release.formats import FORMATS
@@ -101,8 +102,8 @@ def _metrics_page() -> str:
     ]
     for name, kind in METRICS.items():
         low, high = map(_end, kind.bounds)
-        better = "larger" if kind.goal == "max" else "smaller"
-        parts += [*_entry(name, kind), f"Better: {better}; values: {low} to {high}; monotone: {_yes(kind.monotone)}."]
+        told = f"{BETTER[kind.goal].capitalize()} is better. Values: {low} to {high}. Monotone: {_yes(kind.monotone)}."
+        parts += [*_entry(name, kind), f"On the screen: {kind.meaning}. {told}"]
     return _page("Metrics", *parts)
 
 
@@ -208,6 +209,7 @@ def _command_line_page() -> str:
                 ("2", "usage: an option, a parameter or a name is not possible"),
                 ("3", "infeasible: no release can satisfy the model"),
                 ("4", "verification failed: a table does not satisfy the model"),
+                ("130", "interrupted (Ctrl-C, or a request to stop): nothing was published"),
             ],
         ),
     ]

@@ -17,7 +17,9 @@ from indistinct.arrays import Codes
 from indistinct.domain import Domain, Kind, kind_of
 from indistinct.errors import InputError
 from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.uniqueness import is_nearly_unique
 from indistinct.hierarchy import Hierarchy, suggest
+from indistinct.release.verify import nearly_unique
 from indistinct.schema import Role, Schema
 from indistinct.tables import open_table
 
@@ -66,6 +68,11 @@ class ColumnProfile:
     hierarchy: Hierarchy | None
     frequent: tuple[tuple[Any, int], ...] = field(repr=False)
 
+    def points_at_rows(self, rows: int) -> bool:
+        """Return whether the column is published as it is although it is nearly unique in a table of so many rows."""
+        kept = self.role in (Role.SENSITIVE, Role.INSENSITIVE)
+        return kept and is_nearly_unique(round(self.unique_share * rows), rows)
+
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
@@ -83,6 +90,13 @@ class Inspection:
         return Schema.from_roles({column.name: column.role for column in self.columns})
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return which columns would point at single rows, if they were published under the suggested roles."""
+        pointing = [column for column in self.columns if column.points_at_rows(self.rows)]
+        told = [nearly_unique([c.name], round(c.unique_share * self.rows), self.rows) for c in pointing]
+        return tuple(f"under the suggested role, {text}" for text in told)
+
+    @property
     def hierarchies(self) -> Mapping[str, Hierarchy]:
         """Return the suggested hierarchies by column."""
         return {column.name: column.hierarchy for column in self.columns if column.hierarchy is not None}
@@ -97,6 +111,7 @@ class Inspection:
             "smallest_class": self.smallest_class,
             "unique_rows": self.unique_rows,
             "unique_share": self.unique_share,
+            "warnings": list(self.warnings),
         }
 
     @property

@@ -48,6 +48,7 @@ class Summary:
         if self.certificate is not None:
             told = self.certificate.to_json()
             document |= {
+                "algorithm": self.certificate.algorithm,
                 "holds": self.certificate.holds,
                 "suppressed_rows": self.certificate.suppressed_rows,
                 "classes": self.certificate.classes,

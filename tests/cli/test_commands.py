@@ -146,7 +146,7 @@ def test_every_numeric_form_is_verified_from_its_file(policy: Path, run, numeric
     assert ran.code == 0, ran.err
     document = json.loads(ran.out)
     assert document["classes"] == made["classes"]
-    assert document["warnings"] == []
+    assert [text for text in document["warnings"] if "'cost' is published as it is" not in text] == []
     if numeric == "bounds":
         assert {"age_min", "age_max"} <= set(document["certificate"]["quasi_identifiers"])
 
@@ -217,7 +217,7 @@ def test_a_changed_sensitive_cell_is_not_what_was_certified(policy: Path, run) -
 def test_columns_without_a_role_and_leaks_are_remarked(patients: Path, run) -> None:
     ran = run("verify", patients, "--quasi", "sex", "--identifier", "name", "--model", "k-anonymity:k=1", "--json")
     assert ran.code == 4
-    leak, ignored = json.loads(ran.out)["warnings"]
+    leak, ignored, *_ = json.loads(ran.out)["warnings"]
     assert "'name'" in leak
     assert "'cost'" in ignored
     assert leak in ran.err

@@ -63,7 +63,8 @@ def test_the_example_is_listed_with_its_package(site, capsys):
     mine = {"package": "indistinct-example"}
     assert {"name": "bounded-share", **mine, "parameters": {"sensitive": None, "share": None}} in found["models"]
     assert {"name": "halves", **mine, "parameters": {}} in found["algorithms"]
-    assert {"name": "largest-class", **mine, "parameters": {}} in found["metrics"]
+    about = {"better": "lower", "meaning": "share of rows in the largest class"}
+    assert {"name": "largest-class", **mine, "parameters": {}, **about} in found["metrics"]
     assert cli.main(["list"]) == 0
     assert "sensitive, share (of package indistinct-example)" in capsys.readouterr().out
 

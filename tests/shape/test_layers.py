@@ -12,6 +12,7 @@ LAYERS = {
     "compiled": 1,
     "parallel": 1,
     "extension": 1,
+    "figures": 1,
     "schema": 1,
     "spelling": 2,
     "domain": 2,

@@ -33,12 +33,12 @@ def bars(found):
 def test_bars_are_as_high_as_their_shares():
     drawn = bars(figures())
     assert drawn == {
-        ("8 original tuples", "1 to 10"): (0.75, "75.0%", "6"),
-        ("8 original tuples", "11 to 20"): (0.25, "25.0%", "2"),
-        ("8 original tuples", "over 20"): (0.0, "0%", "0"),
-        ("4 fake tuples", "1 to 10"): (0.25, "25.0%", "1"),
-        ("4 fake tuples", "11 to 20"): (0.25, "25.0%", "1"),
-        ("4 fake tuples", "over 20"): (0.5, "50.0%", "2"),
+        ("8 original tuples", "1 to 10"): (0.75, "75 %", "6"),
+        ("8 original tuples", "11 to 20"): (0.25, "25 %", "2"),
+        ("8 original tuples", "over 20"): (0.0, "0 %", "0"),
+        ("4 fake tuples", "1 to 10"): (0.25, "25 %", "1"),
+        ("4 fake tuples", "11 to 20"): (0.25, "25 %", "1"),
+        ("4 fake tuples", "over 20"): (0.5, "50 %", "2"),
     }
 
 
@@ -62,12 +62,12 @@ def test_labels_legend_and_axes_are_drawn():
 def test_an_estimate_says_so_with_its_interval():
     found = figures(fake=(2.5e6, 1e6, 20.0), interval=(3.41e6, 3.59e6))
     assert "candidates (3.41M to 3.59M with 95% confidence)" in draw_matching(found, title="Sliced")
-    assert [text for _, text, _ in bars(found).values()][3:] == ["71.4%", "28.6%", "under 0.1%"]
+    assert [text for _, text, _ in bars(found).values()][3:] == ["71.4 %", "28.6 %", "< 0.01 %"]
 
 
 def test_almost_all_is_not_all():
     told = [text for _, text, _ in bars(figures(original=(99_999, 1, 0))).values()]
-    assert told[:3] == ["over 99.9%", "under 0.1%", "0%"]
+    assert told[:3] == ["> 99.99 %", "< 0.01 %", "0 %"]
 
 
 @pytest.mark.parametrize(

@@ -148,11 +148,13 @@ def test_the_starter_policy_is_read_again_and_tells_no_value(tmp_path: Path) -> 
     written = write_starter(found, tmp_path / "data.parquet", path, reading=Reading(";", missing=("", "?")))
     assert read_policy(path) == written
     assert [model.spec() for model in written.models] == [
-        "k-anonymity:k=5",
+        "k-anonymity:k=2",
+        'distinct-l-diversity:sensitive="a,b disease",l=2',
         "distinct-l-diversity:sensitive=disease,l=2",
     ]
     assert written.output.path == Path("data-release.parquet")
     text = path.read_text()
     assert "SECRETVALUE42" not in text
     assert text.startswith("# A first policy.")
-    assert "# 2 values; 100 % of the rows unique; others often know it\nage" in text
+    assert "# 2 values; 100 % of the rows unique; others often know it\ncity" in text
+    assert "others often know it; for algorithms that publish bands: hierarchy = { intervals = [2] }\nage" in text

@@ -1,8 +1,10 @@
 """What an algorithm is given and what it promises: it searches cells for a recoding and knows no rows and no engine."""
 
+import logging
+import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -17,6 +19,7 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Buckets
 from indistinct.schema import Schema
 
+LOG = logging.getLogger("indistinct.search")
 Progress = Callable[[float], None]
 
 
@@ -61,7 +64,8 @@ class AlgorithmTraits:
     `optimal`: its answer is proven best. `local`: equal values may be published differently. `hierarchies`: every
     quasi-identifier needs one. `monotone`: the model must be monotone, and also stable and absorbing where rows are
     suppressed, for the search concludes from classes to their unions. `splits`: rows with equal vectors may part.
-    `suppresses`: it uses the budget. `reusable`: its recodings can be applied to other tables. `buckets`: it breaks
+    `suppresses`: it uses the budget. `ranges`: numbers, dates and declared orders become ranges of its own, whatever
+    bands are declared for them. `reusable`: its recodings can be applied to other tables. `buckets`: it breaks
     links inside buckets instead of recoding values, and is its own model. `own_promise`: it searches for that alone,
     and any other model is only verified.
     """
@@ -72,6 +76,7 @@ class AlgorithmTraits:
     monotone: bool = False
     splits: bool = False
     suppresses: bool = False
+    ranges: bool = False
     reusable: bool = True
     buckets: bool = False
     own_promise: bool = False
@@ -100,6 +105,10 @@ class Algorithm(ABC):
         """
         return None
 
+    def publishes_hierarchy(self, column: QuasiColumn) -> bool:
+        """Return whether releases show values of the hierarchy of a column that has one, as the traits declare it."""
+        return not self.traits.buckets and not (self.traits.ranges and column.ranged)
+
     def refusal(self, model: Model, *, suppression: bool) -> str | None:
         """Return why the search cannot work for a model, or None where it can; the support matrix is written from this.
 
@@ -125,3 +134,48 @@ class Algorithm(ABC):
     @abstractmethod
     def search(self, problem: Problem) -> Recoding:
         """Return a recoding whose classes satisfy the model; raise `InfeasibleError` if there is none."""
+
+
+def run_search(algorithm: Algorithm, problem: Problem) -> Recoding:
+    """Return what an algorithm finds, and log how: counts and seconds, never a value."""
+    began, size = time.perf_counter(), problem.frequencies
+    LOG.info("searching with %s: %d cells, %d rows", algorithm.name, len(size), size.rows)
+    recoding = algorithm.search(problem)
+    problem.progress(1.0)
+    counts = ", ".join(f"{name} {count:g}" for name, count in sorted(problem.counters.items()))
+    LOG.info("searched with %s: %s; %.3f s", algorithm.name, counts or "nothing counted", time.perf_counter() - began)
+    return recoding
+
+
+def unused_settings(
+    algorithm: Algorithm, problem: Problem, *, hierarchies: Collection[str] = (), suppression: float = 0.0
+) -> tuple[str, ...]:
+    """Return a warning for each setting that a search makes no use of: hierarchies by column, a share to suppress."""
+    by_name = {column.name: column for column in problem.columns}
+    judged = {name for key in problem.model.keys for name in key}
+    strange = [name for name in hierarchies if name not in by_name and name not in judged]
+    hidden = [by_name[name] for name in hierarchies if name in by_name and not by_name[name].domain.declared]
+    hidden = [column for column in hidden if not algorithm.publishes_hierarchy(column)]
+    told = []
+    if hidden:
+        why = (
+            "keeps values as they are"
+            if algorithm.traits.buckets
+            else "makes ranges of its own, and metrics alone look at them"
+        )
+        what = "the hierarchy" if algorithm.traits.buckets else "the bands"
+        told.append(
+            f"{what} of {_listed([column.name for column in hidden])} will not be published: {algorithm.name} {why}; "
+            "a full-domain algorithm, such as optimal, publishes what is declared"
+        )
+    if strange:
+        told.append(f"the hierarchy of {_listed(strange)} is not used: neither the search nor the model looks at it")
+    if suppression and not algorithm.traits.suppresses:
+        told.append(f"suppression = {suppression:g} is not used: {algorithm.name} drops no rows")
+    elif suppression and not problem.suppression:
+        told.append(f"suppression = {suppression:g} allows none of {problem.frequencies.rows:,} rows to be dropped")
+    return tuple(told)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))

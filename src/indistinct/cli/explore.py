@@ -9,7 +9,8 @@ from indistinct.cli import options
 from indistinct.cli.flags import job_of, no_model, node_of, opened
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, shared
 from indistinct.cli.output import check_picture, write_text
-from indistinct.cli.screen import grid, number, print_json, progress, show
+from indistinct.cli.screen import grid, print_json, progress, show
+from indistinct.figures import number
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -119,22 +120,22 @@ def _show(found: "Exploration", chosen: tuple[int, ...] | None, *, limit: int | 
 
 
 def _level_grid(found: "Exploration") -> "Table":
-    table = grid("level", *found.columns)
-    for level in range(max(found.heights) + 1):
-        table.add_row(str(level), *(words[level] if level < len(words) else "" for words in found.meanings))
+    table = grid("column", "levels", names=("column",))
+    for name, words in zip(found.columns, found.meanings, strict=True):
+        table.add_row(name, "; ".join(f"{level}: {word}" for level, word in enumerate(words)))
     return table
 
 
 def _node_grid(found: "Exploration", rows: list[dict[str, Any]], chosen: tuple[int, ...] | None) -> "Table":
-    counts = ("suppressed rows", "classes", "smallest", "risk", *found.metrics)
-    table = grid("node", "satisfied", *counts, right=counts)
+    # Risk is one over the smallest class, so that it needs no column.
+    counts = ("dropped", "classes", "smallest", *(name.replace("-", "- ") for name in found.metrics))
+    table = grid("node", "holds", *counts, right=counts)
     for row in rows:
         verdict = "minimal" if row["minimal"] else "yes" if row["satisfied"] else "no"
         table.add_row(
             ",".join(map(str, row["node"])) + (" *" if row["node"] == chosen else ""),
             verdict,
             *(f"{row[key]:,}" for key in ("suppressed_rows", "classes", "smallest_class")),
-            f"{row['risk']:.3g}",
             *(number(row[name]) for name in found.metrics),
         )
     return table

@@ -8,7 +8,8 @@ import typer
 from indistinct.cli import options
 from indistinct.cli.flags import opened, policy_of
 from indistinct.cli.options import READING, SCREEN, Flags, shared
-from indistinct.cli.screen import grid, percent, print_json, show
+from indistinct.cli.screen import grid, note, print_json, show
+from indistinct.figures import percent
 
 if TYPE_CHECKING:
     from indistinct.inspection import Inspection
@@ -37,6 +38,8 @@ def command(
     found = inspect(opened(policy))
     if output is not None:
         write_starter(found, data, output, reading=policy.input.reading, overwrite=overwrite)
+    for warning in found.warnings:
+        note(warning)
     if flags.as_json:
         policy_path = None if output is None else str(output)
         print_json({"data": str(data), **found.to_json(values=flags.show_values), "policy": policy_path})
@@ -46,10 +49,9 @@ def command(
 
 def _show(found: "Inspection", data: Path, output: Path | None, *, show_values: bool) -> None:
     counts = ("distinct", "missing", "unique", "smallest group")
-    shown = grid("column", "type", *counts, "role", "why", *(("frequent",) if show_values else ()), right=counts)
+    table = grid("column", "type", *counts, "role", right=counts, names=("column", "role"))
     for column in found.columns:
-        values = ", ".join(f"{value} ({rows})" for value, rows in column.frequent)
-        shown.add_row(
+        table.add_row(
             column.name,
             str(column.kind),
             f"{column.distinct:,}",
@@ -57,10 +59,16 @@ def _show(found: "Inspection", data: Path, output: Path | None, *, show_values: 
             percent(column.unique_share),
             f"{column.smallest_group:,}",
             str(column.role),
-            column.reason,
-            *((values,) if show_values else ()),
         )
-    show(f"{data}: {found.rows:,} rows\n", shown, "")
+    show(f"{data}: {found.rows:,} rows\n", table, "", "why these roles")
+    for reason in dict.fromkeys(column.reason for column in found.columns):
+        names = ", ".join(column.name for column in found.columns if column.reason == reason)
+        show(f"  {reason}: {names}")
+    if show_values:
+        show("\nmost frequent values")
+        for column in found.columns:
+            show(f"  {column.name}: " + ", ".join(f"{value} ({rows:,})" for value, rows in column.frequent))
+    show("")
     if found.schema.quasi:
         show(
             f"on {', '.join(found.schema.quasi)} together {found.unique_rows:,} rows "

@@ -24,21 +24,28 @@ def command(as_json: options.Json = False) -> None:
         print_json({**listed, "generators": list(GENERATORS)})
         return
     for what, entries in listed.items():
-        table = grid(what, "parameters")
+        told = [key for key in ("better", "meaning") if any(key in entry for entry in entries)]
+        table = grid(what, "parameters", *told, names=(what, "better"))
         for entry in entries:
-            table.add_row(entry["name"], _described(entry))
+            table.add_row(entry["name"], _described(entry), *(entry.get(key, "") for key in told))
         show(table, "")
     show(f"generators: {', '.join(GENERATORS)}")
 
 
 def _entries(registry: "Registry[Any]") -> list[dict[str, Any]]:
-    listed: list[dict[str, Any]] = [
-        {"name": name, "parameters": parameters(kind)} for name, kind in registry.builtin.items()
-    ]
+    listed: list[dict[str, Any]] = [{"name": name, **_about(kind)} for name, kind in registry.builtin.items()]
     for found in registry.extensions():
-        about = {"broken": found.problem} if found.kind is None else {"parameters": parameters(found.kind)}
+        about = {"broken": found.problem} if found.kind is None else _about(found.kind)
         listed.append({"name": found.name, "package": found.package, **about})
     return listed
+
+
+def _about(kind: type[Any]) -> dict[str, Any]:
+    """Return the parameters; of a metric also which way is good, and what it means."""
+    from indistinct.metrics import BETTER, Metric
+
+    about: dict[str, Any] = {"parameters": parameters(kind)}
+    return about | {"better": BETTER[kind.goal], "meaning": kind.meaning} if issubclass(kind, Metric) else about
 
 
 def _described(entry: dict[str, Any]) -> str:

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from indistinct.cli.screen import grid, note, number, percent
+from indistinct.cli.screen import grid, note
 from indistinct.errors import InputError, ParameterError, SchemaError
+from indistinct.figures import number, percent
 
 if TYPE_CHECKING:
     from rich.table import Table

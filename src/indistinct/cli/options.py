@@ -3,11 +3,14 @@
 import functools
 import inspect
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from indistinct.cli.screen import stages
 
 Texts = list[str] | None
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
@@ -72,11 +75,12 @@ class Flags:
     show_values: Annotated[
         bool, typer.Option("--show-values", help="Let messages show values of the table, which they never do else.")
     ] = False
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say on stderr what each stage counts.")] = False
 
 
 ROLES = ("quasi", "sensitive", "insensitive", "identifier", "person")
 READING = ("delimiter", "encoding", "missing", "text")
-SCREEN = ("as_json", "show_values")
+SCREEN = ("as_json", "show_values", "verbose")
 
 MadeBy = Annotated[
     str | None,
@@ -122,7 +126,9 @@ def shared(*names: str, **reworded: Any) -> Callable[[Callable[..., None]], Call
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def run(**given: Any) -> None:
-            command(flags=Flags(**{name: given.pop(name) for name in names}), **given)
+            flags = Flags(**{name: given.pop(name) for name in names})
+            with stages() if flags.verbose else nullcontext():
+                command(flags=flags, **given)
 
         own = inspect.signature(command).parameters.values()
         spliced = [

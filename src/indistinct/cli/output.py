@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from indistinct.cli.members import members_table
-from indistinct.cli.screen import grid, metric_table, note, number, print_json, show
+from indistinct.cli.screen import grid, metric_table, note, print_json, show
 from indistinct.errors import IndistinctError, ParameterError
+from indistinct.figures import number
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -94,6 +95,8 @@ def report(summary: "Summary", *, as_json: bool) -> None:
 def _parts(summary: "Summary") -> "Iterator[str | Table]":
     certificate, read = summary.certificate, summary.files.get("published")
     named = "" if read is None else f"{read}: "
+    if certificate is not None and certificate.algorithm is not None:
+        named = f"{certificate.algorithm}: "
     if certificate is None:
         yield f"{named}{summary.rows:,} of {summary.original_rows or 0:,} rows\n"
     else:
@@ -122,7 +125,9 @@ def _parts(summary: "Summary") -> "Iterator[str | Table]":
 
 def verdict_table(certificate: "Certificate") -> "Table":
     """Return what each model asked for and what was achieved."""
-    table = grid("model", "holds", "achieved", "violating classes", right=("violating classes",))
+    classes = "violating classes" if certificate.form is None else "violating buckets"
+    table = grid("model", "holds", "achieved", classes, right=(classes,))
+    table.columns[-1].max_width = len("violating")
     for verdict in certificate.verdicts:
         achieved = ", ".join(f"{key} = {number(value)}" for key, value in verdict.achieved.items())
         table.add_row(verdict.model, "yes" if verdict.holds else "NO", achieved, f"{verdict.violating_classes:,}")

@@ -8,8 +8,9 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.output import write_text
-from indistinct.cli.screen import grid, number, print_json, progress, show
+from indistinct.cli.screen import grid, print_json, progress, show
 from indistinct.errors import ParameterError
+from indistinct.figures import number
 from indistinct.schema import did_you_mean
 
 if TYPE_CHECKING:
@@ -100,7 +101,6 @@ def _write(made: "Reproduction", output: Path, *, overwrite: bool) -> None:
 
 def _grid(made: "Reproduction") -> "Table":
     table = grid(*made.headings, right=[name for name in made.headings if name != "algorithm"])
-    table.padding = (0, 1, 0, 0)  # so that twelve columns fit a screen
     for row in made.rows:
         table.add_row(*(number(cell) if isinstance(cell, int | float) else str(cell or "") for cell in row))
     return table

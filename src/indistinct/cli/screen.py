@@ -1,19 +1,25 @@
 """What a command shows: the release on stdout, as text or as one JSON document; messages on stderr."""
 
 import json
+import logging
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from indistinct.figures import number
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
 
-# Where no terminal says how wide a line is.
-WIDTH = 120
+# Where no terminal says how wide a line is. Every table fits.
+WIDTH = 80
+# Names of columns are cut to so many letters where they stand in a table.
+LONGEST_NAME = 24
 
 
 def screen(*, stderr: bool = False) -> "Console":
@@ -27,15 +33,59 @@ def screen(*, stderr: bool = False) -> "Console":
 
 
 def show(*parts: "str | Table") -> None:
-    """Print results: tables fit the screen, lines are never cut."""
+    """Print results: tables fit the screen, sentences are broken between words where somebody reads them."""
     console = screen()
     for part in parts:
-        console.print(part, soft_wrap=isinstance(part, str))
+        if isinstance(part, str):
+            _sentence(console, part)
+        else:
+            for block in _blocks(part, console.width):
+                console.print(block)
+
+
+def _blocks(table: "Table", width: int) -> "Iterator[Table]":
+    """Yield a table or, where its columns do not fit, several below each other that repeat the first column."""
+    from rich.table import Table
+
+    cells = [[str(cell) for cell in column.cells] for column in table.columns]
+    words = [
+        [word for cell in [str(c.header), *own] for word in (cell.split() if not c.no_wrap else [cell[:LONGEST_NAME]])]
+        for c, own in zip(table.columns, cells, strict=True)
+    ]
+    needed = [max(map(len, each), default=0) + len("  ") for each in words]
+    ahead = list(range(1, len(needed)))
+    if sum(needed) - len("  ") <= width:
+        yield table
+        return
+    while ahead:
+        chosen = [0, ahead.pop(0)]
+        while ahead and sum(needed[index] for index in (*chosen, ahead[0])) - len("  ") <= width:
+            chosen.append(ahead.pop(0))
+        columns = [table.columns[index].copy() for index in chosen]
+        block = Table(*columns, box=table.box, show_edge=False, pad_edge=False, padding=table.padding)
+        for row in range(table.row_count):
+            block.add_row(*(cells[index][row] for index in chosen))
+        yield block
 
 
 def say(message: str, *, style: str | None = None) -> None:
     """Print a message that is not the result."""
-    screen(stderr=True).print(message, style=style, soft_wrap=True)
+    _sentence(screen(stderr=True), message, style=style)
+
+
+def _sentence(console: "Console", text: str, *, style: str | None = None) -> None:
+    """Print text in lines of the screen's width; a word that is longer, such as a path, is never broken.
+
+    Nothing is broken where no width is known, so that a program can look for a sentence.
+    """
+    if console.file.isatty() or "COLUMNS" in os.environ:
+        text = "\n".join(_broken(line, console.width) for line in text.split("\n"))
+    console.print(text, style=style, soft_wrap=True)
+
+
+def _broken(line: str, width: int) -> str:
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def note(message: str) -> None:
@@ -60,30 +110,49 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
         yield lambda share: bar.update(task, completed=share)
 
 
-def grid(*headings: str, right: Sequence[str] = ()) -> "Table":
-    """Return an empty table with these headings."""
+@contextmanager
+def stages() -> Iterator[None]:
+    """Say on stderr what the stages of a run count, while it runs."""
+
+    class Messages(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            say(f"{record.name.rpartition('.')[2]}: {record.getMessage()}")
+
+    log, handler = logging.getLogger("indistinct"), Messages()
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
+
+
+def grid(*headings: str, right: Sequence[str] = (), names: Sequence[str] = ()) -> "Table":
+    """Return an empty table with these headings; under those in `names` stand names, which are cut and never broken."""
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in headings:
-        table.add_column(heading, justify="right" if heading in right else "left", overflow="fold")
+        is_name = heading in names
+        table.add_column(
+            heading,
+            justify="right" if heading in right else "left",
+            overflow="ellipsis" if is_name else "fold",
+            no_wrap=is_name,
+            min_width=None if is_name else max(map(len, heading.split())),
+            max_width=LONGEST_NAME if is_name else None,
+        )
     return table
 
 
 def metric_table(metrics: Mapping[str, float]) -> "Table":
-    """Return metrics by name."""
-    table = grid("metric", "value", right=("value",))
+    """Return metrics by name, which way is good, and what each means."""
+    from indistinct.metrics import described
+
+    table = grid("metric", "value", "better", "meaning", right=("value",), names=("metric",))
     for name, value in metrics.items():
-        table.add_row(name, number(value))
+        table.add_row(name, number(value), *described(name))
     return table
-
-
-def number(value: float) -> str:
-    """Return a number for people: whole ones whole up to a quadrillion, others to six digits."""
-    return f"{int(value):,}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:.6g}"
-
-
-def percent(share: float) -> str:
-    """Return a share for people."""
-    return f"{100 * share:.3g} %"

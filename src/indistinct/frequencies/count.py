@@ -31,8 +31,8 @@ class Counted:
     """What an engine counted; it tells nothing of single rows.
 
     `domains` are those of the quasi-identifiers, `known` those of every column that was counted. `groupings` has a
-    frequency set for each further list of columns that was asked for, and `population` the cells of the population in
-    the same domains.
+    frequency set for each further list of columns that was asked for, `population` the cells of the population in the
+    same domains, and `alone` how many rows have a value of their own in a column; 0 where these are clearly few.
     """
 
     domains: tuple[Domain, ...]
@@ -40,6 +40,7 @@ class Counted:
     known: Mapping[str, Domain] = field(default_factory=dict)
     groupings: Mapping[Key, FrequencySet] = field(default_factory=dict)
     population: FrequencySet | None = None
+    alone: Mapping[str, int] = field(default_factory=dict)
 
 
 def count_cells(

@@ -16,8 +16,9 @@ class Request:
 
     `hierarchies` give declared orders and the taxonomies of sensitive columns. `joint` asks for the vectors of all
     keys together, which algorithms that split equal vectors need. `person` names the columns that tell people apart,
-    for keys that begin with `PERSON`; no row may leave them out. `population` is a second source,
-    counted in the same domains, which hold the values of both. `groupings` are further lists of columns to be counted.
+    for keys that begin with `PERSON`; no row may leave them out. `population` is a second source, counted in the same
+    domains, which hold the values of both. `groupings` are further lists of columns to be counted, and `alone` columns
+    of which it is asked how many rows have a value of their own, unless these are clearly few.
     `domains` fix what the codes of some columns mean: a value outside is an `UnseenValueError`. A column without any
     value is an error unless it is `published`, where missing is its only value.
     """
@@ -29,6 +30,7 @@ class Request:
     person: Sequence[str] = ()
     population: Any = None
     groupings: Sequence[Key] = ()
+    alone: Sequence[str] = ()
     domains: Mapping[str, Domain] = field(default_factory=dict)
     published: bool = False
 

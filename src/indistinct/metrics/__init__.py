@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from indistinct.extension import Registry
-from indistinct.metrics.base import Goal, Metric
+from indistinct.metrics.base import BETTER, Goal, Metric
+from indistinct.metrics.buckets import BUCKET_METRICS
 from indistinct.metrics.cells import CellMetric
 from indistinct.metrics.classes import AverageClassSize, Discernibility, SizeMetric
 from indistinct.metrics.hierarchical import (
@@ -38,6 +39,7 @@ from indistinct.metrics.measurements import Measurements, measure_all
 from indistinct.spelling import parse
 
 __all__ = [
+    "BETTER",
     "EVERY_METRIC",
     "GCP",
     "METRICS",
@@ -59,6 +61,7 @@ __all__ = [
     "SizeMetric",
     "class_distance",
     "closest_common",
+    "described",
     "igpl",
     "information_gain",
     "information_gain_per_loss",
@@ -99,6 +102,19 @@ EVERY_METRIC = Registry(METRICS, base=Metric, group="indistinct.metrics")
 def parse_metric(text: str) -> Metric:
     """Return the metric that a text spells."""
     return parse(text, EVERY_METRIC, what="metric")
+
+
+def described(name: str) -> tuple[str, str]:
+    """Return which values of a measurement are better, in a word, and what they mean; nothing where nobody says it.
+
+    >>> described("precision")
+    ('higher', '1 is untouched, 0 all at the top')
+    """
+    if name in BUCKET_METRICS:
+        goal, meaning = BUCKET_METRICS[name]
+        return BETTER[goal], meaning
+    kind = EVERY_METRIC.get(name)
+    return ("", "") if kind is None else (BETTER[kind.goal], kind.meaning)
 
 
 def standard_metrics(*, k: int, target: str | None = None) -> tuple[Metric, ...]:

@@ -1,24 +1,29 @@
 """A metric says how much a recoding costs: one set of metrics serves the search and the report."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar, Literal
 
 from indistinct.recoding.outputs import Assignment
 
 Goal = Literal["min", "max"]
+BETTER: Mapping[Goal, str] = MappingProxyType({"min": "lower", "max": "higher"})
+"""Which values of a metric are better, in a word."""
 
 
 class Metric(ABC):
     """A utility metric: a frozen value with its parameters.
 
-    `goal` is the better direction, `bounds` the possible values (None: open), and `monotone` says that merging
-    classes, with the same rows suppressed, never gets a better value. `counts_rows` says that rows count even where
-    people are told apart.
+    `goal` is the better direction, `meaning` what a value says, in a few words, `bounds` the possible values (None:
+    open), and `monotone` says that merging classes, with the same rows suppressed, never gets a better value.
+    `counts_rows` says that rows count even where people are told apart.
     """
 
     __slots__ = ()
     name: ClassVar[str]
     goal: ClassVar[Goal] = "min"
+    meaning: ClassVar[str] = ""
     bounds: ClassVar[tuple[float | None, float | None]] = (0.0, None)
     monotone: ClassVar[bool] = True
     counts_rows: ClassVar[bool] = False

@@ -1,9 +1,22 @@
 """What metrics say of a release in buckets, whose values stay as they are and whose links are lost."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import numpy as np
 
 from indistinct.frequencies.slices import Links
+from indistinct.metrics.base import Goal
 from indistinct.metrics.measurements import Measurements
+
+BUCKET_METRICS: Mapping[str, tuple[Goal, str]] = MappingProxyType(
+    {
+        "buckets": ("max", "how many buckets the rows are in"),
+        "reconstruction-error": ("min", "error of rebuilding sensitive values"),
+        "unique-values": ("min", "largest share of rows alone in a slice"),
+    }
+)
+"""What is measured of buckets alone: which way is good, and what it means."""
 
 
 def reconstruction_error(links: Links) -> float:

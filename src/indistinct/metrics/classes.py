@@ -36,6 +36,7 @@ class Discernibility(SizeMetric):
     """
 
     name: ClassVar[str] = "discernibility"
+    meaning: ClassVar[str] = "the size of each row's class, summed"
 
     def of_sizes(self, sizes: Codes, *, rows: int) -> float:
         """Return Σ|E|² over released classes plus rows times suppressed rows."""
@@ -51,6 +52,7 @@ class AverageClassSize(SizeMetric):
     """
 
     name: ClassVar[str] = "average-class-size"
+    meaning: ClassVar[str] = "mean class in units of k, 1 at best"
     k: int = 1
 
     def __post_init__(self) -> None:

@@ -29,6 +29,7 @@ class Precision(CellMetric):
     """
 
     name: ClassVar[str] = "precision"
+    meaning: ClassVar[str] = "1 is untouched, 0 all at the top"
     goal: ClassVar[Goal] = "max"
     bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
 
@@ -50,6 +51,7 @@ class Distortion(SummedMetric):
     """
 
     name: ClassVar[str] = "distortion"
+    meaning: ClassVar[str] = "steps up the hierarchies, all cells"
     scheme: Scheme = "uniform"
     beta: float = 1.0
     weights: tuple[float, ...] = ()

@@ -34,6 +34,7 @@ class NonUniformEntropy(Metric):
     """
 
     name: ClassVar[str] = "entropy"
+    meaning: ClassVar[str] = "bits missing to guess the original cells"
     monotone: ClassVar[bool] = False
 
     def value(self, assignment: Assignment) -> float:
@@ -49,6 +50,7 @@ class ClassificationMetric(Metric):
 
     name: ClassVar[str] = "classification"
     counts_rows: ClassVar[bool] = True
+    meaning: ClassVar[str] = "rows not of the majority of their class"
     bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
     target: str
 

@@ -25,6 +25,7 @@ class Loss(CellMetric):
     """LM, Iyengar's loss metric, as the mean over all cells of the table: 0 is untouched, 1 all gone."""
 
     name: ClassVar[str] = "loss"
+    meaning: ClassVar[str] = "mean share of detail lost in a cell"
     bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
 
     def charge(self, column: PublishedColumn) -> Codes:
@@ -46,6 +47,7 @@ class GeometricLoss(Loss):
     """
 
     name: ClassVar[str] = "geometric-loss"
+    meaning: ClassVar[str] = "loss, as a geometric mean over columns"
 
     def combine(self, totals: Codes, *, rows: int) -> Codes:
         """Return the d-th root of the product of 1 + L, minus 1, over the d columns' mean losses L."""
@@ -57,6 +59,7 @@ class ILoss(SummedMetric):
     """ILoss of Xiao and Tao (2006), summed over all rows; `weights` are in quasi-identifier order."""
 
     name: ClassVar[str] = "iloss"
+    meaning: ClassVar[str] = "detail lost, summed over all cells"
     weights: tuple[float, ...] = ()
 
     def charge(self, column: PublishedColumn) -> Codes:
@@ -73,6 +76,7 @@ class NCP(SummedMetric):
     """Normalized certainty penalty of Xu et al. (2006), summed over all rows; `weights` as in `ILoss`."""
 
     name: ClassVar[str] = "ncp"
+    meaning: ClassVar[str] = "width of published values, all cells"
     weights: tuple[float, ...] = ()
 
     def charge(self, column: PublishedColumn) -> Codes:
@@ -85,6 +89,7 @@ class GCP(CellMetric):
     """Global certainty penalty: NCP as the mean over all cells of the original table."""
 
     name: ClassVar[str] = "gcp"
+    meaning: ClassVar[str] = "mean width of a published value, 0 to 1"
     bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
 
     def charge(self, column: PublishedColumn) -> Codes:

@@ -1,5 +1,6 @@
 """What metrics say of one recoding, as a value: name to number."""
 
+import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +9,8 @@ from indistinct.errors import ParameterError
 from indistinct.metrics.base import Metric
 from indistinct.metrics.people import in_people
 from indistinct.recoding.outputs import Assignment
+
+LOG = logging.getLogger("indistinct.measure")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +46,7 @@ def measure_all(assignment: Assignment, metrics: Sequence[Metric]) -> Measuremen
             f"each metric is measured once; asked for twice: {', '.join(twice)}",
             hint="measure the same metric with other parameters in a second call",
         )
+    LOG.info("measuring %d metrics of %d rows", len(metrics), assignment.rows)
     people = in_people(assignment)
     values = [metric.value(assignment if metric.counts_rows else people) for metric in metrics]
     return Measurements(tuple(zip(names, values, strict=True)))

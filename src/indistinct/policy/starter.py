@@ -2,57 +2,77 @@
 
 from pathlib import Path
 
+from indistinct.algorithms.base import Algorithm
+from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.domain import Kind
+from indistinct.figures import percent
 from indistinct.inspection import ColumnProfile, Inspection
 from indistinct.models import DistinctLDiversity, KAnonymity, Model
 from indistinct.policy.value import Input, Output, Policy, relative_path
-from indistinct.policy.writing import write_policy
+from indistinct.policy.writing import inline, write_policy
 from indistinct.release.formats import FORMATS
 from indistinct.schema import Role
 from indistinct.tables.value import Reading
 
+# One over the 0.09 that the European Medicines Agency (policy 0070) and Health Canada (2019) set as the highest risk of
+# a person in public clinical data.
+CAREFUL_K = 11
+# From so many values on, a class that shows three of them is little to ask.
+MANY_VALUES = 6
 HEADING = """\
 A first policy. Decide yourself before you run it:
   identifier   points at a person: dropped
   quasi        others may know it: recoded, best with a hierarchy
   sensitive    must not be learnt about a person: published as it is, models protect it
   insensitive  neither: published as it is
+k = {k}: whoever knows all quasi-identifiers of somebody is left with {k} rows or more, as for files that all may see.
 Run it with: indistinct anonymize {name}"""
 
 
 def write_starter(found: Inspection, data: Path, path: Path, *, reading: Reading, overwrite: bool = False) -> Policy:
     """Write and return a first policy for an inspected table; it tells no value of the table.
 
-    It has the suggested roles and hierarchies, with 5-anonymity and two values of each sensitive text.
+    It has the suggested roles, what a careful person asks of a file for everybody, and the suggested hierarchies as far
+    as the algorithm publishes them; comments name the others.
     """
     suffix = data.suffix.lower() if data.suffix.lower() in FORMATS else ".csv"
+    algorithm, k = Mondrian(), min(CAREFUL_K, found.rows)
+    unused = {c.name for c in found.columns if not _publishes(algorithm, c)}
     policy = Policy(
         input=Input(relative_path(data, path.parent), reading),
         schema=found.schema,
-        models=(KAnonymity(5), *_diversity(found)),
-        hierarchies=found.hierarchies,
+        models=(KAnonymity(k), *_diversity(found)),
+        hierarchies={name: each for name, each in found.hierarchies.items() if name not in unused},
+        algorithm=algorithm,
         output=Output(Path(f"{data.name.partition('.')[0]}-release{suffix}")),
         base=path.parent,
     )
-    notes = {column.name: _note(column) for column in found.columns}
-    write_policy(policy, path, overwrite=overwrite, heading=HEADING.format(name=path.name), notes=notes)
+    notes = {column.name: _note(column, rows=found.rows, unused=column.name in unused) for column in found.columns}
+    heading = HEADING.format(name=path.name, k=k)
+    write_policy(policy, path, overwrite=overwrite, heading=heading, notes=notes)
     return policy
 
 
+def _publishes(algorithm: Algorithm, column: ColumnProfile) -> bool:
+    """Return whether an algorithm publishes the hierarchy that is suggested for a column, as its traits declare it."""
+    banded = column.hierarchy is not None and not column.hierarchy.categorical and column.kind is not Kind.TEXT
+    return not (algorithm.traits.ranges and banded)
+
+
 def _diversity(found: Inspection) -> list[Model]:
-    # Marks of the spelling cannot stand in a name that is spelled.
+    """Return a model for each sensitive column whose values repeat: where every value differs it would say nothing."""
     return [
-        DistinctLDiversity(column.name, l=2)
+        DistinctLDiversity(column.name, l=3 if column.distinct >= MANY_VALUES else 2)
         for column in found.columns
-        if column.role is Role.SENSITIVE
-        and column.kind is Kind.TEXT
-        and column.distinct > 1
-        and not set(column.name) & set(",=&|:")
-        and column.name == column.name.strip()
+        if column.role is Role.SENSITIVE and column.distinct > 1 and not column.points_at_rows(found.rows)
     ]
 
 
-def _note(column: ColumnProfile) -> str:
+def _note(column: ColumnProfile, *, rows: int, unused: bool) -> str:
     missing = f", {column.missing:,} missing" if column.missing else ""
-    unique = f"{100 * column.unique_share:.3g} % of the rows unique"
-    return f"{column.distinct:,} values{missing}; {unique}; {column.reason}"
+    told = [f"{column.distinct:,} values{missing}", f"{percent(column.unique_share)} of the rows unique", column.reason]
+    if column.points_at_rows(rows):
+        told.append("whoever knows it finds the row: round it, or make it identifier or quasi")
+    if unused and column.hierarchy is not None:
+        told.append(f"for algorithms that publish bands: hierarchy = {inline(column.hierarchy.to_json())}")
+    return "; ".join(told)

@@ -73,6 +73,15 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
     return tomlkit.dumps(document)
 
 
+def inline(value: Any) -> str:
+    """Return a value as it stands on a line of a policy.
+
+    >>> inline({"intervals": [5, 10]})
+    '{ intervals = [5, 10] }'
+    """
+    return _item(value).as_string()
+
+
 def _column(policy: Policy, name: str) -> Any:
     """Return the role alone for a column that is dropped or kept, a table for one that privacy is about."""
     role, hierarchy = policy.schema.role(name), policy.hierarchies.get(name)

@@ -15,6 +15,7 @@ from indistinct.frequencies.count import Counted
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.slices import Links, SliceCounts, together
+from indistinct.frequencies.uniqueness import vectors_alone
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.models.base import Model
 from indistinct.models.l_diverse_links import EXACT_ROWS
@@ -224,6 +225,20 @@ class BucketEvidence:
             )
             histograms[key] = histogram(key, one.regroup(owners, len(sizes)))
         return Classes(sizes, histograms)
+
+    def alone(self) -> dict[Key, int]:
+        """Return how many rows have a value of their own in a slice, for each attribute and for all of it together.
+
+        It is 0 where they are clearly few.
+        """
+        found: dict[Key, int] = {}
+        for each in self.slices:
+            names = [name for name in each.names if name not in self.buckets.generalized]
+            for name in names:
+                found[(name,)] = vectors_alone([each.codes[name]], each.counts, missing=self.known[name].missing)
+            if len(names) > 1:
+                found[tuple(names)] = vectors_alone([each.codes[name] for name in names], each.counts)
+        return found
 
     def preserved(self) -> int:
         """Return how many rows of slices are not those of the original, as far as values are not generalized."""

@@ -1,5 +1,6 @@
 """How a release is checked: its published tables are counted again, and a model judges what was counted."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -29,6 +30,8 @@ from indistinct.tables.value import Table
 NOTHING = Counted((), FrequencySet((), np.zeros((0, 0), dtype=np.int32), Classes(np.zeros(0, dtype=np.int64))))
 """What is counted on a table without rows."""
 
+LOG = logging.getLogger("indistinct.verify")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Check:
@@ -54,21 +57,35 @@ class Check:
         coarse: bool = False,
         about: About | None = None,
         foreign_certificate: bool = False,
+        whole: Mapping[str, Source] | None = None,
     ) -> Certificate:
-        """Return what published tables achieve; `coarse` says that they are text files."""
+        """Return what published tables achieve; `coarse` says that they are text files.
+
+        `whole` has the tables with every column, where the others have those alone that the model looks at.
+        """
         columns = {name: source.columns for name, source in sources.items()}
         rows = sources[MAIN].rows
         if self.assignment is None:  # of nothing everything is true, but a release may suppress every row
             require_rows(rows)
         appearance = replace(appearance_of(self.schema, columns, self.buckets), foreign_certificate=foreign_certificate)
         schema, evidence = self._evidence(sources, rows=rows, coarse=coarse)
-        return verify(evidence, self.model, schema=schema, appearance=appearance, about=about or self.about)
+        if rows:
+            alone = self._alone(evidence, schema, (whole or sources)[MAIN])
+            evidence = replace(evidence, alone=alone)
+        certificate = verify(evidence, self.model, schema=schema, appearance=appearance, about=about or self.about)
+        _log(certificate)
+        return certificate
 
     def certify_promise(
-        self, sources: Mapping[str, Source], *, coarse: bool = False, about: About | None = None
+        self,
+        sources: Mapping[str, Source],
+        *,
+        coarse: bool = False,
+        about: About | None = None,
+        whole: Mapping[str, Source] | None = None,
     ) -> Certificate:
         """Return the certificate of a release that keeps its promise; raise `VerificationError` for any other."""
-        certificate = self.certify(sources, coarse=coarse, about=about)
+        certificate = self.certify(sources, coarse=coarse, about=about, whole=whole)
         if certificate.holds:
             return certificate
         broken = [verdict.model for verdict in certificate.verdicts if not verdict.holds]
@@ -96,8 +113,9 @@ class Check:
             for name, each in files.items()
         }
         coarse = is_text_file(staged.path)
+        whole = {name: Table(table) for name, table in staged.tables.items()}
         certificate, found = both(
-            lambda: self.certify_promise(sources, coarse=coarse, about=about),
+            lambda: self.certify_promise(sources, coarse=coarse, about=about, whole=whole),
             lambda: {name: digest_of(each.temporary) for name, each in files.items()},
         )
         if found != digests:
@@ -138,6 +156,14 @@ class Check:
             evidence.require_agreement(keys)
         return schema, evidence
 
+    def _alone(self, evidence: Evidence, schema: Schema, main: Source) -> dict[Key, int]:
+        """Return how many rows have a value of their own in what is published as it is."""
+        if evidence.buckets is not None:
+            return evidence.buckets.alone()
+        names = [name for name in main.columns if name not in (*schema.quasi, *self.schema.hidden)]
+        counted = self.engine.count(main, Request((), alone=names, published=True))
+        return {(name,): alone for name, alone in counted.alone.items()}
+
     def _bucket_evidence(
         self, sources: Mapping[str, Source], buckets: Buckets, *, rows: int, coarse: bool
     ) -> tuple[Schema, Evidence]:
@@ -154,3 +180,11 @@ class Check:
 
     def _orders(self, keys: Sequence[Key]) -> Mapping[str, Hierarchy]:
         return {name: hierarchy for name, hierarchy in self.hierarchies.items() if (name,) in keys}
+
+
+def _log(certificate: Certificate) -> None:
+    """Log what was verified; a model is named without its parameters, which may be values of the table."""
+    holds = "holds" if certificate.holds else "does not hold"
+    LOG.info("verified %d rows in %d classes: %s", certificate.rows, certificate.classes, holds)
+    for verdict in certificate.verdicts:
+        LOG.debug("%s: %d violating classes", verdict.model.partition(":")[0], verdict.violating_classes)

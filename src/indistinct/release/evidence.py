@@ -30,7 +30,8 @@ class Evidence:
 
     `assignment` is what was meant to be published, where that is known: what a release does not show, such as people,
     is taken from it once the classes agree. `coarse` says that the release is a text file, whose readers may take
-    different sensitive values for one.
+    different sensitive values for one. `alone` says for columns that are published as they are how many rows have a
+    value of their own.
     """
 
     counted: Counted
@@ -40,6 +41,7 @@ class Evidence:
     buckets: BucketEvidence | None = None
     coarse: bool = False
     warnings: list[str] = field(default_factory=list)
+    alone: Mapping[tuple[str, ...], int] = field(default_factory=dict)
 
     @property
     def sizes(self) -> Codes:

@@ -1,6 +1,7 @@
 """The files of a release: staged, read back and verified, and only then given their names, together or not at all."""
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,8 @@ from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate import Certificate
 from indistinct.release.formats import producer_for
 from indistinct.release.staging import Produce, Staged, check_target, digest_of, filled, publish, stage, staging
+
+LOG = logging.getLogger("indistinct.write")
 
 
 @dataclass(slots=True)
@@ -59,6 +62,7 @@ def write_release(
         sink = StagedTables(target, staged)
         fill(sink)
         certificate = certify(sink)
+        LOG.info("writing %d tables and a certificate", len(sink.names))
         staged += [stage(file, produce, private=True) for file, produce in private.items()]
         staged.append(stage(seal, filled(certificate.to_text())))
         publish(staged, overwrite=overwrite, outdated=outdated)

@@ -1,5 +1,6 @@
 """The one way to a release: an engine publishes what a recoding assigns, and a model judges what was published."""
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,12 +23,14 @@ from indistinct.release.release import Release
 from indistinct.release.staging import Produce
 from indistinct.schema import Schema
 
+LOG = logging.getLogger("indistinct.publish")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
     """A table that was counted, a recoding for it, and what its release must satisfy: all that publishing needs.
 
-    `budget` is the number of rows, or people, that may be dropped, and `counters` what the search did.
+    `budget` is the number of rows, or people, that may be dropped. `warnings` are what readers must know of the search.
     """
 
     engine: Engine
@@ -39,6 +42,7 @@ class Job:
     budget: int
     secret: Secret = field(default_factory=Secret)
     algorithm: str | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +62,15 @@ def publish(
     A file is verified as it was written, before it gets its name.
     """
     assignment = assign(job.counted.frequencies, job.recoding)
+    LOG.info(
+        "publishing %d rows in %d classes; %d rows suppressed of %d allowed",
+        assignment.rows - assignment.suppressed,
+        len(assignment.classes),
+        assignment.suppressed,
+        job.budget,
+    )
     _require_budget(assignment, job.budget)
-    about = About(job.algorithm, digest(job.recoding), seeded=job.secret.seed is not None)
+    about = About(job.algorithm, digest(job.recoding), seeded=job.secret.seed is not None, warnings=job.warnings)
     buckets = assignment.layout.buckets
     check = Check(job.engine, job.schema, job.model, buckets, job.counted, assignment, about=about)
     origin = getattr(job.source, "path", None)

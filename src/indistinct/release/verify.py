@@ -9,6 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 import indistinct
+from indistinct.figures import rows_of_all
+from indistinct.frequencies.uniqueness import is_nearly_unique
 from indistinct.frequencies.value import Classes
 from indistinct.models.base import Judgement, Model
 from indistinct.release.certificate import About, Certificate, Verdict
@@ -112,6 +114,20 @@ def _ambiguous(names: Sequence[str]) -> str:
     )
 
 
+def nearly_unique(names: Sequence[str], alone: int, rows: int) -> str:
+    """Return the warning of columns that are published as they are and point at single rows.
+
+    >>> nearly_unique(["cost"], 3871, 4000).partition(": ")[0]
+    "column 'cost' is published as it is, and 3,871 of 4,000 rows (96.8 %) have a value of their own"
+    """
+    columns = ", ".join(map(repr, names))
+    if len(names) == 1:
+        what, value = f"column {columns} is published as it is", "value"
+    else:
+        what, value = f"columns {columns} are published together as they are", "combination"
+    return f"{what}, and {rows_of_all(alone, rows)} have a {value} of their own: whoever knows it finds the row"
+
+
 def _compared(evidence: Evidence) -> list[Verdict]:
     """Return what only the original shows of a release in buckets; generalized values cannot be compared with it."""
     buckets = evidence.buckets
@@ -130,6 +146,11 @@ def _compared(evidence: Evidence) -> list[Verdict]:
 def _warnings(evidence: Evidence, model: Model, verdicts: list[Verdict]) -> list[str]:
     buckets = evidence.buckets
     told = [part.caution for part in model.parts() if part.caution is not None]
+    told += [
+        nearly_unique(names, alone, evidence.rows)
+        for names, alone in evidence.alone.items()
+        if is_nearly_unique(alone, evidence.rows)
+    ]
     if buckets is None or buckets.reference is None or buckets.buckets.form != "sliced":
         return told
     if buckets.buckets.generalized:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from indistinct.figures import percent
 from indistinct.report.charts import COLOURS, GREY, altair, draw
 from indistinct.risks.membership import Membership
 
@@ -29,7 +30,7 @@ def matching_chart(membership: Membership, *, matched: str) -> "alt.LayerChart":
     names = [_named(membership.originals, "original"), _named(membership.fake, "fake")]
     histograms = dict(zip(names, (membership.matching_original, membership.matching_fake), strict=True))
     bars = [
-        {"matching": label, "tuples": name, "share": share, "text": f"{_percent(share)}\n{_short(count)}"}
+        {"matching": label, "tuples": name, "share": share, "text": f"{percent(share)}\n{_short(count)}"}
         for name, histogram in histograms.items()
         for whole in [sum(count for _, count in histogram)]
         for label, count in histogram
@@ -61,15 +62,6 @@ def _notes(membership: Membership, matched: tuple[str, str], kind: str) -> list[
 
 def _named(count: float, kind: str) -> str:
     return f"{_short(count)} {kind} tuple" + ("" if count == 1 else "s")
-
-
-def _percent(share: float) -> str:
-    """Return a share such that few are not none, and almost all are not all."""
-    if share in (0.0, 1.0):
-        return f"{share:.0%}"
-    if share < 0.001:
-        return "under 0.1%"
-    return "over 99.9%" if share > 0.999 else f"{share:.1%}"
 
 
 def _short(value: float, *, digits: int = 3) -> str:

@@ -64,6 +64,7 @@ class LargestClass(ind.Metric):
     """The share of the original rows that stand in the largest class."""
 
     name: ClassVar[str] = "largest-class"
+    meaning: ClassVar[str] = "share of rows in the largest class"
     bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
 
     def value(self, assignment: ind.Assignment) -> float:

@@ -105,6 +105,10 @@ class Slicing(Algorithm):
             )
         return Buckets("sliced", tuple(slices), told.generalized if told is not None and self.generalize > 1 else ())
 
+    def publishes_hierarchy(self, column: QuasiColumn) -> bool:
+        """Return whether the generalizer publishes it, where there is one."""
+        return self.generalize > 1 and GENERALIZERS[self.generalizer].publishes_hierarchy(column)
+
     def search(self, problem: Problem) -> ByBucket:
         """Return the recoding that slices the table."""
         return self.bucketed(problem, form="sliced")

@@ -66,7 +66,9 @@ class Refine(Algorithm):
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """Splits equal vectors where the start does; columns without a hierarchy are published as by Mondrian."""
         start = self._starter().traits
-        return AlgorithmTraits(local=True, monotone=start.monotone, splits=start.splits, reusable=not start.splits)
+        return AlgorithmTraits(
+            local=True, monotone=start.monotone, splits=start.splits, ranges=True, reusable=not start.splits
+        )
 
     @property
     def keys(self) -> tuple[Key, ...]:

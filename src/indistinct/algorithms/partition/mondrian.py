@@ -47,7 +47,7 @@ class Mondrian(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """Relaxed partitioning splits equal vectors, so its recodings fit one table only."""
-        return AlgorithmTraits(local=True, splits=self.relaxed, reusable=not self.relaxed)
+        return AlgorithmTraits(local=True, ranges=True, splits=self.relaxed, reusable=not self.relaxed)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the greedy partition."""

@@ -41,7 +41,7 @@ class SingleDimensional(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """The exact form is optimal for one column."""
-        return AlgorithmTraits(optimal=self.exact)
+        return AlgorithmTraits(optimal=self.exact, ranges=True)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the cuts found."""

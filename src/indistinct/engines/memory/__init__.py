@@ -1,5 +1,7 @@
 """The engine for tables that fit in memory: Arrow columns, NumPy and Numba."""
 
+import logging
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +15,8 @@ from indistinct.recoding.outputs import Assignment
 from indistinct.tables import Reading, Table, open_table
 
 __all__ = ["Memory"]
+
+LOG = logging.getLogger("indistinct.count")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,12 @@ class Memory:
 
     def count(self, source: Table, request: Request) -> Counted:
         """Return the cells of a table; the rows behind them are kept in the table until it is published."""
+        began = time.perf_counter()
         counted, grouping = count_table(source, request)
+        cells, seconds = counted.frequencies, time.perf_counter() - began
+        LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
+        for domain in counted.known.values():
+            LOG.debug("column %s: %d distinct values", domain.column, len(domain))
         source.learned["rows"] = (counted.frequencies, grouping)
         return counted
 

@@ -10,8 +10,10 @@ from indistinct.frequencies.count import Counted, count_cells, count_pieces, gro
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.frequencies.grouping import Grouping
 from indistinct.frequencies.request import Request, nobody
+from indistinct.frequencies.uniqueness import rows_alone
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
 from indistinct.hierarchy import Order
+from indistinct.parallel import spread
 from indistinct.tables.value import Table
 
 
@@ -19,6 +21,10 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
     """Return what was asked for, and the rows behind each cell: in the order of cells and, if joint, of keys."""
     if not source.rows:
         raise InputError("the table has no rows", hint="check that this is the right file")
+    alone = dict(zip(request.alone, spread(lambda n: rows_alone(source.data[n]), request.alone), strict=True))
+    if not request.quasi:  # the whole table is one cell
+        whole = FrequencySet((), np.zeros((1, 0), dtype=np.int32), Classes(np.array([source.rows])))
+        return Counted((), whole, alone=alone), Grouping(np.arange(source.rows), np.array([0, source.rows]))
     asked = [request.quasi, *request.keys, *request.groupings]
     names = dict.fromkeys(name for key in asked for name in key if name != PERSON)
     columns = {name: _encoded(source.data, name, request) for name in names}
@@ -36,7 +42,7 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
     frequencies, grouping = count(quasi, keys, taxonomies=taxonomies, pairs=pairs)
     domains = {name: column.domain for name, column in columns.items()}
     groupings = {key: _frequencies([columns[name] for name in key]) for key in request.groupings}
-    return Counted(tuple(c.domain for c in quasi), frequencies, domains, groupings, population), grouping
+    return Counted(tuple(c.domain for c in quasi), frequencies, domains, groupings, population, alone), grouping
 
 
 def rows_of(source: Table, domains: tuple[Domain, ...], frequencies: FrequencySet) -> Grouping:
