@@ -173,7 +173,9 @@ def unused_settings(
     if suppression and not algorithm.traits.suppresses:
         told.append(f"suppression = {suppression:g} is not used: {algorithm.name} drops no rows")
     elif suppression and not problem.suppression:
-        told.append(f"suppression = {suppression:g} allows none of {problem.frequencies.rows:,} rows to be dropped")
+        told.append(
+            f"suppression = {suppression:g} allows none of {problem.frequencies.members:,} {problem.unit} to be dropped"
+        )
     return tuple(told)
 
 

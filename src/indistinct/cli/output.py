@@ -100,13 +100,7 @@ def _parts(summary: "Summary") -> "Iterator[str | Table]":
     if certificate is None:
         yield f"{named}{summary.rows:,} of {summary.original_rows or 0:,} rows\n"
     else:
-        dropped = certificate.suppressed_rows
-        yield (
-            f"{named}{certificate.rows:,} rows in {groups(certificate)}, the smallest of "
-            f"{number(certificate.smallest_class)}"
-            + ("" if dropped is None else f"; {dropped:,} rows suppressed")
-            + "\n"
-        )
+        yield f"{named}{counted(certificate)}\n"
         yield verdict_table(certificate)
         yield "\nholds\n" if certificate.holds else "\ndoes NOT hold\n"
     if summary.metrics is not None:
@@ -121,6 +115,25 @@ def _parts(summary: "Summary") -> "Iterator[str | Table]":
     for name, words in WRITTEN.items():
         paths = summary.files.get(name) or ()
         yield from (words.format(path) for path in (paths if isinstance(paths, tuple) else (paths,)))
+
+
+def counted(certificate: "Certificate") -> str:
+    """Return how many rows, and people, are published in how many classes, and how many are not.
+
+    >>> from indistinct.release.certificate import Certificate, PeopleCounted
+    >>> counted(Certificate("1", (), 90, 9, 5, 100, 10))
+    '90 rows in 9 classes, the smallest of 5; 10 rows suppressed'
+    >>> counted(Certificate("1", (), 90, 9, 5, 100, 10, people=PeopleCounted(60, 66, 7)))
+    '90 rows of 60 people in 9 classes, the smallest of 5 people; 10 rows of 7 people suppressed'
+    """
+    people, dropped = certificate.people, certificate.suppressed_rows
+    whose, unit = ("", "") if people is None else (f" of {people.published:,} people", " people")
+    said = f"{certificate.rows:,} rows{whose} in {groups(certificate)}, the smallest of "
+    said += f"{number(certificate.smallest_class)}{unit}"
+    if dropped is None:
+        return said
+    lost = "" if people is None or people.suppressed is None else f" of {people.suppressed:,} people"
+    return f"{said}; {dropped:,} rows{lost} suppressed"
 
 
 def verdict_table(certificate: "Certificate") -> "Table":
