@@ -13,17 +13,19 @@ from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.domain import Kind
 from indistinct.engines import open_source
 from indistinct.engines.base import Source
-from indistinct.errors import InputError, ParameterError, SchemaError
+from indistinct.errors import InputError, ParameterError, SchemaError, VerificationError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import Measurements, Metric, measure_all, standard_metrics
 from indistinct.metrics.buckets import measure_buckets
-from indistinct.models import KAnonymity, LDiverseLinks, Model
+from indistinct.models import KAnonymity, Model
+from indistinct.promise import promised_model
 from indistinct.randomness import Secret
-from indistinct.recoding.assign import domains_of, keys_of, needs_joint
+from indistinct.recoding.assign import keys_of
 from indistinct.recoding.columns import QuasiColumn, columns_of
+from indistinct.recoding.extend import with_hierarchies
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Buckets
 from indistinct.recoding.read_back import read_back
@@ -32,11 +34,13 @@ from indistinct.registry import parse_algorithm, parse_metric, parse_model
 from indistinct.release.bucket_evidence import count_buckets
 from indistinct.release.certificate import About, Certificate
 from indistinct.release.check import Check
+from indistinct.release.fit import explained, fit, suppressed_within
+from indistinct.release.overlap import compared, earlier_release
 from indistinct.release.pipeline import Destination, Job, publish
 from indistinct.release.published import BucketTable, Published, belongs_to, open_published, read_certificate
 from indistinct.release.reading import require_original
 from indistinct.release.release import Release
-from indistinct.schema import BUCKET, COUNT, Schema, did_you_mean
+from indistinct.schema import Schema, did_you_mean
 from indistinct.spelling import spell
 from indistinct.tables import Table, open_table
 from indistinct.tables.inference import mixture_of
@@ -63,14 +67,19 @@ def anonymize(
     output: str | Path | None = None,
     overwrite: bool = False,
     save_recoding: str | Path | None = None,
+    previous: Recoding | str | Path | None = None,
+    previous_input: Any = None,
+    accept_overlap: bool = False,
 ) -> Release:
     """Return a release of a table that satisfies a model, verified on the published rows.
 
     `suppression` is the share of the original rows that may be dropped. `target` names a column whose classification
     metric is wanted. `seed` fixes the order of rows for tests; a real release leaves it out. An algorithm that promises
     something by itself (anatomy, multiset, slicing) can do without another model. With `output` the release is written
-    there and verified as written; `save_recoding` then keeps the recoding beside it, for its owner alone. Raises
-    `InfeasibleError` if no release can satisfy the model.
+    there and verified as written; `save_recoding` then keeps the recoding beside it, for its owner alone. `previous` is
+    the recoding of an earlier release and `previous_input` its table: where shared people stand in intersections of
+    classes below the promise it is refused, unless `accept_overlap`. Raises `InfeasibleError` if no release satisfies
+    the model.
     """
     report, declared, secret = progress or (lambda _share: None), dict(hierarchies or {}), Secret(seed)
     began, (engine, source) = time.perf_counter(), open_source(table)
@@ -78,6 +87,7 @@ def anonymize(
     wanted = promised_model(model, search, schema)
     extra = (*search.keys, *([(target,)] if target else []))
     check_job(source, schema, wanted, declared, extra=extra)
+    earlier = earlier_release(previous, previous_input, schema=schema)
     counted = engine.count(source, _request(schema, wanted, search, declared, extra))
     check_kinds(counted, known=(*declared, *source.reading.text))
     report(0.2)
@@ -91,10 +101,12 @@ def anonymize(
         sensitive=_sensitive(schema, counted) if search.traits.buckets else (),
         seed=seed,
     )
-    recoding = replace(search.search(problem), schema=schema, promise=wanted.spec(), suppression=suppression)
+    recoding = with_hierarchies(search.search(problem), declared)
+    recoding = replace(recoding, schema=schema, promise=wanted.spec(), suppression=suppression)
     report(0.6)
     counters = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
     job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, secret, spell(search))
+    job = compared(job, earlier, accept=accept_overlap)
     release = publish(job, _destination(output, overwrite, save_recoding, recoding), counters=counters)
     report(1.0)
     return release
@@ -110,12 +122,16 @@ def apply(
     seed: int | None = None,
     output: str | Path | None = None,
     overwrite: bool = False,
+    previous: Recoding | str | Path | None = None,
+    previous_input: Any = None,
+    accept_overlap: bool = False,
 ) -> Release:
     """Return the release of another table under a recoding that was found before, or the path where it was kept.
 
-    The new release must keep the promise of the first one, or satisfy `model` if that is given. It may drop the share
-    of rows that the first one was allowed to drop, or `suppression`. A value or a combination of values that the
-    recoding does not know is an error; a raw value is never passed through.
+    Values that the recoding does not know are published where one of its hierarchies, ranges or regions covers them; a
+    raw value is never passed through. The new release must keep the promise of the first one, or satisfy `model` if
+    that is given. It may drop the share of rows that the first one was allowed to drop, or `suppression`: first rows
+    that nothing covers, then classes that break the promise. `previous` and `previous_input` are as in `anonymize`.
     """
     began, secret = time.perf_counter(), Secret(seed)
     recoding = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
@@ -128,15 +144,19 @@ def apply(
     wanted = (parse_model(asked) if isinstance(asked, str) else asked).resolved(schema.sensitive)
     declared = dict(hierarchies or {})
     check_job(source, schema, wanted, declared)
-    keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.keys]))
-    domains = {domain.column: domain for domain in domains_of(recoding)}
-    sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}
-    request = Request(tuple(domains), keys, sensitive, joint=needs_joint(recoding), domains=domains)
-    counted = engine.count(source, request)
+    earlier = earlier_release(previous, previous_input, schema=schema)
     allowed = budget(recoding.suppression if suppression is None else suppression, source.rows)
+    keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.keys]))
+    sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}
+    found = fit(engine, source, recoding, keys=keys, hierarchies=sensitive)
+    assignment, warnings = suppressed_within(found, wanted, budget=allowed)
     counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
-    job = Job(engine, source, counted, recoding, wanted, schema, allowed, secret)
-    return publish(job, _destination(output, overwrite, None, recoding), counters=counters)
+    job = Job(engine, source, found.counted, recoding, wanted, schema, allowed, secret)
+    job = compared(replace(job, assignment=assignment, warnings=warnings), earlier, accept=accept_overlap)
+    try:
+        return publish(job, _destination(output, overwrite, None, recoding), counters=counters)
+    except VerificationError as error:
+        raise explained(error, found, wanted) from None
 
 
 def verify(
@@ -226,49 +246,6 @@ def measure_table(
         keys=tuple(dict.fromkeys(key for metric in chosen for key in metric.keys)),
     )
     return measure_all(assignment, chosen)
-
-
-def promised_model(model: Model | str | None, algorithm: Algorithm, schema: Schema) -> Model:
-    """Return what a release must satisfy: the model that is asked for, and what the algorithm promises by itself."""
-    asked = parse_model(model) if isinstance(model, str) else model
-    own = algorithm.promise()
-    if asked is None and own is None:
-        raise ParameterError(f"{algorithm.name} needs a model", hint="for example model=KAnonymity(5)")
-    given = () if asked is None else asked.parts()
-    implied = () if own is None else own.parts()
-    for mine in (part for part in implied if isinstance(part, LDiverseLinks)):
-        for part in given:
-            if isinstance(part, LDiverseLinks) and part.l != mine.l:
-                raise ParameterError(
-                    f"the model asks for l = {part.l}, and {algorithm.name} for l = {mine.l}",
-                    hint="give both the same l, or leave the model out: the algorithm implies it",
-                )
-    if not schema.sensitive:
-        implied = tuple(part for part in implied if not isinstance(part, LDiverseLinks))
-    parts = tuple(
-        dict.fromkeys(part for each in (*implied, *given) for part in each.resolved(schema.sensitive).parts())
-    )
-    wanted: Model = KAnonymity(1) if not parts else parts[0]
-    for part in parts[1:]:
-        wanted = wanted & part
-    if algorithm.traits.buckets:
-        _check_buckets(schema, wanted, algorithm)
-    return wanted
-
-
-def _check_buckets(schema: Schema, model: Model, algorithm: Algorithm) -> None:
-    """Raise for columns that a release in buckets cannot have, and for a model that looks at what it does not show."""
-    for name in (BUCKET, COUNT):
-        if name in schema.published:
-            raise SchemaError(
-                f"a release in buckets adds a column {name!r}, and the table has one already", hint="rename the column"
-            )
-    for name in (name for key in model.keys for name in key):
-        if name in schema.identifiers:
-            raise SchemaError(
-                f"a release in buckets cannot be checked for column {name!r}, which is not published",
-                hint=f"leave the model out: {algorithm.name} makes a promise by itself",
-            )
 
 
 def _request(

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 from indistinct.arrays import Codes
 from indistinct.domain import Domain
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.recoding.outputs import Form
 from indistinct.recoding.parts import same_parts
 from indistinct.recoding.regions import Cuts
@@ -28,12 +29,16 @@ from indistinct.schema import Schema
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecodedColumn:
-    """A quasi-identifier in a recoding: the values it knows, the order they are cut in, and what is published."""
+    """A quasi-identifier in a recoding: the values it knows, the order they are cut in, and what is published.
+
+    `hierarchy` is the declaration that labels come from, where it gives labels to values that the column does not know.
+    """
 
     domain: Domain
     ranks: Codes
     floor: int
     summary: ColumnSummary
+    hierarchy: Hierarchy | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,7 +74,7 @@ class Recoding(ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ByColumn(Recoding):
-    """Each column on its own: `groups[j][code]` is the published code of a value.
+    """Each column on its own: `groups[j][code]` is the published code of a value, -1 for one that nothing covers.
 
     Rows whose published vector is one of `suppressed` are not published, or published as the vector `star` if there
     is one. `levels` is there for full-domain recodings: column -> level.

@@ -23,6 +23,20 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Overlap:
+    """What two releases tell together of the people who are in both: how far their classes intersect.
+
+    Somebody who knows that a person is in both looks among `smallest_intersection` people in the worst case;
+    `people_below` are those who stand among fewer than `k`.
+    """
+
+    shared_people: int
+    smallest_intersection: int
+    people_below: int
+    k: int
+
+
+@dataclass(frozen=True, slots=True)
 class About:
     """How a release came about, as far as its readers may know; verification adds what it counted."""
 
@@ -32,6 +46,7 @@ class About:
     other_digests: Mapping[str, str] = field(default_factory=dict)
     seeded: bool = False
     warnings: tuple[str, ...] = ()
+    overlap: Overlap | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +56,8 @@ class Certificate:
     `recoding_digest` commits to the recoding (SHA-256 with its nonce) and `output_digest` is the SHA-256 of the file,
     once there is one; `other_digests` are those of further tables, by what they hold. `columns` are the columns of a
     release in buckets, each some attributes whose values belong together, `form` is what it shows of a bucket, and
-    `generalized` are attributes that were recoded before. `warnings` are what a reader must know before trusting the
+    `generalized` are attributes that were recoded before. `overlap` is there where the release was compared with an
+    earlier one. `warnings` are what a reader must know before trusting the
     release.
     """
 
@@ -62,6 +78,7 @@ class Certificate:
     generalized: tuple[str, ...] = ()
     seeded: bool = False
     warnings: tuple[str, ...] = ()
+    overlap: Overlap | None = None
 
     @property
     def holds(self) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from indistinct.algorithms.full_domain.nodes import share_above
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import InfeasibleError
 from indistinct.frequencies.count import Counted
@@ -15,7 +16,7 @@ from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.storage import digest
-from indistinct.release.certificate import About
+from indistinct.release.certificate import About, Overlap
 from indistinct.release.check import Check
 from indistinct.release.files import StagedTables, require_another_file, write_release
 from indistinct.release.release import Release
@@ -27,7 +28,8 @@ from indistinct.schema import Schema
 class Job:
     """A table that was counted, a recoding for it, and what its release must satisfy: all that publishing needs.
 
-    `budget` is the number of rows that may be dropped, and `counters` what the search did.
+    `budget` is the number of rows that may be dropped. `assignment` is what the recoding makes of the table, where that
+    is known already, `overlap` what was found beside an earlier release, and `warnings` what its readers must know.
     """
 
     engine: Engine
@@ -39,6 +41,9 @@ class Job:
     budget: int
     secret: Secret = field(default_factory=Secret)
     algorithm: str | None = None
+    assignment: Assignment | None = None
+    overlap: Overlap | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +62,10 @@ def publish(
 
     A file is verified as it was written, before it gets its name.
     """
-    assignment = assign(job.counted.frequencies, job.recoding)
+    assignment = job.assignment or assign(job.counted.frequencies, job.recoding)
     _require_budget(assignment, job.budget)
-    about = About(job.algorithm, digest(job.recoding), seeded=job.secret.seed is not None)
+    seeded = job.secret.seed is not None
+    about = About(job.algorithm, digest(job.recoding), seeded=seeded, warnings=job.warnings, overlap=job.overlap)
     buckets = assignment.layout.buckets
     check = Check(job.engine, job.schema, job.model, buckets, job.counted, assignment, about=about)
     origin = getattr(job.source, "path", None)
@@ -98,8 +104,9 @@ class _Kept:
 
 def _require_budget(assignment: Assignment, budget: int) -> None:
     if assignment.suppressed > budget:
+        share = share_above(assignment.suppressed, assignment.rows)
         raise InfeasibleError(
             f"the recoding would suppress {assignment.suppressed:,} of {assignment.rows:,} rows; "
             f"{budget:,} may be suppressed",
-            hint="allow more with `suppression` (--suppression), or search a new recoding on this table",
+            hint=f"`suppression={share}` (--suppression {share}) allows them; or search a new recoding on this table",
         )

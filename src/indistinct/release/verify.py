@@ -59,6 +59,7 @@ def verify(
         generalized=() if buckets is None else buckets.generalized,
         seeded=told.seeded,
         warnings=tuple(dict.fromkeys([*warnings, *([SEEDED] if told.seeded else [])])),
+        overlap=told.overlap,
     )
 
 

@@ -85,7 +85,7 @@ def _summarize_column(
     means = None
     if style.numeric in ("mean", "interval+mean") and not column.textual:
         means = _means(column, ranks, pieces)
-    return summarize_ranges(column, bounds, form=style.numeric, means=means)
+    return summarize_ranges(column, bounds, form=style.numeric, means=means, regions=region is not None)
 
 
 def _summarize_members(column: QuasiColumn, ranks: Codes, pieces: _Members) -> tuple[ColumnSummary, Codes]:
