@@ -8,7 +8,7 @@ import typer
 from indistinct.cli import options
 from indistinct.cli.flags import job_of, opened
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, shared
-from indistinct.cli.output import checked_path, measured, published, report
+from indistinct.cli.output import checked_path, earlier_files, measured, published, report
 from indistinct.cli.screen import note, progress
 
 
@@ -16,24 +16,29 @@ from indistinct.cli.screen import note, progress
 def command(
     source: Annotated[Path, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), or a table.")],
     flags: Flags,
+    data: options.Input = None,
     node: options.ChosenLevels = None,
     output: options.Output = None,
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
     save_recoding: options.SaveRecoding = None,
+    previous: options.Previous = None,
+    previous_input: options.PreviousInput = None,
+    accept_overlap: options.AcceptOverlap = False,
 ) -> None:
     """Publish a table so that a model holds: by a policy, or by flags.
 
-    Beside a policy only -o, --node, --overwrite, --seed, --save-recoding, --json and --show-values can stand.
+    Beside a policy only --input, -o, --node, --overwrite, --seed, --save-recoding, --previous, --previous-input,
+    --accept-overlap, --json and --show-values can stand.
     """
-    policy = job_of(source, flags, node=node)
+    policy = job_of(source, flags, node=node, data=data)
     if policy.output.report is not None:
         note("this version writes no report yet; the policy's `report` is left out")
     path = checked_path(
         output or (policy.output.path and policy.locate(policy.output.path)),
         recoding=save_recoding,
         overwrite=overwrite,
-        sources=[*policy.files, source],
+        sources=[*policy.files, source, *earlier_files(previous, previous_input)],
     )
     from indistinct import api
     from indistinct.summary import summary_of_release
@@ -54,6 +59,9 @@ def command(
                 output=path,
                 overwrite=overwrite,
                 save_recoding=save_recoding,
+                previous=previous,
+                previous_input=None if previous_input is None else opened(policy, previous_input),
+                accept_overlap=accept_overlap,
             ),
         )
     if release.buckets is not None and (policy.metrics or policy.target):

@@ -8,7 +8,7 @@ import typer
 from indistinct.cli import options
 from indistinct.cli.flags import opened, policy_of
 from indistinct.cli.options import READING, SCREEN, Flags, shared
-from indistinct.cli.output import checked_path, measured, published, report
+from indistinct.cli.output import checked_path, earlier_files, measured, published, report
 from indistinct.cli.screen import progress
 
 
@@ -20,11 +20,16 @@ def command(
     output: options.Output = None,
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
+    previous: options.Previous = None,
+    previous_input: options.PreviousInput = None,
+    accept_overlap: options.AcceptOverlap = False,
 ) -> None:
     """Publish another table by a stored recoding, and verify that its promise still holds.
 
-    A value that the recoding does not know is an error; --model asks for something else than the promise, and
-    --suppression for another share than the first release was allowed.
+    Values that the first table did not have are published where a hierarchy, a range or a region of the recoding covers
+    them. What nothing covers, and classes that break the promise, may be dropped within --suppression, by default the
+    share that the first release was allowed; else it is an error. --model asks for something else than the promise.
+    --previous and --previous-input compare with an earlier release of the same people.
     """
     from indistinct import api
     from indistinct.recoding.storage import beside, read_recoding
@@ -33,7 +38,7 @@ def command(
     with progress("applying") as share:
         found = read_recoding(recoding)
         policy = policy_of(data, flags, schema=found.schema)
-        read = [recoding, beside(recoding), *policy.files]
+        read = [recoding, beside(recoding), *policy.files, *earlier_files(previous, previous_input)]
         path = checked_path(output, recoding=None, overwrite=overwrite, sources=read)
         share(0.2)
         release = published(
@@ -47,6 +52,9 @@ def command(
                 seed=seed,
                 output=path,
                 overwrite=overwrite,
+                previous=previous,
+                previous_input=None if previous_input is None else opened(policy, previous_input),
+                accept_overlap=accept_overlap,
             ),
         )
         share(1.0)

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 JOB = (*ROLES, "model", "algorithm", "hierarchy", "suppression", "target", *READING)
 
 
-def job_of(source: Path, flags: Flags, *, node: str | None = None) -> "Policy":
+def job_of(source: Path, flags: Flags, *, node: str | None = None, data: Path | None = None) -> "Policy":
     """Return the policy in a file (.toml), or the one that flags describe for a table in it.
 
-    A chosen node takes the place of the algorithm.
+    A chosen node takes the place of the algorithm, and `data` that of the table that a policy names.
     """
     from indistinct.algorithms.full_domain.node import ChosenNode
     from indistinct.spelling import spell
@@ -35,7 +35,13 @@ def job_of(source: Path, flags: Flags, *, node: str | None = None) -> "Policy":
         raise ParameterError(
             "--node and --algorithm cannot stand together", hint="a chosen node takes the place of a search"
         )
+    if data is not None and not by_policy:
+        raise ParameterError(
+            "--input goes with a policy, whose table it replaces", hint=f"indistinct anonymize {data} and flags, or -o"
+        )
     policy = policy_of(source, flags, policy=source if by_policy else None)
+    if data is not None:
+        policy = replace(policy, input=replace(policy.input, path=data.absolute()))
     if not policy.models and policy.algorithm.promise() is None:
         raise no_model()
     if node is None:

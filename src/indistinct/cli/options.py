@@ -103,6 +103,19 @@ PolicyFile = Annotated[
     Path | None, typer.Option("--policy", metavar="FILE", help="Take roles, hierarchies and models from here.")
 ]
 Original = Annotated[Path | None, typer.Option("--original", metavar="FILE", help="The table before it was published.")]
+Input = Annotated[
+    Path | None, typer.Option("--input", metavar="FILE", help="Beside a policy: the table, instead of the policy's.")
+]
+Previous = Annotated[
+    Path | None, typer.Option("--previous", metavar="FILE", help="The recoding of an earlier release of these people.")
+]
+PreviousInput = Annotated[
+    Path | None, typer.Option("--previous-input", metavar="FILE", help="The table that release was made from.")
+]
+AcceptOverlap = Annotated[
+    bool,
+    typer.Option("--accept-overlap", help="Publish even if both releases together tell more than promised; it warns."),
+]
 SaveRecoding = Annotated[
     Path | None, typer.Option("--save-recoding", metavar="FILE", help="Keep the recoding; it holds original values.")
 ]

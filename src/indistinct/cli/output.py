@@ -39,6 +39,13 @@ def checked_path(output: Path | None, *, recoding: Path | None, overwrite: bool,
     return output
 
 
+def earlier_files(recoding: Path | None, data: Path | None) -> list[Path]:
+    """Return the files that an earlier release is known by, none of which may be replaced."""
+    from indistinct.recoding.storage import beside
+
+    return [*([] if recoding is None else [recoding, beside(recoding)]), *([] if data is None else [data])]
+
+
 def check_picture(path: Path, *, flag: str, overwrite: bool) -> None:
     """Raise before any work if a picture cannot be written to a path."""
     from indistinct.release.targets import check_targets
@@ -106,6 +113,12 @@ def _parts(summary: "Summary") -> "Iterator[str | Table]":
         )
         yield verdict_table(certificate)
         yield "\nholds\n" if certificate.holds else "\ndoes NOT hold\n"
+        if certificate.overlap is not None:
+            both = certificate.overlap
+            yield (
+                f"{both.shared_people:,} people are in the earlier release too; the smallest intersection of classes "
+                f"has {both.smallest_intersection:,} of them\n"
+            )
     if summary.metrics is not None:
         yield metric_table(summary.metrics)
         yield ""
