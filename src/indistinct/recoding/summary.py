@@ -15,6 +15,7 @@ from indistinct.arrays import Codes, starts_of
 from indistinct.domain import Domain, Kind
 from indistinct.errors import ParameterError
 from indistinct.hierarchy.binding import ROOT
+from indistinct.hierarchy.value import Taxonomy
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.labels import range_labels, region_labels, set_labels
 from indistinct.recoding.outputs import PublishedColumn
@@ -196,17 +197,36 @@ def _sparse(size: int, words: int) -> bool:
     return size > 4 * words + 4096
 
 
-def summarize_tree(column: QuasiColumn, bounds: Bounds) -> tuple[ColumnSummary, Codes]:
-    """Publish the lowest common ancestor of each class; return the summary and each class's published code."""
+def summarize_tree(column: QuasiColumn, bounds: Bounds, *, regions: bool = False) -> tuple[ColumnSummary, Codes]:
+    """Publish the lowest common ancestor of each class; return the summary and each class's published code.
+
+    With `regions` the highest ancestor that has no further value is published: it covers more values that no row has.
+    """
     taxonomy = column.taxonomy
     if taxonomy is None:
         raise ValueError(f"column {column.name!r} has no hierarchy")
     ancestors = taxonomy.ancestors[column.by_rank]
     levels = meeting_levels(ancestors, bounds.low, bounds.high)
+    if regions:
+        levels = _climbed(taxonomy, ancestors)[bounds.low, levels]
     nodes = ancestors[bounds.low, levels]
     keys, codes = np.unique(levels.astype(np.int64) << 32 | nodes, return_inverse=True)
     level, node = (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32)
     return node_summary(column, level, node), codes.astype(np.int32)
+
+
+def _climbed(taxonomy: Taxonomy, ancestors: Codes) -> Codes:
+    """Return, for each rank and level, the highest level on which the node of that level has the same ranks."""
+    highest = np.empty(ancestors.shape, dtype=np.int32)
+    highest[:, -1] = taxonomy.height
+    above = node_runs(ancestors[:, -1], len(taxonomy.labels[-1]))
+    for level in range(taxonomy.height - 1, -1, -1):
+        own = node_runs(ancestors[:, level], len(taxonomy.labels[level]))
+        here, over = ancestors[:, level], ancestors[:, level + 1]
+        same = (own[0][here] == above[0][over]) & (own[1][here] == above[1][over])
+        highest[:, level] = np.where(same, highest[:, level + 1], level)
+        above = own
+    return highest
 
 
 def node_summary(column: QuasiColumn, level: Codes, node: Codes) -> ColumnSummary:

@@ -79,7 +79,7 @@ def _summarize_column(
     else:
         bounds = tight_bounds(column, ranks, class_ids=pieces.class_ids, classes=pieces.classes)
     if column.tree:
-        return summarize_tree(column, bounds)
+        return summarize_tree(column, bounds, regions=region is not None)
     if not column.ranged:
         return summarize_sets(column, *_everything_between(bounds))
     means = None
