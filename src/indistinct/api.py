@@ -74,12 +74,11 @@ def anonymize(
     """Return a release of a table that satisfies a model, verified on the published rows.
 
     `suppression` is the share of the original rows that may be dropped. `target` names a column whose classification
-    metric is wanted. `seed` fixes the order of rows for tests; a real release leaves it out. An algorithm that promises
-    something by itself (anatomy, multiset, slicing) can do without another model. With `output` the release is written
-    there and verified as written; `save_recoding` then keeps the recoding beside it, for its owner alone. `previous` is
-    the recoding of an earlier release and `previous_input` its table: where shared people stand in intersections of
-    classes below the promise it is refused, unless `accept_overlap`. Raises `InfeasibleError` if no release satisfies
-    the model.
+    metric is wanted. `seed` fixes the order of rows for tests. An algorithm that promises something by itself (anatomy,
+    multiset, slicing) needs no model. With `output` the release is written there and verified as written, and its
+    recoding kept at `save_recoding`, for its owner alone. If people of an earlier release, known by its recoding
+    `previous` and its table `previous_input`, stand among fewer than promised in both together it is refused, unless
+    `accept_overlap`. Raises `InfeasibleError` if no release satisfies the model.
     """
     report, declared, secret = progress or (lambda _share: None), dict(hierarchies or {}), Secret(seed)
     began, (engine, source) = time.perf_counter(), open_source(table)
@@ -91,23 +90,16 @@ def anonymize(
     counted = engine.count(source, _request(schema, wanted, search, declared, extra))
     check_kinds(counted, known=(*declared, *source.reading.text))
     report(0.2)
-    problem = Problem(
-        counted.frequencies,
-        columns_of(counted.domains, declared),
-        wanted,
-        suppression=budget(suppression, source.rows),
-        progress=lambda share: report(0.2 + 0.4 * share),
-        counters=Counter(scans=1),
-        sensitive=_sensitive(schema, counted) if search.traits.buckets else (),
-        seed=seed,
-    )
-    recoding = with_hierarchies(search.search(problem), declared)
-    recoding = replace(recoding, schema=schema, promise=wanted.spec(), suppression=suppression)
+    columns, sensitive = columns_of(counted.domains, declared), _sensitive(schema, counted, search)
+    shares, allowed = (lambda share: report(0.2 + 0.4 * share)), budget(suppression, source.rows)
+    problem = Problem(counted.frequencies, columns, wanted, allowed, shares, Counter(scans=1), sensitive, seed)
+    recoding = replace(search.search(problem), schema=schema, promise=wanted.spec(), suppression=suppression)
+    recoding = with_hierarchies(recoding, declared)
     report(0.6)
-    counters = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
-    job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, secret, spell(search))
-    job = compared(job, earlier, accept=accept_overlap)
-    release = publish(job, _destination(output, overwrite, save_recoding, recoding), counters=counters)
+    did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
+    job = Job(engine, source, counted, recoding, wanted, schema, allowed, secret, spell(search))
+    place = _destination(output, overwrite, save_recoding, recoding)
+    release = publish(compared(job, earlier, accept=accept_overlap), place, counters=did)
     report(1.0)
     return release
 
@@ -299,8 +291,9 @@ def _destination(
     return Destination(Path(output), overwrite, private)
 
 
-def _sensitive(schema: Schema, counted: Counted) -> tuple[QuasiColumn, ...]:
-    return tuple(QuasiColumn(counted.known[name]) for name in schema.sensitive)
+def _sensitive(schema: Schema, counted: Counted, algorithm: Algorithm) -> tuple[QuasiColumn, ...]:
+    names = schema.sensitive if algorithm.traits.buckets else ()
+    return tuple(QuasiColumn(counted.known[name]) for name in names)
 
 
 def _parsed(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:

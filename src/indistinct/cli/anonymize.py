@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import job_of, opened
-from indistinct.cli.options import READING, ROLES, SCREEN, Flags, shared
-from indistinct.cli.output import checked_path, earlier_files, measured, published, report
+from indistinct.cli.flags import earlier_files, earlier_release, job_of, opened
+from indistinct.cli.options import EARLIER, READING, ROLES, SCREEN, Flags, shared
+from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.screen import note, progress
 
 
-@shared(*ROLES, "model", "algorithm", "hierarchy", "suppression", "target", *READING, *SCREEN)
+@shared(*ROLES, "model", "algorithm", "hierarchy", "suppression", "target", *READING, *EARLIER, *SCREEN)
 def command(
     source: Annotated[Path, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), or a table.")],
     flags: Flags,
@@ -22,24 +22,20 @@ def command(
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
     save_recoding: options.SaveRecoding = None,
-    previous: options.Previous = None,
-    previous_input: options.PreviousInput = None,
-    accept_overlap: options.AcceptOverlap = False,
 ) -> None:
     """Publish a table so that a model holds: by a policy, or by flags.
 
-    Beside a policy only --input, -o, --node, --overwrite, --seed, --save-recoding, --previous, --previous-input,
-    --accept-overlap, --json and --show-values can stand.
+    Beside a policy stand only --input, -o, --node, --overwrite, --seed, --save-recoding, what begins with --previous,
+    --accept-overlap, --json and --show-values.
     """
     policy = job_of(source, flags, node=node, data=data)
     if policy.output.report is not None:
         note("this version writes no report yet; the policy's `report` is left out")
-    path = checked_path(
-        output or (policy.output.path and policy.locate(policy.output.path)),
-        recoding=save_recoding,
-        overwrite=overwrite,
-        sources=[*policy.files, source, *earlier_files(previous, previous_input)],
+    read, place = (
+        [*policy.files, source, *earlier_files(flags)],
+        policy.output.path and policy.locate(policy.output.path),
     )
+    path = checked_path(output or place, recoding=save_recoding, overwrite=overwrite, sources=read)
     from indistinct import api
     from indistinct.summary import summary_of_release
 
@@ -59,9 +55,7 @@ def command(
                 output=path,
                 overwrite=overwrite,
                 save_recoding=save_recoding,
-                previous=previous,
-                previous_input=None if previous_input is None else opened(policy, previous_input),
-                accept_overlap=accept_overlap,
+                **earlier_release(policy, flags),
             ),
         )
     if release.buckets is not None and (policy.metrics or policy.target):

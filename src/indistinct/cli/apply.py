@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import opened, policy_of
-from indistinct.cli.options import READING, SCREEN, Flags, shared
-from indistinct.cli.output import checked_path, earlier_files, measured, published, report
+from indistinct.cli.flags import earlier_files, earlier_release, opened, policy_of
+from indistinct.cli.options import EARLIER, READING, SCREEN, Flags, shared
+from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.screen import progress
 
 
-@shared("model", "hierarchy", "suppression", *READING, *SCREEN)
+@shared("model", "hierarchy", "suppression", *READING, *EARLIER, *SCREEN)
 def command(
     recoding: Annotated[Path, typer.Argument(metavar="RECODING", help="What --save-recoding wrote.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A table with the same columns.")],
@@ -20,9 +20,6 @@ def command(
     output: options.Output = None,
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
-    previous: options.Previous = None,
-    previous_input: options.PreviousInput = None,
-    accept_overlap: options.AcceptOverlap = False,
 ) -> None:
     """Publish another table by a stored recoding, and verify that its promise still holds.
 
@@ -38,7 +35,7 @@ def command(
     with progress("applying") as share:
         found = read_recoding(recoding)
         policy = policy_of(data, flags, schema=found.schema)
-        read = [recoding, beside(recoding), *policy.files, *earlier_files(previous, previous_input)]
+        read = [recoding, beside(recoding), *policy.files, *earlier_files(flags)]
         path = checked_path(output, recoding=None, overwrite=overwrite, sources=read)
         share(0.2)
         release = published(
@@ -52,9 +49,7 @@ def command(
                 seed=seed,
                 output=path,
                 overwrite=overwrite,
-                previous=previous,
-                previous_input=None if previous_input is None else opened(policy, previous_input),
-                accept_overlap=accept_overlap,
+                **earlier_release(policy, flags),
             ),
         )
         share(1.0)

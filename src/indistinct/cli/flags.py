@@ -4,7 +4,7 @@ import csv
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from indistinct.cli.options import READING, ROLES, Flags
 from indistinct.cli.screen import note
@@ -164,6 +164,20 @@ def opened(policy: "Policy", path: Path | None = None) -> "Table":
     table = api.open(path or policy.locate(policy.input.path), **asdict(policy.input.reading))
     note_respelled(table)
     return table
+
+
+def earlier_release(policy: "Policy", flags: Flags) -> dict[str, Any]:
+    """Return the earlier release that flags name, as the API takes it; its table is read as the policy says."""
+    table = None if flags.previous_input is None else opened(policy, flags.previous_input)
+    return {"previous": flags.previous, "previous_input": table, "accept_overlap": flags.accept_overlap}
+
+
+def earlier_files(flags: Flags) -> list[Path]:
+    """Return the files that an earlier release is known by, none of which may be replaced."""
+    from indistinct.recoding.storage import beside
+
+    recoding = [] if flags.previous is None else [flags.previous, beside(flags.previous)]
+    return recoding if flags.previous_input is None else [*recoding, flags.previous_input]
 
 
 def note_respelled(table: "Table") -> None:

@@ -68,6 +68,17 @@ class Flags:
     text: Annotated[
         Texts, typer.Option("--text", metavar="COLUMNS", help="Columns of codes: text, whatever their values spell.")
     ] = None
+    previous: Annotated[
+        Path | None,
+        typer.Option("--previous", metavar="FILE", help="The recoding of an earlier release of the same people."),
+    ] = None
+    previous_input: Annotated[
+        Path | None, typer.Option("--previous-input", metavar="FILE", help="The table that release was made from.")
+    ] = None
+    accept_overlap: Annotated[
+        bool,
+        typer.Option("--accept-overlap", help="Publish, with a warning, what both releases together make too small."),
+    ] = False
     as_json: Json = False
     show_values: Annotated[
         bool, typer.Option("--show-values", help="Let messages show values of the table, which they never do else.")
@@ -76,6 +87,7 @@ class Flags:
 
 ROLES = ("quasi", "sensitive", "insensitive", "identifier", "person")
 READING = ("delimiter", "encoding", "missing", "text")
+EARLIER = ("previous", "previous_input", "accept_overlap")
 SCREEN = ("as_json", "show_values")
 
 MadeBy = Annotated[
@@ -105,16 +117,6 @@ PolicyFile = Annotated[
 Original = Annotated[Path | None, typer.Option("--original", metavar="FILE", help="The table before it was published.")]
 Input = Annotated[
     Path | None, typer.Option("--input", metavar="FILE", help="Beside a policy: the table, instead of the policy's.")
-]
-Previous = Annotated[
-    Path | None, typer.Option("--previous", metavar="FILE", help="The recoding of an earlier release of these people.")
-]
-PreviousInput = Annotated[
-    Path | None, typer.Option("--previous-input", metavar="FILE", help="The table that release was made from.")
-]
-AcceptOverlap = Annotated[
-    bool,
-    typer.Option("--accept-overlap", help="Publish even if both releases together tell more than promised; it warns."),
 ]
 SaveRecoding = Annotated[
     Path | None, typer.Option("--save-recoding", metavar="FILE", help="Keep the recoding; it holds original values.")

@@ -39,13 +39,6 @@ def checked_path(output: Path | None, *, recoding: Path | None, overwrite: bool,
     return output
 
 
-def earlier_files(recoding: Path | None, data: Path | None) -> list[Path]:
-    """Return the files that an earlier release is known by, none of which may be replaced."""
-    from indistinct.recoding.storage import beside
-
-    return [*([] if recoding is None else [recoding, beside(recoding)]), *([] if data is None else [data])]
-
-
 def check_picture(path: Path, *, flag: str, overwrite: bool) -> None:
     """Raise before any work if a picture cannot be written to a path."""
     from indistinct.release.targets import check_targets

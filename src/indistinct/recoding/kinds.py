@@ -67,6 +67,11 @@ class Recoding(ABC):
         return f"<{type(self).__name__} of {', '.join(self.names)}>"
 
     @property
+    def reusable(self) -> bool:
+        """Return whether it speaks of vectors, so that it fits other tables too, and not of the rows of one table."""
+        return True
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Return the quasi-identifiers."""
         return tuple(column.domain.column for column in self.columns)
@@ -118,6 +123,11 @@ class ByRow(Recoding):
     counts: Codes
     values: Codes
 
+    @property
+    def reusable(self) -> bool:
+        """Return False."""
+        return False
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ByBucket(Recoding):
@@ -142,6 +152,11 @@ class ByBucket(Recoding):
     form: Form = "sliced"
     l: int | None = None
     size: int = 1
+
+    @property
+    def reusable(self) -> bool:
+        """Return False."""
+        return False
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.models.base import Model
 from indistinct.recoding.assign import assign, domains_of, gaps_of, needs_joint
 from indistinct.recoding.extend import Extended, as_stored, extended
-from indistinct.recoding.kinds import ByCell, ByColumn, ByRegion, Recoding
+from indistinct.recoding.kinds import ByCell, Recoding
 from indistinct.recoding.outputs import Assignment
 
 
@@ -94,7 +94,7 @@ def fit(
     try:
         counted = engine.count(source, request)
     except UnseenValueError:
-        if not isinstance(recoding, ByColumn | ByRegion | ByCell):
+        if not recoding.reusable:
             raise
         larger = extended(recoding, _own_domains(engine, source, tuple(domains)))
         domains = {domain.column: domain for domain in domains_of(larger.recoding)}
@@ -157,7 +157,7 @@ def suppressed_within(found: Fit, model: Model, *, budget: int) -> tuple[Assignm
             f"{found.uncovered_rows:,} row(s) that the recoding does not cover are suppressed: {found.describe()}"
         )
     assignment = found.assignment
-    if budget and not _splits(found.recoding):
+    if budget and found.recoding.reusable:
         repaired = repair(found, model)
         if repaired.assignment is not None and repaired.classes and repaired.suppressed <= budget:
             assignment = repaired.assignment
@@ -166,10 +166,6 @@ def suppressed_within(found: Fit, model: Model, *, budget: int) -> tuple[Assignm
                 "suppressed"
             )
     return assignment, tuple(warnings)
-
-
-def _splits(recoding: Recoding) -> bool:
-    return not isinstance(recoding, ByColumn | ByRegion | ByCell)
 
 
 def _not_covered(found: Fit, model: Model, *, budget: int) -> UnseenValueError:
@@ -199,7 +195,7 @@ def _advice(found: Fit, model: Model) -> str:
 def explained(error: VerificationError, found: Fit, model: Model) -> VerificationError:
     """Return the error of a release that breaks its promise with what fails and what would repair it."""
     classes = found.assignment.classes
-    broken = model.violations(classes) if len(classes) and not _splits(found.recoding) else np.zeros(0, dtype=bool)
+    broken = model.violations(classes) if len(classes) and found.recoding.reusable else np.zeros(0, dtype=bool)
     if not broken.any():
         return error
     reached = ", ".join(

@@ -20,7 +20,7 @@ from indistinct.errors import InputError, ParameterError, SchemaError, Verificat
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
 from indistinct.recoding.assign import assign
-from indistinct.recoding.kinds import ByBucket, ByRow, Recoding
+from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.projection import project
 from indistinct.recoding.storage import read_recoding
@@ -107,7 +107,7 @@ def _person(recoding: Recoding, schema: Schema) -> tuple[str, ...]:
 
 def require_whole(recoding: Recoding, what: str) -> None:
     """Raise for a recoding that sends rows with equal values to several classes: nobody knows who is where."""
-    if isinstance(recoding, ByRow | ByBucket):
+    if not recoding.reusable:
         raise ParameterError(
             f"{what} sends rows with equal values to different classes, so that people cannot be followed",
             hint="compare releases of algorithms whose recodings can be applied again, such as mondrian",
