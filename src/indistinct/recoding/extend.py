@@ -33,13 +33,19 @@ class Extended:
 class Growth:
     """A column over a larger domain: `codes` and `ranks` are the new ones of old codes and ranks.
 
-    `groups` has the published code of each value, -1 where nothing covers it, for recodings by column.
+    For recodings by column `groups` has the published code of each value, -1 where nothing covers it, and `published`
+    the new code of each published value, where that changed.
     """
 
     column: RecodedColumn
     codes: Codes
     ranks: Codes
     groups: Codes | None
+    published: Codes | None = None
+
+    def moved(self, codes: Codes) -> Codes:
+        """Return what published codes are now."""
+        return codes if self.published is None else self.published[codes]
 
 
 def as_stored(recoding: Recoding) -> Extended:
@@ -91,7 +97,13 @@ def extended(recoding: Recoding, domains: Mapping[str, Domain]) -> Extended:
     larger: Recoding
     match recoding:
         case ByColumn():
-            larger = replace(recoding, columns=columns, groups=tuple(g.groups for g in grown if g.groups is not None))
+            star, suppressed = recoding.star, recoding.suppressed.copy()
+            for j, each in enumerate(grown):
+                suppressed[:, j] = each.moved(suppressed[:, j])
+            if star is not None:
+                star = np.array([each.moved(star[j : j + 1])[0] for j, each in enumerate(grown)], dtype=np.int32)
+            kept = tuple(each.groups for each in grown if each.groups is not None)
+            larger = replace(recoding, columns=columns, groups=kept, suppressed=suppressed, star=star)
         case ByRegion():
             larger = replace(recoding, columns=columns, cuts=_moved(recoding.cuts, grown))
         case _:
@@ -116,16 +128,19 @@ def _grow(column: RecodedColumn, domain: Domain, *, groups: Codes | None, full_d
         return Growth(column, codes, np.arange(len(domain)), groups)
     if not is_tree(column.summary) and not np.array_equal(column.ranks, np.arange(len(codes))):
         return _known_only(column, domain, groups)  # no search orders a line in another way
-    floor = int(column.summary.published.ranged and domain.missing)
+    floor, published = int(column.summary.published.ranged and domain.missing), None
     if is_tree(column.summary):
         tree = extend_tree(column, domain, codes, groups=groups, full_domain=full_domain)
-        order, summary, groups = tree.ranks, tree.summary, tree.groups
+        order, summary, groups, published = tree.ranks, tree.summary, tree.groups, tree.published
     else:
         order, summary = np.arange(len(domain), dtype=np.int32), _line_summary(column, domain, codes)
-        groups = None if groups is None else _on_a_line(groups, codes, order, summary, floor)
+        groups = (
+            None if groups is None else _on_a_line(groups, codes, order, summary=summary, old=column.floor, floor=floor)
+        )
     old_ranks = np.empty(len(codes), dtype=np.int64)
     old_ranks[column.ranks] = order[codes]
-    return Growth(RecodedColumn(domain, order, floor, summary, column.hierarchy), codes, old_ranks, groups)
+    larger = RecodedColumn(domain, order, floor, summary, column.hierarchy)
+    return Growth(larger, codes, old_ranks, groups, published)
 
 
 def _known_only(column: RecodedColumn, domain: Domain, groups: Codes | None = None) -> Growth:
@@ -136,10 +151,11 @@ def _known_only(column: RecodedColumn, domain: Domain, groups: Codes | None = No
     return Growth(larger, codes, np.arange(len(codes)), kept.groups)
 
 
-def _on_a_line(groups: Codes, codes: Codes, ranks: Codes, summary: ColumnSummary, floor: int) -> Codes:
+def _on_a_line(groups: Codes, codes: Codes, ranks: Codes, *, summary: ColumnSummary, old: int, floor: int) -> Codes:
     """Return the group of each value: a new one joins the known value before it, or the first, if that covers it."""
     before = np.searchsorted(codes, ranks, side="right") - 1
-    own = groups[np.maximum(before, 0)]
+    own = groups[np.clip(before, min(old, len(codes) - 1), None)]
+    own[codes] = groups
     covered = summary.covers(own, ranks, floor=floor)
     covered[codes] = True
     return np.where(covered, own, -1).astype(np.int32)
@@ -175,5 +191,7 @@ def _moved(cuts: Cuts, grown: list[Growth]) -> Cuts:
     for axis, each in enumerate(grown):
         here = cuts.axis == axis
         ends = np.append(each.ranks[1:], len(each.column.domain)) - 1
+        if each.column.floor and each.codes[0] == 0:
+            ends[0] = 0  # nothing lies between missing and the values
         cut[here] = ends[cuts.cut[here]]
     return replace(cuts, cut=cut)

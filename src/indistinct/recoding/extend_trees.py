@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeGrowth:
-    """A tree column over a larger domain; `groups` has -1 where no published node covers a value."""
+    """A tree column over a larger domain; `groups` has -1 where no published node covers a value.
+
+    `published` has the new code of each published value, where there are more of them.
+    """
 
     ranks: Codes
     summary: ColumnSummary
     groups: Codes | None
+    published: Codes | None = None
 
 
 def extend_tree(
@@ -44,11 +48,18 @@ def extend_tree(
     if not _agrees(column, bound, nodes, codes=codes, groups=groups):
         return unchanged(column, domain, codes, groups)
     ranks = _ranks(column, bound.ancestors, codes)
-    if groups is not None and full_domain:
-        groups, levels, nodes = _on_one_level(bound.ancestors, groups, codes, levels, nodes)
-    elif groups is not None:
-        groups = _lowest_published(bound.ancestors, groups, codes, levels, nodes)
-    return TreeGrowth(ranks, _summary(column, bound, domain, ranks, levels, nodes), groups)
+    if groups is None or not full_domain:
+        if groups is not None:
+            groups = _lowest_published(bound.ancestors, groups, codes, levels, nodes)
+        return TreeGrowth(ranks, _summary(column, bound, domain, ranks, levels, nodes), groups)
+    groups, levels, nodes = _on_one_level(bound.ancestors, groups, codes, levels, nodes)
+    summary = _summary(column, bound, domain, ranks, levels, nodes)
+    # Rows are published in the order of codes, which must not tell what is new.
+    order = np.lexsort((nodes, levels))
+    moved = np.empty(len(order), dtype=np.int32)
+    moved[order] = np.arange(len(order), dtype=np.int32)
+    groups = np.where(groups < 0, np.int32(-1), moved[groups])
+    return TreeGrowth(ranks, _taken(summary, order), groups, moved)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,6 +193,15 @@ def _summary(
     if len(levels) > len(published):
         published = _more(published, bound.taxonomy, domain, order[low], order[high], levels, nodes)
     return ColumnSummary(published, low, high, np.zeros(len(low), dtype=bool))
+
+
+def _taken(summary: ColumnSummary, order: Codes) -> ColumnSummary:
+    """Return published values in another order."""
+    shown = summary.published
+    (name, values), parts = shown.outputs[0], ("low", "high", "leaves", "levels")
+    moved = {part: getattr(shown, part)[order] for part in parts}
+    published = replace(shown, outputs=((name, values.take(pa.array(order))),), **moved)
+    return ColumnSummary(published, summary.low[order], summary.high[order], summary.absent[order])
 
 
 def _more(

@@ -161,8 +161,9 @@ def region_of(column: QuasiColumn, bounds: Bounds) -> Region:
     high = column.positions[np.minimum(after, end - 1)]
     if closed:
         whole = last if pa.types.is_integer(last.type) else last.cast(pa.int32())
-        last = pc.subtract(whole, pa.scalar(1, whole.type)).cast(last.type)
-        high = np.where(after == end, high, high - 1)
+        whole = pc.subtract(whole, pa.scalar(1, whole.type))
+        line = whole.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        last, high = whole.cast(last.type), np.where(after == end, high, line)
     labels = region_labels(first.cast(pa.string()), last.cast(pa.string()), closed=closed, absent=bounds.absent)
     everything = (low == floor) & (after == end) & ~empty & (bounds.absent == domain.missing)
     labels = pc.if_else(pa.array(everything), ROOT, labels)
