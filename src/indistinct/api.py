@@ -86,7 +86,7 @@ def anonymize(
     wanted = promised_model(model, search, schema)
     extra = (*search.keys, *([(target,)] if target else []))
     check_job(source, schema, wanted, declared, extra=extra)
-    earlier = earlier_release(previous, previous_input, schema=schema)
+    earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
     counted = engine.count(source, _request(schema, wanted, search, declared, extra))
     check_kinds(counted, known=(*declared, *source.reading.text))
     report(0.2)
@@ -136,7 +136,7 @@ def apply(
     wanted = (parse_model(asked) if isinstance(asked, str) else asked).resolved(schema.sensitive)
     declared = dict(hierarchies or {})
     check_job(source, schema, wanted, declared)
-    earlier = earlier_release(previous, previous_input, schema=schema)
+    earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
     allowed = budget(recoding.suppression if suppression is None else suppression, source.rows)
     keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.keys]))
     sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}

@@ -40,9 +40,12 @@ class Earlier:
     person: tuple[str, ...]
 
 
-def earlier_release(previous: Any, previous_input: Any, *, schema: Schema) -> Earlier | None:
+def earlier_release(
+    previous: Any, previous_input: Any, *, schema: Schema, suppression: float | None = None
+) -> Earlier | None:
     """Return the earlier release that a recoding made of a table; None where neither is given.
 
+    Rows that the recoding does not cover were suppressed, if they are no more than it was allowed, or `suppression`.
     Raises where one is given without the other, where they do not belong together, or where its people are not known
     by the columns that tell people apart now.
     """
@@ -65,11 +68,12 @@ def earlier_release(previous: Any, previous_input: Any, *, schema: Schema) -> Ea
     if recoding.schema is not None:
         recoding.schema.check(source.columns)
     made = fit(engine, source, recoding)
-    if made.uncovered_rows:
+    if made.uncovered_rows > max(recoding.suppression, suppression or 0) * made.rows:
         raise InputError(
             f"the earlier recoding does not cover {made.uncovered_rows:,} of {made.rows:,} rows of the earlier table: "
             f"{made.describe()}",
-            hint="check that this table is the one that the earlier release was made from, without rows it suppressed",
+            hint="check that the earlier release was made from this table; a larger `suppression` (--suppression) lets "
+            "it have lost these rows",
             values=made.values,
         )
     return Earlier(engine, source, made.assignment, person)
