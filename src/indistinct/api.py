@@ -13,28 +13,32 @@ from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.domain import Kind
 from indistinct.engines import open_source
 from indistinct.engines.base import Source
-from indistinct.errors import InputError, ParameterError, SchemaError
+from indistinct.errors import InputError, ParameterError, SchemaError, VerificationError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import PERSON, Key
 from indistinct.hierarchy import Hierarchy
-from indistinct.models import KAnonymity, LDiverseLinks, Model
-from indistinct.models.of_people import in_people, people_as_rows
+from indistinct.models import Model
+from indistinct.models.of_people import people_as_rows
+from indistinct.promise import judging, promised_model
 from indistinct.randomness import Secret
-from indistinct.recoding.assign import domains_of, keys_of, needs_joint
+from indistinct.recoding.assign import keys_of
 from indistinct.recoding.columns import QuasiColumn, columns_of
+from indistinct.recoding.extend import with_hierarchies
 from indistinct.recoding.kinds import Recoding
-from indistinct.recoding.outputs import MAIN, Buckets
+from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.recoding.storage import read_recoding, stored
-from indistinct.registry import parse_algorithm, parse_model
-from indistinct.release.by_label import nobody_shown, original_by_class
+from indistinct.registry import parse_algorithm
+from indistinct.release.by_label import classes_by_label, classes_by_recoding, nobody_shown
 from indistinct.release.certificate import About, Certificate
 from indistinct.release.check import Check
+from indistinct.release.fit import explained, fit, suppressed_within
+from indistinct.release.overlap import compared, earlier_release
 from indistinct.release.pipeline import Destination, Job, publish
-from indistinct.release.published import belongs_to, open_published, read_certificate
+from indistinct.release.published import Published, belongs_to, open_published, read_certificate
 from indistinct.release.reading import require_original
 from indistinct.release.release import Release
-from indistinct.schema import BUCKET, COUNT, Schema, did_you_mean
+from indistinct.schema import Schema, did_you_mean
 from indistinct.spelling import spell
 from indistinct.tables import Table, open_table
 from indistinct.tables.inference import mixture_of
@@ -61,14 +65,18 @@ def anonymize(
     output: str | Path | None = None,
     overwrite: bool = False,
     save_recoding: str | Path | None = None,
+    previous: Recoding | str | Path | None = None,
+    previous_input: Any = None,
+    accept_overlap: bool = False,
 ) -> Release:
     """Return a release of a table that satisfies a model, verified on the published rows.
 
     `suppression` is the share of the original rows that may be dropped, or of people where the schema tells them apart.
-    `target` names a column whose classification metric is wanted. `seed` fixes the order of rows for tests; a real
-    release leaves it out. An algorithm that promises something by itself (anatomy, multiset, slicing) can do without
-    another model. With `output` the release is written there and verified as written; `save_recoding` then keeps the
-    recoding beside it, for its owner alone. Raises `InfeasibleError` if no release can satisfy the model.
+    `target` names a column whose classification metric is wanted. `seed` fixes the order of rows for tests. An
+    algorithm that promises something by itself (anatomy, multiset, slicing) needs no model. With `output` the release
+    is written there and verified as written, and its recoding kept at `save_recoding`, for its owner alone. If people
+    of an earlier release, known by its recoding `previous` and its table `previous_input`, stand among fewer than
+    promised in both together it is refused, unless `accept_overlap`. Raises `InfeasibleError` if there is no release.
     """
     report, declared, secret = progress or (lambda _share: None), dict(hierarchies or {}), Secret(seed)
     began, (engine, source) = time.perf_counter(), open_source(table)
@@ -76,21 +84,20 @@ def anonymize(
     wanted = promised_model(model, search, schema)
     extra = (*search.keys, *([(target,)] if target else []))
     check_job(source, schema, wanted, declared, extra=extra)
+    earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
     counted = engine.count(source, _request(schema, wanted, search, declared, extra))
     check_kinds(counted, known=(*declared, *source.reading.text))
     report(0.2)
-    problem = replace(
-        problem_of(counted, wanted, declared, suppression=suppression, parts_rows=search.traits.splits),
-        progress=lambda share: report(0.2 + 0.4 * share),
-        counters=Counter(scans=1),
-        sensitive=_sensitive(schema, counted) if search.traits.buckets else (),
-        seed=seed,
-    )
+    problem = problem_of(counted, wanted, declared, suppression=suppression, parts_rows=search.traits.splits)
+    problem = replace(problem, progress=lambda share: report(0.2 + 0.4 * share), counters=Counter(scans=1))
+    problem = replace(problem, sensitive=_sensitive(schema, counted, search), seed=seed)
     recoding = replace(run_search(search, problem), schema=schema, promise=wanted.spec(), suppression=suppression)
-    counters = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
+    recoding = with_hierarchies(recoding, declared)
+    did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
     unused = unused_settings(search, problem, hierarchies=declared, suppression=suppression)
     job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, secret, spell(search), unused)
-    release = publish(job, _destination(output, overwrite, save_recoding, recoding), counters=counters)
+    place = _destination(output, overwrite, save_recoding, recoding)
+    release = publish(compared(job, earlier, accept=accept_overlap), place, counters=did)
     report(1.0)
     return release
 
@@ -105,12 +112,16 @@ def apply(
     seed: int | None = None,
     output: str | Path | None = None,
     overwrite: bool = False,
+    previous: Recoding | str | Path | None = None,
+    previous_input: Any = None,
+    accept_overlap: bool = False,
 ) -> Release:
     """Return the release of another table under a recoding that was found before, or the path where it was kept.
 
-    The new release must keep the promise of the first one, or satisfy `model` if that is given. It may drop the share
-    of rows that the first one was allowed to drop, or `suppression`. A value or a combination of values that the
-    recoding does not know is an error; a raw value is never passed through.
+    Values that the recoding does not know are published where one of its hierarchies, ranges or regions covers them; a
+    raw value is never passed through. The new release must keep the promise of the first one, or satisfy `model` if
+    that is given. It may drop the share of rows that the first one was allowed to drop, or `suppression`: first rows
+    that nothing covers, then classes that break the promise. `previous` and `previous_input` are as in `anonymize`.
     """
     began, secret = time.perf_counter(), Secret(seed)
     recoding = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
@@ -123,16 +134,19 @@ def apply(
     wanted = judging(asked, schema)
     declared = dict(hierarchies or {})
     check_job(source, schema, wanted, declared)
+    earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
     keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.keys]))
-    domains = {domain.column: domain for domain in domains_of(recoding)}
     sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}
-    joint = needs_joint(recoding)
-    request = Request(tuple(domains), keys, sensitive, joint=joint, domains=domains, person=schema.person)
-    counted = engine.count(source, request)
-    allowed = budget(recoding.suppression if suppression is None else suppression, counted.frequencies.members)
+    found = fit(engine, source, recoding, keys=keys, hierarchies=sensitive)
+    allowed = budget(recoding.suppression if suppression is None else suppression, found.members)
+    assignment, warnings = suppressed_within(found, wanted, budget=allowed)
     counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
-    job = Job(engine, source, counted, recoding, wanted, schema, allowed, secret)
-    return publish(job, _destination(output, overwrite, None, recoding), counters=counters)
+    job = Job(engine, source, found.counted, recoding, wanted, schema, allowed, secret)
+    job = compared(replace(job, assignment=assignment, warnings=warnings), earlier, accept=accept_overlap)
+    try:
+        return publish(job, _destination(output, overwrite, None, recoding), counters=counters)
+    except VerificationError as error:
+        raise explained(error, found, wanted) from None
 
 
 def verify(
@@ -155,18 +169,8 @@ def verify(
     published = open_published(table, schema)
     declared = {name: h for name, h in (hierarchies or {}).items() if any(name in key for key in wanted.keys)}
     reference, assignment = None, None
-    if schema.person and published.buckets is None:
-        if original is None:
-            raise nobody_shown()
-        stored_recoding = read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
-        reference, assignment = original_by_class(
-            published.sources[MAIN],
-            original,
-            schema,
-            wanted.keys,
-            recoding=stored_recoding,
-            hierarchies=hierarchies or {},
-        )
+    if schema.person:
+        reference, assignment = _people_of(published, schema, wanted, original, recoding, hierarchies or {})
     elif original is not None:
         reference = _reference(original, schema, wanted, buckets=published.buckets, hierarchies=declared)
     check = Check(published.engine, schema, wanted, published.buckets, reference, assignment, hierarchies=declared)
@@ -178,58 +182,21 @@ def verify(
     return check.certify(published.sources, coarse=published.text, about=about, foreign_certificate=foreign)
 
 
-def promised_model(model: Model | str | None, algorithm: Algorithm, schema: Schema) -> Model:
-    """Return what a release must satisfy: the model that is asked for, and what the algorithm promises by itself."""
-    asked = parse_model(model) if isinstance(model, str) else model
-    own = algorithm.promise()
-    if asked is None and own is None:
-        raise ParameterError(f"{algorithm.name} needs a model", hint="for example model=KAnonymity(5)")
-    given = () if asked is None else asked.parts()
-    implied = () if own is None else own.parts()
-    for mine in (part for part in implied if isinstance(part, LDiverseLinks)):
-        for part in given:
-            if isinstance(part, LDiverseLinks) and part.l != mine.l:
-                raise ParameterError(
-                    f"the model asks for l = {part.l}, and {algorithm.name} for l = {mine.l}",
-                    hint="give both the same l, or leave the model out: the algorithm implies it",
-                )
-    if not schema.sensitive:
-        implied = tuple(part for part in implied if not isinstance(part, LDiverseLinks))
-    parts = tuple(
-        dict.fromkeys(part for each in (*implied, *given) for part in each.resolved(schema.sensitive).parts())
-    )
-    wanted: Model = KAnonymity(1) if not parts else parts[0]
-    for part in parts[1:]:
-        wanted = wanted & part
-    if algorithm.traits.buckets:
-        _check_buckets(schema, wanted, algorithm)
-    return in_people(wanted, schema.person)
-
-
-def judging(model: Model | str, schema: Schema) -> Model:
-    """Return a model as it judges tables with these roles: for every sensitive column, and in people or rows."""
-    parsed = parse_model(model) if isinstance(model, str) else model
-    return in_people(parsed.resolved(schema.sensitive), schema.person)
-
-
-def _check_buckets(schema: Schema, model: Model, algorithm: Algorithm) -> None:
-    """Raise for columns that a release in buckets cannot have, and for a model that looks at what it does not show."""
-    if schema.person:
-        raise SchemaError(
-            f"{algorithm.name} breaks links between rows and cannot count people",
-            hint="give the column the role identifier and keep one row a person, or use an algorithm with classes",
-        )
-    for name in (BUCKET, COUNT):
-        if name in schema.published:
-            raise SchemaError(
-                f"a release in buckets adds a column {name!r}, and the table has one already", hint="rename the column"
-            )
-    for name in (name for key in model.keys for name in key):
-        if name in schema.identifiers:
-            raise SchemaError(
-                f"a release in buckets cannot be checked for column {name!r}, which is not published",
-                hint=f"leave the model out: {algorithm.name} makes a promise by itself",
-            )
+def _people_of(
+    published: Published,
+    schema: Schema,
+    model: Model,
+    original: Any,
+    recoding: Recoding | str | Path | None,
+    hierarchies: Mapping[str, Hierarchy],
+) -> tuple[Counted, Assignment]:
+    """Return what was counted on an original by published class, with its people."""
+    if published.buckets is not None or original is None:
+        raise nobody_shown(in_buckets=published.buckets is not None)
+    main, told = published.sources[MAIN], read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
+    if told is None:
+        return classes_by_label(main, original, schema, model.keys, hierarchies=hierarchies)
+    return classes_by_recoding(main, original, schema, model, recoding=told)
 
 
 def _request(
@@ -287,8 +254,9 @@ def _destination(
     return Destination(Path(output), overwrite, private)
 
 
-def _sensitive(schema: Schema, counted: Counted) -> tuple[QuasiColumn, ...]:
-    return tuple(QuasiColumn(counted.known[name]) for name in schema.sensitive)
+def _sensitive(schema: Schema, counted: Counted, algorithm: Algorithm) -> tuple[QuasiColumn, ...]:
+    names = schema.sensitive if algorithm.traits.buckets else ()
+    return tuple(QuasiColumn(counted.known[name]) for name in names)
 
 
 def budget(suppression: float, members: int) -> int:

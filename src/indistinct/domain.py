@@ -1,6 +1,7 @@
 """A column's distinct values in canonical order: the codes that recodings, algorithms and engines speak in."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -106,6 +107,28 @@ class Domain:
         if empty and absent < 0 and pa.types.is_string(kind):
             absent = pc.index(other.values, pa.scalar("", kind)).as_py()
         return np.concatenate([[absent], codes])
+
+    def united(self, other: "Domain", *, order: Sequence[str] | None = None) -> "Domain":
+        """Return a domain with the values of both, in this one's type; `order` is the declared one, where there is one.
+
+        Values that a declared order does not name come last.
+        """
+        if len(other.values) and other.kind is not self.kind:
+            raise InputError(
+                f"column {self.column!r} was read as {other.kind}, but the recoding knows it as {self.kind}",
+                hint="read the new file with the same types as the first one",
+            )
+        kind, missing = self.values.type, self.missing or other.missing
+        more = _cast(pa.chunked_array([other.values]), kind, self.column) if len(other.values) else pa.array([], kind)
+        fresh = more.filter(pc.invert(pc.is_in(more, value_set=self.values)))
+        if not len(fresh):
+            return replace(self, missing=missing)
+        values = pa.concat_arrays([self.values, *(fresh.chunks if isinstance(fresh, pa.ChunkedArray) else [fresh])])
+        if not self.declared:
+            return replace(self, values=values.take(pc.sort_indices(values)), missing=missing)
+        place = {text: rank for rank, text in enumerate(order or self.values.cast(pa.string()).to_pylist())}
+        ranks = [place.get(text, len(place)) for text in values.cast(pa.string()).to_pylist()]
+        return replace(self, values=values.take(pa.array(np.argsort(ranks, kind="stable"))), missing=missing)
 
     def _encode_dictionaries(self, column: pa.ChunkedArray) -> Codes:
         """Encode the values of each dictionary that occur, and look the cells up among them."""

@@ -18,7 +18,7 @@ from indistinct.recoding.outputs import MAIN
 from indistinct.recoding.read_back import read_back
 from indistinct.registry import parse_metric
 from indistinct.release.bucket_evidence import count_buckets
-from indistinct.release.by_label import original_by_class
+from indistinct.release.by_label import classes_by_label
 from indistinct.release.published import BucketTable, Published, open_published
 from indistinct.release.release import Release
 from indistinct.schema import Schema
@@ -76,7 +76,7 @@ def measure_table(
         )
     keys = tuple(dict.fromkeys(key for metric in chosen for key in metric.keys))
     if schema.person:
-        _, meant = original_by_class(source, whole, schema, ((PERSON,), *keys), hierarchies=declared)
+        _, meant = classes_by_label(source, whole, schema, ((PERSON,), *keys), hierarchies=declared)
         return measure_all(meant, chosen)
     counted = engine.count(whole, Request(schema.quasi, (), declared))
     assignment = read_back(

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.algorithms.base import Problem
-from indistinct.api import promised_model
 from indistinct.engines.memory.columns import compact
 from indistinct.engines.memory.count import count_table
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import PERSON
 from indistinct.models import KAnonymity
+from indistinct.promise import promised_model
 from indistinct.randomness import Secret
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import QuasiColumn, columns_of

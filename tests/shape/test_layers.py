@@ -33,6 +33,7 @@ LAYERS = {
     "report": 11,
     "registry": 11,
     "inspection": 12,
+    "promise": 12,
     "policy": 13,
     "api": 14,
     "exploration": 15,

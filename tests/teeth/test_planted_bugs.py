@@ -5,6 +5,7 @@ A suite that cannot tell a broken release from a sound one proves nothing.
 
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -244,7 +245,10 @@ def test_traits_bite_where_equal_values_differ():
 def test_unknown_values_passed_through_are_found(monkeypatch):
     from indistinct.testing.checks import values
 
-    monkeypatch.setattr(values, "apply", lambda recoding, table, **_: table)
+    assignment = publish_case(CASE).assignment
+    monkeypatch.setattr(
+        values, "apply", lambda recoding, table, **_: SimpleNamespace(table=table, assignment=assignment)
+    )
     with pytest.raises(AssertionError, match="was published"):
         CHECKS["unseen_value"](CASE)
 

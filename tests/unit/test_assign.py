@@ -67,7 +67,10 @@ def test_listed_vectors_are_the_only_ones_known():
     assert ind.apply(recoding_from_json(recoding_to_json(recoding)), table_of(ROWS)).table.num_rows == 7
     shorter = replace(recoding, vectors=recoding.vectors[1:], class_ids=labels[1:])
     with pytest.raises(UnseenValueError, match="not in the recoding"):
-        ind.apply(shorter, table_of(ROWS))
+        ind.apply(shorter, table_of(ROWS), suppression=0)
+    dropped = ind.apply(shorter, table_of(ROWS))
+    assert dropped.table.num_rows == 7
+    assert "1 row(s) that the recoding does not cover" in dropped.certificate.warnings[0]
 
 
 def test_rows_of_one_table_fit_no_other():

@@ -6,16 +6,17 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import job_of, opened
-from indistinct.cli.options import READING, ROLES, SCREEN, Flags, shared
+from indistinct.cli.flags import earlier_files, earlier_release, job_of, opened
+from indistinct.cli.options import EARLIER, READING, ROLES, SCREEN, Flags, shared
 from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.screen import note, progress
 
 
-@shared(*ROLES, "model", "algorithm", "hierarchy", "suppression", "target", *READING, *SCREEN)
+@shared(*ROLES, "model", "algorithm", "hierarchy", "suppression", "target", *READING, *EARLIER, *SCREEN)
 def command(
     source: Annotated[Path, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), or a table.")],
     flags: Flags,
+    data: options.Input = None,
     node: options.ChosenLevels = None,
     output: options.Output = None,
     overwrite: options.Overwrite = False,
@@ -24,17 +25,17 @@ def command(
 ) -> None:
     """Publish a table so that a model holds: by a policy, or by flags.
 
-    Beside a policy only -o, --node, --overwrite, --seed, --save-recoding, --json and --show-values can stand.
+    Beside a policy stand only --input, -o, --node, --overwrite, --seed, --save-recoding, what begins with --previous,
+    --accept-overlap, --json and --show-values.
     """
-    policy = job_of(source, flags, node=node)
+    policy = job_of(source, flags, node=node, data=data)
     if policy.output.report is not None:
         note("this version writes no report yet; the policy's `report` is left out")
-    path = checked_path(
-        output or (policy.output.path and policy.locate(policy.output.path)),
-        recoding=save_recoding,
-        overwrite=overwrite,
-        sources=[*policy.files, source],
+    read, place = (
+        [*policy.files, source, *earlier_files(flags)],
+        policy.output.path and policy.locate(policy.output.path),
     )
+    path = checked_path(output or place, recoding=save_recoding, overwrite=overwrite, sources=read)
     from indistinct import api, measuring
     from indistinct.summary import summary_of_release
 
@@ -54,6 +55,7 @@ def command(
                 output=path,
                 overwrite=overwrite,
                 save_recoding=save_recoding,
+                **earlier_release(policy, flags),
             ),
         )
     if release.buckets is not None and (policy.metrics or policy.target):

@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import opened, policy_of
-from indistinct.cli.options import READING, SCREEN, Flags, shared
+from indistinct.cli.flags import earlier_files, earlier_release, opened, policy_of
+from indistinct.cli.options import EARLIER, READING, SCREEN, Flags, shared
 from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.screen import progress
 
 
-@shared("model", "hierarchy", "suppression", *READING, *SCREEN)
+@shared("model", "hierarchy", "suppression", *READING, *EARLIER, *SCREEN)
 def command(
     recoding: Annotated[Path, typer.Argument(metavar="RECODING", help="What --save-recoding wrote.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A table with the same columns.")],
@@ -23,8 +23,10 @@ def command(
 ) -> None:
     """Publish another table by a stored recoding, and verify that its promise still holds.
 
-    A value that the recoding does not know is an error; --model asks for something else than the promise, and
-    --suppression for another share than the first release was allowed.
+    Values that the first table did not have are published where a hierarchy, a range or a region of the recoding covers
+    them. What nothing covers, and classes that break the promise, may be dropped within --suppression, by default the
+    share that the first release was allowed; else it is an error. --model asks for something else than the promise.
+    --previous and --previous-input compare with an earlier release of the same people.
     """
     from indistinct import api, measuring
     from indistinct.recoding.storage import beside, read_recoding
@@ -33,7 +35,7 @@ def command(
     with progress("applying") as share:
         found = read_recoding(recoding)
         policy = policy_of(data, flags, schema=found.schema)
-        read = [recoding, beside(recoding), *policy.files]
+        read = [recoding, beside(recoding), *policy.files, *earlier_files(flags)]
         path = checked_path(output, recoding=None, overwrite=overwrite, sources=read)
         share(0.2)
         release = published(
@@ -47,6 +49,7 @@ def command(
                 seed=seed,
                 output=path,
                 overwrite=overwrite,
+                **earlier_release(policy, flags),
             ),
         )
         share(1.0)

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from indistinct.cli.options import READING, ROLES, Flags
 from indistinct.cli.screen import note
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 JOB = (*ROLES, "model", "algorithm", "hierarchy", "suppression", "target", *READING)
 
 
-def job_of(source: Path, flags: Flags, *, node: str | None = None) -> "Policy":
+def job_of(source: Path, flags: Flags, *, node: str | None = None, data: Path | None = None) -> "Policy":
     """Return the policy in a file (.toml), or the one that flags describe for a table in it.
 
-    A chosen node takes the place of the algorithm.
+    A chosen node takes the place of the algorithm, and `data` that of the table that a policy names.
     """
     from indistinct.algorithms.full_domain.node import ChosenNode
     from indistinct.spelling import spell
@@ -35,7 +35,13 @@ def job_of(source: Path, flags: Flags, *, node: str | None = None) -> "Policy":
         raise ParameterError(
             "--node and --algorithm cannot stand together", hint="a chosen node takes the place of a search"
         )
+    if data is not None and not by_policy:
+        raise ParameterError(
+            "--input goes with a policy, whose table it replaces", hint=f"indistinct anonymize {data} and flags, or -o"
+        )
     policy = policy_of(source, flags, policy=source if by_policy else None)
+    if data is not None:
+        policy = replace(policy, input=replace(policy.input, path=data.absolute()))
     if not policy.models and policy.algorithm.promise() is None:
         raise no_model()
     if node is None:
@@ -158,6 +164,20 @@ def opened(policy: "Policy", path: Path | None = None) -> "Table":
     table = api.open(path or policy.locate(policy.input.path), **asdict(policy.input.reading))
     note_respelled(table)
     return table
+
+
+def earlier_release(policy: "Policy", flags: Flags) -> dict[str, Any]:
+    """Return the earlier release that flags name, as the API takes it; its table is read as the policy says."""
+    table = None if flags.previous_input is None else opened(policy, flags.previous_input)
+    return {"previous": flags.previous, "previous_input": table, "accept_overlap": flags.accept_overlap}
+
+
+def earlier_files(flags: Flags) -> list[Path]:
+    """Return the files that an earlier release is known by, none of which may be replaced."""
+    from indistinct.recoding.storage import beside
+
+    recoding = [] if flags.previous is None else [flags.previous, beside(flags.previous)]
+    return recoding if flags.previous_input is None else [*recoding, flags.previous_input]
 
 
 def note_respelled(table: "Table") -> None:

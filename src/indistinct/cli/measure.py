@@ -64,7 +64,8 @@ def command(
 
 
 def _measured(asked: Question, original: "Table") -> "Measurements":
-    from indistinct import api, measuring
+    from indistinct import measuring
+    from indistinct.promise import promised_model
 
     policy = asked.policy
     promises = bool(policy.models) or policy.algorithm.promise() is not None
@@ -73,7 +74,7 @@ def _measured(asked: Question, original: "Table") -> "Measurements":
         policy.schema,
         original=original,
         hierarchies=policy.hierarchies,
-        k=api.promised_model(policy.model, policy.algorithm, policy.schema).smallest if promises else 1,
+        k=promised_model(policy.model, policy.algorithm, policy.schema).smallest if promises else 1,
         target=policy.target,
         metrics=_answered(policy.metrics),
     )

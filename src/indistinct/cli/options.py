@@ -71,6 +71,17 @@ class Flags:
     text: Annotated[
         Texts, typer.Option("--text", metavar="COLUMNS", help="Columns of codes: text, whatever their values spell.")
     ] = None
+    previous: Annotated[
+        Path | None,
+        typer.Option("--previous", metavar="FILE", help="The recoding of an earlier release of the same people."),
+    ] = None
+    previous_input: Annotated[
+        Path | None, typer.Option("--previous-input", metavar="FILE", help="The table that release was made from.")
+    ] = None
+    accept_overlap: Annotated[
+        bool,
+        typer.Option("--accept-overlap", help="Publish, with a warning, what both releases together make too small."),
+    ] = False
     as_json: Json = False
     show_values: Annotated[
         bool, typer.Option("--show-values", help="Let messages show values of the table, which they never do else.")
@@ -80,6 +91,7 @@ class Flags:
 
 ROLES = ("quasi", "sensitive", "insensitive", "identifier", "person")
 READING = ("delimiter", "encoding", "missing", "text")
+EARLIER = ("previous", "previous_input", "accept_overlap")
 SCREEN = ("as_json", "show_values", "verbose")
 
 MadeBy = Annotated[
@@ -109,6 +121,9 @@ PolicyFile = Annotated[
 Original = Annotated[Path | None, typer.Option("--original", metavar="FILE", help="The table before it was published.")]
 RecodingFile = Annotated[
     Path | None, typer.Option("--recoding", metavar="FILE", help="The recoding of the release, to count people by it.")
+]
+Input = Annotated[
+    Path | None, typer.Option("--input", metavar="FILE", help="Beside a policy: the table, instead of the policy's.")
 ]
 SaveRecoding = Annotated[
     Path | None, typer.Option("--save-recoding", metavar="FILE", help="Keep the recoding; it holds original values.")

@@ -103,6 +103,12 @@ def _parts(summary: "Summary") -> "Iterator[str | Table]":
         yield f"{named}{counted(certificate)}\n"
         yield verdict_table(certificate)
         yield "\nholds\n" if certificate.holds else "\ndoes NOT hold\n"
+        if certificate.overlap is not None:
+            both = certificate.overlap
+            yield (
+                f"{both.shared_people:,} people are in the earlier release too; the smallest intersection of classes "
+                f"has {both.smallest_intersection:,} of them\n"
+            )
     if summary.metrics is not None:
         yield metric_table(summary.metrics)
         yield ""

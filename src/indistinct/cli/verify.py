@@ -32,6 +32,7 @@ def command(
     if policy is None and not flags.model and not flags.algorithm:
         raise no_model()
     from indistinct import api
+    from indistinct.promise import promised_model
     from indistinct.summary import Summary
 
     asked = question_of(published, flags, policy=policy, original=original)
@@ -39,7 +40,7 @@ def command(
     certificate = api.verify(
         asked.published,
         job.schema,
-        api.promised_model(job.model, job.algorithm, job.schema),
+        promised_model(job.model, job.algorithm, job.schema),
         original=None if original is None else opened(job, original),
         recoding=recoding,
         hierarchies=job.hierarchies,

@@ -5,7 +5,7 @@ The leaves of a built hierarchy are the values of the data (those of a declared 
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -83,38 +83,60 @@ class Masking(Hierarchy):
     data, level `i` of masking from the right keeps the first `longest - i` characters. So values with equal
     beginnings stay together whatever their lengths; a value shorter than what is kept is not changed yet, and
     the mask also stands for characters that a shorter value lacks. `levels` limits the steps before the top.
-    Numbers are masked as they are written.
+    `length` declares `longest`; a value that is longer is then not covered. Numbers are masked as they are written.
     """
 
     side: str = "right"
     char: str = "*"
     levels: int | None = None
+    length: int | None = None
 
     def __post_init__(self) -> None:
         if self.side not in ("left", "right"):
             raise HierarchyError(f"masking goes from left or right; got {self.side!r}", hint=_MASK_HINT)
         if not isinstance(self.char, str) or len(self.char) != 1:
             raise HierarchyError("the mask must be one character", hint=_MASK_HINT)
-        whole = isinstance(self.levels, int) and not isinstance(self.levels, bool)
-        if self.levels is not None and (not whole or self.levels < 1):
-            raise HierarchyError("the levels of masking must be a number from 1", hint=_MASK_HINT)
+        for name, least in (("levels", 1), ("length", 0)):
+            given = getattr(self, name)
+            whole = isinstance(given, int) and not isinstance(given, bool)
+            if given is not None and (not whole or given < least):
+                raise HierarchyError(f"the {name} of masking must be a number from {least}", hint=_MASK_HINT)
 
     def bind(self, domain: Domain) -> Taxonomy:
         """Lay the masks over a column of any kind."""
         texts = domain.values.cast(pa.string())
-        longest = pc.max(pc.utf8_length(texts)).as_py() or 0
+        longest = self._longest(domain)
+        too_long = texts.filter(pc.greater(pc.utf8_length(texts), longest))
+        if len(too_long):
+            raise HierarchyError(
+                f"column {domain.column!r} holds {len(too_long)} value(s) longer than its mask of {longest} characters",
+                hint="declare the length of the longest value",
+                values=too_long.to_pylist(),
+                column=domain.column,
+            )
         steps = longest - 1 if self.levels is None else min(self.levels, longest - 1)
         return taxonomy_from_levels(
             domain, [self._level(texts, kept=longest - step, hidden=step) for step in range(1, steps + 1)]
         )
 
+    def settled(self, domain: Domain) -> "Masking":
+        """Return the mask with the length of the column's longest value."""
+        return replace(self, length=self._longest(domain))
+
+    def _longest(self, domain: Domain) -> int:
+        if self.length is not None:
+            return self.length
+        return pc.max(pc.utf8_length(domain.values.cast(pa.string()))).as_py() or 0
+
     def to_json(self) -> dict[str, Any]:
-        """Return `{"mask": side}`, with the character and the levels where they are not the usual ones."""
+        """Return `{"mask": side}`, with the character, the levels and the length where they are not the usual ones."""
         shown: dict[str, Any] = {"mask": self.side}
         if self.char != "*":
             shown["char"] = self.char
         if self.levels is not None:
             shown["levels"] = self.levels
+        if self.length is not None:
+            shown["length"] = self.length
         return shown
 
     def _level(self, texts: pa.Array, kept: int, *, hidden: int) -> Level:

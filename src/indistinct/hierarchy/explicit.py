@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal, assert_never
 
@@ -65,6 +65,10 @@ class Explicit(Hierarchy):
             labels.append(tuple(spelled[node] for node in order.tolist()))
             leaves.append(np.bincount(nodes, minlength=len(names))[order])
         return Taxonomy(domain.column, ancestors, tuple(labels), tuple(leaves))
+
+    def settled(self, domain: Domain) -> "Explicit":
+        """Return the table itself, whatever file it came from."""
+        return replace(self, form="rows", path=None, delimiter=None)
 
     def to_json(self) -> dict[str, Any]:
         """Return `{"rows": …}`, `{"tree": …}` or `{"file": path}`, and `"rooted": false` where that holds."""

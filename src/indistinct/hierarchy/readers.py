@@ -84,7 +84,7 @@ _KINDS: dict[str, tuple[tuple[str, ...], Callable[[Any, Mapping[str, Any], Path]
     "intervals": (("origin",), lambda given, options, base: Hierarchy.intervals(given, **options)),
     "cuts": ((), lambda given, options, base: Hierarchy.intervals(cuts=given)),
     "dates": ((), lambda given, options, base: Hierarchy.dates(given)),
-    "mask": (("char", "levels"), lambda given, options, base: Hierarchy.masking(given, **options)),
+    "mask": (("char", "levels", "length"), lambda given, options, base: Hierarchy.masking(given, **options)),
     "order": ((), lambda given, options, base: Hierarchy.order(given)),
     "suppression": ((), _suppression),
     "rows": (("rooted",), lambda given, options, base: Hierarchy.from_rows(given, **options)),

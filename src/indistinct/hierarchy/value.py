@@ -77,6 +77,13 @@ class Hierarchy(ABC):
     def bind(self, domain: Domain) -> Taxonomy:
         """Lay the hierarchy over a column's values; raise `HierarchyError` where it does not cover them."""
 
+    def settled(self, domain: Domain) -> "Hierarchy":
+        """Return the declaration as it stands over a column, so that it gives other values of it the same labels.
+
+        What it takes from the data or from a file is then written in it.
+        """
+        return self
+
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """Return the declaration as it stands in a policy."""
@@ -135,13 +142,17 @@ class Hierarchy(ABC):
         return BUILDERS["dates"](levels)
 
     @staticmethod
-    def masking(side: str = "right", *, char: str = "*", levels: int | None = None) -> "Masking":
+    def masking(
+        side: str = "right", *, char: str = "*", levels: int | None = None, length: int | None = None
+    ) -> "Masking":
         """Declare masking of one more character a level, from the right or from the left, as for postcodes.
+
+        `length` is that of the longest value, if it is not to be found in the data.
 
         >>> Hierarchy.masking(levels=2).to_json()
         {'mask': 'right', 'levels': 2}
         """
-        return BUILDERS["masking"](side, char=char, levels=levels)
+        return BUILDERS["masking"](side, char=char, levels=levels, length=length)
 
     @staticmethod
     def order(values: Sequence[object]) -> "Order":

@@ -3,7 +3,8 @@
 This is the only module that knows every kind of recoding, so that no engine has to.
 """
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 import numpy as np
@@ -22,20 +23,20 @@ from indistinct.recoding.projection import project
 from indistinct.recoding.validation import check_recoding
 
 
-def assign(frequencies: FrequencySet, recoding: Recoding) -> Assignment:
+def assign(frequencies: FrequencySet, recoding: Recoding, *, without: Codes | None = None) -> Assignment:
     """Return where a recoding sends cells whose codes are those of the recoding's own domains.
 
     Raises `UnseenValueError` for a vector that the recoding does not speak of; no raw value is ever passed through.
+    `without` marks cells that are suppressed, whatever the recoding says of them.
     """
     check_recoding(recoding)
     match recoding:
         case ByColumn():
-            assignment = _by_column(frequencies, recoding)
+            assignment = _by_column(frequencies, recoding, without)
         case ByRegion():
-            assignment = _by_region(frequencies, recoding)
+            assignment = _by_region(frequencies, recoding, without)
         case ByCell():
-            class_ids = recoding.class_ids[_find(frequencies.vectors, recoding)]
-            assignment = _united(frequencies, recoding, recoding.values, class_ids)
+            assignment = _by_cell(frequencies, recoding, without)
         case ByRow():
             assignment = _by_row(frequencies, recoding)
         case ByBucket():
@@ -65,11 +66,6 @@ def needs_joint(recoding: Recoding) -> bool:
     return isinstance(recoding, ByRow | ByBucket) and recoding.joint is not None
 
 
-def parts_rows(recoding: Recoding) -> bool:
-    """Return whether a recoding may send rows with equal values to different classes, so that it fits one table."""
-    return isinstance(recoding, ByRow | ByBucket)
-
-
 def keys_of(recoding: Recoding) -> tuple[Key, ...]:
     """Return the keys that must be counted together with the cells that a stored recoding speaks of."""
     if isinstance(recoding, ByBucket) and recoding.schema is not None:
@@ -77,8 +73,42 @@ def keys_of(recoding: Recoding) -> tuple[Key, ...]:
     return ()
 
 
-def _by_column(frequencies: FrequencySet, recoding: ByColumn) -> Assignment:
+@dataclass(frozen=True, slots=True, eq=False)
+class Gaps:
+    """The cells that a recoding does not cover, and by column those in which a value is not covered."""
+
+    cells: Codes
+    columns: Mapping[str, Codes]
+
+
+def gaps_of(frequencies: FrequencySet, recoding: Recoding) -> Gaps:
+    """Return which cells a recoding does not cover.
+
+    Under cuts a column's value may be covered beside some values of other columns and not beside others.
+    """
+    nothing = np.zeros(len(frequencies), dtype=bool)
+    match recoding:
+        case ByColumn():
+            outside = [group[frequencies.vectors[:, j]] < 0 for j, group in enumerate(recoding.groups)]
+        case ByRegion():
+            outside = _located(frequencies, recoding)[1]
+        case ByCell():
+            unlisted = _find(frequencies.vectors, recoding) < 0
+            outside = [unlisted] * len(recoding.columns)
+        case _:
+            outside = [nothing] * len(recoding.names)
+    columns = dict(zip(recoding.names, outside, strict=True))
+    return Gaps(np.logical_or.reduce([nothing, *outside]), columns)
+
+
+def _by_column(frequencies: FrequencySet, recoding: ByColumn, without: Codes | None) -> Assignment:
     codes = [group[frequencies.vectors[:, j]] for j, group in enumerate(recoding.groups)]
+    if any(group.min() < 0 for group in recoding.groups):
+        outside = np.logical_or.reduce([code < 0 for code in codes])
+        _require_covered(
+            outside, without, "combination(s) of quasi-identifier values have values that it does not cover"
+        )
+        codes = [np.maximum(code, 0) for code in codes]
     sizes = [len(column.summary.published) for column in recoding.columns]
     grouping = group_rows(codes, sizes)
     class_ids = grouping.group_ids()
@@ -86,26 +116,51 @@ def _by_column(frequencies: FrequencySet, recoding: ByColumn) -> Assignment:
     dropped = _among(values, recoding.suppressed, sizes)
     if recoding.star is not None:
         values[dropped] = recoding.star
-        return _united(frequencies, recoding, values, class_ids)
+        return _united(frequencies, recoding, values, _kept(class_ids, without))
     renumbered = np.where(dropped, -1, np.cumsum(~dropped) - 1).astype(np.int32)
-    assignment = _united(frequencies, recoding, values[~dropped], renumbered[class_ids])
+    assignment = _united(frequencies, recoding, values[~dropped], _kept(renumbered[class_ids], without))
+    if without is not None:
+        return assignment
     return replace(assignment, hidden=values[class_ids[assignment.class_ids < 0]])
 
 
-def _by_region(frequencies: FrequencySet, recoding: ByRegion) -> Assignment:
+def _kept(class_ids: Codes, without: Codes | None) -> Codes:
+    return class_ids if without is None else np.where(without, np.int32(-1), class_ids)
+
+
+def _require_covered(outside: Codes, without: Codes | None, what: str) -> None:
+    uncovered = outside if without is None else outside & ~without
+    if uncovered.any():
+        raise UnseenValueError(
+            f"{int(uncovered.sum())} {what}",
+            hint="search a new recoding on the new data, or search with extent=region, which covers the whole domain",
+        )
+
+
+def _by_region(frequencies: FrequencySet, recoding: ByRegion, without: Codes | None) -> Assignment:
+    class_ids, outside = _located(frequencies, recoding)
+    what = "combination(s) of known quasi-identifier values lie outside the published ranges"
+    _require_covered(np.logical_or.reduce(outside), without, what)
+    return _united(frequencies, recoding, recoding.values, _kept(class_ids, without))
+
+
+def _located(frequencies: FrequencySet, recoding: ByRegion) -> tuple[Codes, list[Codes]]:
+    """Return the class of every cell and, by column, the cells whose value its published range does not cover."""
     ranks = np.empty(frequencies.vectors.shape, dtype=np.uint32, order="C")
     for j, column in enumerate(recoding.columns):
         ranks[:, j] = column.ranks[frequencies.vectors[:, j]]
     class_ids = recoding.cuts.locate(ranks)
-    covered = np.ones(len(class_ids), dtype=bool)
-    for j, column in enumerate(recoding.columns):
-        covered &= column.summary.covers(recoding.values[class_ids, j], ranks[:, j], floor=column.floor)
-    if not covered.all():
-        raise UnseenValueError(
-            f"{int((~covered).sum())} combination(s) of known quasi-identifier values lie outside the published ranges",
-            hint="search a new recoding on the new data, or search with extent=region, which covers the whole domain",
-        )
-    return _united(frequencies, recoding, recoding.values, class_ids)
+    return class_ids, [
+        ~column.summary.covers(recoding.values[class_ids, j], ranks[:, j], floor=column.floor)
+        for j, column in enumerate(recoding.columns)
+    ]
+
+
+def _by_cell(frequencies: FrequencySet, recoding: ByCell, without: Codes | None) -> Assignment:
+    places = _find(frequencies.vectors, recoding)
+    what = "combination(s) of known quasi-identifier values are not in the recoding"
+    _require_covered(places < 0, without, what)
+    return _united(frequencies, recoding, recoding.values, _kept(recoding.class_ids[places], without))
 
 
 def _by_row(frequencies: FrequencySet, recoding: ByRow) -> Assignment:
@@ -200,7 +255,7 @@ def _among(values: Codes, chosen: Codes, sizes: list[int]) -> Codes:
 
 
 def _find(vectors: Codes, recoding: ByCell) -> Codes:
-    """Return the place of every vector in a recoding's list."""
+    """Return the place of every vector in a recoding's list, -1 for one that is not listed."""
     if np.array_equal(vectors, recoding.vectors):
         return np.arange(len(vectors))
     sizes = [len(column.domain) for column in recoding.columns]
@@ -208,10 +263,4 @@ def _find(vectors: Codes, recoding: ByCell) -> Codes:
     known, wanted = words[: len(recoding.vectors)], words[len(recoding.vectors) :]
     order = np.argsort(known)
     places = order[np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)]
-    unseen = known[places] != wanted
-    if unseen.any():
-        raise UnseenValueError(
-            f"{int(unseen.sum())} combination(s) of known quasi-identifier values are not in the recoding",
-            hint="search a new recoding on the new data",
-        )
-    return places
+    return np.where(known[places] == wanted, places, -1)

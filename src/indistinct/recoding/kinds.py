@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 from indistinct.arrays import Codes
 from indistinct.domain import Domain
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.recoding.outputs import Form
 from indistinct.recoding.parts import same_parts
 from indistinct.recoding.regions import Cuts
@@ -28,12 +29,16 @@ from indistinct.schema import Schema
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecodedColumn:
-    """A quasi-identifier in a recoding: the values it knows, the order they are cut in, and what is published."""
+    """A quasi-identifier in a recoding: the values it knows, the order they are cut in, and what is published.
+
+    `hierarchy` is the declaration that labels come from, where it gives labels to values that the column does not know.
+    """
 
     domain: Domain
     ranks: Codes
     floor: int
     summary: ColumnSummary
+    hierarchy: Hierarchy | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,6 +67,11 @@ class Recoding(ABC):
         return f"<{type(self).__name__} of {', '.join(self.names)}>"
 
     @property
+    def reusable(self) -> bool:
+        """Return whether it speaks of vectors, so that it fits other tables too, and not of the rows of one table."""
+        return True
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Return the quasi-identifiers."""
         return tuple(column.domain.column for column in self.columns)
@@ -69,7 +79,7 @@ class Recoding(ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ByColumn(Recoding):
-    """Each column on its own: `groups[j][code]` is the published code of a value.
+    """Each column on its own: `groups[j][code]` is the published code of a value, -1 for one that nothing covers.
 
     Rows whose published vector is one of `suppressed` are not published, or published as the vector `star` if there
     is one. `levels` is there for full-domain recodings: column -> level.
@@ -113,6 +123,11 @@ class ByRow(Recoding):
     counts: Codes
     values: Codes
 
+    @property
+    def reusable(self) -> bool:
+        """Return False."""
+        return False
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ByBucket(Recoding):
@@ -137,6 +152,11 @@ class ByBucket(Recoding):
     form: Form = "sliced"
     l: int | None = None
     size: int = 1
+
+    @property
+    def reusable(self) -> bool:
+        """Return False."""
+        return False
 
     @property
     def names(self) -> tuple[str, ...]:

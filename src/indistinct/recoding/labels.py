@@ -3,6 +3,8 @@
     25              every row of the class has this value
     [25-30]         a range of numbers; both ends belong to it
     [-5 .. 12]      a range whose ends hold a hyphen (negative numbers, dates)
+    [-24], [85-]    a range without a lower or an upper end; [-] has neither, but excludes missing
+    [0.5-1.5)       a range without its upper end
     {flu, measles}  a set of values
     22:2,33:1       a multiset: how often each value occurs in the bucket
     [25-30] or missing, {missing, flu}    some rows may have no value; a class without any publishes null
@@ -32,7 +34,7 @@ _MULTISET = re.compile(rf"{_COUNTED.pattern}(?:,{_COUNTED.pattern})*")
 
 
 class WrittenRange(NamedTuple):
-    """One way to read a label as a range: its ends as written, and whether the upper one belongs to it."""
+    """One way to read a label as a range: its ends as written, empty if open, and whether the upper one is inside."""
 
     first: str
     last: str
@@ -50,6 +52,22 @@ def range_labels(texts: pa.Array, low: Codes, high: Codes, absent: Codes) -> pa.
     plain = pc.if_else(pa.array(low == high), first, joined)
     noted = pc.if_else(pa.array(absent), pc.binary_join_element_wise(plain, OR_MISSING, ""), plain)
     return pc.if_else(pa.array(empty), pa.scalar(None, pa.string()), noted)
+
+
+def region_labels(first: pa.Array, last: pa.Array, *, closed: bool, absent: Codes) -> pa.Array:
+    """Return the label of each range between two ends, null for one that is open; `closed` if upper ends belong to it.
+
+    >>> region_labels(pa.array([None, "25"]), pa.array(["24", None]), closed=True, absent=np.zeros(2, bool)).to_pylist()
+    ['[-24]', '[25-]']
+    """
+    low, high = pc.fill_null(first, ""), pc.fill_null(last, "")
+    hyphen = pc.or_(pc.match_substring(low, "-"), pc.match_substring(high, "-"))
+    separator = pc.if_else(hyphen, " .. ", "-")
+    closing = pc.if_else(pc.or_(last.is_null(), pa.scalar(closed)), "]", ")")
+    joined = pc.binary_join_element_wise("[", low, separator, high, closing, "")
+    single = pc.and_(pc.fill_null(pc.equal(first, last), False), pa.scalar(closed))
+    plain = pc.if_else(single, low, joined)
+    return pc.if_else(pa.array(absent), pc.binary_join_element_wise(plain, OR_MISSING, ""), plain)
 
 
 def set_labels(texts: Sequence[str | None], indptr: Codes, members: Codes) -> pa.Array:
@@ -86,7 +104,9 @@ def written_ranges(label: str) -> Iterator[WrittenRange]:
     for separator in (" .. ", "-", ", ") if bracketed else ("-",):
         start = inside.find(separator)
         while start >= 0:
-            yield WrittenRange(inside[:start], inside[start + len(separator) :], closed)
+            first, last = inside[:start], inside[start + len(separator) :]
+            if bracketed or (first and last):  # -5 is a number
+                yield WrittenRange(first, last, closed)
             start = inside.find(separator, start + 1)
 
 

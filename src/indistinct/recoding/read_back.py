@@ -190,7 +190,8 @@ def _of_spans(column: QuasiColumn, spans: Sequence[Span]) -> tuple[Codes, ...]:
     for place, span in enumerate(spans):
         if span.ends is not None:
             starts[place], ends[place] = span.ends
-    return starts, ends, shown.leaves[codes], shown.levels[codes]
+    wide = np.array([span.wide for span in spans])
+    return starts, ends, shown.leaves[codes], np.maximum(shown.levels[codes], wide)
 
 
 def _of_nodes(column: QuasiColumn, nodes: Sequence[Node]) -> tuple[Codes, ...]:

@@ -130,8 +130,9 @@ def _raw(column: QuasiColumn, code: int) -> Meaning:
 def _whole(column: QuasiColumn) -> Meaning:
     if column.taxonomy is not None and column.taxonomy.rooted:
         return Node(column.taxonomy.height, 0)
-    missing = column.domain.missing
-    return _fitted(column, Span(int(missing), len(column.domain) - 1, absent=missing))
+    missing, line = column.domain.missing, column.positions
+    ends = (float(line.min()), float(line.max()))
+    return _fitted(column, Span(int(missing), len(column.domain) - 1, absent=missing, ends=ends))
 
 
 def _members(vocabulary: Vocabulary, members: Texts) -> Members | None:
@@ -152,10 +153,13 @@ def _span(vocabulary: Vocabulary, written: WrittenRange) -> Span | None:
     low, high = _code(vocabulary, written.first), _code(vocabulary, written.last)
     if low is not None and high is not None and written.closed:
         return Span(low, high) if low <= high and (domain.ordered or low == high) else None
-    first, last = (parsed(text, vocabulary.kind) for text in written[:2])
-    if domain.declared or column.textual or first is None or last is None or first == last:
+    if domain.declared or column.textual:
         return None
-    line, start, end = column.positions[domain.missing :], _place(first), _place(last)
+    first, last = (parsed(text, vocabulary.kind) for text in written[:2])
+    if (first is None and written.first) or (last is None and written.last) or (first == last and first is not None):
+        return None
+    line = column.positions[domain.missing :]
+    start, end = line[0] if first is None else _place(first), line[-1] if last is None else _place(last)
     low = int(np.searchsorted(line, start)) + domain.missing
     high = int(np.searchsorted(line, end, "right" if written.closed else "left")) + domain.missing - 1
     return Span(low, high, ends=(max(start, line[0]), min(end, line[-1]))) if low <= high else None

@@ -18,13 +18,14 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.arrays import Codes, empty_large
-from indistinct.errors import InputError
+from indistinct.errors import HierarchyError, InputError
+from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.recoding.earlier import upgraded
 from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding
 from indistinct.recoding.parts import digest_parts, parts_of
 from indistinct.recoding.validation import check_recoding
 
-FORMAT, VERSION = "indistinct-recoding", 3
+FORMAT, VERSION = "indistinct-recoding", 4
 KINDS: Mapping[str, type[Recoding]] = {
     "by-column": ByColumn,
     "by-region": ByRegion,
@@ -127,6 +128,8 @@ def _plain(value: Any, arrays: list[pa.Array] | None) -> Any:
             return {"shape": list(value.shape), **_content(flat, flat.to_pylist, arrays)}
         case pa.Array():
             return _content(value, value.cast(pa.string()).to_pylist, arrays)
+        case Hierarchy():
+            return value.to_json()
         case Mapping():
             return {key: _plain(each, arrays) for key, each in value.items()}
         case tuple() | list():
@@ -205,6 +208,8 @@ def _value(kind: Any, data: Any, arrays: Sequence[pa.Array]) -> Any:
         return _numbers(data, arrays)
     if kind is pa.Array:
         return _element(data, arrays) if "array" in data else _from_texts(data["values"], data["type"])
+    if kind is Hierarchy:
+        return _hierarchy(data)
     if kind is Recoding:
         kind = KINDS[data["kind"]]
         data = {key: data[key] for key in data if key != "kind"}
@@ -221,6 +226,16 @@ def _value(kind: Any, data: Any, arrays: Sequence[pa.Array]) -> Any:
             for each, part in zip(inner if fixed else repeat(inner[0], len(data)), data, strict=True)
         )
     return _scalar(kind, data)
+
+
+def _hierarchy(data: Any) -> Hierarchy:
+    """Return a stored declaration; one that leads to a file was not written by us."""
+    if not isinstance(data, dict) or "file" in data:
+        raise TypeError("a declaration is wanted")
+    try:
+        return hierarchy_from_json(data, base=Path())
+    except HierarchyError:
+        raise ValueError("this is no hierarchy") from None
 
 
 def _instance(kind: Any, data: Mapping[str, Any], arrays: Sequence[pa.Array]) -> Any:

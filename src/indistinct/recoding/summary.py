@@ -9,12 +9,15 @@ from typing import Literal, get_args
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from indistinct.arrays import Codes, starts_of
 from indistinct.domain import Domain, Kind
 from indistinct.errors import ParameterError
+from indistinct.hierarchy.binding import ROOT
+from indistinct.hierarchy.value import Taxonomy
 from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.labels import range_labels, set_labels
+from indistinct.recoding.labels import range_labels, region_labels, set_labels
 from indistinct.recoding.outputs import PublishedColumn
 
 Extent = Literal["range", "region"]
@@ -50,7 +53,8 @@ class Bounds:
 class ColumnSummary:
     """The published values of a column, and which ranks each one covers.
 
-    `members` (compressed sparse rows of ranks) is there for sets, which may have gaps.
+    `members` (compressed sparse rows of ranks) is there for sets, which may have gaps. `regions` says that published
+    ranges reach to the next cut, and that the first and the last one have no end: they cover values that no row has.
     """
 
     published: PublishedColumn
@@ -58,6 +62,7 @@ class ColumnSummary:
     high: Codes
     absent: Codes
     members: tuple[Codes, Codes] | None = None
+    regions: bool = False
 
     def covers(self, codes: Codes, ranks: Codes, *, floor: int) -> Codes:
         """Return whether published value `codes[i]` is true of a row with rank `ranks[i]`."""
@@ -103,9 +108,17 @@ def floor_of(column: QuasiColumn) -> int:
 
 
 def summarize_ranges(
-    column: QuasiColumn, bounds: Bounds, *, form: NumericForm = "interval", means: Codes | None = None
+    column: QuasiColumn,
+    bounds: Bounds,
+    *,
+    form: NumericForm = "interval",
+    means: Codes | None = None,
+    regions: bool = False,
 ) -> tuple[ColumnSummary, Codes]:
-    """Publish ranges on a line; return the summary and each class's published code."""
+    """Publish ranges on a line; return the summary and each class's published code.
+
+    With `regions` the bounds are those of cuts, and intervals of numbers and dates reach to the next cut.
+    """
     if means is None:
         distinct, codes = _distinct_bounds(bounds, len(column.domain))
     else:
@@ -118,9 +131,46 @@ def summarize_ranges(
         codes[order] = np.cumsum(changed) - 1
         pick = order[changed]
         distinct, means = Bounds(bounds.low[pick], bounds.high[pick], bounds.absent[pick]), means[pick]
-    outputs = _outputs(column, distinct, form, means)
-    published = _published_range(column, outputs, distinct)
-    return ColumnSummary(published, distinct.low, distinct.high, distinct.absent), codes
+    written = form in ("interval", "interval+mean") and not column.textual and not column.domain.declared
+    region = region_of(column, distinct) if regions and written else None
+    outputs = _outputs(column, distinct, form, means, region)
+    published = _published_range(column, outputs, distinct, region)
+    return ColumnSummary(published, distinct.low, distinct.high, distinct.absent, regions=region is not None), codes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Region:
+    """Ranges between cuts: their labels, where they end on the line, and how many steps above raw they are at least."""
+
+    labels: pa.Array
+    high: Codes
+    levels: Codes
+
+
+def region_of(column: QuasiColumn, bounds: Bounds) -> Region:
+    """Return ranges that reach to the next cut, so that they cover what lies between known values and beyond them.
+
+    A range ends before the first value behind the cut. Whole numbers and days name the last one before it.
+    """
+    domain, floor, end = column.domain, int(column.domain.missing), len(column.domain)
+    empty = bounds.low > bounds.high
+    low, after = np.where(empty, floor, bounds.low), np.where(empty, end, bounds.high + 1)
+    closed = pa.types.is_integer(domain.values.type) or pa.types.is_date32(domain.values.type)
+    first = _raw(domain, np.where(low == floor, -1, low))
+    last = domain.values.take(pa.array(np.minimum(after, end - 1) - floor, mask=after == end))
+    high = column.positions[np.minimum(after, end - 1)]
+    if closed:
+        whole = last if pa.types.is_integer(last.type) else last.cast(pa.int32())
+        whole = pc.subtract(whole, pa.scalar(1, whole.type))
+        line = whole.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        last, high = whole.cast(last.type), np.where(after == end, high, line)
+    labels = region_labels(first.cast(pa.string()), last.cast(pa.string()), closed=closed, absent=bounds.absent)
+    everything = (low == floor) & (after == end) & ~empty & (bounds.absent == domain.missing)
+    labels = pc.if_else(pa.array(everything), ROOT, labels)
+    labels = pc.if_else(pa.array(empty), pa.scalar(None, pa.string()), labels)
+    single = pc.fill_null(pc.equal(first, last), False).to_numpy(zero_copy_only=False)
+    wide = ~empty & ~(closed & single & ~bounds.absent)
+    return Region(labels, high, np.where(everything, column.height, wide))
 
 
 def _distinct_bounds(bounds: Bounds, size: int) -> tuple[Bounds, Codes]:
@@ -148,17 +198,36 @@ def _sparse(size: int, words: int) -> bool:
     return size > 4 * words + 4096
 
 
-def summarize_tree(column: QuasiColumn, bounds: Bounds) -> tuple[ColumnSummary, Codes]:
-    """Publish the lowest common ancestor of each class; return the summary and each class's published code."""
+def summarize_tree(column: QuasiColumn, bounds: Bounds, *, regions: bool = False) -> tuple[ColumnSummary, Codes]:
+    """Publish the lowest common ancestor of each class; return the summary and each class's published code.
+
+    With `regions` the highest ancestor that has no further value is published: it covers more values that no row has.
+    """
     taxonomy = column.taxonomy
     if taxonomy is None:
         raise ValueError(f"column {column.name!r} has no hierarchy")
     ancestors = taxonomy.ancestors[column.by_rank]
     levels = meeting_levels(ancestors, bounds.low, bounds.high)
+    if regions:
+        levels = _climbed(taxonomy, ancestors)[bounds.low, levels]
     nodes = ancestors[bounds.low, levels]
     keys, codes = np.unique(levels.astype(np.int64) << 32 | nodes, return_inverse=True)
     level, node = (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32)
     return node_summary(column, level, node), codes.astype(np.int32)
+
+
+def _climbed(taxonomy: Taxonomy, ancestors: Codes) -> Codes:
+    """Return, for each rank and level, the highest level on which the node of that level has the same ranks."""
+    highest = np.empty(ancestors.shape, dtype=np.int32)
+    highest[:, -1] = taxonomy.height
+    above = node_runs(ancestors[:, -1], len(taxonomy.labels[-1]))
+    for level in range(taxonomy.height - 1, -1, -1):
+        own = node_runs(ancestors[:, level], len(taxonomy.labels[level]))
+        here, over = ancestors[:, level], ancestors[:, level + 1]
+        same = (own[0][here] == above[0][over]) & (own[1][here] == above[1][over])
+        highest[:, level] = np.where(same, highest[:, level + 1], level)
+        above = own
+    return highest
 
 
 def node_summary(column: QuasiColumn, level: Codes, node: Codes) -> ColumnSummary:
@@ -250,7 +319,9 @@ def published_as(
     return PublishedColumn(column.name, outputs, *parts, *whole, ranged)
 
 
-def _published_range(column: QuasiColumn, outputs: tuple[tuple[str, pa.Array], ...], bounds: Bounds) -> PublishedColumn:
+def _published_range(
+    column: QuasiColumn, outputs: tuple[tuple[str, pa.Array], ...], bounds: Bounds, region: Region | None
+) -> PublishedColumn:
     known = bounds.low <= bounds.high
     low, high = np.where(known, bounds.low, 0), np.where(known, bounds.high, 0)
     leaves = np.where(known, bounds.high - bounds.low + 1, 0) + bounds.absent
@@ -258,19 +329,22 @@ def _published_range(column: QuasiColumn, outputs: tuple[tuple[str, pa.Array], .
     if column.taxonomy is not None:
         levels = meeting_levels(column.taxonomy.ancestors, np.where(bounds.absent, 0, low), high)
     ends = (column.positions[low], column.positions[high])
+    if region is not None:
+        ends, levels = (ends[0], np.where(known, region.high, ends[1])), np.maximum(levels, region.levels)
     return published_as(column, outputs, ends, leaves=leaves, levels=levels, ranged=True)
 
 
 def _outputs(
-    column: QuasiColumn, bounds: Bounds, form: NumericForm, means: Codes | None
+    column: QuasiColumn, bounds: Bounds, form: NumericForm, means: Codes | None, region: Region | None
 ) -> tuple[tuple[str, pa.Array], ...]:
     """Return the published columns of a range in the form that was asked for."""
     name, domain = column.name, column.domain
     texts = pa.array([text or "" for text in domain.texts()], pa.string())
-    interval = range_labels(texts, bounds.low, bounds.high, bounds.absent)
+    interval = region.labels if region else range_labels(texts, bounds.low, bounds.high, bounds.absent)
     low, high = (np.where(bounds.low > bounds.high, 0, ranks) for ranks in (bounds.low, bounds.high))
     if domain.kind is Kind.TEXT or form == "interval":
         raw = bool((bounds.low >= bounds.high).all()) and not (bounds.absent & (bounds.low <= bounds.high)).any()
+        raw = raw and region is None
         return ((name, _raw(domain, low) if raw else interval),)
     missing = ((f"{name}_missing", pa.array(bounds.absent)),) if domain.missing else ()
     match form:

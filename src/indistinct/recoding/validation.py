@@ -124,7 +124,7 @@ def _check_summary(summary: ColumnSummary, size: int, name: str) -> None:
 def _check_groups(recoding: ByColumn, sizes: Sequence[int], shown: Sequence[int]) -> None:
     _require(len(recoding.groups) == len(sizes), "every column must have its groups")
     for group, size, count in zip(recoding.groups, sizes, shown, strict=True):
-        _check_codes("groups", group, size, below=count)
+        _check_codes("groups", group, size, below=count, least=-1)
     _check_rows("suppressed", recoding.suppressed, shown)
     if recoding.star is not None:
         _check_shape("star", recoding.star, (len(shown),))

@@ -12,17 +12,19 @@ import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.engines import open_source
+from indistinct.engines.base import Source
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import FrequencySet, Key
 from indistinct.hierarchy import Hierarchy
-from indistinct.recoding.assign import assign, domains_of, parts_rows
+from indistinct.models.base import Model
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.layout import class_layout
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.read_back import Cover, cover_of, read_back
+from indistinct.release.fit import fit, repair
 from indistinct.schema import Schema
 from indistinct.tables import open_table
 
@@ -30,19 +32,30 @@ from indistinct.tables import open_table
 MOST_PAIRS, BLOCK = 4_000_000_000, 1 << 24
 
 
-def original_by_class(
-    published: Any,
-    original: Any,
-    schema: Schema,
-    keys: Sequence[Key],
-    *,
-    recoding: Recoding | None = None,
-    hierarchies: Mapping[str, Hierarchy],
+def classes_by_recoding(
+    published: Source, original: Any, schema: Schema, model: Model, *, recoding: Recoding
 ) -> tuple[Counted, Assignment]:
-    """Return what was counted on an original, and the published class of each of its cells."""
+    """Return what was counted on an original, and the class to which a recoding sends each of its cells.
+
+    Where the release has fewer rows than that makes, classes that break the model were suppressed.
+    """
+    if not recoding.reusable:
+        raise InputError(
+            "this recoding parts rows with equal values, so that people were verified at publication only",
+            hint="the certificate beside the release says what held; strict partitioning can be verified again",
+        )
     engine, source = open_source(original)
-    if recoding is not None:
-        return _by_recoding(recoding, schema, lambda request: engine.count(source, request), keys)
+    made = fit(engine, source, replace(recoding, schema=schema), keys=model.keys)
+    if made.rows - made.assignment.suppressed == published.rows:
+        return made.counted, made.assignment
+    return made.counted, repair(made, model).assignment or made.assignment
+
+
+def classes_by_label(
+    published: Any, original: Any, schema: Schema, keys: Sequence[Key], *, hierarchies: Mapping[str, Hierarchy]
+) -> tuple[Counted, Assignment]:
+    """Return what was counted on an original, and the one published class whose label each of its cells fits."""
+    engine, source = open_source(original)
     request = Request(schema.quasi, tuple(keys), hierarchies, person=schema.person)
     counted = engine.count(source, request)
     columns = columns_of(counted.domains, {name: h for name, h in hierarchies.items() if name in schema.quasi})
@@ -59,22 +72,14 @@ def original_by_class(
     return counted, replace(assignment, layout=class_layout(assignment, schema))
 
 
-def _by_recoding(recoding: Recoding, schema: Schema, count: Any, keys: Sequence[Key]) -> tuple[Counted, Assignment]:
-    if parts_rows(recoding):
-        raise InputError(
-            "this recoding parts rows with equal values, so that people were verified at publication only",
-            hint="the certificate beside the release says what held; strict partitioning can be verified again",
-        )
-    domains = {domain.column: domain for domain in domains_of(recoding)}
-    counted = count(Request(tuple(domains), tuple(keys), domains=domains, person=schema.person))
-    return counted, assign(counted.frequencies, replace(recoding, schema=schema))
-
-
-def nobody_shown() -> InputError:
-    """Return the error of a check that must count people on a release alone."""
+def nobody_shown(*, in_buckets: bool = False) -> InputError:
+    """Return the error of a check that must count people on a release that does not tell where they are."""
+    needed = "give the original (--original, or original=…)"
     return InputError(
-        "people cannot be counted on a release, which does not show who they are",
-        hint="give the original (--original, or original=…); to count rows, give the column the role identifier",
+        "people cannot be counted in buckets, which break the links between rows"
+        if in_buckets
+        else "people cannot be counted on a release, which does not show who they are",
+        hint=f"{'' if in_buckets else f'{needed}; '}to count rows, give the column the role identifier",
     )
 
 

@@ -32,6 +32,20 @@ class PeopleCounted:
 
 
 @dataclass(frozen=True, slots=True)
+class Overlap:
+    """What two releases tell together of the people who are in both: how far their classes intersect.
+
+    Somebody who knows that a person is in both looks among `smallest_intersection` people in the worst case;
+    `people_below` are those who stand among fewer than `k`.
+    """
+
+    shared_people: int
+    smallest_intersection: int
+    people_below: int
+    k: int
+
+
+@dataclass(frozen=True, slots=True)
 class About:
     """How a release came about, as far as its readers may know; verification adds what it counted."""
 
@@ -41,6 +55,7 @@ class About:
     other_digests: Mapping[str, str] = field(default_factory=dict)
     seeded: bool = False
     warnings: tuple[str, ...] = ()
+    overlap: Overlap | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +65,9 @@ class Certificate:
     `recoding_digest` commits to the recoding (SHA-256 with its nonce) and `output_digest` is the SHA-256 of the file,
     once there is one; `other_digests` are those of further tables, by what they hold. `columns` are the columns of a
     release in buckets, each some attributes whose values belong together, `form` is what it shows of a bucket, and
-    `generalized` are attributes that were recoded before. Where `people` were counted, class sizes and what
-    models judged are people. `warnings` are what a reader must know before trusting the release.
+    `generalized` are attributes that were recoded before. Where `people` were counted, class sizes and what models
+    judged are people. `overlap` is there where the release was compared with an earlier one. `warnings` are what a
+    reader must know before trusting the release.
     """
 
     version: str
@@ -72,6 +88,7 @@ class Certificate:
     seeded: bool = False
     warnings: tuple[str, ...] = ()
     people: PeopleCounted | None = None
+    overlap: Overlap | None = None
 
     @property
     def holds(self) -> bool:

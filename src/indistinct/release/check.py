@@ -23,7 +23,7 @@ from indistinct.release.columns import appearance_of, published_schema, require_
 from indistinct.release.evidence import Evidence
 from indistinct.release.files import StagedTables, table_path
 from indistinct.release.staging import digest_of
-from indistinct.release.verify import verify
+from indistinct.release.verify import READERS, verify
 from indistinct.schema import Schema
 from indistinct.tables.value import Table
 
@@ -89,7 +89,7 @@ class Check:
         if certificate.holds:
             return certificate
         broken = [verdict.model for verdict in certificate.verdicts if not verdict.holds]
-        reasons = "; ".join(certificate.warnings) if coarse else ""
+        reasons = "; ".join(warning for warning in certificate.warnings if warning.startswith(READERS))
         raise VerificationError(
             f"the published table does not satisfy {', '.join(broken)}" + (f": {reasons}" if reasons else ""),
             hint="nothing was written; search a new recoding on this table, or ask for less",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from indistinct.algorithms.full_domain.nodes import share_above
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import InfeasibleError
 from indistinct.frequencies.count import Counted
@@ -16,7 +17,7 @@ from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.storage import digest
-from indistinct.release.certificate import About
+from indistinct.release.certificate import About, Overlap
 from indistinct.release.check import Check
 from indistinct.release.files import StagedTables, require_another_file, write_release
 from indistinct.release.release import Release
@@ -30,7 +31,9 @@ LOG = logging.getLogger("indistinct.publish")
 class Job:
     """A table that was counted, a recoding for it, and what its release must satisfy: all that publishing needs.
 
-    `budget` is the number of rows, or people, that may be dropped. `warnings` are what readers must know of the search.
+    `budget` is the number of rows, or people, that may be dropped. `warnings` are what readers must know. `assignment`
+    is what the recoding makes of the table, where that is known already, and `overlap` what was found beside an earlier
+    release.
     """
 
     engine: Engine
@@ -43,6 +46,8 @@ class Job:
     secret: Secret = field(default_factory=Secret)
     algorithm: str | None = None
     warnings: tuple[str, ...] = ()
+    assignment: Assignment | None = None
+    overlap: Overlap | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ def publish(
 
     A file is verified as it was written, before it gets its name.
     """
-    assignment = assign(job.counted.frequencies, job.recoding)
+    assignment = job.assignment or assign(job.counted.frequencies, job.recoding)
     LOG.info(
         "publishing %d rows in %d classes; %d rows suppressed of %d allowed",
         assignment.rows - assignment.suppressed,
@@ -70,7 +75,8 @@ def publish(
         job.budget,
     )
     _require_budget(assignment, job.budget)
-    about = About(job.algorithm, digest(job.recoding), seeded=job.secret.seed is not None, warnings=job.warnings)
+    seeded = job.secret.seed is not None
+    about = About(job.algorithm, digest(job.recoding), seeded=seeded, warnings=job.warnings, overlap=job.overlap)
     buckets = assignment.layout.buckets
     check = Check(job.engine, job.schema, job.model, buckets, job.counted, assignment, about=about)
     origin = getattr(job.source, "path", None)
@@ -110,8 +116,9 @@ class _Kept:
 def _require_budget(assignment: Assignment, budget: int) -> None:
     suppressed, counted = assignment.suppressed_members, assignment.frequencies
     if suppressed > budget:
+        share = share_above(suppressed, counted.members)
         raise InfeasibleError(
             f"the recoding would suppress {suppressed:,} of {counted.members:,} {counted.classes.unit}; "
             f"{budget:,} may be suppressed",
-            hint="allow more with `suppression` (--suppression), or search a new recoding on this table",
+            hint=f"`suppression={share}` (--suppression {share}) allows them; or search a new recoding on this table",
         )

@@ -24,6 +24,7 @@ BROKEN = "links-broken"
 NO_IDENTIFIER = "no-identifier"
 OWN_CERTIFICATE = "own-certificate"
 NO_ADDED_ROWS = "no-added-rows"
+READERS = "readers of a text file"
 SEEDED = "a fixed seed was used: whoever knows it can link every row again; use none for a real release"
 
 
@@ -70,6 +71,7 @@ def verify(
         seeded=told.seeded,
         warnings=tuple(dict.fromkeys(warnings)),
         people=people,
+        overlap=told.overlap,
     )
 
 
@@ -109,7 +111,7 @@ def _judged_coarsely(model: Model, evidence: Evidence) -> Judgement | None:
 def _ambiguous(names: Sequence[str]) -> str:
     columns = ", ".join(map(repr, dict.fromkeys(names)))
     return (
-        f"readers of a text file take different values of {columns} for one (such as missing and empty text, or 1.50 "
+        f"{READERS} take different values of {columns} for one (such as missing and empty text, or 1.50 "
         "and 1.5): write Parquet, or make the values differ"
     )
 

@@ -79,13 +79,13 @@ def _summarize_column(
     else:
         bounds = tight_bounds(column, ranks, class_ids=pieces.class_ids, classes=pieces.classes)
     if column.tree:
-        return summarize_tree(column, bounds)
+        return summarize_tree(column, bounds, regions=region is not None)
     if not column.ranged:
         return summarize_sets(column, *_everything_between(bounds))
     means = None
     if style.numeric in ("mean", "interval+mean") and not column.textual:
         means = _means(column, ranks, pieces)
-    return summarize_ranges(column, bounds, form=style.numeric, means=means)
+    return summarize_ranges(column, bounds, form=style.numeric, means=means, regions=region is not None)
 
 
 def _summarize_members(column: QuasiColumn, ranks: Codes, pieces: _Members) -> tuple[ColumnSummary, Codes]:

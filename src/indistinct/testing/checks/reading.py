@@ -23,6 +23,8 @@ def stands_for(
 
     >>> stands_for("[25-30]", 27), stands_for("{flu, measles}", "flu"), stands_for("[25-30] or missing", None)
     (True, True, True)
+    >>> stands_for("[-24]", 7), stands_for("[85-]", 85), stands_for("[0.5-1.5)", 1.5), stands_for("*", 3)
+    (True, True, False, True)
     >>> stands_for("[25-30]", 31), stands_for("{flu, measles}", "HIV"), stands_for("[25-30]", None)
     (False, False, False)
     """
@@ -34,6 +36,8 @@ def stands_for(
         return shown == spelled(original) or shown in paths.get(original, paths.get(spelled(original), ()))
     if shown.startswith("{") and shown.endswith("}"):
         return (MISSING, False) in members(shown) if original is None else _among(spelled(original), shown)
+    if shown == "*" and not isinstance(original, str):
+        return True
     noted = shown.endswith(f" or {MISSING}")
     if original is None:
         return noted
@@ -65,14 +69,18 @@ def _among(text: str, shown: str) -> bool:
 def _within(text: str, original: Any, order: Sequence[Any] | None) -> bool:
     if text == spelled(original):
         return True
-    if not (text.startswith("[") and text.endswith("]")):
+    if not (text.startswith("[") and text.endswith(("]", ")"))):
         return False
     inner = text[1:-1]
     low, _, high = inner.partition(" .. ") if " .. " in inner else inner.partition("-")
     if order is not None:
         ranks = [str(value) for value in order]
         return ranks.index(low) <= ranks.index(str(original)) <= ranks.index(high)
-    return bool(_parsed(low, original) <= original <= _parsed(high, original))
+    above = not low or _parsed(low, original) <= original
+    below = not high or (
+        original < _parsed(high, original) if text.endswith(")") else original <= _parsed(high, original)
+    )
+    return bool(above and below)
 
 
 def _parsed(text: str, like: Any) -> Any:

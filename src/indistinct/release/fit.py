@@ -1,0 +1,231 @@
+"""Fitting a recoding to another table: what it covers, which classes keep the promise, and what would repair the rest.
+
+Nothing here publishes: the result is an assignment for the one pipeline, in which rows that cannot be published are
+suppressed, within a budget.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from indistinct.algorithms.full_domain.nodes import share_above
+from indistinct.arrays import Codes
+from indistinct.engines.base import Engine, Source
+from indistinct.errors import UnseenValueError, VerificationError
+from indistinct.frequencies.count import Counted
+from indistinct.frequencies.request import Request
+from indistinct.frequencies.value import Key
+from indistinct.hierarchy import Hierarchy
+from indistinct.models.base import Model
+from indistinct.recoding.assign import assign, domains_of, gaps_of, needs_joint
+from indistinct.recoding.extend import Extended, as_stored, extended
+from indistinct.recoding.kinds import ByCell, Recoding
+from indistinct.recoding.outputs import Assignment
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """A table in the codes of a recoding that covers its values as far as it can, and what the recoding makes of it.
+
+    `without` marks the cells that nothing covers. `uncovered` has, by column, the rows with a value of which no
+    published one is true, and `combinations` the rows whose values are known, but not beside each other. `values` are
+    those that are not covered.
+    """
+
+    counted: Counted
+    recoding: Recoding
+    assignment: Assignment
+    without: Codes | None = None
+    uncovered: Mapping[str, int] = field(default_factory=dict)
+    combinations: int = 0
+    values: tuple[Any, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows of the table."""
+        return self.counted.frequencies.rows
+
+    @property
+    def members(self) -> int:
+        """Return the number of people in the table where they were counted, of rows else."""
+        return self.counted.frequencies.members
+
+    @property
+    def unit(self) -> str:
+        """Return what `members` are."""
+        return self.counted.frequencies.classes.unit
+
+    @property
+    def uncovered_rows(self) -> int:
+        """Return the number of rows that nothing covers."""
+        return 0 if self.without is None else int(self.counted.frequencies.counts[self.without].sum())
+
+    @property
+    def uncovered_members(self) -> int:
+        """Return the number of people with a row that nothing covers where they were counted, of such rows else."""
+        return 0 if self.without is None else self.counted.frequencies.classes.members_of(self.without)
+
+    def describe(self) -> str:
+        """Return how many rows of which columns are not covered; no value is told."""
+        parts = [f"column {name!r} in {rows:,} row(s)" for name, rows in self.uncovered.items() if rows]
+        if self.combinations:
+            where = (
+                "are not in the recoding" if isinstance(self.recoding, ByCell) else "lie outside the published ranges"
+            )
+            parts.append(f"in {self.combinations:,} row(s) combinations of known values that {where}")
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Repair:
+    """What a release needs so that its promise holds: classes to suppress, and how many rows or people lose by it.
+
+    `assignment` is None where no class would be left.
+    """
+
+    assignment: Assignment | None
+    classes: int
+    rows: int
+    suppressed: int
+
+
+def fit(
+    engine: Engine,
+    source: Source,
+    recoding: Recoding,
+    *,
+    keys: Sequence[Key] = (),
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+) -> Fit:
+    """Count a table as a recoding sees it, and return what the recoding makes of it.
+
+    The recoding first covers what its hierarchies, ranges and regions cover of values that it does not know.
+    """
+    domains = {domain.column: domain for domain in domains_of(recoding)}
+    person = () if recoding.schema is None else recoding.schema.person
+    joint = needs_joint(recoding)
+    request = Request(tuple(domains), keys, hierarchies or {}, joint=joint, domains=domains, person=person)
+    larger = as_stored(recoding)
+    try:
+        counted = engine.count(source, request)
+    except UnseenValueError:
+        if not recoding.reusable:
+            raise
+        larger = extended(recoding, _own_domains(engine, source, tuple(domains)))
+        domains = {domain.column: domain for domain in domains_of(larger.recoding)}
+        counted = engine.count(source, replace(request, domains=domains))
+    try:
+        return Fit(counted, larger.recoding, assign(counted.frequencies, larger.recoding))
+    except UnseenValueError:
+        return _with_gaps(counted, larger)
+
+
+def _own_domains(engine: Engine, source: Source, names: tuple[str, ...]) -> Mapping[str, Any]:
+    """Return the domains of some columns as the table has them."""
+    others = tuple((name,) for name in names[1:])
+    return engine.count(source, Request(names[:1], groupings=others, published=True)).known
+
+
+def _with_gaps(counted: Counted, larger: Extended) -> Fit:
+    """Return a fit in which cells that nothing covers are suppressed, and what they are."""
+    cells, recoding = counted.frequencies, larger.recoding
+    gaps, blamed = gaps_of(cells, recoding), np.zeros(len(cells), dtype=bool)
+    uncovered, values = {}, []
+    for index, domain in enumerate(domains_of(recoding)):
+        codes = cells.vectors[:, index]
+        here = gaps.columns[domain.column] & larger.unseen[domain.column][codes]
+        blamed |= here
+        uncovered[domain.column] = int(cells.counts[here].sum())
+        texts = domain.texts()
+        values += [texts[code] for code in np.unique(codes[here]).tolist()]
+    combinations = int(cells.counts[gaps.cells & ~blamed].sum())
+    assignment = assign(cells, recoding, without=gaps.cells)
+    return Fit(counted, recoding, assignment, gaps.cells, uncovered, combinations, tuple(values))
+
+
+def repair(found: Fit, model: Model) -> Repair:
+    """Suppress classes that break a model until it holds; a model that is not stable may take several rounds."""
+    cells, assignment = found.counted.frequencies, found.assignment
+    without = np.zeros(len(cells), dtype=bool) if found.without is None else found.without.copy()
+    classes = rows = 0
+    while len(assignment.classes):
+        broken = model.violations(assignment.classes)
+        if not broken.any():
+            return Repair(assignment, classes, rows, assignment.suppressed_members)
+        classes, rows = classes + int(broken.sum()), rows + int(assignment.classes.sizes[broken].sum())
+        without |= np.append(broken, False)[assignment.class_ids]  # the last entry is that of class -1
+        assignment = assign(cells, found.recoding, without=without)
+    return Repair(None, classes, rows, found.members)
+
+
+def suppressed_within(found: Fit, model: Model, *, budget: int) -> tuple[Assignment, tuple[str, ...]]:
+    """Return what is published of a table within a budget of rows, or people, and what readers must know of it.
+
+    Raises `UnseenValueError` where what is not covered exceeds the budget. Classes that break the model stay where
+    suppressing them would exceed it: verification then refuses the release.
+    """
+    warnings = []
+    if found.uncovered_rows:
+        if found.uncovered_members > budget:
+            raise _not_covered(found, model, budget=budget)
+        warnings.append(
+            f"{found.uncovered_rows:,} row(s) that the recoding does not cover are suppressed: {found.describe()}"
+        )
+    assignment = found.assignment
+    if budget and found.recoding.reusable:
+        repaired = repair(found, model)
+        if repaired.assignment is not None and repaired.classes and repaired.suppressed <= budget:
+            assignment = repaired.assignment
+            warnings.append(
+                f"{repaired.classes:,} class(es) with {repaired.rows:,} row(s) break the promise on this table and are "
+                "suppressed"
+            )
+    return assignment, tuple(warnings)
+
+
+def _not_covered(found: Fit, model: Model, *, budget: int) -> UnseenValueError:
+    return UnseenValueError(
+        f"the recoding does not know or cover {found.uncovered_rows:,} of {found.rows:,} rows: {found.describe()}"
+        + (f"; {budget:,} {found.unit} may be suppressed" if budget else ""),
+        hint=f"{_advice(found, model)}; or search a new recoding on this table (extent=region and hierarchies cover "
+        "values that are not known)",
+        values=found.values,
+        uncovered=dict(found.uncovered),
+        combinations=found.combinations,
+    )
+
+
+def _advice(found: Fit, model: Model) -> str:
+    """Return the share to suppress that would do, if there is one."""
+    repaired = repair(found, model)
+    if repaired.assignment is None:
+        return "no row would be left that keeps the promise"
+    share = share_above(repaired.suppressed, found.members)
+    extra = f", with {repaired.rows:,} row(s) of {repaired.classes:,} class(es) that break the promise"
+    return f"`suppression={share}` (--suppression {share}) drops {repaired.suppressed:,} {found.unit}" + (
+        extra if repaired.rows else ""
+    )
+
+
+def explained(error: VerificationError, found: Fit, model: Model) -> VerificationError:
+    """Return the error of a release that breaks its promise with what fails and what would repair it."""
+    classes = found.assignment.classes
+    broken = model.violations(classes) if len(classes) and found.recoding.reusable else np.zeros(0, dtype=bool)
+    if not broken.any():
+        return error
+    reached = ", ".join(
+        f"{part.name} with {key} = {value:.6g}"
+        for part in model.parts()
+        if part.violations(classes).any()
+        for key, value in part.achieved(classes).items()
+    )
+    rows = int(classes.sizes[broken].sum())
+    return VerificationError(
+        f"{error.message}: {int(broken.sum()):,} of {len(classes):,} classes break it, with {rows:,} of {found.rows:,} "
+        "rows",
+        hint=f"{_advice(found, model)}; or ask for what these rows achieve ({reached}); or search a new recoding on "
+        "this table; nothing was written",
+        **error.details,
+    )
