@@ -92,6 +92,7 @@ def anonymize(
         seed=seed,
     )
     recoding = replace(search.search(problem), schema=schema, promise=wanted.spec(), suppression=suppression)
+    recoding = replace(recoding, reading=source.reading)
     report(0.6)
     counters = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
     job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, secret, spell(search))
@@ -119,7 +120,7 @@ def apply(
     """
     began, secret = time.perf_counter(), Secret(seed)
     recoding = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
-    engine, source = open_source(table)
+    engine, source = open_source(table, recoding.reading)
     schema, asked = recoding.schema, model or recoding.promise
     if schema is None:
         raise ParameterError("the recoding does not say which roles the columns have", hint="use a release's recoding")

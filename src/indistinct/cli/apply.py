@@ -23,7 +23,7 @@ def command(
 ) -> None:
     """Publish another table by a stored recoding, and verify that its promise still holds.
 
-    A value that the recoding does not know is an error; --model asks for something else than the promise, and
+    The table is read as the first one was, but for what flags say of it. A value that the recoding does not know is an error; --model asks for something else than the promise, and
     --suppression for another share than the first release was allowed.
     """
     from indistinct import api
@@ -32,7 +32,7 @@ def command(
 
     with progress("applying") as share:
         found = read_recoding(recoding)
-        policy = policy_of(data, flags, schema=found.schema)
+        policy = policy_of(data, flags, schema=found.schema, reading=found.reading)
         read = [recoding, beside(recoding), *policy.files]
         path = checked_path(output, recoding=None, overwrite=overwrite, sources=read)
         share(0.2)

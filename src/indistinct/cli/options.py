@@ -63,10 +63,38 @@ class Flags:
     )
     missing: Annotated[
         Texts,
-        typer.Option("--missing", metavar="TEXT", help="A text that stands for missing, besides none. Repeatable."),
+        typer.Option(
+            "--missing",
+            metavar="MARK|COLUMN=MARK",
+            help="A text that stands for missing, besides none, in all columns or in one. A mark that holds = is "
+            "written *=MARK. Repeatable.",
+        ),
     ] = None
     text: Annotated[
         Texts, typer.Option("--text", metavar="COLUMNS", help="Columns of codes: text, whatever their values spell.")
+    ] = None
+    decimal: Annotated[
+        str | None, typer.Option("--decimal", metavar="MARK", help="Decimal mark of numbers, such as a comma.")
+    ] = None
+    thousands: Annotated[
+        str | None, typer.Option("--thousands", metavar="MARK", help="Mark between groups of thousands in numbers.")
+    ] = None
+    dates: Annotated[
+        Texts,
+        typer.Option(
+            "--dates",
+            metavar="FORMAT|COLUMN=FORMAT",
+            help="How dates and times are written, such as %d.%m.%Y, in all columns that fit or in one. Repeatable.",
+        ),
+    ] = None
+    type: Annotated[
+        Texts,
+        typer.Option(
+            "--type", metavar="COLUMN=KIND", help="A column is a number, integer, date, datetime or text. Repeatable."
+        ),
+    ] = None
+    header: Annotated[
+        bool | None, typer.Option("--header", help="The first line holds names, even if it looks like data.")
     ] = None
     as_json: Json = False
     show_values: Annotated[
@@ -74,8 +102,9 @@ class Flags:
     ] = False
 
 
+NOTATION = ("decimal", "thousands", "dates", "type")
 ROLES = ("quasi", "sensitive", "insensitive", "identifier", "person")
-READING = ("delimiter", "encoding", "missing", "text")
+READING = ("delimiter", "encoding", "missing", "text", *NOTATION, "header")
 SCREEN = ("as_json", "show_values")
 
 MadeBy = Annotated[
