@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import Any
 
 from indistinct.algorithms.base import Algorithm, Problem, Progress
 from indistinct.algorithms.partition.mondrian import Mondrian
-from indistinct.domain import Kind
 from indistinct.engines import open_source
 from indistinct.engines.base import Source
 from indistinct.errors import InputError, ParameterError, SchemaError
@@ -32,6 +31,7 @@ from indistinct.registry import parse_algorithm, parse_metric, parse_model
 from indistinct.release.bucket_evidence import count_buckets
 from indistinct.release.certificate import About, Certificate
 from indistinct.release.check import Check
+from indistinct.release.kinds import check_kinds, check_notations, reading_again
 from indistinct.release.pipeline import Destination, Job, publish
 from indistinct.release.published import BucketTable, Published, belongs_to, open_published, read_certificate
 from indistinct.release.reading import require_original
@@ -39,7 +39,6 @@ from indistinct.release.release import Release
 from indistinct.schema import BUCKET, COUNT, Schema, did_you_mean
 from indistinct.spelling import spell
 from indistinct.tables import Table, open_table
-from indistinct.tables.inference import mixture_of
 
 COUNTERS = ("checks", "scans", "rollups", "merges")
 
@@ -120,7 +119,7 @@ def apply(
     """
     began, secret = time.perf_counter(), Secret(seed)
     recoding = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
-    engine, source = open_source(table, recoding.reading)
+    engine, source = open_source(table, reading_again(recoding))
     schema, asked = recoding.schema, model or recoding.promise
     if schema is None:
         raise ParameterError("the recoding does not say which roles the columns have", hint="use a release's recoding")
@@ -288,6 +287,7 @@ def _reference(
 ) -> Counted:
     """Count an original as far as the check of its release needs it."""
     engine, source = open_source(original)
+    check_notations(source, [name for key in model.keys for name in key], hierarchies=hierarchies)
     if buckets is None:
         keys = tuple(key for key in model.keys if all(name in source.columns for name in key))
         some = dict.fromkeys(name for key in keys for name in key) or schema.quasi[:1]
@@ -340,24 +340,6 @@ def budget(suppression: float, rows: int) -> int:
     return int(Fraction(str(suppression)) * rows)
 
 
-def check_kinds(counted: Counted, *, known: Collection[str]) -> None:
-    """Raise if a quasi-identifier is mostly numbers or dates, but not only; those `known` to be text may be so."""
-    for domain in counted.domains:
-        if domain.kind is not Kind.TEXT or domain.column in known:
-            continue
-        slip = mixture_of(domain.values)
-        if slip is not None:
-            kind, strangers = slip
-            raise InputError(
-                f"column {domain.column!r} mixes {kind} and text: {len(strangers)} of its {len(domain.values)} "
-                f"distinct values cannot be read as {kind}, so it cannot be published as ranges",
-                hint="declare marks for missing values (--missing, or `missing` under [input]), correct the cells, or "
-                f"say that {domain.column!r} is text (--text, or `text` under [input]; or a hierarchy)",
-                values=strangers,
-                column=domain.column,
-            )
-
-
 def check_job(
     table: Source,
     schema: Schema,
@@ -370,6 +352,7 @@ def check_job(
     schema.check(table.columns)
     if not table.rows:
         raise InputError("the table has no rows", hint="check that this is the right file")
+    check_notations(table, (*schema.quasi, *schema.sensitive), hierarchies=hierarchies)
     for name in hierarchies:
         if name not in schema.columns:
             raise SchemaError(

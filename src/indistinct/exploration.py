@@ -11,7 +11,7 @@ from indistinct.algorithms.base import Problem, Progress
 from indistinct.algorithms.full_domain.node import spelled
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import Objective, objective_of
-from indistinct.api import budget, check_job, check_kinds
+from indistinct.api import budget, check_job
 from indistinct.arrays import Codes
 from indistinct.engines import count_source
 from indistinct.errors import InfeasibleError, ParameterError
@@ -23,6 +23,7 @@ from indistinct.metrics import Metric
 from indistinct.models import Model
 from indistinct.recoding.columns import columns_of
 from indistinct.registry import parse_metric, parse_model
+from indistinct.release.kinds import check_kinds
 from indistinct.report.lattice import Box, State, draw_lattice
 from indistinct.report.levels import level_meanings
 from indistinct.schema import Schema, did_you_mean

@@ -23,8 +23,9 @@ def command(
 ) -> None:
     """Publish another table by a stored recoding, and verify that its promise still holds.
 
-    The table is read as the first one was, but for what flags say of it. A value that the recoding does not know is an error; --model asks for something else than the promise, and
-    --suppression for another share than the first release was allowed.
+    The table is read as the first one was, but for what flags say of it. A value that the recoding does not know is an
+    error; --model asks for something else than the promise, and --suppression for another share than the first release
+    was allowed.
     """
     from indistinct import api
     from indistinct.recoding.storage import beside, read_recoding

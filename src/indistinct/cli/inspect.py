@@ -9,6 +9,7 @@ from indistinct.cli import options
 from indistinct.cli.flags import opened, policy_of
 from indistinct.cli.options import READING, SCREEN, Flags, shared
 from indistinct.cli.screen import grid, percent, print_json, show
+from indistinct.schema import Role
 
 if TYPE_CHECKING:
     from indistinct.inspection import Inspection
@@ -25,7 +26,9 @@ def command(
 ) -> None:
     """Profile the columns of a table and suggest roles and hierarchies; with -o, write a first policy.
 
-    Shows numbers only; --show-values adds the most frequent values.
+    Notations of numbers and dates, marks for missing values, codes and people who have several rows are found by the
+    values of the columns and declared in the policy. Shows numbers and marks only; --show-values adds the most frequent
+    values.
     """
     from indistinct.inspection import inspect
     from indistinct.policy.starter import write_starter
@@ -36,7 +39,7 @@ def command(
     policy = policy_of(data, flags)
     found = inspect(opened(policy))
     if output is not None:
-        write_starter(found, data, output, reading=policy.input.reading, overwrite=overwrite)
+        write_starter(found, data, output, reading=found.reading, overwrite=overwrite)
     if flags.as_json:
         policy_path = None if output is None else str(output)
         print_json({"data": str(data), **found.to_json(values=flags.show_values), "policy": policy_path})
@@ -61,6 +64,11 @@ def _show(found: "Inspection", data: Path, output: Path | None, *, show_values: 
             *((values,) if show_values else ()),
         )
     show(f"{data}: {found.rows:,} rows\n", shown, "")
+    for column in found.columns:
+        for finding in column.findings:
+            show(f"{column.name}: {finding}")
+        if column.role is Role.PERSON:
+            show(f"{column.name}: {column.reason}; each counts once")
     if found.schema.quasi:
         show(
             f"on {', '.join(found.schema.quasi)} together {found.unique_rows:,} rows "

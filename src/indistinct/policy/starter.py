@@ -14,6 +14,7 @@ from indistinct.tables.value import Reading
 HEADING = """\
 A first policy. Decide yourself before you run it:
   identifier   points at a person: dropped
+  person       tells people apart who have several rows: dropped, and people are counted
   quasi        others may know it: recoded, best with a hierarchy
   sensitive    must not be learnt about a person: published as it is, models protect it
   insensitive  neither: published as it is
@@ -21,7 +22,7 @@ Run it with: indistinct anonymize {name}"""
 
 
 def write_starter(found: Inspection, data: Path, path: Path, *, reading: Reading, overwrite: bool = False) -> Policy:
-    """Write and return a first policy for an inspected table; it tells no value of the table.
+    """Write and return a first policy for an inspected table; it tells no value of the table but marks for missing.
 
     It has the suggested roles and hierarchies, with 5-anonymity and two values of each sensitive text.
     """
@@ -55,4 +56,4 @@ def _diversity(found: Inspection) -> list[Model]:
 def _note(column: ColumnProfile) -> str:
     missing = f", {column.missing:,} missing" if column.missing else ""
     unique = f"{100 * column.unique_share:.3g} % of the rows unique"
-    return f"{column.distinct:,} values{missing}; {unique}; {column.reason}"
+    return "; ".join([f"{column.distinct:,} values{missing}", unique, column.reason, *column.findings])

@@ -1,5 +1,6 @@
 """Columns read as they were declared: marks for missing, notations of numbers and dates, types; engines see values."""
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ ISO = {
     "date": ("%Y-%m-%d",),
     "datetime": ("%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M"),
 }
+ISO_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 # A format for all columns that fits this share of a column's distinct values is meant for it.
 MEANT = 0.5
 LINES = 5
@@ -74,7 +76,7 @@ def read_column(name: str, column: pa.ChunkedArray, reading: Reading) -> Read:
         read = _as_declared(name, column, kind, reading)
     else:
         read = _found(name, column, reading)
-    return Read(without_values(read.column, reading.marks(name)), read.form)
+    return Read(without_values(read.column, _spelled(reading.marks(name), reading)), read.form)
 
 
 def read_frame(table: pa.Table, reading: Reading) -> pa.Table:
@@ -94,7 +96,7 @@ def read_frame(table: pa.Table, reading: Reading) -> pa.Table:
             column = read.column
         else:
             _check_type(name, column, reading)
-        columns.append(without_values(column, own))
+        columns.append(without_values(column, _spelled(own, reading)))
     unused = [form for form in reading.dates if form not in used]
     if unused and not any(kind_of(column.type) is Kind.DATE for column in columns):
         raise no_cell(unused[0])
@@ -122,10 +124,21 @@ def without_values(column: pa.ChunkedArray, marks: Sequence[str]) -> pa.ChunkedA
             return column
         marked = pc.is_in(column.cast(pa.float64(), safe=False), value_set=pa.array(values, pa.float64()))
     else:
-        marked = pc.is_in(column.cast(pa.string()), value_set=pa.array(marks, pa.string()))
+        days = [mark for mark in marks if kind_of(column.type) is Kind.DATE and re.fullmatch(ISO_DAY, mark)]
+        if not days:
+            return column
+        marked = pc.is_in(column, value_set=pa.array(days, pa.string()).cast(column.type))
     if not pc.any(marked).as_py():
         return column
     return pc.if_else(marked, pa.scalar(None, column.type), column)
+
+
+def _spelled(marks: Sequence[str], reading: Reading) -> list[str]:
+    """Return marks for missing as they are and, where they are numbers in a declared notation, as computers write."""
+    if not (reading.decimal or reading.thousands):
+        return list(marks)
+    plain = plain_numbers(pa.array(marks, pa.string()), reading.decimal, reading.thousands).to_pylist()
+    return [*marks, *(mark for mark in plain if mark is not None)]
 
 
 def _found(name: str, column: pa.ChunkedArray, reading: Reading) -> Read:
@@ -177,8 +190,13 @@ def _as_declared(name: str, column: pa.ChunkedArray, kind: str, reading: Reading
     column = _without_texts(column, ("",))
     whole = "^-?[0-9]+$"
 
+    # A column of numbers may have the notation of computers in a file that has another.
+    marks = (reading.decimal, reading.thousands)
+    own = plain_numbers(spellings(column), *marks).null_count > 0
+    marks = (None, None) if own and plain_numbers(spellings(column), None, None).null_count == 0 else marks
+
     def numbers(texts: pa.Array) -> pa.Array:
-        plain = pc.replace_substring_regex(plain_numbers(texts, reading.decimal, reading.thousands), r"^\+", "")
+        plain = pc.replace_substring_regex(plain_numbers(texts, *marks), r"^\+", "")
         if kind == "integer":
             plain = pc.if_else(pc.match_substring_regex(plain, whole), plain, pa.scalar(None, pa.string()))
         return plain

@@ -4,7 +4,6 @@ Nothing is read by these guesses: engines see what was declared, or text.
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -17,21 +16,18 @@ STRANGERS, FEW = 0.05, 3
 # Of more texts an even sample is judged.
 JUDGED = 20_000
 # Decimal and thousands marks, the likelier first; numbers in the notation of computers are none of these.
-NUMBERS = ((",", "."), (",", " "), (",", None), (None, ","), (None, " "), (None, "'"), (",", "'"), (None, "."))
-DAYS = tuple(
-    form
-    for mark in "./-"
-    for form in (
-        f"%d{mark}%m{mark}%Y",
-        f"%m{mark}%d{mark}%Y",
-        f"%Y{mark}%m{mark}%d",
-        f"%d{mark}%m{mark}%y",
-        f"%m{mark}%d{mark}%y",
-    )
-) + ("%Y年%m月%d日", "%d %b %Y", "%d-%b-%Y", "%b %d, %Y")
+NUMBERS = ((",", "."), (",", " "), (",", "'"), (",", None), (None, ","), (None, " "), (None, "'"))
+ORDERS = ("%d.%m.%Y", "%m.%d.%Y", "%Y.%m.%d", "%d.%m.%y", "%m.%d.%y")
+READ_ANYWAY = "%Y-%m-%d"
+DAYS = (
+    *(form for mark in "./-" for order in ORDERS if (form := order.replace(".", mark)) != READ_ANYWAY),
+    *("%Y年%m月%d日", "%d %b %Y", "%d-%b-%Y", "%b %d, %Y"),
+)
 TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S", " %I:%M %p", " %H時%M分")
 # In other words: something that only dates and numbers have; it spares most columns every further look.
-DATE_LIKE = r"^[0-9]{1,4}(?:[-./][0-9]{1,2}[-./][0-9]{2,4}|年[0-9]{1,2}月|[ -][A-Z][a-z]{2}[ -])|^[A-Z][a-z]{2} [0-9]+, "
+DATE_LIKE = (
+    r"^[0-9]{1,4}(?:[-./][0-9]{1,2}[-./][0-9]{2,4}|年[0-9]{1,2}月|[ -][A-Z][a-z]{2}[ -])|^[A-Z][a-z]{2} [0-9]+, "
+)
 NUMBER_LIKE = r"^[+-]?[0-9]*[.,' \x{a0}\x{202f}’0-9]*[0-9]$"
 
 
@@ -39,12 +35,14 @@ NUMBER_LIKE = r"^[+-]?[0-9]*[.,' \x{a0}\x{202f}’0-9]*[0-9]$"
 class Notation:
     """How a column is probably written: a date format, of which there may be several, or marks in numbers.
 
-    `strangers` are the distinct texts that are written otherwise.
+    `ambiguous` says that every comma has three digits behind it, so that it may part thousands as well. `strangers`
+    are the distinct texts that are written otherwise.
     """
 
     dates: tuple[str, ...] = ()
     decimal: str | None = None
     thousands: str | None = None
+    ambiguous: bool = False
     strangers: tuple[str, ...] = ()
 
     @property
@@ -58,7 +56,8 @@ class Notation:
         if self.dates:
             return tuple(f'dates = "{form}"' for form in self.dates)
         marks = {"decimal": self.decimal, "thousands": self.thousands}
-        return (" and ".join(f'{name} = "{mark}"' for name, mark in marks.items() if mark),)
+        line = " and ".join(f'{name} = "{mark}"' for name, mark in marks.items() if mark)
+        return (line, f'thousands = "{self.decimal}"') if self.ambiguous else (line,)
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -66,7 +65,10 @@ class Notation:
         if self.dates:
             return tuple(f'--dates "{form}"' if " " in form else f"--dates {form}" for form in self.dates)
         marks = {"--decimal": self.decimal, "--thousands": self.thousands}
-        return (" ".join(f'{flag} "{mark}"' if mark in " '" else f"{flag} {mark}" for flag, mark in marks.items() if mark),)
+        line = " ".join(
+            f'{flag} "{mark}"' if mark in " '" else f"{flag} {mark}" for flag, mark in marks.items() if mark
+        )
+        return (line, f"--thousands {self.decimal}") if self.ambiguous else (line,)
 
 
 def likely_notation(texts: pa.Array) -> Notation | None:
@@ -124,11 +126,15 @@ def _numbers(texts: pa.Array) -> Notation | None:
     if _enough(_valid(plain_numbers(texts, None, None)), len(texts)):
         return None  # in the notation of computers: a mixture or a code, and another matter
     for decimal, thousands in NUMBERS:
-        marks = [mark for mark in (decimal, thousands) if mark is not None]
         read = plain_numbers(texts, decimal, thousands)
-        if _enough(_valid(read), len(texts)) and all(_occurs(texts, read, mark) for mark in marks):
-            if thousands is None or decimal is not None or not _is_coded(texts, read, thousands):
-                return Notation(decimal=decimal, thousands=thousands, strangers=_strangers(texts, read))
+        if not _enough(_valid(read), len(texts)) or not _occurs(texts, read, thousands or decimal or ""):
+            continue
+        decimals = decimal is not None and _occurs(texts, read, decimal)
+        if thousands is not None and not decimals and _is_coded(texts, read):
+            continue
+        unclear = thousands is None and _valid(plain_numbers(texts, None, decimal)) == _valid(read)
+        strangers = _strangers(texts, read)
+        return Notation(decimal=decimal, thousands=thousands, ambiguous=unclear, strangers=strangers)
     return None
 
 
@@ -137,9 +143,9 @@ def _occurs(texts: pa.Array, read: pa.Array, mark: str) -> bool:
     return bool(pc.any(pc.and_(pc.is_valid(read), pc.match_substring_regex(texts, pattern))).as_py())
 
 
-def _is_coded(texts: pa.Array, read: pa.Array, mark: str) -> bool:
+def _is_coded(texts: pa.Array, read: pa.Array) -> bool:
     """Return whether all texts have one length, as codes such as 123 456 have and counts of thousands have not."""
-    lengths: Sequence[int] = pc.unique(pc.utf8_length(texts.filter(pc.is_valid(read)))).to_pylist()
+    lengths = pc.unique(pc.utf8_length(texts.filter(pc.is_valid(read))))
     return len(lengths) == 1 and len(texts) > FEW
 
 

@@ -59,6 +59,11 @@ def is_run_of_digits(text: str) -> bool:
     return re.fullmatch("(?:%[YymdjHIMS])+", text) is not None
 
 
+def is_time(text: str) -> bool:
+    """Return whether a format is one of hours of a day, without a date."""
+    return not set(re.findall("%(.)", text)) & CALENDAR
+
+
 def moments(texts: pa.Array, form: str) -> pa.Array:
     """Return dates, moments or times of day, missing where a text does not fit the format.
 

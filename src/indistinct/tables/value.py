@@ -10,7 +10,6 @@ import pyarrow as pa
 from indistinct.domain import Kind, kind_of
 from indistinct.errors import InputError
 
-
 EVERY = "*"
 """Where columns are named, the name that stands for all of them."""
 
