@@ -90,8 +90,7 @@ def anonymize(
         sensitive=_sensitive(schema, counted) if search.traits.buckets else (),
         seed=seed,
     )
-    recoding = replace(search.search(problem), schema=schema, promise=wanted.spec(), suppression=suppression)
-    recoding = replace(recoding, reading=source.reading)
+    recoding = _promising(search.search(problem), source, schema=schema, model=wanted, suppression=suppression)
     report(0.6)
     counters = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
     job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, secret, spell(search))
@@ -321,6 +320,11 @@ def _destination(
         return None
     private = {} if save_recoding is None else stored(recoding, save_recoding)
     return Destination(Path(output), overwrite, private)
+
+
+def _promising(found: Recoding, source: Source, *, schema: Schema, model: Model, suppression: float) -> Recoding:
+    """Return a recoding that says what it was found for, so that it can be applied to another table."""
+    return replace(found, schema=schema, promise=model.spec(), suppression=suppression, reading=source.reading)
 
 
 def _sensitive(schema: Schema, counted: Counted) -> tuple[QuasiColumn, ...]:

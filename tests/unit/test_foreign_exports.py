@@ -6,7 +6,6 @@ import random
 import pytest
 
 import indistinct as ind
-from indistinct.cli.__main__ import main
 from indistinct.inspection import inspect
 from indistinct.policy import read_policy
 from indistinct.policy.starter import write_starter
@@ -16,7 +15,7 @@ ROWS, PEOPLE = 1500, 700
 
 def visits(seed):
     """Yield visits of people: person, born, sex, postcode, diagnosis, day, cost, weight, hospital."""
-    draw = random.Random(seed)
+    draw = random.Random(seed)  # noqa: S311 (no secret)
     people = [
         (
             f"{100000 + 7 * number}",
@@ -66,14 +65,20 @@ def japanese(seed=3, encoding="cp932"):
     for person, born, sex, place, code, day, cost, weight, hospital in visits(seed):
         lines.append(
             f"{person},{born:%Y}年{born:%m}月{born:%d}日,{'男女'[sex]},{100 + place}-{1000 + place},{code},"
-            f"{day:%Y/%m/%d},{cost:.0f},{-9 if weight is None else weight},{'不明' if hospital == 0 else f'病院{hospital}'}"
+            f"{day:%Y/%m/%d},{cost:.0f},{-9 if weight is None else weight},"
+            f"{'不明' if hospital == 0 else f'病院{hospital}'}"
         )
     return "\n".join(lines).encode(encoding)
 
 
 EXPORTS = {
     "german": (german, {"decimal": ",", "thousands": ".", "dates": "%d.%m.%Y"}, "-99", "unbekannt"),
-    "french": (french, {"decimal": ",", "thousands": " ", "dates": {"*": "%d/%m/%Y", "V6": "%d/%m/%Y %H:%M"}}, "999", "inconnu"),
+    "french": (
+        french,
+        {"decimal": ",", "thousands": " ", "dates": {"*": "%d/%m/%Y", "V6": "%d/%m/%Y %H:%M"}},
+        "999",
+        "inconnu",
+    ),
     "japanese": (japanese, {"dates": {"*": "%Y年%m月%d日", "項目6": "%Y/%m/%d"}}, "-9", "不明"),
     "japanese in UTF-16": (
         lambda: japanese(encoding="utf-16"),
@@ -90,9 +95,11 @@ def test_inspect_proposes_how_to_read_an_export(tmp_path, name):
     path = tmp_path / "export.csv"
     path.write_bytes(make())
     found = inspect(ind.open(path))
-    proposed = {key: value for key, value in found.to_json()["reading"].items() if key in ("decimal", "thousands", "dates")}
+    proposed = {
+        key: value for key, value in found.to_json()["reading"].items() if key in ("decimal", "thousands", "dates")
+    }
     assert proposed == expected
-    columns = {index: column for index, column in enumerate(found.columns, start=1)}
+    columns = dict(enumerate(found.columns, start=1))
     assert mark in found.reading.marks(columns[8].name)
     assert word in found.reading.missing
     assert [str(columns[index].kind) for index in (2, 6, 7, 8)] == ["date", "date", "number", "number"]

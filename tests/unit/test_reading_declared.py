@@ -216,7 +216,7 @@ def test_a_first_line_of_data_is_refused_and_not_shown(tmp_path, text, options):
     path = written(tmp_path, text)
     with pytest.raises(InputError, match="looks like data") as caught:
         ind.open(path, **options)
-    told = f"{caught.value} {caught.value.hint}"
+    told = f"{caught.value} {caught.value.hint}".replace(str(path), "")
     assert not any(cell in told for cell in text.splitlines()[0].replace(";", ",").split(","))
     assert ind.open(path, header=True).rows == len(text.splitlines()) - 1
 

@@ -44,8 +44,8 @@ class Flags:
         typer.Option(
             "--hierarchy",
             metavar="COLUMN=SPEC",
-            help="Coarser values of a column: a CSV file, mask:right, intervals:5,10,20, dates:month,year, "
-            "order:low|mid|high or suppression. Repeatable.",
+            help="Coarser values of a column: a CSV file (header:FILE if its first line names the levels), "
+            "mask:right, intervals:5,10,20, dates:month,year, order:low|mid|high or suppression. Repeatable.",
         ),
     ] = None
     suppression: Annotated[

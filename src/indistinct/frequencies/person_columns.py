@@ -16,8 +16,9 @@ from indistinct.frequencies.grouping import group_rows
 
 # A person has a few rows, and enough people have more than one.
 FEWEST_PEOPLE, FEWEST_REPEATED, REPEATED_ROWS, MOST_ROWS = 20, 10, 0.05, 50
-# Share of people with several rows whose value is always the same; and of one value beyond which that says nothing.
-CONSTANT, NEARLY_ALL = 0.95, 0.8
+# Share of people with several rows whose value is always the same; of one value beyond which that says nothing; and the
+# difference of shares that does not count.
+CONSTANT, NEARLY_ALL, NEARLY_PURE = 0.95, 0.8, 0.005
 # Share of the values of one column, among those that people share, for which the other differs.
 INDEPENDENT = 0.2
 # People that the determined columns tell apart, as a share; or so many independent columns.
@@ -39,21 +40,21 @@ def likely_person(
 
     Only `candidates` are looked at. One that is `named` like a person needs to determine just one other column.
     """
-    passing = {}
+    passing: dict[str, tuple[int, float]] = {}
     for name in candidates:
         groups = _Groups.of(columns[name])
         if groups is None:
             continue
-        stable = [
-            values
-            for other, column in columns.items()
-            if other != name and (values := groups.determined(column)) is not None
-        ]
+        judged = [groups.determined(column) for other, column in columns.items() if other != name]
+        stable = [values for values, share in judged if share >= CONSTANT]
         if (name in named and stable) or _tells_people(stable, groups.size):
-            passing[name] = groups.size
+            passing[name] = groups.size, float(np.mean([share for _, share in judged if share >= CONSTANT]))
     chosen = [name for name in passing if name in named] or list(passing)
+    # A date of birth that few people share determines nearly as much as a person, but only nearly.
+    purest = max((passing[name][1] for name in chosen), default=1.0)
+    chosen = [name for name in chosen if passing[name][1] >= purest - NEARLY_PURE]
     # Whose rows lie inside another's are visits or cases of that person.
-    return min(chosen, key=lambda name: passing[name], default=None)
+    return min(chosen, key=lambda name: passing[name][0], default=None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,8 +85,11 @@ class _Groups:
     def size(self) -> int:
         return len(self.starts)
 
-    def determined(self, column: CodedColumn) -> Codes | None:
-        """Return the one value that a column has in each group, -1 where it has none; None if it is not one."""
+    def determined(self, column: CodedColumn) -> tuple[Codes, float]:
+        """Return a value that a column has in each group, -1 where it has none, and how often it is the only one.
+
+        That is a share of the groups that can tell; of a column that is nearly always the same it is 0.
+        """
         codes = column.codes[self.order].astype(np.int64)
         absent = codes == column.missing
         low = np.minimum.reduceat(np.where(absent, np.iinfo(np.int64).max, codes), self.starts)
@@ -93,8 +97,8 @@ class _Groups:
         judged = np.add.reduceat((~absent).astype(np.int64), self.starts) > 1
         present = codes[~absent]
         if judged.sum() < FEWEST_REPEATED or np.bincount(present).max() > NEARLY_ALL * len(present):
-            return None
-        return high if (low == high)[judged].mean() >= CONSTANT else None
+            return high, 0.0
+        return high, float((low == high)[judged].mean())
 
 
 def _tells_people(stable: Sequence[Codes], people: int) -> bool:

@@ -59,15 +59,14 @@ def number_marks(column: pa.ChunkedArray) -> dict[str, int]:
     suspects = values.filter(pc.is_in(values, value_set=known))
     if not len(suspects):
         return {}
-    marks: dict[float, int] = {}
-    counted = suspects.value_counts()
-    # The outermost first: what is a mark does not hide the next one.
-    for one in sorted(counted.to_pylist(), key=lambda each: -abs(each["values"])):
-        value, rows = one["values"], one["counts"]
-        apart = pa.array([*marks, value])
-        rest = values.filter(pc.invert(pc.is_in(values, value_set=apart)))
-        if rows >= REPEATS and _is_outside(value, rest):
-            marks[value] = rows
+    counted = {one["values"]: one["counts"] for one in suspects.value_counts().to_pylist()}
+    # What may be a mark itself does not hide another one: 998 and 999 stand together.
+    rest = values.filter(pc.invert(pc.is_in(values, value_set=known)))
+    marks = {
+        value: rows
+        for value, rows in sorted(counted.items(), key=lambda each: -abs(each[0]))
+        if rows >= REPEATS and _is_outside(value, rest)
+    }
     return {f"{value:g}" if abs(value) < 1e5 else str(int(value)): rows for value, rows in marks.items()}
 
 

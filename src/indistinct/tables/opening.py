@@ -1,10 +1,10 @@
 """One door for every table: a path or a frame goes in, a `Table` that every engine takes comes out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pyarrow as pa
 
@@ -15,7 +15,7 @@ from indistinct.tables.dialect import encodings, find_dialect
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.files import choose, read_arrow, read_parquet
 from indistinct.tables.frames import flat, from_frame, is_frame
-from indistinct.tables.reading import declare
+from indistinct.tables.reading import Declarations, declare
 from indistinct.tables.value import Reading, Table
 
 DELIMITED = (".csv", ".tsv", ".txt")
@@ -26,17 +26,9 @@ ARROW = (".arrow", ".feather", ".ipc")
 def open_table(
     source: Any,
     *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    missing: str | Sequence[str] | Mapping[str, str | Sequence[str]] | None = None,
     columns: Sequence[str] | None = None,
-    text: Sequence[str] | None = None,
-    decimal: str | None = None,
-    thousands: str | None = None,
-    dates: str | Sequence[str] | Mapping[str, str] | None = None,
-    types: Mapping[str, str] | None = None,
-    header: bool | None = None,
     reading: Reading | None = None,
+    **declared: Unpack[Declarations],
 ) -> Table:
     """Return the table at a path or in a frame; `columns` chooses some and their order.
 
@@ -57,18 +49,7 @@ def open_table(
         >>> open_table(pa.table({"age": [31, 42], "city": ["Oslo", "Bergen"]})).rows
         2
     """
-    how = declare(
-        reading or (source.reading if isinstance(source, Table) else None),
-        delimiter=delimiter,
-        encoding=encoding,
-        missing=missing,
-        text=text,
-        decimal=decimal,
-        thousands=thousands,
-        dates=dates,
-        types=types,
-        header=header,
-    )
+    how = declare(reading or (source.reading if isinstance(source, Table) else None), **declared)
     chosen = [columns] if isinstance(columns, str) else columns
     if isinstance(source, Table):
         return _again(source, replace(how, text=tuple(dict.fromkeys((*source.reading.text, *how.text)))), chosen)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from indistinct.errors import ParameterError
 from indistinct.schema import did_you_mean
@@ -13,19 +13,21 @@ TYPES = ("number", "integer", "date", "datetime", "text")
 """What a column can be declared to be."""
 
 
-def declare(
-    base: Reading | None = None,
-    *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    missing: str | Iterable[str] | Mapping[str, str | Iterable[str]] | None = None,
-    text: str | Iterable[str] | None = None,
-    decimal: str | None = None,
-    thousands: str | None = None,
-    dates: str | Iterable[str] | Mapping[str, str | Iterable[str]] | None = None,
-    types: Mapping[str, str] | None = None,
-    header: bool | None = None,
-) -> Reading:
+class Declarations(TypedDict, total=False):
+    """What can be declared about a file or a frame; None declares nothing."""
+
+    delimiter: str | None
+    encoding: str | None
+    missing: str | Iterable[str] | Mapping[str, str | Iterable[str]] | None
+    text: str | Iterable[str] | None
+    decimal: str | None
+    thousands: str | None
+    dates: str | Iterable[str] | Mapping[str, str | Iterable[str]] | None
+    types: Mapping[str, str] | None
+    header: bool | None
+
+
+def declare(base: Reading | None = None, **declared: Unpack[Declarations]) -> Reading:
     """Return a reading with what is declared in place of what it said before; None leaves a part as it was.
 
     `dates` and `missing` are one or several texts for all columns, or a mapping of columns, in which `"*"` stands for
@@ -34,20 +36,26 @@ def declare(
     >>> declare(missing={"*": ["", "?"], "age": "-99"}).marks("age")
     ('', '?', '-99')
     """
-    start = base or Reading()
-    changed: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "header": header}
-    changed["thousands"] = thousands
-    if text is not None:
+    for key in declared:
+        if key not in Declarations.__annotations__:
+            known = tuple(Declarations.__annotations__)
+            raise ParameterError(
+                f"{key!r} cannot be declared about a file",
+                hint=did_you_mean(key, known) or f"known: {', '.join(known)}",
+            )
+    changed: dict[str, Any] = dict(declared)
+    if (text := changed.pop("text", None)) is not None:
         changed["text"] = _texts("text", text)
-    if missing is not None:
+    if (missing := changed.pop("missing", None)) is not None:
         marks, marks_in = _parted("missing", missing)
         changed |= {"missing": ("",) if marks is None else marks, "missing_in": marks_in}
-    if dates is not None:
+    if (dates := changed.pop("dates", None)) is not None:
         forms, forms_in = _parted("dates", dates)
         changed |= {"dates": forms or (), "dates_in": {name: _one(name, each) for name, each in forms_in.items()}}
-    if types is not None:
+    if (types := changed.pop("types", None)) is not None:
         changed["types"] = dict(types)
-    return checked(replace(start, **{key: value for key, value in changed.items() if value is not None}))
+    said = {key: value for key, value in changed.items() if value is not None}
+    return checked(replace(base or Reading(), **said))
 
 
 def checked(reading: Reading) -> Reading:
