@@ -1,6 +1,7 @@
 """Exports of hospitals elsewhere, with names of columns that say nothing: what inspect proposes, and that it runs."""
 
 import datetime as dt
+import json
 import random
 
 import pytest
@@ -117,3 +118,42 @@ def test_the_first_policy_of_an_export_can_be_read(tmp_path, name):
     assert read_policy(tmp_path / "policy.toml") == written
     again = ind.open(path, reading=written.input.reading)
     assert {column.name: column.kind for column in found.columns} == dict(again.kinds)
+
+
+def test_a_column_of_mixed_notations_is_left_as_text_and_told(tmp_path):
+    path = tmp_path / "a.csv"
+    rows = [
+        f"{1 + i % 28:02}.01.2024;{1 + i % 28:02}.02.2024" if i % 3 else f"{1 + i % 28:02}.01.2024;secret {i}"
+        for i in range(60)
+    ]
+    path.write_text("a;b\n" + "\n".join(rows) + "\n")
+    found = inspect(ind.open(path))
+    assert [str(column.kind) for column in found.columns] == ["date", "text"]
+    assert "mixes notations" in found.columns[1].findings[0]
+    assert "secret" not in str(found)
+
+
+def test_inspect_looks_at_chosen_columns_only(tmp_path):
+    path = tmp_path / "export.csv"
+    path.write_bytes(german())
+    found = inspect(ind.open(path, columns=["c2", "c7"]))
+    assert [column.name for column in found.columns] == ["c2", "c7"]
+    assert found.reading.decimal == ","
+
+
+def test_what_is_declared_stays(tmp_path):
+    path = tmp_path / "export.csv"
+    path.write_bytes(german())
+    found = inspect(ind.open(path, text=["c2"], missing=["", "x"]))
+    assert found.reading.text == ("c2", "c4")
+    assert found.reading.missing[:2] == ("", "x")
+    assert str(found.columns[1].kind) == "text"
+
+
+def test_stray_texts_among_dates_are_counted_and_not_told(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a;b\n" + "".join(f"{1 + i % 28:02}.01.2024;x{i % 7}\n" for i in range(60)) + "secret;x\n")
+    found = inspect(ind.open(path))
+    assert str(found.columns[0].kind) == "text"
+    assert "1 distinct value(s) are written otherwise" in found.columns[0].findings[0]
+    assert "secret" not in json.dumps(found.to_json())

@@ -86,11 +86,12 @@ def _read_as(path: Path, dialect: Dialect, reading: Reading, columns: Sequence[s
             raise misfit.error(lambda rows: line_numbers(path, dialect, rows.tolist())) from None
         if columns is None and all(len(spellings(text)) for text in found.values()):
             _check_forms(reading, [each.form for each in read])
+        foreign = reading.decimal or reading.thousands
         both = [(name, found[name], each.column.type) for name, each in zip(wanted, read, strict=True)]
         return Delimited(
             pa.table([each.column for each in read], names=wanted),
-            tuple(name for name, text, kind in both if respelled(text, kind)),
-            tuple(name for name, text, kind in both if not reading.thousands and maybe_grouped(text, kind)),
+            tuple(name for name, text, kind in both if not foreign and respelled(text, kind)),
+            tuple(name for name, text, kind in both if not foreign and maybe_grouped(text, kind)),
         )
 
 

@@ -75,7 +75,7 @@ def respelled(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
     distinct = pc.drop_null(texts.unique())
     try:
         return bool(pc.count_distinct(distinct.cast(kind)).as_py() < len(distinct))
-    except pa.ArrowInvalid:  # another notation, which was declared and is no accident
+    except pa.ArrowInvalid:  # a type that was declared, and marks for missing beside it
         return False
 
 

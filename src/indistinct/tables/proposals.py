@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.domain import Kind, kind_of
+from indistinct.errors import InputError
 from indistinct.tables.dictionaries import TEXT, is_text
 from indistinct.tables.inference import typed
 from indistinct.tables.likely import Notation, likely_notation
@@ -50,14 +51,14 @@ def propose(table: Table) -> Proposal:
         if name not in table.reading.columns and is_text(table.data[name].type):
             _look_at_text(name, table.data[name], found)
     _settle_grouped(table, found)
-    reading = _declared(table, found)
-    read = _read_again(table, reading)
+    read = _read_again(table, _declared(table, found), found)
+    reading = read.reading
     for name in read.columns:
         if name not in table.reading.missing_in:
             _look_at_values(name, read.data[name], found)
     last = _with_marks(read, reading, found)
     findings = {name: tuple(found.findings[name]) for name in table.columns if name in found.findings}
-    return Proposal(_read_again(read, last) if last != reading else read, findings)
+    return Proposal(_read_again(read, last, found), findings)
 
 
 def _look_at_text(name: str, column: pa.ChunkedArray, found: _Proposals) -> None:
@@ -210,10 +211,18 @@ def _holding(table: Table, mark: str) -> list[str]:
     ]
 
 
-def _read_again(table: Table, reading: Reading) -> Table:
+def _read_again(table: Table, reading: Reading, found: _Proposals) -> Table:
+    """Return a table read with proposals; a column that does not fit them is left as text."""
     if reading == table.reading:
         return table
-    return open_table(table.path or table.data, reading=reading)
+    try:
+        return open_table(table.path or table.data, reading=reading, columns=table.columns)
+    except InputError as error:
+        name = error.details.get("column")
+        if name is None or name in reading.columns:
+            raise
+        found.say(name, "mixes notations: correct its cells, or declare what they are")
+        return _read_again(table, replace(reading, text=(*reading.text, name)), found)
 
 
 def looks_missing(mark: str, rows: int) -> str:
