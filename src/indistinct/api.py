@@ -44,7 +44,13 @@ COUNTERS = ("checks", "scans", "rollups", "merges")
 
 
 def open(source: Any, **options: Any) -> Table:  # noqa: A001
-    """Return the table at a path or in a frame; see `indistinct.tables.open_table` for the options."""
+    """Return the table at a path or in a frame, read as it is declared; what is not declared is found or stays text.
+
+    `delimiter` and `encoding` of a text file; `decimal` and `thousands` marks; `dates`, a format such as "%d.%m.%Y" for
+    all columns of text that fit, or {column: format}; `missing`, texts for all columns or {column: texts}; `text`,
+    columns that are text whatever they spell; `types`, {column: number, integer, date, datetime or text}; `header=True`
+    for a first line of names that looks like data; `columns` chooses some; `reading` is how another table was read.
+    """
     return open_table(source, **options)
 
 

@@ -166,7 +166,7 @@ def _person(columns: Sequence[ColumnProfile], encoded: Mapping[str, tuple[pa.Arr
         column.name
         for column in columns
         if (column.kind is Kind.TEXT or pa.types.is_integer(encoded[column.name][0].type))
-        and (column.name in named or not _meets(words_of(column.name), KNOWN_TO_OTHERS | SENSITIVE))
+        and not _meets(words_of(column.name), KNOWN_TO_OTHERS | SENSITIVE)
     ]
     return likely_person(coded, candidates, named=named)
 

@@ -207,3 +207,10 @@ def test_people_are_found_in_a_table_without_names_of_columns():
     assert found.schema.person == ("c0",)
     assert found.people == 400
     assert found.columns[0].reason == "400 people in 1,200 rows"
+
+
+def test_what_is_known_of_people_is_not_the_people():
+    found = inspect(
+        pa.table({"patient_age": [20 + i % 40 for i in range(800)], "group": [i % 40 // 5 for i in range(800)]})
+    )
+    assert found.schema.person == ()

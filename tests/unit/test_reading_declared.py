@@ -244,3 +244,24 @@ def test_names_that_repeat_are_numbered_because_they_may_be_data(tmp_path):
     with pytest.raises(InputError, match="columns number 2, 3") as caught:
         ind.open(written(tmp_path, "Miller,flu,flu\nSmith,cold,flu\n"))
     assert "flu" not in str(caught.value)
+
+
+def test_marks_are_found_among_columns_of_every_type():
+    moment = dt.datetime(2024, 1, 31, tzinfo=dt.UTC)
+    table = pa.table(
+        {
+            "zone": [moment, moment.replace(month=3)],
+            "day": pa.array([DAY, dt.date(2024, 2, 1)], pa.date64()),
+            "small": pa.array([1.5, 2.5], pa.float32()),
+            "large": pa.array([2**63, 1], pa.uint64()),
+            "truth": [True, False],
+        }
+    )
+    read = ind.open(table, missing=["2024-01-31", "2024-13-45", "1.5", "unknown", "true"]).data
+    assert {name: read[name].null_count for name in read.column_names} == {
+        "zone": 1,
+        "day": 1,
+        "small": 1,
+        "large": 0,
+        "truth": 1,
+    }

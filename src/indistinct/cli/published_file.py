@@ -59,7 +59,8 @@ def _reading(policy: "Policy", flags: Flags, *, by_policy: bool, original: Path 
             )
     before = policy.input.reading
     texts = (name for name, kind in before.types.items() if kind == "text")
-    return replace(own, text=tuple(dict.fromkeys((*own.text, *before.text, *texts))))
+    header = own.header or before.header
+    return replace(own, header=header, text=tuple(dict.fromkeys((*own.text, *before.text, *texts))))
 
 
 def _note_buckets(path: Path) -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.arrays import Codes
-from indistinct.domain import Kind, kind_of
+from indistinct.domain import Kind, kind_of, plain_column
 from indistinct.errors import InputError
 from indistinct.tables.dictionaries import TEXT, compact, is_text
 from indistinct.tables.inference import as_text, spellings, typed
@@ -123,11 +123,15 @@ def without_values(column: pa.ChunkedArray, marks: Sequence[str]) -> pa.ChunkedA
         if not values:
             return column
         marked = pc.is_in(column.cast(pa.float64(), safe=False), value_set=pa.array(values, pa.float64()))
+    elif kind_of(column.type) is Kind.TEXT:  # true, false and hours of a day
+        marked = pc.is_in(column.cast(pa.string()), value_set=pa.array(marks, pa.string()))
     else:
-        days = [mark for mark in marks if kind_of(column.type) is Kind.DATE and re.fullmatch(ISO_DAY, mark)]
+        days = [mark for mark in marks if re.fullmatch(ISO_DAY, mark)]
         if not days:
             return column
-        marked = pc.is_in(column, value_set=pa.array(days, pa.string()).cast(column.type))
+        plain = plain_column("", column)
+        wanted = pc.drop_null(moments(pa.array(days, pa.string()), ISO["date"][0]))
+        marked = pc.is_in(plain, value_set=wanted.cast(plain.type))
     if not pc.any(marked).as_py():
         return column
     return pc.if_else(marked, pa.scalar(None, column.type), column)
