@@ -160,6 +160,8 @@ def test_contradictions_are_refused(tmp_path, options):
 def test_a_decimal_mark_that_is_the_delimiter_is_refused(tmp_path):
     with pytest.raises(ParameterError, match="same mark"):
         ind.open(written(tmp_path, "a,b\n1,x\n2,y\n"), decimal=",")
+    table = ind.open(written(tmp_path, 'a,b\n"1,5",x\n2,y\n'), decimal=",")
+    assert table.data["a"].to_pylist() == [1.5, 2.0]
 
 
 def test_with_a_decimal_comma_a_point_is_none(tmp_path):

@@ -74,7 +74,7 @@ def _check_points(name: str, texts: pa.Array) -> None:
 
 
 def _undeclared(name: str, likely: Notation) -> InputError:
-    lines, flags = (" or ".join(each) for each in (likely.lines, likely.flags))
+    lines, flags = (" or ".join(f"`{one}`" for one in each) for each in (likely.lines, likely.flags))
     which = "" if len(likely.lines) == 1 else ", whichever is right"
     stray = f", besides {len(likely.strangers)} distinct value(s) that may be marks for missing" * bool(
         likely.strangers
@@ -82,8 +82,8 @@ def _undeclared(name: str, likely: Notation) -> InputError:
     return InputError(
         f"column {name!r} looks like {likely.what} in a notation that was not declared{stray}; as text they would be "
         "sorted by their first character",
-        hint=f"declare it: {lines} under [input], or {flags}{which}; if it is text, declare that: text = [{name!r}], "
-        f"or --text {name}",
+        hint=f"declare it: {lines} under [input], or {flags}{which}; if it is text, declare that: `text = "
+        f"[{name!r}]`, or `--text {name}`",
         values=likely.strangers,
         column=name,
     )

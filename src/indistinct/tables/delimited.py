@@ -57,7 +57,8 @@ def read_delimited(path: Path, reading: Reading, *, columns: Sequence[str] | Non
 
 def _dialect(path: Path, encoding: str, reading: Reading) -> Dialect:
     dialect = find_dialect(path, encoding, reading.delimiter, header=reading.header)
-    check_marks(reading.decimal, reading.thousands, dialect.delimiter)
+    if not dialect.quoted:  # a number in quotes may hold the delimiter
+        check_marks(reading.decimal, reading.thousands, dialect.delimiter)
     choose(dialect.names, reading.columns)
     return dialect
 
