@@ -10,7 +10,6 @@ from indistinct.cli.options import READING, ROLES, Flags
 from indistinct.cli.screen import note
 from indistinct.errors import ParameterError
 from indistinct.schema import Schema
-from indistinct.tables.value import EVERY
 
 if TYPE_CHECKING:
     from indistinct.hierarchy import Hierarchy
@@ -153,6 +152,7 @@ def hierarchies_of(texts: Sequence[str] | None) -> dict[str, "Hierarchy"]:
 def reading_of(flags: Flags, base: "Reading | None" = None) -> "Reading":
     """Return how files are read: as flags say, else as `base` says; no text at all is always missing."""
     from indistinct.tables.reading import declare
+    from indistinct.tables.value import EVERY
 
     missing, dates = (None if given is None else _by_column(given) for given in (flags.missing, flags.dates))
     if missing is not None:
@@ -177,6 +177,8 @@ def _by_column(texts: Sequence[str]) -> dict[str, list[str]]:
     >>> _by_column(["-99", "age=999", "*=a=b"])
     {'*': ['-99', 'a=b'], 'age': ['999']}
     """
+    from indistinct.tables.value import EVERY
+
     parted: dict[str, list[str]] = {}
     for text in texts:
         column, equals, rest = text.partition("=")

@@ -42,10 +42,10 @@ def is_mark(text: str, *, others: Collection[str]) -> bool:
     (True, False)
     """
     plain = text.strip().casefold()
-    if plain in WORDS:
-        return True
+    if plain in WORDS or plain not in LETTERS:
+        return plain in WORDS
     codes = sum(1 <= len(other) <= 3 and other.isalpha() and other.isupper() for other in others)
-    return plain in LETTERS and (2 * codes <= len(others) or len(others) <= 2)
+    return 2 * codes <= len(others) or len(others) <= 2
 
 
 def number_marks(column: pa.ChunkedArray) -> dict[str, int]:

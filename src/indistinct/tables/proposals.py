@@ -13,7 +13,7 @@ from indistinct.domain import Kind, kind_of
 from indistinct.errors import InputError
 from indistinct.tables.dictionaries import TEXT, is_text
 from indistinct.tables.inference import typed
-from indistinct.tables.likely import Notation, likely_notation
+from indistinct.tables.likely import JUDGED, Notation, likely_notation
 from indistinct.tables.marks import date_marks, is_mark, number_marks
 from indistinct.tables.opening import open_table
 from indistinct.tables.value import Reading, Table
@@ -231,7 +231,13 @@ def looks_missing(mark: str, rows: int) -> str:
 
 
 def _counted(column: pa.ChunkedArray) -> dict[str, int]:
+    """Return the texts of a column with their rows; of very many texts those that repeat and some of the others."""
     counts = pc.value_counts(column.cast(pa.string()))
+    if len(counts) > JUDGED:
+        several = pc.greater(counts.field("counts"), 1)
+        once = counts.filter(pc.invert(several))
+        some = once.take(pa.array(range(0, len(once), 1 + len(once) // JUDGED)))
+        counts = pa.concat_arrays([counts.filter(several).slice(0, JUDGED), some])
     pairs = zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True)
     return {text: rows for text, rows in pairs if text is not None}
 
