@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import Any
 
 from indistinct.algorithms.base import Algorithm, Problem, Progress, run_search, unused_settings
 from indistinct.algorithms.partition.mondrian import Mondrian
-from indistinct.domain import Kind
 from indistinct.engines import open_source
 from indistinct.engines.base import Source
 from indistinct.errors import InputError, ParameterError, SchemaError, VerificationError
@@ -33,6 +32,7 @@ from indistinct.release.by_label import classes_by_label, classes_by_recoding, n
 from indistinct.release.certificate import About, Certificate
 from indistinct.release.check import Check
 from indistinct.release.fit import explained, fit, suppressed_within
+from indistinct.release.kinds import check_kinds, check_notations, reading_again
 from indistinct.release.overlap import compared, earlier_release
 from indistinct.release.pipeline import Destination, Job, publish
 from indistinct.release.published import Published, belongs_to, open_published, read_certificate
@@ -41,13 +41,18 @@ from indistinct.release.release import Release
 from indistinct.schema import Schema, did_you_mean
 from indistinct.spelling import spell
 from indistinct.tables import Table, open_table
-from indistinct.tables.inference import mixture_of
 
 COUNTERS = ("checks", "scans", "rollups", "merges")
 
 
 def open(source: Any, **options: Any) -> Table:  # noqa: A001
-    """Return the table at a path or in a frame; see `indistinct.tables.open_table` for the options."""
+    """Return the table at a path or in a frame, read as it is declared; what is not declared is found or stays text.
+
+    `delimiter` and `encoding` of a text file; `decimal` and `thousands` marks; `dates`, a format such as "%d.%m.%Y" for
+    all columns of text that fit, or {column: format}; `missing`, texts for all columns or {column: texts}; `text`,
+    columns that are text whatever they spell; `types`, {column: number, integer, date, datetime or text}; `header=True`
+    for a first line of names that looks like data; `columns` chooses some; `reading` is how another table was read.
+    """
     return open_table(source, **options)
 
 
@@ -91,7 +96,7 @@ def anonymize(
     problem = problem_of(counted, wanted, declared, suppression=suppression, parts_rows=search.traits.splits)
     problem = replace(problem, progress=lambda share: report(0.2 + 0.4 * share), counters=Counter(scans=1))
     problem = replace(problem, sensitive=_sensitive(schema, counted, search), seed=seed)
-    recoding = replace(run_search(search, problem), schema=schema, promise=wanted.spec(), suppression=suppression)
+    recoding = _promising(run_search(search, problem), source, schema=schema, model=wanted, suppression=suppression)
     recoding = with_hierarchies(recoding, declared)
     did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
     unused = unused_settings(search, problem, hierarchies=declared, suppression=suppression)
@@ -125,7 +130,7 @@ def apply(
     """
     began, secret = time.perf_counter(), Secret(seed)
     recoding = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
-    engine, source = open_source(table)
+    engine, source = open_source(table, reading_again(recoding))
     schema, asked = recoding.schema, model or recoding.promise
     if schema is None:
         raise ParameterError("the recoding does not say which roles the columns have", hint="use a release's recoding")
@@ -231,6 +236,7 @@ def _reference(
 ) -> Counted:
     """Count an original as far as the check of its release needs it."""
     engine, source = open_source(original)
+    check_notations(source, [name for key in model.keys for name in key], hierarchies=hierarchies)
     if buckets is None:
         keys = tuple(key for key in model.keys if all(name in source.columns for name in key))
         some = dict.fromkeys(name for key in keys for name in key) or schema.quasi[:1]
@@ -254,6 +260,11 @@ def _destination(
     return Destination(Path(output), overwrite, private)
 
 
+def _promising(found: Recoding, source: Source, *, schema: Schema, model: Model, suppression: float) -> Recoding:
+    """Return a recoding that says what it was found for, so that it can be applied to another table."""
+    return replace(found, schema=schema, promise=model.spec(), suppression=suppression, reading=source.reading)
+
+
 def _sensitive(schema: Schema, counted: Counted, algorithm: Algorithm) -> tuple[QuasiColumn, ...]:
     names = schema.sensitive if algorithm.traits.buckets else ()
     return tuple(QuasiColumn(counted.known[name]) for name in names)
@@ -268,24 +279,6 @@ def budget(suppression: float, members: int) -> int:
     return int(Fraction(str(suppression)) * members)
 
 
-def check_kinds(counted: Counted, *, known: Collection[str]) -> None:
-    """Raise if a quasi-identifier is mostly numbers or dates, but not only; those `known` to be text may be so."""
-    for domain in counted.domains:
-        if domain.kind is not Kind.TEXT or domain.column in known:
-            continue
-        slip = mixture_of(domain.values)
-        if slip is not None:
-            kind, strangers = slip
-            raise InputError(
-                f"column {domain.column!r} mixes {kind} and text: {len(strangers)} of its {len(domain.values)} "
-                f"distinct values cannot be read as {kind}, so it cannot be published as ranges",
-                hint="declare marks for missing values (--missing, or `missing` under [input]), correct the cells, or "
-                f"say that {domain.column!r} is text (--text, or `text` under [input]; or a hierarchy)",
-                values=strangers,
-                column=domain.column,
-            )
-
-
 def check_job(
     table: Source,
     schema: Schema,
@@ -298,6 +291,7 @@ def check_job(
     schema.check(table.columns)
     if not table.rows:
         raise InputError("the table has no rows", hint="check that this is the right file")
+    check_notations(table, (*schema.quasi, *schema.sensitive), hierarchies=hierarchies)
     for name in hierarchies:
         if name not in schema.columns:
             raise SchemaError(

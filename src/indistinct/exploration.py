@@ -11,7 +11,7 @@ from indistinct.algorithms.base import Progress
 from indistinct.algorithms.full_domain.node import spelled
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import Objective, objective_of
-from indistinct.api import check_job, check_kinds, problem_of
+from indistinct.api import check_job, problem_of
 from indistinct.arrays import Codes
 from indistinct.engines import count_source
 from indistinct.errors import InfeasibleError, ParameterError
@@ -23,6 +23,7 @@ from indistinct.metrics import Metric
 from indistinct.models import Model
 from indistinct.promise import judging
 from indistinct.registry import parse_metric
+from indistinct.release.kinds import check_kinds
 from indistinct.report.lattice import Box, State, draw_lattice
 from indistinct.report.levels import level_meanings
 from indistinct.schema import Schema, did_you_mean

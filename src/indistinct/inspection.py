@@ -6,7 +6,7 @@ runs. In doubt the safer role is suggested, and nothing here tells a value unles
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,14 @@ from indistinct.arrays import Codes
 from indistinct.domain import Domain, Kind, kind_of
 from indistinct.errors import InputError
 from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.person_columns import CodedColumn, likely_person
 from indistinct.frequencies.uniqueness import is_nearly_unique
 from indistinct.hierarchy import Hierarchy, suggest
 from indistinct.release.verify import nearly_unique
 from indistinct.schema import Role, Schema
-from indistinct.tables import open_table
+from indistinct.tables import Reading, open_table
+from indistinct.tables.proposals import propose
+from indistinct.tables.reading import to_options
 
 
 def _words(text: str) -> frozenset[str]:
@@ -42,6 +45,12 @@ KNOWN_TO_OTHERS = _words("""
     discharge district dob education employer ethnicity eye family gender hair height hours household housing
     job language marital marriage municipality nationality native occupation place postal postcode profession
     province race region school sex state status town visit weight workclass year zip zipcode
+""")
+# Words for people, who may have several rows; and for what is counted instead of them.
+PEOPLE = _words("""
+    beneficiary citizen client customer employee insured member mrn participant patient patientid pid person proband
+    pseudonym respondent ssn student subject user versicherter versichertennummer patienten patientennummer assuré
+    bénéficiaire
 """)
 # Share of rows with a value of their own from which a column points at people, and the rows to judge it by.
 NEARLY_UNIQUE = 0.9
@@ -66,6 +75,7 @@ class ColumnProfile:
     role: Role
     reason: str
     hierarchy: Hierarchy | None
+    findings: tuple[str, ...] = field(default=(), kw_only=True)
     frequent: tuple[tuple[Any, int], ...] = field(repr=False)
 
     def points_at_rows(self, rows: int) -> bool:
@@ -76,13 +86,19 @@ class ColumnProfile:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """The profile of a table, and how people stand out on the suggested quasi-identifiers together."""
+    """The profile of a table, and how people stand out on the suggested quasi-identifiers together.
+
+    `reading` declares what the table shows: notations of numbers and dates, marks for missing. `people` is how many
+    there are, where a column tells them apart and somebody has several rows.
+    """
 
     rows: int
     columns: tuple[ColumnProfile, ...]
     classes: int
     smallest_class: int
     unique_rows: int
+    reading: Reading = Reading()  # noqa: RUF009 (a frozen value)
+    people: int | None = None
 
     @property
     def schema(self) -> Schema:
@@ -112,6 +128,8 @@ class Inspection:
             "unique_rows": self.unique_rows,
             "unique_share": self.unique_share,
             "warnings": list(self.warnings),
+            "people": self.people,
+            "reading": to_options(self.reading),
         }
 
     @property
@@ -123,17 +141,24 @@ class Inspection:
 def inspect(table: Any) -> Inspection:
     """Return the profile of a table, with suggested roles and hierarchies: a path, a frame, whatever `open` takes.
 
-    The suggestions are where a decision begins: whoever publishes decides the roles.
+    The suggestions are where a decision begins: whoever publishes decides the roles. Notations of numbers and dates,
+    marks for missing values and columns of codes that the values show are declared first; `reading` says which.
 
     >>> found = inspect(pa.table({"zipcode": [4351, 4352, 4351], "disease": ["flu", "flu", "HIV"]}))
     >>> found.schema.quasi, found.schema.sensitive, found.unique_rows
     (('zipcode',), ('disease',), 1)
     """
-    table = open_table(table)
-    if not table.rows:
+    opened = open_table(table)
+    if not opened.rows:
         raise InputError("the table has no rows", hint="check that this is the right file")
+    proposal = propose(opened)
+    table = proposal.table
     encoded = {name: _encode(table.data[name]) for name in table.columns}
     columns = tuple(_profile(name, table.data[name], *encoded[name]) for name in table.columns)
+    columns = tuple(replace(column, findings=proposal.findings.get(column.name, ())) for column in columns)
+    person = _person(columns, encoded)
+    if person is not None:
+        columns = tuple(_as_person(column, table.rows) if column.name == person else column for column in columns)
     quasi = [column.name for column in columns if column.role is Role.QUASI]
     codes = [encoded[name][1] for name in quasi] or [np.zeros(table.rows, dtype=np.int32)]
     counts = group_rows(codes, [int(column.max()) + 1 for column in codes]).counts
@@ -143,7 +168,27 @@ def inspect(table: Any) -> Inspection:
         classes=len(counts),
         smallest_class=int(counts.min()),
         unique_rows=int((counts == 1).sum()),
+        reading=table.reading,
+        people=next((column.distinct for column in columns if column.role is Role.PERSON), None),
     )
+
+
+def _person(columns: Sequence[ColumnProfile], encoded: Mapping[str, tuple[pa.Array, Codes]]) -> str | None:
+    """Return the column that tells people apart who have several rows."""
+    coded = {name: CodedColumn(codes, len(values)) for name, (values, codes) in encoded.items()}
+    named = [column.name for column in columns if _meets(words_of(column.name), PEOPLE)]
+    candidates = [
+        column.name
+        for column in columns
+        if (column.kind is Kind.TEXT or pa.types.is_integer(encoded[column.name][0].type))
+        and not _meets(words_of(column.name), KNOWN_TO_OTHERS | SENSITIVE)
+    ]
+    return likely_person(coded, candidates, named=named)
+
+
+def _as_person(column: ColumnProfile, rows: int) -> ColumnProfile:
+    reason = f"{column.distinct:,} people in {rows:,} rows"
+    return replace(column, role=Role.PERSON, reason=reason, hierarchy=None)
 
 
 def _encode(column: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
@@ -242,6 +287,7 @@ def _plain(column: ColumnProfile, *, values: bool) -> dict[str, Any]:
         "role": str(column.role),
         "reason": column.reason,
         "hierarchy": None if column.hierarchy is None else column.hierarchy.to_json(),
+        "findings": list(column.findings),
     }
     frequent = [{"value": str(value), "rows": rows} for value, rows in column.frequent]
     return {**about, "frequent": frequent} if values else about

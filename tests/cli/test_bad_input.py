@@ -152,7 +152,7 @@ CASES: dict[str, Case] = {
     "numbers in another spelling": Case(
         1,
         lambda f: anonymize(f, table(f, *(f'a,"{i},0{i}0",Oslo,flu' for i in range(1, 9)))),
-        "mixes numbers and text",
+        "looks like numbers in a notation that was not declared",
     ),
     "verify of a header": Case(1, lambda f: ["verify", _header_only(f), "--quasi", "age", *MODEL], "no rows"),
     "value outside the hierarchy": Case(

@@ -9,6 +9,7 @@ import sys
 LAYERS = {
     "errors": 0,
     "arrays": 1,
+    "encodings": 1,
     "compiled": 1,
     "parallel": 1,
     "extension": 1,

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from indistinct.domain import Domain
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy import Hierarchy, check_rooted, hierarchy_from_json
+from indistinct.hierarchy.readers import hierarchy_from_spec
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("INDISTINCT_DATA", ROOT.parent / "shared" / "data"))
@@ -56,6 +57,36 @@ class TestReadCsv:
         with pytest.raises(HierarchyError, match="delimiter"):
             Hierarchy.read_csv(write("a;*\n"), delimiter=delimiter)
 
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "utf-16", "cp932"])
+    def test_encodings_are_found_or_given(self, write: Any, encoding: str) -> None:
+        word = "東京" if encoding == "cp932" else "café"
+        place = write(f"{word};*\nthé;*\n".replace("thé", "x" if encoding == "cp932" else "thé").encode(encoding))
+        assert Hierarchy.read_csv(place).rows[0] == (word, "*")
+        given = Hierarchy.read_csv(place, encoding=encoding)
+        assert given.rows[0] == (word, "*")
+        assert given.to_json() == {"file": str(place), "encoding": encoding}
+        assert hierarchy_from_json(given.to_json(), base=Path()) == given
+        with pytest.raises(HierarchyError, match="not known"):
+            Hierarchy.read_csv(place, encoding="no-such")
+        if encoding != "utf-16":
+            with pytest.raises(HierarchyError, match="not text"):
+                Hierarchy.read_csv(place, encoding="ascii")
+
+    def test_a_header_is_left_out_if_it_is_declared(self, write: Any) -> None:
+        place = write("value;group;all\nflu;infection;*\nulcer;stomach;*\n")
+        read = Hierarchy.read_csv(place, header=True)
+        assert read.rows == (("flu", "infection", "*"), ("ulcer", "stomach", "*"))
+        assert hierarchy_from_json(read.to_json(), base=Path()) == read
+        assert hierarchy_from_spec("ill", f"header:{place}").rows == read.rows
+        with pytest.raises(HierarchyError, match="expected one root") as caught:
+            Hierarchy.read_csv(place)
+        assert "header" in str(caught.value.hint)
+        with pytest.raises(HierarchyError, match="no rows"):
+            Hierarchy.read_csv(write("value;group;all\n"), header=True)
+        for wrong in ({"header": "yes"}, {"encoding": 1}):
+            with pytest.raises(HierarchyError):
+                hierarchy_from_json({"file": str(place), **wrong}, base=Path())
+
     @pytest.mark.parametrize(
         ("content", "message"),
         [
@@ -66,7 +97,6 @@ class TestReadCsv:
             ('a;*\n"b;*\n', "quote"),
             ('a;*\n"b"c;*\n', "quote"),
             ("secret\n", "coarser"),
-            (b"caf\xe9;*\n", "UTF-8"),
             ("a;A;*\nb;A;+\n", "broken nesting"),
             ("a;A\nb;B\n", "expected one root"),
             ("a;A;*\na;B;*\n", "several rows"),

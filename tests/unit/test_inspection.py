@@ -67,7 +67,7 @@ def test_roles_of_the_generated_tables() -> None:
     assert census.sensitive == ("salary",)
     assert len(census.quasi) == 8
     visits = inspect(Table(generate_visits(500, seed=1))).schema
-    assert visits.identifiers == ("person",)
+    assert visits.person == ("person",)
     assert visits.sensitive == ("diagnosis",)
 
 

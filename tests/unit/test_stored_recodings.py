@@ -61,6 +61,41 @@ def test_a_large_recoding_is_two_private_files(tmp_path, large, algorithm):
     assert "4351" not in path.read_text()
 
 
+def test_a_recoding_says_how_its_table_was_read(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("age;day\n" + "1,5;31.01.2024\n2,5;01.02.2024\n-99;01.02.2024\n" * 4)
+    table = ind.open(path, decimal=",", dates={"day": "%d.%m.%Y"}, missing={"*": ["", "?"], "age": ["-99"]})
+    release = ind.anonymize(table, ind.Schema(quasi=["age", "day"]), model="k-anonymity:k=4")
+    text = storage.recoding_to_json(release.recoding)
+    again = recoding_from_json(text)
+    assert again.reading == table.reading
+    assert ind.apply(again, path).certificate.holds
+    earlier = json.loads(text)
+    earlier["version"] = 3
+    del earlier["reading"]
+    old = recoding_from_json(json.dumps(earlier))
+    assert old.reading is None
+    assert digest(old) == digest(release.recoding)
+    with pytest.raises(InputError):
+        ind.apply(old, path)
+    assert ind.apply(old, table).certificate.holds
+
+
+def test_what_was_text_stays_text_next_month(tmp_path):
+    june, july = tmp_path / "june.csv", tmp_path / "july.csv"
+    june.write_text("code,ill\n" + "7,flu\nA1,flu\n8,flu\n" * 4)
+    july.write_text("code,ill\n" + "7,flu\n8,flu\n" * 4)
+    schema = ind.Schema(quasi=["code"], sensitive=["ill"])
+    release = ind.anonymize(
+        ind.open(june, text=["ill"]),
+        schema,
+        model="k-anonymity:k=4",
+        algorithm="mondrian",
+        hierarchies={"code": ind.Hierarchy.tree({"*": ["7", "8", "A1"]})},
+    )
+    assert ind.apply(release.recoding, july).certificate.holds
+
+
 def test_what_is_large_counts_every_array():
     recoding = released().recoding
     sizes = [len(part) for _, part in storage.parts_of(recoding) if hasattr(part, "__len__") and hasattr(part, "dtype")]

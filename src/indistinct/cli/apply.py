@@ -23,10 +23,11 @@ def command(
 ) -> None:
     """Publish another table by a stored recoding, and verify that its promise still holds.
 
-    Values that the first table did not have are published where a hierarchy, a range or a region of the recoding covers
-    them. What nothing covers, and classes that break the promise, may be dropped within --suppression, by default the
-    share that the first release was allowed; else it is an error. --model asks for something else than the promise.
-    --previous and --previous-input compare with an earlier release of the same people.
+    The table is read as the first one was, but for what flags say of it. Values that the first table did not have are
+    published where a hierarchy, a range or a region of the recoding covers them. What nothing covers, and classes that
+    break the promise, may be dropped within --suppression, by default the share that the first release was allowed; if
+    that is exceeded it is an error. --model asks for something else than the promise. --previous and --previous-input
+    compare with an earlier release of the same people.
     """
     from indistinct import api, measuring
     from indistinct.recoding.storage import beside, read_recoding
@@ -34,7 +35,7 @@ def command(
 
     with progress("applying") as share:
         found = read_recoding(recoding)
-        policy = policy_of(data, flags, schema=found.schema)
+        policy = policy_of(data, flags, schema=found.schema, reading=found.reading)
         read = [recoding, beside(recoding), *policy.files, *earlier_files(flags)]
         path = checked_path(output, recoding=None, overwrite=overwrite, sources=read)
         share(0.2)

@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,16 +53,22 @@ def job_of(source: Path, flags: Flags, *, node: str | None = None, data: Path | 
 
 
 def policy_of(
-    table: Path, flags: Flags, *, policy: Path | None = None, beside: Collection[str] = (), schema: Schema | None = None
+    table: Path,
+    flags: Flags,
+    *,
+    policy: Path | None = None,
+    beside: Collection[str] = (),
+    schema: Schema | None = None,
+    reading: "Reading | None" = None,
 ) -> "Policy":
-    """Return the policy in a file, or the one that flags describe for a table, whose roles may be known.
+    """Return the policy in a file, or the one that flags describe for a table, whose roles and reading may be known.
 
     Only the flags named by `beside` may stand beside a policy: what was reviewed is what runs.
     """
     from indistinct.policy import read_policy
 
     if policy is None:
-        return _from_flags(table, flags, schema)
+        return _from_flags(table, flags, schema, reading)
     repeated = [f"--{name}" for name in JOB if name not in beside and getattr(flags, name) is not None]
     if repeated:
         raise ParameterError(
@@ -73,7 +79,7 @@ def policy_of(
     return replace(written, models=models_of(flags.model)) if flags.model else written
 
 
-def _from_flags(table: Path, flags: Flags, schema: Schema | None) -> "Policy":
+def _from_flags(table: Path, flags: Flags, schema: Schema | None, reading: "Reading | None") -> "Policy":
     from indistinct.algorithms.partition.mondrian import Mondrian
     from indistinct.policy import Input, Policy, predicted_column
     from indistinct.registry import parse_algorithm
@@ -86,7 +92,7 @@ def _from_flags(table: Path, flags: Flags, schema: Schema | None) -> "Policy":
         person=names_of(flags.person),
     )
     return Policy(
-        input=Input(table, reading_of(flags)),
+        input=Input(table, reading_of(flags, reading)),
         schema=roles,
         models=models_of(flags.model),
         hierarchies=hierarchies_of(flags.hierarchy),
@@ -149,19 +155,59 @@ def hierarchies_of(texts: Sequence[str] | None) -> dict[str, "Hierarchy"]:
     return found
 
 
-def reading_of(flags: Flags) -> "Reading":
-    """Return how text files are read; no text at all is always missing."""
-    from indistinct.tables.value import Reading
+def reading_of(flags: Flags, base: "Reading | None" = None) -> "Reading":
+    """Return how files are read: as flags say, else as `base` says; no text at all is always missing."""
+    from indistinct.tables.reading import declare
+    from indistinct.tables.value import EVERY
 
-    missing, text = dict.fromkeys(("", *(flags.missing or ()))), dict.fromkeys(names_of(flags.text))
-    return Reading(flags.delimiter, flags.encoding, tuple(missing), tuple(text))
+    missing, dates = (None if given is None else _by_column(given) for given in (flags.missing, flags.dates))
+    if missing is not None:
+        missing = {**missing, EVERY: ["", *missing.get(EVERY, ())]}
+    return declare(
+        base,
+        delimiter=flags.delimiter,
+        encoding=flags.encoding,
+        missing=missing,
+        text=None if flags.text is None else names_of(flags.text),
+        decimal=flags.decimal,
+        thousands=flags.thousands,
+        dates=dates,
+        types=None if flags.type is None else _types(flags.type),
+        header=flags.header,
+    )
+
+
+def _by_column(texts: Sequence[str]) -> dict[str, list[str]]:
+    """Return what is said of single columns, as COLUMN=TEXT, and of all of them.
+
+    >>> _by_column(["-99", "age=999", "*=a=b"])
+    {'*': ['-99', 'a=b'], 'age': ['999']}
+    """
+    from indistinct.tables.value import EVERY
+
+    parted: dict[str, list[str]] = {}
+    for text in texts:
+        column, equals, rest = text.partition("=")
+        name, said = (column, rest) if equals and column else (EVERY, text)
+        parted.setdefault(name, []).append(said)
+    return parted
+
+
+def _types(texts: Sequence[str]) -> dict[str, str]:
+    types = {}
+    for text in texts:
+        column, _, kind = text.rpartition("=")
+        if not column or not kind:
+            raise ParameterError("a type must be written COLUMN=KIND", hint="for example --type zipcode=text")
+        types[column] = kind
+    return types
 
 
 def opened(policy: "Policy", path: Path | None = None) -> "Table":
     """Return the table that a policy reads, or another one that is read in the same way."""
     from indistinct import api
 
-    table = api.open(path or policy.locate(policy.input.path), **asdict(policy.input.reading))
+    table = api.open(path or policy.locate(policy.input.path), reading=policy.input.reading)
     note_respelled(table)
     return table
 

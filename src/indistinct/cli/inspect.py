@@ -26,7 +26,9 @@ def command(
 ) -> None:
     """Profile the columns of a table and suggest roles and hierarchies; with -o, write a first policy.
 
-    Shows numbers only; --show-values adds the most frequent values.
+    Notations of numbers and dates, marks for missing values, codes and people who have several rows are found by the
+    values of the columns and declared in the policy. Shows numbers and marks only; --show-values adds the most frequent
+    values.
     """
     from indistinct.inspection import inspect
     from indistinct.policy.starter import write_starter
@@ -37,7 +39,7 @@ def command(
     policy = policy_of(data, flags)
     found = inspect(opened(policy))
     if output is not None:
-        write_starter(found, data, output, reading=policy.input.reading, overwrite=overwrite)
+        write_starter(found, data, output, reading=found.reading, overwrite=overwrite)
     for warning in found.warnings:
         note(warning)
     if flags.as_json:
@@ -64,6 +66,11 @@ def _show(found: "Inspection", data: Path, output: Path | None, *, show_values: 
     for reason in dict.fromkeys(column.reason for column in found.columns):
         names = ", ".join(column.name for column in found.columns if column.reason == reason)
         show(f"  {reason}: {names}")
+    if any(column.findings for column in found.columns):
+        show("\nhow the file is written")
+        for column in found.columns:
+            for finding in column.findings:
+                show(f"  {column.name}: {finding}")
     if show_values:
         show("\nmost frequent values")
         for column in found.columns:

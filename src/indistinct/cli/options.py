@@ -47,8 +47,8 @@ class Flags:
         typer.Option(
             "--hierarchy",
             metavar="COLUMN=SPEC",
-            help="Coarser values of a column: a CSV file, mask:right, intervals:5,10,20, dates:month,year, "
-            "order:low|mid|high or suppression. Repeatable.",
+            help="Coarser values of a column: a CSV file (header:FILE if its first line names the levels), "
+            "mask:right, intervals:5,10,20, dates:month,year, order:low|mid|high or suppression. Repeatable.",
         ),
     ] = None
     suppression: Annotated[
@@ -66,7 +66,12 @@ class Flags:
     )
     missing: Annotated[
         Texts,
-        typer.Option("--missing", metavar="TEXT", help="A text that stands for missing, besides none. Repeatable."),
+        typer.Option(
+            "--missing",
+            metavar="MARK|COLUMN=MARK",
+            help="A text that stands for missing, besides none, in all columns or in one. A mark that holds = is "
+            "written *=MARK. Repeatable.",
+        ),
     ] = None
     text: Annotated[
         Texts, typer.Option("--text", metavar="COLUMNS", help="Columns of codes: text, whatever their values spell.")
@@ -82,6 +87,29 @@ class Flags:
         bool,
         typer.Option("--accept-overlap", help="Publish, with a warning, what both releases together make too small."),
     ] = False
+    decimal: Annotated[
+        str | None, typer.Option("--decimal", metavar="MARK", help="Decimal mark of numbers, such as a comma.")
+    ] = None
+    thousands: Annotated[
+        str | None, typer.Option("--thousands", metavar="MARK", help="Mark between groups of thousands in numbers.")
+    ] = None
+    dates: Annotated[
+        Texts,
+        typer.Option(
+            "--dates",
+            metavar="FORMAT|COLUMN=FORMAT",
+            help="How dates and times are written, such as %d.%m.%Y, in all columns that fit or in one. Repeatable.",
+        ),
+    ] = None
+    type: Annotated[
+        Texts,
+        typer.Option(
+            "--type", metavar="COLUMN=KIND", help="A column is a number, integer, date, datetime or text. Repeatable."
+        ),
+    ] = None
+    header: Annotated[
+        bool | None, typer.Option("--header", help="The first line holds names, even if it looks like data.")
+    ] = None
     as_json: Json = False
     show_values: Annotated[
         bool, typer.Option("--show-values", help="Let messages show values of the table, which they never do else.")
@@ -89,8 +117,9 @@ class Flags:
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say on stderr what each stage counts.")] = False
 
 
+NOTATION = ("decimal", "thousands", "dates", "type")
 ROLES = ("quasi", "sensitive", "insensitive", "identifier", "person")
-READING = ("delimiter", "encoding", "missing", "text")
+READING = ("delimiter", "encoding", "missing", "text", *NOTATION, "header")
 EARLIER = ("previous", "previous_input", "accept_overlap")
 SCREEN = ("as_json", "show_values", "verbose")
 

@@ -34,7 +34,8 @@ def question_of(path: Path, flags: Flags, *, policy: Path | None, original: Path
     from indistinct.tables import Table
 
     asked = policy_of(original or path, flags, policy=policy, beside=("model", *READING))
-    published = read_release(path, asked.schema, algorithm=asked.algorithm, reading=_reading(asked, flags))
+    how = _reading(asked, flags, by_policy=policy is not None, original=original)
+    published = read_release(path, asked.schema, algorithm=asked.algorithm, reading=how)
     opened = open_published(published, asked.schema)
     for table in opened.sources.values():
         if isinstance(table, Table):
@@ -44,8 +45,11 @@ def question_of(path: Path, flags: Flags, *, policy: Path | None, original: Path
     return Question(asked, published, opened)
 
 
-def _reading(policy: "Policy", flags: Flags) -> "Reading":
+def _reading(policy: "Policy", flags: Flags, *, by_policy: bool, original: Path | None) -> "Reading":
     """Return how a published file is read: as flags say, and as text what is text in the original."""
+    if original is not None and not by_policy:
+        # What is said of notations is said of the original: a release is written in that of computers.
+        flags = replace(flags, decimal=None, thousands=None, dates=None, type=None)
     own, columns = reading_of(flags), policy.schema.columns
     for name in own.text:
         if name not in columns:
@@ -53,7 +57,10 @@ def _reading(policy: "Policy", flags: Flags) -> "Reading":
                 f"--text names the column {name!r}, which has no role",
                 hint=did_you_mean(name, columns) or "give the columns the roles that they had",
             )
-    return replace(own, text=tuple(dict.fromkeys((*own.text, *policy.input.reading.text))))
+    before = policy.input.reading
+    texts = (name for name, kind in before.types.items() if kind == "text")
+    header = own.header or before.header
+    return replace(own, header=header, text=tuple(dict.fromkeys((*own.text, *before.text, *texts))))
 
 
 def _note_buckets(path: Path) -> None:

@@ -25,8 +25,8 @@ class Explicit(Hierarchy):
 
     Values match the data by their text, numbers by their size (`17` is `17.0`). Leaves that do not occur in
     the data count as leaves. The leaf with the empty text stands for missing; without it, missing is a leaf
-    of its own directly below the root, or beside several. `form`, `path` and `delimiter` say how a policy
-    writes it.
+    of its own directly below the root, or beside several. `form`, `path`, `delimiter`, `encoding` and `header` say
+    how a policy writes it.
     """
 
     rows: tuple[tuple[str, ...], ...]
@@ -34,6 +34,8 @@ class Explicit(Hierarchy):
     form: Literal["rows", "tree", "file"] = "rows"
     path: str | None = None
     delimiter: str | None = None
+    encoding: str | None = None
+    header: bool = False
 
     def __post_init__(self) -> None:
         rows = rows_of(self.rows)
@@ -80,8 +82,8 @@ class Explicit(Hierarchy):
                 shown = {"tree": nest(self.rows)}
             case "file":
                 shown = {"file": self.path}
-                if self.delimiter is not None:
-                    shown["delimiter"] = self.delimiter
+                options = {"delimiter": self.delimiter, "encoding": self.encoding, "header": self.header or None}
+                shown |= {key: value for key, value in options.items() if value is not None}
             case _:
                 assert_never(self.form)
         return shown if self.rooted else {**shown, "rooted": False}
@@ -151,9 +153,15 @@ def _check_root(rows: Sequence[tuple[str, ...]]) -> None:
     if len(roots) > 1:
         raise HierarchyError(
             f"the top level of the hierarchy has {len(roots)} values; expected one root",
-            hint="add a last column with one value for all rows, for instance *, or say rooted=False",
+            hint="add a last column with one value for all rows, for instance *, or say rooted=False"
+            + ("; if the first row names the levels, say header=True" if _only_first(rows) else ""),
             values=roots,
         )
+
+
+def _only_first(rows: Sequence[tuple[str, ...]]) -> bool:
+    """Return whether the first row alone has another root, as one that names the levels has."""
+    return len({row[-1] for row in rows[1:]}) == 1 and rows[0][-1] != rows[-1][-1]
 
 
 def _match(rows: Iterable[tuple[str, ...]], domain: Domain) -> tuple[list[Path], Codes]:

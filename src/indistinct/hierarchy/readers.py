@@ -3,11 +3,13 @@
 import csv
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from io import StringIO
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from indistinct.encodings import encodings_of
 from indistinct.errors import HierarchyError, ParameterError
 from indistinct.hierarchy.explicit import Explicit
 from indistinct.hierarchy.value import Hierarchy
@@ -16,23 +18,34 @@ from indistinct.schema import did_you_mean
 _DELIMITERS = (";", "\t", ",")
 # Rows that the delimiter is found by.
 _LOOK = 100
-_SPELLED = ("mask", "intervals", "dates", "order", "suppression", "file")
+_SPELLED = ("mask", "intervals", "dates", "order", "suppression", "file", "header")
 _HINT = "for instance { intervals = [5, 10, 20] }"
 
 
 def read_hierarchy(
-    path: str | Path, *, base: Path | None = None, delimiter: str | None = None, rooted: bool = True
+    path: str | Path,
+    *,
+    base: Path | None = None,
+    delimiter: str | None = None,
+    rooted: bool = True,
+    encoding: str | None = None,
+    header: bool = False,
 ) -> Explicit:
-    """Read a table without a header: one row a raw value, levels left to right.
+    """Read a table of levels: one row a raw value, levels left to right; with `header` the first row is left out.
 
-    A relative path starts at `base`; the declaration keeps it as written.
+    A relative path starts at `base`; the declaration keeps it as written. What is not given of encoding and
+    delimiter is found.
     """
     place = Path(path) if base is None else base / path
-    rows = _rows(_text(place), place, delimiter=delimiter)
+    rows = _rows(_text(place, encoding), place, delimiter=delimiter)
+    rows = rows[1:] if header else rows
+    if not rows:
+        raise HierarchyError(f"the hierarchy {place} has a header and no rows", hint="write one row a raw value")
     try:
-        return Explicit(tuple(rows), rooted=rooted, form="file", path=str(path), delimiter=delimiter)
+        declared = Explicit(tuple(rows), rooted=rooted, form="file", path=str(path), delimiter=delimiter)
     except HierarchyError as error:
         raise HierarchyError(f"{place}: {error.message}", hint=error.hint, values=error.values) from None
+    return replace(declared, encoding=encoding, header=header)
 
 
 def hierarchy_from_json(data: Mapping[str, Any], *, base: Path) -> Hierarchy:
@@ -68,8 +81,11 @@ def hierarchy_from_json(data: Mapping[str, Any], *, base: Path) -> Hierarchy:
 
 
 def _file(path: Any, options: Mapping[str, Any], base: Path) -> Hierarchy:
-    if not isinstance(path, str) or not isinstance(options.get("delimiter", ""), str):
-        raise HierarchyError("`file` and `delimiter` of a hierarchy must be texts")
+    texts = (path, options.get("delimiter", ""), options.get("encoding", ""))
+    if not all(isinstance(text, str) for text in texts):
+        raise HierarchyError("`file`, `delimiter` and `encoding` of a hierarchy must be texts")
+    if not isinstance(options.get("header", False), bool):
+        raise HierarchyError("`header` must be true or false", hint="true if the first row names the levels")
     return read_hierarchy(path, base=base, **options)
 
 
@@ -89,20 +105,31 @@ _KINDS: dict[str, tuple[tuple[str, ...], Callable[[Any, Mapping[str, Any], Path]
     "suppression": ((), _suppression),
     "rows": (("rooted",), lambda given, options, base: Hierarchy.from_rows(given, **options)),
     "tree": (("rooted",), lambda given, options, base: Hierarchy.tree(given, **options)),
-    "file": (("delimiter", "rooted"), _file),
+    "file": (("delimiter", "rooted", "encoding", "header"), _file),
 }
 _OPTIONS = tuple(dict.fromkeys(option for allowed, _ in _KINDS.values() for option in allowed))
 
 
-def _text(place: Path) -> str:
+def _text(place: Path, encoding: str | None) -> str:
     try:
-        return place.read_bytes().decode("utf-8-sig")
+        content = place.read_bytes()
     except OSError as error:
         raise HierarchyError(
             f"cannot read the hierarchy {place}: {error.strerror or 'unreadable'}", hint="check the path"
         ) from None
-    except UnicodeDecodeError:
-        raise HierarchyError(f"the hierarchy {place} is not UTF-8 text", hint="save the file as UTF-8") from None
+    for candidate in encodings_of(content) if encoding is None else (encoding,):
+        try:
+            return content.decode("utf-8-sig" if candidate == "utf-8" else candidate)
+        except UnicodeDecodeError:
+            continue
+        except LookupError:
+            raise HierarchyError(
+                f"the encoding {encoding!r} of the hierarchy {place} is not known",
+                hint="use utf-8, cp1252 or latin-1, or leave the encoding out to have it found",
+            ) from None
+    raise HierarchyError(
+        f"the hierarchy {place} is not text in the encoding {encoding}", hint="leave it out to have it found"
+    )
 
 
 def _rows(text: str, place: Path, *, delimiter: str | None) -> list[tuple[str, ...]]:
@@ -161,6 +188,8 @@ def hierarchy_from_spec(column: str, spec: str) -> Hierarchy:
             return Hierarchy.order(rest.split("|"))
         case "suppression" if not rest:
             return Hierarchy.suppression()
+        case "header" if rest:
+            return Hierarchy.read_csv(rest, header=True)
     path = rest if kind == "file" else spec
     if kind != "file" and not Path(path).suffix:
         raise ParameterError(

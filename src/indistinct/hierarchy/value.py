@@ -98,12 +98,20 @@ class Hierarchy(ABC):
         return BUILDERS["from_rows"](rows, rooted=rooted)
 
     @staticmethod
-    def read_csv(path: str | Path, *, delimiter: str | None = None, rooted: bool = True) -> "Explicit":
-        """Read a table without a header: one row a raw value, levels left to right, as ARX writes it.
+    def read_csv(
+        path: str | Path,
+        *,
+        delimiter: str | None = None,
+        rooted: bool = True,
+        encoding: str | None = None,
+        header: bool = False,
+    ) -> "Explicit":
+        """Read a table of levels: one row a raw value, levels left to right, as ARX writes it.
 
-        The delimiter is found among semicolon, tab and comma unless it is given.
+        The delimiter is found among semicolon, tab and comma and the encoding among the usual ones unless they are
+        given. With `header` the first row names the levels and is left out.
         """
-        return BUILDERS["read_csv"](path, delimiter=delimiter, rooted=rooted)
+        return BUILDERS["read_csv"](path, delimiter=delimiter, rooted=rooted, encoding=encoding, header=header)
 
     @staticmethod
     def tree(nested: Mapping[str, object], *, rooted: bool = True) -> "Explicit":

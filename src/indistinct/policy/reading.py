@@ -15,6 +15,7 @@ from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.policy.value import Input, Output, Policy, predicted_column
 from indistinct.registry import parse_algorithm, parse_metric, parse_model
 from indistinct.schema import Role, Schema, did_you_mean
+from indistinct.tables.reading import declare
 from indistinct.tables.value import Reading
 
 # What a key accepts: in words, and as a test.
@@ -30,10 +31,28 @@ LEVELS: Accepts = (
     lambda value: isinstance(value, list) and all(isinstance(level, int) for level in value) and bool(value),
 )
 TABLE: Accepts = ("a table of keys", lambda value: isinstance(value, dict))
+TRUTH: Accepts = ("true or false", lambda value: isinstance(value, bool))
+TEXTS_OR_TABLE: Accepts = (
+    "a text, a list of texts, or a table of columns with such",
+    lambda value: all(
+        TEXT[1](each) or TEXTS[1](each) for each in (value.values() if isinstance(value, dict) else [value])
+    ),
+)
 
 # Every table of a policy but [columns], whose keys are the columns.
 TABLES: dict[str, dict[str, Accepts]] = {
-    "input": {"path": TEXT, "delimiter": TEXT, "encoding": TEXT, "missing": TEXTS, "text": TEXTS},
+    "input": {
+        "path": TEXT,
+        "delimiter": TEXT,
+        "encoding": TEXT,
+        "missing": TEXTS_OR_TABLE,
+        "text": TEXTS,
+        "decimal": TEXT,
+        "thousands": TEXT,
+        "dates": TEXTS_OR_TABLE,
+        "types": TABLE,
+        "header": TRUTH,
+    },
     "privacy": {"models": TEXTS, "suppression": NUMBER},
     "algorithm": {"use": TEXT, "node": LEVELS},
     "measure": {"metrics": TEXTS, "target": TEXT},
@@ -91,12 +110,7 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
     return Policy(
         input=Input(
             Path(read["path"]),
-            Reading(
-                delimiter=read.get("delimiter"),
-                encoding=read.get("encoding"),
-                missing=tuple(read.get("missing", ("",))),
-                text=_known(tuple(read.get("text", ())), schema),
-            ),
+            _reading({key: value for key, value in read.items() if key != "path"}, schema),
         ),
         schema=schema,
         models=models,
@@ -112,15 +126,18 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
     )
 
 
-def _known(names: tuple[str, ...], schema: Schema) -> tuple[str, ...]:
-    """Return the columns that are read as text, all of which must have a role."""
-    for name in names:
+def _reading(given: Mapping[str, Any], schema: Schema) -> Reading:
+    """Return how the input is read; every column that it names must have a role."""
+    with _at("[input]"):
+        reading = declare(**given)
+    for name in reading.columns:
         if name not in schema.columns:
+            key = next(key for key in ("text", "dates", "missing", "types") if name in given.get(key, ()))
             raise PolicyError(
-                f"[input] text: there is no column {name!r}",
+                f"[input] {key}: there is no column {name!r}",
                 hint=did_you_mean(name, schema.columns) or "name columns that have a role",
             )
-    return names
+    return reading
 
 
 def _parse(text: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ MANY_VALUES = 6
 HEADING = """\
 A first policy. Decide yourself before you run it:
   identifier   points at a person: dropped
+  person       tells people apart who have several rows: dropped, and people are counted
   quasi        others may know it: recoded, best with a hierarchy
   sensitive    must not be learnt about a person: published as it is, models protect it
   insensitive  neither: published as it is
@@ -30,7 +31,7 @@ Run it with: indistinct anonymize {name}"""
 
 
 def write_starter(found: Inspection, data: Path, path: Path, *, reading: Reading, overwrite: bool = False) -> Policy:
-    """Write and return a first policy for an inspected table; it tells no value of the table.
+    """Write and return a first policy for an inspected table; it tells no value of the table but marks for missing.
 
     It has the suggested roles, what a careful person asks of a file for everybody, and the suggested hierarchies as far
     as the algorithm publishes them; comments name the others.
@@ -71,6 +72,7 @@ def _diversity(found: Inspection) -> list[Model]:
 def _note(column: ColumnProfile, *, rows: int, unused: bool) -> str:
     missing = f", {column.missing:,} missing" if column.missing else ""
     told = [f"{column.distinct:,} values{missing}", f"{percent(column.unique_share)} of the rows unique", column.reason]
+    told += column.findings
     if column.points_at_rows(rows):
         told.append("whoever knows it finds the row: round it, or make it identifier or quasi")
     if unused and column.hierarchy is not None:

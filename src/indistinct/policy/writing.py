@@ -14,6 +14,7 @@ from indistinct.release.staging import filled
 from indistinct.release.writing import write_atomically
 from indistinct.schema import Role
 from indistinct.spelling import spell
+from indistinct.tables.reading import to_options
 
 
 def write_policy(
@@ -39,14 +40,11 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
 
     What has its default is left out, except the algorithm.
     """
-    read, output = policy.input.reading, policy.output
+    output = policy.output
     tables: dict[str, dict[str, Any]] = {
         "input": {
             "path": policy.input.path.as_posix(),
-            "delimiter": read.delimiter,
-            "encoding": read.encoding,
-            "missing": None if read.missing == ("",) else read.missing,
-            "text": read.text or None,
+            **to_options(policy.input.reading),
         },
         "columns": {name: _column(policy, name) for name in policy.schema.columns},
         "privacy": {

@@ -25,6 +25,7 @@ from indistinct.recoding.parts import same_parts
 from indistinct.recoding.regions import Cuts
 from indistinct.recoding.summary import ColumnSummary
 from indistinct.schema import Schema
+from indistinct.tables.value import Reading
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +49,7 @@ class Recoding(ABC):
     `schema` gives the roles of all columns of the table and `promise` the model that the search satisfied; both are
     there once a recoding belongs to a release, so that it can be applied to another table with the same care.
     `suppression` is the share of the rows that the search was allowed to drop.
+    `reading` is how the table was read, so that another one can be read alike.
     `nonce` makes the digest in a certificate a commitment: without it nobody can test guesses about the table.
     Two recodings are equal when they publish the same, whatever their nonces.
     """
@@ -56,6 +58,7 @@ class Recoding(ABC):
     schema: Schema | None = field(default=None, kw_only=True)
     promise: str | None = field(default=None, kw_only=True)
     suppression: float = field(default=0.0, kw_only=True)
+    reading: Reading | None = field(default=None, kw_only=True, compare=False)
     nonce: str = field(default_factory=lambda: secrets.token_hex(16), kw_only=True, compare=False)
 
     def __eq__(self, other: object) -> bool:

@@ -15,13 +15,15 @@ import pyarrow.compute as pc
 
 from indistinct.arrays import Codes
 from indistinct.domain import Domain
-from indistinct.errors import InputError
+from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.grouping import pack
 from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, RecodedColumn, Recoding
 from indistinct.recoding.outputs import Form
 from indistinct.recoding.parts import BLOCK, same_parts
 from indistinct.recoding.regions import Cuts
 from indistinct.recoding.summary import ColumnSummary
+from indistinct.tables.reading import checked
+from indistinct.tables.value import Reading
 
 # Codes, ranks, classes and thresholds have 32 bits; numbers of rows are exact in a float.
 MOST, MOST_ROWS = 2**31 - 1, 2**53
@@ -64,9 +66,18 @@ def _check_roles(recoding: Recoding) -> None:
     names, schema = recoding.names, recoding.schema
     _require(names and len(set(names)) == len(names), "it must recode some columns, each once")
     _require(isfinite(recoding.suppression) and 0 <= recoding.suppression <= 1, "`suppression` must be a share")
+    if recoding.reading is not None:
+        _check_reading(recoding.reading)
     if schema is not None:
         recoded = (*schema.quasi, *(schema.insensitive if isinstance(recoding, ByBucket) else ()))
         _require(Counter(recoded) == Counter(names), "the schema must name exactly the columns that are recoded")
+
+
+def _check_reading(reading: Reading) -> None:
+    try:
+        checked(reading)
+    except ParameterError:
+        _require(False, "`reading` does not say how a table is read")
 
 
 def _check_column(column: RecodedColumn) -> None:

@@ -25,6 +25,7 @@ from indistinct.recoding.layout import class_layout
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.read_back import Cover, cover_of, read_back
 from indistinct.release.fit import fit, repair
+from indistinct.release.kinds import reading_again
 from indistinct.schema import Schema
 from indistinct.tables import open_table
 
@@ -44,7 +45,7 @@ def classes_by_recoding(
             "this recoding parts rows with equal values, so that people were verified at publication only",
             hint="the certificate beside the release says what held; strict partitioning can be verified again",
         )
-    engine, source = open_source(original)
+    engine, source = open_source(original, reading_again(recoding))
     made = fit(engine, source, replace(recoding, schema=schema), keys=model.keys)
     if made.rows - made.assignment.suppressed == published.rows:
         return made.counted, made.assignment

@@ -27,6 +27,7 @@ from indistinct.recoding.projection import project
 from indistinct.recoding.storage import read_recoding
 from indistinct.release.certificate import Overlap
 from indistinct.release.fit import fit
+from indistinct.release.kinds import reading_again
 from indistinct.release.pipeline import Job
 from indistinct.schema import Schema
 
@@ -65,7 +66,7 @@ def earlier_release(
     recoding = previous if isinstance(previous, Recoding) else _stored(previous)
     person = _person(recoding, schema)
     require_whole(recoding, "the earlier release")
-    engine, source = open_source(previous_input)
+    engine, source = open_source(previous_input, reading_again(recoding))
     if recoding.schema is not None:
         recoding.schema.check(source.columns)
     made = fit(engine, source, recoding, keys=((PERSON,),))

@@ -1,7 +1,7 @@
 """The files of a release, opened as the algorithm that made it publishes tables: in classes or in buckets."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 from indistinct.algorithms.base import Algorithm
@@ -25,7 +25,7 @@ def read_release(
     found. Quasi-identifiers of classes in a text file are text, which is their finest reading.
     """
     how = reading or Reading()
-    present = columns_in(path, delimiter=how.delimiter, encoding=how.encoding) if path.is_file() else ()
+    present = columns_in(path, how) if path.is_file() else ()
     if not algorithm.traits.buckets:
         return _open(path, how, present, also=published_schema(schema, present).quasi)
     buckets = algorithm.buckets(schema, buckets_told(read_certificate(path)))
@@ -39,7 +39,7 @@ def read_release(
                 f"there is no file {second}, the second table of an anatomy release",
                 hint="keep both tables beside each other, under the names that they were written with",
             )
-        apart = _open(second, how, columns_in(second, delimiter=how.delimiter, encoding=how.encoding))
+        apart = _open(second, how, columns_in(second, how))
     return BucketTable(_open(path, how, present), buckets.slices, buckets.form, apart, buckets.generalized)
 
 
@@ -56,4 +56,12 @@ def require_original(buckets: Buckets, columns: Sequence[str]) -> None:
 def _open(path: Path, reading: Reading, present: Sequence[str], *, also: Sequence[str] = ()) -> Table:
     """Return a published table, which may lack some of the columns that are read as text."""
     text = tuple(name for name in dict.fromkeys((*reading.text, *also)) if name in present)
-    return open_table(path, **asdict(replace(reading, text=text)))
+    typed = set(present) - set(text)
+    own = replace(
+        reading,
+        text=text,
+        dates_in={name: form for name, form in reading.dates_in.items() if name in typed},
+        missing_in={name: marks for name, marks in reading.missing_in.items() if name in present},
+        types={name: kind for name, kind in reading.types.items() if name in typed},
+    )
+    return open_table(path, reading=own)

@@ -5,15 +5,18 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError
-from indistinct.tables.dialect import Dialect, diagnose, encodings, find_dialect, nul_error
+from indistinct.tables.declared import MisfitError, no_cell, read_column
+from indistinct.tables.dialect import Dialect, diagnose, encodings, find_dialect, line_numbers, nul_error
 from indistinct.tables.dictionaries import TEXT
 from indistinct.tables.files import choose
-from indistinct.tables.inference import as_text, respelled, settle, spellings, typed
+from indistinct.tables.inference import maybe_grouped, respelled, settle, spellings
+from indistinct.tables.notation import check_marks
 from indistinct.tables.value import Reading
 
 # Small blocks keep the reader's dictionaries in the cache; a record must fit into one block.
@@ -21,10 +24,16 @@ BLOCK_BYTES = 1 << 21
 LARGEST_BLOCK_BYTES = 1 << 30
 
 
-def read_delimited(
-    path: Path, reading: Reading, *, columns: Sequence[str] | None = None
-) -> tuple[pa.Table, tuple[str, ...]]:
-    """Return a delimited text file with a header line, and the columns that spell one number in several ways.
+class Delimited(NamedTuple):
+    """The table of a text file, and the columns whose numbers may mean something else: see `Table`."""
+
+    data: pa.Table
+    respelled: tuple[str, ...] = ()
+    grouped: tuple[str, ...] = ()
+
+
+def read_delimited(path: Path, reading: Reading, *, columns: Sequence[str] | None = None) -> Delimited:
+    """Return a delimited text file with a header line, each column as it was declared or as all of its cells allow.
 
     Fields follow RFC 4180. Exactly the fields that `reading.missing` lists are missing, quoted or not. A blank line
     is skipped, except in a file of one column, where it is a row.
@@ -33,7 +42,7 @@ def read_delimited(
         possible = encodings(path, reading.encoding)
         for candidate in possible:
             try:
-                return _read_as(path, find_dialect(path, candidate, reading.delimiter), reading, columns)
+                return _read_as(path, _dialect(path, candidate, reading), reading, columns)
             except UnicodeError:
                 continue
     except (OSError, EOFError):
@@ -46,12 +55,18 @@ def read_delimited(
     )
 
 
-def _read_as(
-    path: Path, dialect: Dialect, reading: Reading, columns: Sequence[str] | None
-) -> tuple[pa.Table, tuple[str, ...]]:
-    missing, wanted, plain = reading.missing, choose(dialect.names, columns), set(choose(dialect.names, reading.text))
+def _dialect(path: Path, encoding: str, reading: Reading) -> Dialect:
+    dialect = find_dialect(path, encoding, reading.delimiter, header=reading.header)
+    if not dialect.quoted:  # a number in quotes may hold the delimiter
+        check_marks(reading.decimal, reading.thousands, dialect.delimiter)
+    choose(dialect.names, reading.columns)
+    return dialect
+
+
+def _read_as(path: Path, dialect: Dialect, reading: Reading, columns: Sequence[str] | None) -> Delimited:
+    missing, wanted = reading.missing, choose(dialect.names, columns)
     if dialect.bare:
-        return pa.table([pa.array([], TEXT) for _ in wanted], names=wanted), ()
+        return Delimited(pa.table([pa.array([], TEXT) for _ in wanted], names=wanted))
     if columns is not None or any('"' in text for text in missing):
         # A quote in a column that is not read, or in a missing value, would not be seen.
         dialect = replace(dialect, quoted=True)
@@ -66,9 +81,25 @@ def _read_as(
         del columns_read
         found = dict(zip(names, texts, strict=True))
         _check_content(path, dialect, found)
-        shown = list(threads.map(lambda name: (as_text if name in plain else typed)(found[name]), wanted))
-        twice = [name for name, column in zip(wanted, shown, strict=True) if respelled(found[name], column.type)]
-        return pa.table(shown, names=wanted), tuple(twice)
+        try:
+            read = list(threads.map(lambda name: read_column(name, found[name], reading), wanted))
+        except MisfitError as misfit:
+            raise misfit.error(lambda rows: line_numbers(path, dialect, rows.tolist())) from None
+        if columns is None and all(len(spellings(text)) for text in found.values()):
+            _check_forms(reading, [each.form for each in read])
+        foreign = reading.decimal or reading.thousands
+        both = [(name, found[name], each.column.type) for name, each in zip(wanted, read, strict=True)]
+        return Delimited(
+            pa.table([each.column for each in read], names=wanted),
+            tuple(name for name, text, kind in both if not foreign and respelled(text, kind)),
+            tuple(name for name, text, kind in both if not foreign and maybe_grouped(text, kind)),
+        )
+
+
+def _check_forms(reading: Reading, used: Sequence[str | None]) -> None:
+    for form in reading.dates:
+        if form not in used:
+            raise no_cell(form)
 
 
 def _read_text(

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from indistinct.encodings import encodings_of
 from indistinct.errors import InputError, ParameterError
+from indistinct.tables.headers import check_header
 from indistinct.tables.value import check_names
 
 # As long as a block of the fast reader may become; Python's own limit is 131,072 characters.
@@ -18,13 +20,6 @@ LONGEST_FIELD = 1 << 30
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE_BYTES = 1 << 18
 SAMPLE_RECORDS = 200
-MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +43,7 @@ def open_bytes(path: Path) -> BinaryIO:
 
 
 def encodings(path: Path, encoding: str | None) -> tuple[str, ...]:
-    """Return the encodings to try in turn: the given one, that of a byte order mark, or UTF-8 and Latin.
+    """Return the encodings to try in turn: the given one, that of a byte order mark, or UTF-8, Japanese and Latin.
 
     Every sequence of bytes is Latin-1, so the last resort never fails.
     """
@@ -63,13 +58,15 @@ def encodings(path: Path, encoding: str | None) -> tuple[str, ...]:
             ) from None
         return ("utf-8" if known == "utf-8-sig" else known,)
     with open_bytes(path) as file:
-        start = file.read(4)
-    marked = next((name for mark, name in MARKS if start.startswith(mark)), None)
-    return (marked,) if marked else ("utf-8", "cp1252", "latin-1")
+        start = file.read(SAMPLE_BYTES)
+    return encodings_of(start)
 
 
-def find_dialect(path: Path, encoding: str, delimiter: str | None) -> Dialect:
-    """Return delimiter and header of a file; raise `UnicodeDecodeError` if its start has another encoding."""
+def find_dialect(path: Path, encoding: str, delimiter: str | None, *, header: bool = False) -> Dialect:
+    """Return delimiter and header of a file; raise `UnicodeDecodeError` if its start has another encoding.
+
+    A first line that looks like data is refused, unless it is known to be a `header`; no message quotes it before.
+    """
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'):
         raise ParameterError("`delimiter` must be one ASCII character", hint='for example delimiter=";"')
     size = SAMPLE_BYTES
@@ -80,12 +77,14 @@ def find_dialect(path: Path, encoding: str, delimiter: str | None) -> Dialect:
                 raise InputError(f"{path} is empty", hint="a table has a header line with the names of its columns")
         else:
             chosen = delimiter or _find_delimiter(text, complete)
-            found = _records(text, chosen, complete, limit=2)
+            found = _records(text, chosen, complete, limit=SAMPLE_RECORDS)
             if found or complete:
                 names = found[0] if found else []
                 if any("\0" in name for name in names):
                     raise nul_error()
-                check_names(names)
+                if not header:
+                    check_header(path, found)
+                check_names(names, quote=False)
                 bare = complete and _is_bare(text, chosen)
                 return Dialect(encoding, chosen, tuple(names), bare=bare, quoted='"' in text)
         size *= 8
@@ -165,6 +164,18 @@ def diagnose(path: Path, dialect: Dialect) -> InputError | None:
             line=number,
         )
     return None
+
+
+def line_numbers(path: Path, dialect: Dialect, rows: list[int]) -> list[int]:
+    """Return the lines of a file on which some rows end; rows ascend and are counted from 0 after the header."""
+    wanted, lines, number = set(rows), [], -2
+    for line, row in _strict_rows(path, dialect):
+        number += bool(row) or (len(dialect.names) == 1 and number >= -1)
+        if number in wanted:
+            lines.append(line)
+        if len(lines) == len(wanted):
+            break
+    return lines
 
 
 def _strict_rows(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:

@@ -5,11 +5,13 @@ another spelling stays text. One late value turns a column of numbers into text;
 """
 
 import re
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.tables.dictionaries import assemble
+from indistinct.tables.notation import plain_numbers
 
 # Written in digits, be it a number or a code such as 02138.
 DIGITS = r"^[+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?$"
@@ -17,13 +19,16 @@ DIGITS = r"^[+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?$"
 NUMBER_LIKE = r"^\s*[+-]?[$€£]?\s?(?:[0-9]+|[0-9]{1,3}(?:[,' ][0-9]{3})+)(?:[.,][0-9]+)?\s*%?\s*$"
 DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
 # The narrowest kind first. Arrow lets decimals of more than 38 digits overflow silently: the patterns count.
-KINDS = (
+KINDS: tuple[tuple[str, pa.DataType], ...] = (
     (r"^(?:0|-?[1-9][0-9]{0,18})$", pa.int64()),
     (r"^(?:0|-?[1-9][0-9]{0,37})$", pa.decimal128(38, 0)),
     (r"^-?(?:(?:0|[1-9][0-9]{0,37})(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$", pa.float64()),
     (r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", pa.date32()),
     (r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?$", pa.timestamp("us")),
 )
+MOMENTS: tuple[tuple[str, pa.DataType], ...] = KINDS[3:]
+# A number with groups of thousands or with three decimals, and what tells which: a number that has neither.
+GROUPED, SMALL = r"^-?[1-9][0-9]{0,2}\.[0-9]{3}$", r"^(?:0|-?[1-9][0-9]{0,2})$"
 FEW = 1 << 16
 # Of more values nobody looks whether they are codes.
 COMPARED = 1 << 20
@@ -39,14 +44,18 @@ def spellings(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([chunk.dictionary for chunk in column.chunks], pa.string())
 
 
-def typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def typed(column: pa.ChunkedArray, *, decimal: str | None = None, thousands: str | None = None) -> pa.ChunkedArray:
     """Return a settled text column with the type that all of its values have.
 
     Integers become int64 (decimal128 up to 38 digits), other numbers float64, ISO dates date32, ISO
     timestamps without a zone timestamp[us]. Text keeps a common dictionary; without one it becomes plain
-    strings.
+    strings. With marks for decimals or thousands, numbers in another notation are none.
     """
-    converted = _converted(spellings(column))
+    values, kinds = spellings(column), KINDS
+    if decimal or thousands:
+        plain = plain_numbers(values, decimal, thousands)
+        values, kinds = (plain, KINDS) if plain.null_count == 0 else (values, MOMENTS)
+    converted = _converted(values, kinds)
     if converted is None:
         return as_text(column)
     cells = [values.take(chunk.indices) for values, chunk in zip(converted, column.chunks, strict=True)]
@@ -64,7 +73,10 @@ def respelled(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
     if not pa.types.is_floating(kind) or len(texts) > COMPARED:
         return False
     distinct = pc.drop_null(texts.unique())
-    return bool(pc.count_distinct(distinct.cast(kind)).as_py() < len(distinct))
+    try:
+        return bool(pc.count_distinct(distinct.cast(kind)).as_py() < len(distinct))
+    except pa.ArrowInvalid:  # a type that was declared, and marks for missing beside it
+        return False
 
 
 def mixture_of(values: pa.Array) -> tuple[str, list[str]] | None:
@@ -84,12 +96,21 @@ def mixture_of(values: pa.Array) -> tuple[str, list[str]] | None:
     return None
 
 
-def _converted(values: pa.ChunkedArray) -> list[pa.Array] | None:
+def maybe_grouped(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
+    """Return whether a text column that was read as decimals looks like 850, 1.200, 12.000: thousands with a point."""
+    texts = spellings(column)
+    if not pa.types.is_floating(kind) or not len(texts) or not re.match(f"{GROUPED}|{SMALL}", texts[0].as_py()):
+        return False
+    grouped, small = (pc.match_substring_regex(texts, pattern) for pattern in (GROUPED, SMALL))
+    return bool(pc.all(pc.or_(grouped, small)).as_py() and pc.any(grouped).as_py() and pc.any(small).as_py())
+
+
+def _converted(values: pa.ChunkedArray, kinds: Sequence[tuple[str, pa.DataType]]) -> list[pa.Array] | None:
     """Return the values in the narrowest type that all of them spell canonically, None for text."""
     if not len(values):
         return None
     first = values[0].as_py()
-    for pattern, kind in KINDS:
+    for pattern, kind in kinds:
         # The first value says which patterns are worth a scan of all.
         if re.match(pattern, first) and pc.all(pc.match_substring_regex(values, pattern)).as_py():
             converted = _cast(values, kind)

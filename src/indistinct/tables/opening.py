@@ -4,16 +4,18 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pyarrow as pa
 
 from indistinct.errors import InputError
-from indistinct.tables.delimited import read_delimited
+from indistinct.tables.declared import MisfitError, read_frame
+from indistinct.tables.delimited import Delimited, read_delimited
 from indistinct.tables.dialect import encodings, find_dialect
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.files import choose, read_arrow, read_parquet
 from indistinct.tables.frames import flat, from_frame, is_frame
+from indistinct.tables.reading import Declarations, declare
 from indistinct.tables.value import Reading, Table
 
 DELIMITED = (".csv", ".tsv", ".txt")
@@ -24,11 +26,9 @@ ARROW = (".arrow", ".feather", ".ipc")
 def open_table(
     source: Any,
     *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    missing: Sequence[str] = ("",),
     columns: Sequence[str] | None = None,
-    text: Sequence[str] = (),
+    reading: Reading | None = None,
+    **declared: Unpack[Declarations],
 ) -> Table:
     """Return the table at a path or in a frame; `columns` chooses some and their order.
 
@@ -36,58 +36,66 @@ def open_table(
     is one of pandas (its index is dropped), polars, Arrow, or of any library that speaks Arrow's PyCapsule
     interface.
 
-    `delimiter`, `encoding` and `missing` concern delimited text alone. Delimiter and encoding are found if
-    not given; only the texts in `missing` are missing, so `NA` stays text unless it is listed. Types are
-    decided on whole columns; those in `text` are text whatever they spell, such as codes like 250.00, which
-    are not the number 250.
+    Delimiter and encoding of delimited text are found if not given. Types are decided on whole columns; those in
+    `text` are text whatever they spell, such as codes like 250.00, which are not the number 250. What people write
+    differently is declared: `decimal` and `thousands` are marks in numbers, `dates` one format for all columns of text
+    that fit it or a format for each column, as in "%d.%m.%Y" and {"visit": "%d/%m/%Y %H:%M"}; `types` the kind of a
+    column (number, integer, date, datetime, text). `missing` are the texts that stand for missing in all columns, or
+    {column: texts}, where "*" stands for all columns; `NA` stays text unless it is listed. A declaration that fits no
+    cell is an error. In a frame or a Parquet file, whose columns have types, declarations concern columns of text,
+    but marks for missing all of them. `header` says that the first line holds names even if it looks like data.
+    `reading` is how another table was read; what is declared beside it takes its place.
 
         >>> open_table(pa.table({"age": [31, 42], "city": ["Oslo", "Bergen"]})).rows
         2
     """
+    how = declare(reading or (source.reading if isinstance(source, Table) else None), **declared)
     chosen = [columns] if isinstance(columns, str) else columns
-    plain = (text,) if isinstance(text, str) else tuple(text)
     if isinstance(source, Table):
-        if chosen is None and set(plain) <= set(source.reading.text):
-            return source
-        data = _with_text(source.data, plain)
-        reading = replace(source.reading, text=tuple(dict.fromkeys((*source.reading.text, *plain))))
-        return Table(data.select(choose(source.columns, chosen)), source.name, source.path, reading, source.respelled)
+        return _again(source, replace(how, text=tuple(dict.fromkeys((*source.reading.text, *how.text)))), chosen)
     if isinstance(source, str | Path):
         path = Path(source)
         _check_file(path)
-        absent = (missing,) if isinstance(missing, str) else tuple(missing)
-        reading = Reading(delimiter, encoding, absent, plain)
-        table, respelled = _read(path, reading, chosen)
-        return Table(table, path.name, path, reading, respelled)
+        read = _read(path, how, chosen)
+        return Table(read.data, path.name, path, how, read.respelled, read.grouped)
     if not is_frame(source):
         raise InputError(
             f"a table is opened from a path or a frame; got {type(source).__name__}",
             hint="give a path, or a pandas, polars or Arrow table",
         )
-    table = _with_text(flat(from_frame(source)), plain)
-    return Table(table.select(choose(table.column_names, chosen)), reading=Reading(text=plain))
+    table = _declared(flat(from_frame(source)), how)
+    return Table(table.select(choose(table.column_names, chosen)), reading=how)
 
 
-def _read(path: Path, reading: Reading, columns: Sequence[str] | None) -> tuple[pa.Table, tuple[str, ...]]:
-    kind, text = _kind(path), reading.text
+def _again(table: Table, reading: Reading, columns: Sequence[str] | None) -> Table:
+    """Return a table that is open already, with what is declared now and was not before."""
+    if columns is None and reading == table.reading:
+        return table
+    data = table.data if reading == table.reading else _declared(table.data, reading)
+    chosen = choose(table.columns, columns)
+    return Table(data.select(chosen), table.name, table.path, reading, table.respelled, table.grouped)
+
+
+def _read(path: Path, reading: Reading, columns: Sequence[str] | None) -> Delimited:
+    kind = _kind(path)
     if kind in DELIMITED:
         mark = "\t" if reading.delimiter is None and kind == ".tsv" else reading.delimiter
         return read_delimited(path, replace(reading, delimiter=mark), columns=columns)
     if kind in PARQUET:
-        return _with_text(flat(read_parquet(path, columns)), text), ()
+        return Delimited(_declared(flat(read_parquet(path, columns)), reading))
     if kind in ARROW:
-        return _with_text(flat(read_arrow(path, columns)), text), ()
+        return Delimited(_declared(flat(read_arrow(path, columns)), reading))
     raise InputError(
         f"{path}: the suffix {kind!r} does not say how to read the file" if kind else f"{path} has no suffix",
         hint=f"rename it to end in one of {', '.join((*DELIMITED, *PARQUET, *ARROW))}; text may end in .gz",
     )
 
 
-def columns_in(path: Path, *, delimiter: str | None = None, encoding: str | None = None) -> tuple[str, ...]:
+def columns_in(path: Path, reading: Reading = Reading()) -> tuple[str, ...]:  # noqa: B008 (a frozen value)
     """Return the columns of a delimited text file; of other files, whose types are their own, none."""
-    for candidate in encodings(path, encoding) if _kind(path) in DELIMITED else ():
+    for candidate in encodings(path, reading.encoding) if _kind(path) in DELIMITED else ():
         with suppress(UnicodeError):
-            return find_dialect(path, candidate, delimiter).names
+            return find_dialect(path, candidate, reading.delimiter, header=reading.header).names
     return ()
 
 
@@ -103,13 +111,20 @@ def _kind(path: Path) -> str:
     return suffixes[-2] if kind == ".gz" and len(suffixes) > 1 and suffixes[-2] in DELIMITED else kind
 
 
-def _with_text(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    """Return a table in which some columns are text."""
-    for name in choose(table.column_names, names):
+def _declared(table: pa.Table, reading: Reading) -> pa.Table:
+    """Return a table that has types already, as it was declared to be."""
+    choose(table.column_names, reading.columns)
+    texts = [name for name in table.column_names if name in reading.text or reading.types.get(name) == "text"]
+    for name in texts:
         if not is_text(table[name].type):
             place = table.column_names.index(name)
             table = table.set_column(place, name, table[name].cast(pa.string()))
-    return table
+    if reading == Reading(text=reading.text):
+        return table
+    try:
+        return read_frame(table, reading)
+    except MisfitError as misfit:
+        raise misfit.error(None, word="row") from None
 
 
 def _check_file(path: Path) -> None:

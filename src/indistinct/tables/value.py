@@ -10,18 +10,41 @@ import pyarrow as pa
 from indistinct.domain import Kind, kind_of
 from indistinct.errors import InputError
 
+EVERY = "*"
+"""Where columns are named, the name that stands for all of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How text files are read; what is None is found.
+    """How tables are read, as it was declared; what is None or empty was not, and is found or stays as it is.
 
-    `missing` are the texts that stand for missing, and `text` names columns that are text whatever they spell.
+    `missing` are the texts that stand for missing in every column, `missing_in` those of single columns. `dates` are
+    the formats of dates and times, in the words of strptime, and each is tried on every column of text; `dates_in`
+    gives a column its one format. `decimal` and `thousands` are marks in numbers, `types` the kinds of single columns
+    (see `indistinct.tables.reading`). `text` names columns that are text whatever they spell. `header` says that the
+    first line of a text file holds names even if it looks like data.
     """
 
     delimiter: str | None = None
     encoding: str | None = None
     missing: tuple[str, ...] = ("",)
     text: tuple[str, ...] = ()
+    decimal: str | None = None
+    thousands: str | None = None
+    dates: tuple[str, ...] = ()
+    dates_in: Mapping[str, str] = field(default_factory=dict)
+    missing_in: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
+    header: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return every column that a declaration names."""
+        return tuple(dict.fromkeys((*self.text, *self.dates_in, *self.missing_in, *self.types)))
+
+    def marks(self, column: str) -> tuple[str, ...]:
+        """Return the texts that stand for missing in a column."""
+        return (*self.missing, *self.missing_in.get(column, ()))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -30,7 +53,8 @@ class Table:
 
     Metadata is stripped, because it may describe rows (a pandas index is kept there), and there is never an
     index column: whatever an engine sees, somebody chose to be a column. `reading` is how it was read, and `respelled`
-    names columns in which a text file spells one number in several ways. `learned` is for the engine alone.
+    names columns in which a text file spells one number in several ways. `grouped` names columns that were read
+    as numbers with three decimals, and may have groups of thousands instead. `learned` is for the engine alone.
 
         >>> Table(pa.table({"age": [31, 42]})).columns
         ('age',)
@@ -41,6 +65,7 @@ class Table:
     path: Path | None = None
     reading: Reading = Reading()
     respelled: tuple[str, ...] = ()
+    grouped: tuple[str, ...] = ()
     learned: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -68,8 +93,11 @@ class Table:
         return int(self.data.num_rows)
 
 
-def check_names(names: list[str]) -> None:
-    """Raise `InputError` unless there is a column, every column has a name, and no two share one."""
+def check_names(names: list[str], *, quote: bool = True) -> None:
+    """Raise `InputError` unless there is a column, every column has a name, and no two share one.
+
+    Without `quote` columns are numbered: what stands where names are expected may be somebody's data.
+    """
     if not names:
         raise InputError("a table has at least one column; got none", hint="check that this is the right table")
     blank = [place for place, name in enumerate(names, start=1) if not name.strip()]
@@ -80,7 +108,9 @@ def check_names(names: list[str]) -> None:
         )
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
+        numbers = [str(number) for number, name in enumerate(names, start=1) if name in twice]
+        which = ", ".join(map(repr, twice)) if quote else f"those of the columns number {', '.join(numbers)}"
         raise InputError(
-            f"column names are distinct; found more than once: {', '.join(map(repr, twice))}",
+            f"column names are distinct; found more than once: {which}",
             hint="rename or remove the columns that repeat a name",
         )

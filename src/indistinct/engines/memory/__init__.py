@@ -27,8 +27,7 @@ class Memory:
 
     def open(self, source: Any, reading: Reading) -> Table | None:
         """Return the table at a path or in a frame."""
-        how = {"delimiter": reading.delimiter, "encoding": reading.encoding}
-        return open_table(source, missing=reading.missing, text=reading.text, **how)
+        return open_table(source, reading=None if isinstance(source, Table) else reading)
 
     def count(self, source: Table, request: Request) -> Counted:
         """Return the cells of a table; the rows behind them are kept in the table until it is published."""

@@ -1,0 +1,107 @@
+"""Whether columns were read as what they are, before an algorithm takes numbers and dates for text."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.domain import Kind
+from indistinct.engines.base import Source
+from indistinct.errors import InputError
+from indistinct.frequencies.count import Counted
+from indistinct.hierarchy import Hierarchy
+from indistinct.recoding.assign import domains_of
+from indistinct.recoding.kinds import Recoding
+from indistinct.tables import Reading, Table
+from indistinct.tables.dictionaries import is_text
+from indistinct.tables.inference import mixture_of, spellings
+from indistinct.tables.likely import JUDGED, Notation, likely_notation
+from indistinct.tables.notation import is_time, plain_numbers
+
+GROUPED = Notation(decimal=",", thousands=".")
+"""What a column probably is that was read as numbers with three decimals, or with none."""
+
+
+def check_notations(source: Source, columns: Iterable[str], *, hierarchies: Mapping[str, Hierarchy]) -> None:
+    """Raise if a column is probably dates or numbers in a notation that nobody declared.
+
+    A column that was declared to be text may look as it likes, and so may one with a hierarchy of names.
+    """
+    if not isinstance(source, Table):
+        return
+    declared = {*source.reading.text, *(name for name, each in hierarchies.items() if each.categorical)}
+    declared |= {name for name, kind in source.reading.types.items()}
+    for name in dict.fromkeys(columns):
+        if name in source.columns and name not in declared:
+            texts = texts_of(source, name)
+            likely = GROUPED if name in source.grouped else likely_notation(texts)
+            if likely is not None:
+                raise _undeclared(name, likely)
+            if source.reading.decimal not in (None, ".") and len(texts):
+                _check_points(name, texts)
+
+
+def texts_of(table: Table, name: str) -> pa.Array:
+    """Return texts of a column that tell how it is written: its distinct ones, or the first of very many; else none."""
+    column = table.data[name]
+    if not is_text(column.type):
+        return pa.array([], pa.string())
+    if isinstance(column.type, pa.DictionaryType):
+        return spellings(column).combine_chunks()
+    return column.slice(0, JUDGED).combine_chunks().unique().cast(pa.string())
+
+
+def reading_again(recoding: Recoding) -> Reading:
+    """Return how a table is read that a recoding is applied to: as the first one was, with text where that had text."""
+    reading = recoding.reading or Reading()
+    # Hours of a day count as text, but are read by their format.
+    if any(map(is_time, (*reading.dates, *reading.dates_in.values()))):
+        return reading
+    texts = [domain.column for domain in domains_of(recoding) if domain.kind is Kind.TEXT]
+    plain = [name for name in texts if name not in reading.types and name not in reading.dates_in]
+    return replace(reading, text=tuple(dict.fromkeys((*reading.text, *plain))))
+
+
+def _check_points(name: str, texts: pa.Array) -> None:
+    """Raise if numbers with a decimal point stand in a file whose decimal mark is another."""
+    if plain_numbers(texts, None, None).null_count == 0 and pc.any(pc.match_substring(texts, ".")).as_py():
+        raise InputError(
+            f"column {name!r} looks like numbers with a decimal point, but another decimal mark was declared",
+            hint=f"say what it is: --type {name}=number or --text {name}, or `types` and `text` under [input]",
+            column=name,
+        )
+
+
+def _undeclared(name: str, likely: Notation) -> InputError:
+    lines, flags = (" or ".join(f"`{one}`" for one in each) for each in (likely.lines, likely.flags))
+    which = "" if len(likely.lines) == 1 else ", whichever is right"
+    stray = f", besides {len(likely.strangers)} distinct value(s) that may be marks for missing" * bool(
+        likely.strangers
+    )
+    return InputError(
+        f"column {name!r} looks like {likely.what} in a notation that was not declared{stray}; as text they would be "
+        "sorted by their first character",
+        hint=f"declare it: {lines} under [input], or {flags}{which}; if it is text, declare that: `text = "
+        f"[{name!r}]`, or `--text {name}`",
+        values=likely.strangers,
+        column=name,
+    )
+
+
+def check_kinds(counted: Counted, *, known: Collection[str]) -> None:
+    """Raise if a quasi-identifier is mostly numbers or dates, but not only; those `known` to be text may be so."""
+    for domain in counted.domains:
+        if domain.kind is not Kind.TEXT or domain.column in known:
+            continue
+        slip = mixture_of(domain.values)
+        if slip is not None:
+            kind, strangers = slip
+            raise InputError(
+                f"column {domain.column!r} mixes {kind} and text: {len(strangers)} of its {len(domain.values)} "
+                f"distinct values cannot be read as {kind}, so it cannot be published as ranges",
+                hint="declare marks for missing values (--missing, or `missing` under [input]), correct the cells, or "
+                f"say that {domain.column!r} is text (--text, or `text` under [input]; or a hierarchy)",
+                values=strangers,
+                column=domain.column,
+            )

@@ -1,0 +1,131 @@
+"""How people write numbers and moments: notations that a reading declares, so that engines see values and not texts.
+
+Everything here works on the distinct texts of a column, all at once.
+"""
+
+import re
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.errors import ParameterError
+
+# What a format may hold, and the texts that each part accepts.
+DIRECTIVES = {
+    "Y": "[0-9]{4}",
+    "y": "[0-9]{2}",
+    "m": "(?:0?[1-9]|1[0-2])",
+    "d": "(?P<day>0?[1-9]|[12][0-9]|3[01])",
+    "j": "[0-9]{3}",
+    "b": "[A-Za-z]{3}",
+    "B": "[A-Za-z]+",
+    "H": "(?:[01]?[0-9]|2[0-3])",
+    "I": "(?:0?[1-9]|1[0-2])",
+    "M": "[0-5][0-9]",
+    "S": "[0-5][0-9]",
+    "p": "[AaPp][Mm]",
+    "%": "%",
+}
+CALENDAR, CLOCK = set("Yymdjb") | {"B"}, set("HIMSp")
+# Marks of thousands that look alike are one: every space, every apostrophe.
+ALIKE = {" ": "[ \u00a0\u202f\u2009]", "'": "['\u2019]"}
+
+
+def check_format(text: str) -> str:
+    """Return a format of dates or times; raise `ParameterError` for one that cannot be read.
+
+    >>> check_format("%d.%m.%Y %H:%M")
+    '%d.%m.%Y %H:%M'
+    """
+    used = re.findall("%(.?)", text)
+    strange = [f"%{letter}" for letter in used if letter not in DIRECTIVES]
+    if strange or not set(used) & (CALENDAR | CLOCK):
+        reason = f"has {', '.join(strange)}" if strange else "has no part such as %d"
+        raise ParameterError(
+            f"the date format {text!r} {reason}, so it cannot be read",
+            hint=f"known parts: {', '.join('%' + letter for letter in DIRECTIVES)}, as in %d.%m.%Y or %d.%m.%Y %H:%M",
+        )
+    if set(used) & CALENDAR and not set(used) & set("Yy"):
+        raise ParameterError(f"the date format {text!r} has no year", hint="a date has %Y or %y, as in %d.%m.%Y")
+    return text
+
+
+def is_run_of_digits(text: str) -> bool:
+    """Return whether a format has no mark between its parts, so that codes and numbers may fit it.
+
+    >>> is_run_of_digits("%Y%m%d"), is_run_of_digits("%d.%m.%Y")
+    (True, False)
+    """
+    return re.fullmatch("(?:%[YymdjHIMS])+", text) is not None
+
+
+def is_time(text: str) -> bool:
+    """Return whether a format is one of hours of a day, without a date."""
+    return not set(re.findall("%(.)", text)) & CALENDAR
+
+
+def moments(texts: pa.Array, form: str) -> pa.Array:
+    """Return dates, moments or times of day, missing where a text does not fit the format.
+
+    A format without hours gives days, one without a day gives times. The 31st of February fits nothing.
+
+    >>> moments(pa.array(["31.01.2024", "31.02.2024", "unknown"]), "%d.%m.%Y").to_pylist()
+    [datetime.date(2024, 1, 31), None, None]
+    """
+    parts = set(re.findall("%(.)", form))
+    kind = pa.timestamp("us") if parts & CALENDAR and parts & CLOCK else pa.date32()
+    kind = kind if parts & CALENDAR else pa.time32("s")
+    pattern = _pattern(form)
+    fitting = pc.if_else(pc.match_substring_regex(texts, pattern), texts, pa.scalar(None, texts.type))
+    read = pc.strptime(fitting, format=form, unit="s", error_is_null=True)
+    if "d" in parts:
+        day = pc.cast(pc.struct_field(pc.extract_regex(fitting, pattern), "day"), pa.int64())
+        read = pc.if_else(pc.equal(day, pc.day(read)), read, pa.scalar(None, read.type))
+    return read.cast(kind)
+
+
+def plain_numbers(texts: pa.Array, decimal: str | None, thousands: str | None) -> pa.Array:
+    """Return numbers in the notation of computers, missing where a text is no number in the declared notation.
+
+    >>> plain_numbers(pa.array(["1.234,50", "-7", "3.5"]), ",", ".").to_pylist()
+    ['1234.50', '-7', None]
+    """
+    point = decimal or "."
+    group = ALIKE.get(thousands, re.escape(thousands)) if thousands else None
+    whole = "[0-9]+" if group is None else f"(?:[0-9]+|[0-9]{{1,3}}(?:{group}[0-9]{{3}})+)"
+    pattern = f"^[+-]?(?:{whole}(?:{re.escape(point)}[0-9]+)?|{re.escape(point)}[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+    read = pc.if_else(pc.match_substring_regex(texts, pattern), texts, pa.scalar(None, texts.type))
+    if group is not None:
+        read = pc.replace_substring_regex(read, group, "")
+    return read if point == "." else pc.replace_substring(read, point, ".")
+
+
+def check_marks(decimal: str | None, thousands: str | None, delimiter: str | None) -> None:
+    """Raise `ParameterError` for marks in numbers that cannot be told apart."""
+    for name, mark in (("decimal", decimal), ("thousands", thousands)):
+        if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in '+-"\r\n\0'):
+            raise ParameterError(f"`{name}` must be one mark, no letter, digit or sign", hint=f'{name}=","')
+    if thousands is not None and thousands == (decimal or "."):
+        raise ParameterError(
+            "`decimal` and `thousands` are the same mark, so numbers cannot be read",
+            hint='for 1.234,56 declare decimal="," and thousands="."',
+        )
+    # A field in quotes may hold the delimiter, but a decimal mark in every number is no accident.
+    if delimiter is not None and delimiter == decimal:
+        raise ParameterError(
+            "`decimal` and `delimiter` are the same mark, so fields and numbers cannot be told apart",
+            hint='for a file with 1,5 declare decimal="," and another delimiter, such as ";"',
+        )
+
+
+def _pattern(form: str) -> str:
+    """Return the pattern of the texts that fit a format; digits without a mark between them are not shortened."""
+    fixed = {
+        **DIRECTIVES,
+        "m": "(?:0[1-9]|1[0-2])",
+        "d": "(?P<day>0[1-9]|[12][0-9]|3[01])",
+        "H": "(?:[01][0-9]|2[0-3])",
+    }
+    parts = fixed if is_run_of_digits(form) else DIRECTIVES
+    literal = re.split("(%.)", form)
+    return "^" + "".join(parts[each[1]] if each.startswith("%") else re.escape(each) for each in literal) + "$"

@@ -1,0 +1,247 @@
+"""What a first look proposes to declare about a file, so that engines see numbers, dates and missing values.
+
+A mark for missing is no person's value and may be told; no other value is.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.domain import Kind, kind_of
+from indistinct.errors import InputError
+from indistinct.tables.dictionaries import TEXT, is_text
+from indistinct.tables.inference import typed
+from indistinct.tables.likely import JUDGED, Notation, likely_notation
+from indistinct.tables.marks import date_marks, is_mark, number_marks
+from indistinct.tables.opening import open_table
+from indistinct.tables.value import Reading, Table
+
+CODE = "^[0-9]+$"
+LEADING_ZERO = "^0[0-9]"
+
+
+@dataclass(slots=True)
+class _Proposals:
+    """What was found so far: notations and marks by column, columns of text, and a sentence about each."""
+
+    notations: dict[str, Notation] = field(default_factory=dict)
+    marks: dict[str, dict[str, int]] = field(default_factory=dict)
+    text: list[str] = field(default_factory=list)
+    types: dict[str, str] = field(default_factory=dict)
+    findings: dict[str, list[str]] = field(default_factory=dict)
+
+    def say(self, column: str, sentence: str) -> None:
+        self.findings.setdefault(column, []).append(sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A table read as it is proposed to be read (`table.reading`), and by column what was found, in sentences."""
+
+    table: Table
+    findings: dict[str, tuple[str, ...]]
+
+
+def propose(table: Table) -> Proposal:
+    """Return a table with every notation and mark for missing declared that its columns show."""
+    found = _Proposals()
+    for name in table.columns:
+        if name not in table.reading.columns and is_text(table.data[name].type):
+            _look_at_text(name, table.data[name], found)
+    _settle_grouped(table, found)
+    read = _read_again(table, _declared(table, found), found)
+    reading = read.reading
+    for name in read.columns:
+        if name not in table.reading.missing_in:
+            _look_at_values(name, read.data[name], found)
+    last = _with_marks(read, reading, found)
+    findings = {name: tuple(found.findings[name]) for name in table.columns if name in found.findings}
+    return Proposal(_read_again(read, last, found), findings)
+
+
+def _look_at_text(name: str, column: pa.ChunkedArray, found: _Proposals) -> None:
+    """Find marks for missing, and the notation of the other texts."""
+    counts = {text: rows for text, rows in _counted(column).items() if text}
+    marks = {text: rows for text, rows in counts.items() if is_mark(text, others=counts)}
+    rest = pa.array([text for text in counts if text not in marks], pa.string())
+    notation = likely_notation(rest)
+    plain = len(rest) and not is_text(typed(pa.chunked_array([rest.cast(TEXT)])).type)
+    if notation is not None and notation.strangers:
+        found.text.append(name)
+        found.say(
+            name,
+            f"looks like {notation.what} ({' or '.join(notation.lines)}), but {len(notation.strangers):,} distinct "
+            "value(s) are written otherwise: correct them or declare them as marks for missing",
+        )
+        return
+    if notation is not None:
+        found.notations[name] = notation
+    elif not plain:
+        marks = {text: rows for text, rows in marks.items() if rows > 1}
+        if _is_coded(rest):
+            found.text.append(name)
+            found.say(name, "codes with leading zeros: text")
+    if marks:
+        found.marks[name] = marks
+
+
+def _is_coded(texts: pa.Array) -> bool:
+    digits = pc.all(pc.match_substring_regex(texts, CODE)).as_py()
+    return bool(len(texts) and digits and pc.any(pc.match_substring_regex(texts, LEADING_ZERO)).as_py())
+
+
+def _settle_grouped(table: Table, found: _Proposals) -> None:
+    """Decide what points and commas mean: with a decimal comma anywhere, a point parts thousands."""
+    pointed = [
+        name
+        for name in table.columns
+        if pa.types.is_floating(table.data[name].type) and name not in table.grouped and table.path is not None
+    ]
+    sure = [each for each in found.notations.values() if not each.dates and not each.ambiguous]
+    for name, each in found.notations.items():
+        if each.ambiguous and pointed and not any(other.decimal for other in sure):
+            found.notations[name] = Notation(thousands=each.decimal)
+    comma = any(each.decimal == "," for each in found.notations.values())
+    for name in table.grouped:
+        if comma or not pointed:
+            found.notations[name] = Notation(decimal=",", thousands=".")
+            comma = True
+    if comma:
+        found.types.update(dict.fromkeys(pointed, "number"))
+
+
+def _declared(table: Table, found: _Proposals) -> Reading:
+    """Return the reading that declares every notation that was found, and the marks among texts."""
+    before = table.reading
+    numbers = {name: each for name, each in found.notations.items() if not each.dates}
+    decimal = before.decimal or _most([each.decimal for each in numbers.values()])
+    thousands = before.thousands or _most([each.thousands for each in numbers.values()])
+    if thousands == (decimal or "."):
+        thousands = None
+    for name, each in numbers.items():
+        if each.decimal not in (None, decimal) or each.thousands not in (None, thousands):
+            found.text.append(name)
+            found.say(name, f"looks like numbers ({each.lines[0]}), which other columns write differently")
+        else:
+            found.say(name, f"numbers with {each.lines[0]}")
+    forms = _forms(found)
+    usual = _most(list(forms.values()))
+    for name, form in forms.items():
+        others = [f"{other}" for other in found.notations[name].dates if other != form]
+        found.say(name, f"dates as {form}" + (f", or {' or '.join(others)}: check which" if others else ""))
+    marks = dict.fromkeys(mark for each in found.marks.values() for mark in each)
+    for name, counted in found.marks.items():
+        for mark, rows in counted.items():
+            found.say(name, looks_missing(mark, rows))
+    return replace(
+        before,
+        decimal=decimal,
+        thousands=thousands,
+        dates=tuple(dict.fromkeys((*before.dates, *([usual] if usual else [])))),
+        dates_in={**before.dates_in, **{name: form for name, form in forms.items() if form != usual}},
+        missing=tuple(dict.fromkeys((*before.missing, *marks))),
+        text=tuple(dict.fromkeys((*before.text, *found.text))),
+        types={**before.types, **found.types},
+    )
+
+
+def _forms(found: _Proposals) -> dict[str, str]:
+    """Return a date format for each column; where days and months cannot be told apart, as sure columns write them."""
+    choices = {name: each.dates for name, each in found.notations.items() if each.dates}
+    sure = Counter(each[0] for each in choices.values() if len(each) == 1)
+    orders = Counter(_order(form) for form in sure.elements())
+    return {
+        name: max(each, key=lambda form: (sure[form], orders[_order(form)], -each.index(form)))
+        for name, each in choices.items()
+    }
+
+
+def _order(form: str) -> bool:
+    """Return whether the day stands before the month."""
+    return form.find("%d") < max(form.find("%m"), form.find("%b"))
+
+
+def _look_at_values(name: str, column: pa.ChunkedArray, found: _Proposals) -> None:
+    kind = kind_of(column.type)
+    if kind is Kind.NUMBER:
+        marks = number_marks(column)
+    elif kind is Kind.DATE:
+        marks = date_marks(column)
+    else:
+        return
+    if marks:
+        found.marks[name] = marks
+        for mark, rows in marks.items():
+            found.say(name, looks_missing(mark, rows))
+    else:
+        found.marks.pop(name, None)
+
+
+def _with_marks(table: Table, reading: Reading, found: _Proposals) -> Reading:
+    """Return a reading with the marks among numbers and dates: for all columns those below 0 that are a mark anywhere.
+
+    Others are marks of their columns alone: 999 may be a price elsewhere.
+    """
+    typed_columns = [name for name in table.columns if not is_text(table.data[name].type)]
+    several = {name: found.marks[name] for name in typed_columns if name in found.marks}
+    everywhere = list(
+        dict.fromkeys(
+            mark
+            for marks in several.values()
+            for mark in marks
+            if mark.startswith("-") and all(mark in several.get(other, ()) for other in _holding(table, mark))
+        )
+    )
+    own = {name: tuple(mark for mark in marks if mark not in everywhere) for name, marks in several.items()}
+    return replace(
+        reading,
+        missing=tuple(dict.fromkeys((*reading.missing, *everywhere))),
+        missing_in={**reading.missing_in, **{name: marks for name, marks in own.items() if marks}},
+    )
+
+
+def _holding(table: Table, mark: str) -> list[str]:
+    """Return the columns of numbers that hold a number, which a mark spells."""
+    value = pa.scalar(float(mark))
+    numbers = [name for name in table.columns if kind_of(table.data[name].type) is Kind.NUMBER]
+    return [
+        name for name in numbers if pc.any(pc.equal(table.data[name].cast(pa.float64(), safe=False), value)).as_py()
+    ]
+
+
+def _read_again(table: Table, reading: Reading, found: _Proposals) -> Table:
+    """Return a table read with proposals; a column that does not fit them is left as text."""
+    if reading == table.reading:
+        return table
+    try:
+        return open_table(table.path or table.data, reading=reading, columns=table.columns)
+    except InputError as error:
+        name = error.details.get("column")
+        if name is None or name in reading.columns:
+            raise
+        found.say(name, "mixes notations: correct its cells, or declare what they are")
+        return _read_again(table, replace(reading, text=(*reading.text, name)), found)
+
+
+def looks_missing(mark: str, rows: int) -> str:
+    """Return the sentence about a mark for missing."""
+    return f"{mark} in {rows:,} row{'s' if rows > 1 else ''} looks like a mark for missing"
+
+
+def _counted(column: pa.ChunkedArray) -> dict[str, int]:
+    """Return the texts of a column with their rows; of very many texts those that repeat and some of the others."""
+    counts = pc.value_counts(column.cast(pa.string()))
+    if len(counts) > JUDGED:
+        several = pc.greater(counts.field("counts"), 1)
+        once = counts.filter(pc.invert(several))
+        some = once.take(pa.array(range(0, len(once), 1 + len(once) // JUDGED)))
+        counts = pa.concat_arrays([counts.filter(several).slice(0, JUDGED), some])
+    pairs = zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True)
+    return {text: rows for text, rows in pairs if text is not None}
+
+
+def _most(items: list[str | None]) -> str | None:
+    counts = Counter(item for item in items if item is not None)
+    return counts.most_common(1)[0][0] if counts else None

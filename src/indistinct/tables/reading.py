@@ -1,0 +1,134 @@
+"""What callers, policies and flags declare about a file, as the one value `Reading` that tables keep for engines."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, TypedDict, Unpack
+
+from indistinct.errors import ParameterError
+from indistinct.schema import did_you_mean
+from indistinct.tables.notation import check_format, check_marks, is_run_of_digits
+from indistinct.tables.value import EVERY, Reading
+
+TYPES = ("number", "integer", "date", "datetime", "text")
+"""What a column can be declared to be."""
+
+
+class Declarations(TypedDict, total=False):
+    """What can be declared about a file or a frame; None declares nothing."""
+
+    delimiter: str | None
+    encoding: str | None
+    missing: str | Iterable[str] | Mapping[str, str | Iterable[str]] | None
+    text: str | Iterable[str] | None
+    decimal: str | None
+    thousands: str | None
+    dates: str | Iterable[str] | Mapping[str, str | Iterable[str]] | None
+    types: Mapping[str, str] | None
+    header: bool | None
+
+
+def declare(base: Reading | None = None, **declared: Unpack[Declarations]) -> Reading:
+    """Return a reading with what is declared in place of what it said before; None leaves a part as it was.
+
+    `dates` and `missing` are one or several texts for all columns, or a mapping of columns, in which `"*"` stands for
+    all of them.
+
+    >>> declare(missing={"*": ["", "?"], "age": "-99"}).marks("age")
+    ('', '?', '-99')
+    """
+    for key in declared:
+        if key not in Declarations.__annotations__:
+            known = tuple(Declarations.__annotations__)
+            raise ParameterError(
+                f"{key!r} cannot be declared about a file",
+                hint=did_you_mean(key, known) or f"known: {', '.join(known)}",
+            )
+    changed: dict[str, Any] = dict(declared)
+    if (text := changed.pop("text", None)) is not None:
+        changed["text"] = _texts("text", text)
+    if (missing := changed.pop("missing", None)) is not None:
+        marks, marks_in = _parted("missing", missing)
+        changed |= {"missing": ("",) if marks is None else marks, "missing_in": marks_in}
+    if (dates := changed.pop("dates", None)) is not None:
+        forms, forms_in = _parted("dates", dates)
+        changed |= {"dates": forms or (), "dates_in": {name: _one(name, each) for name, each in forms_in.items()}}
+    if (types := changed.pop("types", None)) is not None:
+        changed["types"] = dict(types)
+    said = {key: value for key, value in changed.items() if value is not None}
+    return checked(replace(base or Reading(), **said))
+
+
+def checked(reading: Reading) -> Reading:
+    """Return a reading; raise `ParameterError` if it contradicts itself or cannot be read."""
+    check_marks(reading.decimal, reading.thousands, reading.delimiter)
+    for form in (*reading.dates, *reading.dates_in.values()):
+        check_format(form)
+    for form in reading.dates:
+        if is_run_of_digits(form):
+            raise ParameterError(
+                f"the date format {form!r} has no mark between its parts, so that numbers and codes would fit it too",
+                hint=f'name its column: dates={{"column": "{form}"}} in Python and policies, --dates COLUMN={form}',
+            )
+    for name, kind in reading.types.items():
+        if kind not in TYPES:
+            raise ParameterError(
+                f"the type of column {name!r} must be one of {', '.join(TYPES)}; got {kind!r}",
+                hint=did_you_mean(str(kind), TYPES) or "leave the column out to have its type found",
+            )
+    twice = [name for name in reading.text if reading.types.get(name, "text") != "text" or name in reading.dates_in]
+    twice += [name for name in reading.dates_in if reading.types.get(name, "date") not in ("date", "datetime")]
+    if twice:
+        raise ParameterError(
+            f"column {twice[0]!r} is declared to be two things", hint="declare it under one of text, types and dates"
+        )
+    return reading
+
+
+def to_options(reading: Reading) -> dict[str, Any]:
+    """Return a reading as the options that `declare` takes and a policy writes; what was not declared is left out.
+
+    >>> to_options(declare(dates="%d.%m.%Y", missing=["", "-99"]))
+    {'missing': ['', '-99'], 'dates': '%d.%m.%Y'}
+    """
+    default = Reading()
+    plain = {name: getattr(reading, name) for name in ("delimiter", "encoding", "decimal", "thousands")}
+    dates: Any = reading.dates[0] if len(reading.dates) == 1 else list(reading.dates)
+    missing: Any = None if reading.missing == default.missing else list(reading.missing)
+    if reading.dates_in:
+        dates = {**({EVERY: dates} if reading.dates else {}), **reading.dates_in}
+    if reading.missing_in:
+        marks = {name: list(each) for name, each in reading.missing_in.items()}
+        missing = {**({} if missing is None else {EVERY: missing}), **marks}
+    options = {
+        "delimiter": plain["delimiter"],
+        "encoding": plain["encoding"],
+        "missing": missing,
+        "text": list(reading.text) or None,
+        "decimal": plain["decimal"],
+        "thousands": plain["thousands"],
+        "dates": dates or None,
+        "types": dict(reading.types) or None,
+        "header": reading.header or None,
+    }
+    return {key: value for key, value in options.items() if value is not None}
+
+
+def _parted(name: str, given: Any) -> tuple[tuple[str, ...] | None, dict[str, tuple[str, ...]]]:
+    """Return what is declared for all columns, None if nothing is, and what is for single ones."""
+    if not isinstance(given, Mapping):
+        return _texts(name, given), {}
+    parts = {column: _texts(name, each) for column, each in given.items()}
+    return parts.pop(EVERY, None), parts
+
+
+def _texts(name: str, given: Any) -> tuple[str, ...]:
+    texts = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else (given,)
+    if not all(isinstance(text, str) for text in texts):
+        raise ParameterError(f"`{name}` must be texts", hint='marks are texts too: missing=["-99"], not [-99]')
+    return texts
+
+
+def _one(column: str, forms: tuple[str, ...]) -> str:
+    if len(forms) != 1:
+        raise ParameterError(f"column {column!r} must have one date format; got {len(forms)}", hint="keep one")
+    return forms[0]
