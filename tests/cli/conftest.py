@@ -18,6 +18,12 @@ class Ran:
     err: str
 
 
+@pytest.fixture(autouse=True)
+def unknown_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take away the width of the terminal that tests run in: sentences are then not broken."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
     def call(*argv: object) -> Ran:

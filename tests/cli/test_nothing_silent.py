@@ -190,7 +190,7 @@ def test_a_fresh_policy_is_what_a_careful_person_would_choose(tmp_path: Path, ru
     assert all(verdict["achieved"].get("l", 2) >= 2 for verdict in document["models"])
     assert any(model.startswith("distinct-l-diversity") for model in judged)
     assert unused(document) == [], "a fresh policy has no setting that comes to nothing"
-    assert run("verify", document["output"], "--policy", policy).code == 0
+    assert run("verify", document["output"], "--policy", policy, "--original", data).code == 0
 
 
 def test_a_fresh_policy_protects_columns_whose_names_need_quotes(tmp_path: Path, run) -> None:
