@@ -7,6 +7,7 @@ the page shows is what a reader will see. A test runs them too and compares.
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,9 @@ def answer(command: str, folder: Path) -> str:
     words = shlex.split(command.removeprefix("$ ").replace("\\\n", " "))
     if words[0] == "cat":
         return "".join((folder / name).read_text(encoding="utf-8") for name in words[1:])
+    if words[0] == "cp":
+        shutil.copy(HERE / Path(words[1]).name, folder / words[2])
+        return ""
     if words[0] == "python":
         words = [sys.executable, str(HERE / Path(words[1]).name), *words[2:]]
     else:

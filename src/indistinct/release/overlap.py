@@ -139,8 +139,8 @@ def compared(job: Job, earlier: Earlier | None, *, accept: bool) -> Job:
         if not accept:
             raise VerificationError(
                 told,
-                hint="search with a larger k, or publish both by one recoding; `accept_overlap` (--accept-overlap) "
-                "publishes it all the same, with a warning in the certificate",
+                hint="search with a larger k, or leave out who was in the earlier release; `accept_overlap` "
+                "(--accept-overlap) publishes it all the same, with a warning in the certificate",
                 overlap=found,
             )
         warnings = (*warnings, told)
