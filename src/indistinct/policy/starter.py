@@ -26,7 +26,7 @@ A first policy. Decide yourself before you run it:
   quasi        others may know it: recoded, best with a hierarchy
   sensitive    must not be learnt about a person: published as it is, models protect it
   insensitive  neither: published as it is
-k = {k}: whoever knows all quasi-identifiers of somebody is left with {k} rows or more, as for files that all may see.
+k = {k}: whoever knows all quasi-identifiers of somebody is left with {k} {unit} or more, as for files that all may see.
 Run it with: indistinct anonymize {name}"""
 
 
@@ -37,7 +37,7 @@ def write_starter(found: Inspection, data: Path, path: Path, *, reading: Reading
     as the algorithm publishes them; comments name the others.
     """
     suffix = data.suffix.lower() if data.suffix.lower() in FORMATS else ".csv"
-    algorithm, k = Mondrian(), min(CAREFUL_K, found.rows)
+    algorithm, k = Mondrian(), min(CAREFUL_K, found.people or found.rows)
     unused = {c.name for c in found.columns if not _publishes(algorithm, c)}
     policy = Policy(
         input=Input(relative_path(data, path.parent), reading),
@@ -49,7 +49,7 @@ def write_starter(found: Inspection, data: Path, path: Path, *, reading: Reading
         base=path.parent,
     )
     notes = {column.name: _note(column, rows=found.rows, unused=column.name in unused) for column in found.columns}
-    heading = HEADING.format(name=path.name, k=k)
+    heading = HEADING.format(name=path.name, k=k, unit="people" if found.people else "rows")
     write_policy(policy, path, overwrite=overwrite, heading=heading, notes=notes)
     return policy
 
