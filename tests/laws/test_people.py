@@ -6,7 +6,7 @@ from math import exp, log
 
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
@@ -118,7 +118,7 @@ def test_models_judge_people(spec, table):
 
 
 @pytest.mark.parametrize("spec", [spec for spec in MODELS if OfPeople(parse_model(spec)).traits.monotone])
-@quick
+@settings(quick, suppress_health_check=[HealthCheck.filter_too_much])
 @given(table=visits(), data=st.data())
 def test_declared_monotonicity_holds_over_people(spec, table, data):
     """Where a model over people is declared monotone, uniting classes that satisfy it keeps it."""

@@ -57,7 +57,12 @@ def count_rows(rows, schema, request):
     groupings = {key: cells_of(rows, key) for key in request.groupings}
     population = cells_of(others, request.quasi) if request.population else None
     quasi = tuple(domains[name] for name in request.quasi)
-    return Counted(quasi, frequencies, domains, groupings, population), cells, together
+    alone = {name: alone_in([row[name] for row in rows]) for name in request.alone}
+    return Counted(quasi, frequencies, domains, groupings, population, alone), cells, together
+
+
+def alone_in(values):
+    return sum(count == 1 for value, count in Counter(values).items() if value is not None)
 
 
 def domain_of(name, schema, rows, hierarchy):
