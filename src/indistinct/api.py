@@ -42,6 +42,10 @@ from indistinct.schema import Schema, did_you_mean
 from indistinct.spelling import spell
 from indistinct.tables import Table, open_table
 
+ROWS_COUNTED = (
+    "rows were counted, while the certificate beside the file speaks of people: name the columns that tell people "
+    "apart (role person), and give the original"
+)
 COUNTERS = ("checks", "scans", "rollups", "merges")
 
 
@@ -183,7 +187,8 @@ def verify(
         return check.certify(published.sources)
     says = read_certificate(published.path)
     foreign = not belongs_to(says, published.path, apart=published.apart)
-    about = About(seeded=bool(says and says.get("seeded")))
+    told = [ROWS_COUNTED] if says and says.get("people") and not schema.person else []
+    about = About(seeded=bool(says and says.get("seeded")), warnings=tuple(told))
     return check.certify(published.sources, coarse=published.text, about=about, foreign_certificate=foreign)
 
 

@@ -137,6 +137,73 @@ def test_an_earlier_release_is_compared_with(months, run, tmp_path: Path) -> Non
     assert "people are in the earlier release too" in coarse.out
 
 
+def test_nobody_in_both_is_said(months, run, tmp_path: Path) -> None:
+    june, july = months
+    first = kept(run, june, tmp_path, "--node", "1,1")
+    strangers = tmp_path / "strangers.csv"
+    strangers.write_text(june.read_text().replace("\np", "\nx"))
+    out = ["-o", tmp_path / "new.csv", "--node", "1,1"]
+    ran = run(
+        "anonymize",
+        july,
+        *ROLES,
+        "--model",
+        "k-anonymity:k=5",
+        *out,
+        "--previous",
+        first,
+        "--previous-input",
+        strangers,
+    )
+    assert ran.code == 0, ran.err
+    assert "nobody is both in this table and in the earlier one" in ran.err
+
+
+def test_the_earlier_table_is_read_as_it_was(months, run, tmp_path: Path) -> None:
+    """The export changed its notation since: each table has its own."""
+    june, july = months
+    old = tmp_path / "old.csv"
+    old.write_text(june.read_text().replace(",", ";"), encoding="utf-16")
+    recoding = tmp_path / "old.json"
+    made = run(
+        "anonymize",
+        old,
+        *ROLES,
+        "--encoding",
+        "utf-16",
+        "--delimiter",
+        ";",
+        "--node",
+        "1,1",
+        "--model",
+        "k-anonymity:k=5",
+        "-o",
+        tmp_path / "old-release.csv",
+        "--save-recoding",
+        recoding,
+    )
+    assert made.code == 0, made.err
+    ran = run(
+        "anonymize",
+        july,
+        *ROLES,
+        "--delimiter",
+        ",",
+        "--node",
+        "1,1",
+        "--model",
+        "k-anonymity:k=5",
+        "-o",
+        tmp_path / "new.csv",
+        "--previous",
+        recoding,
+        "--previous-input",
+        old,
+    )
+    assert ran.code == 0, ran.err
+    assert "people are in the earlier release too" in ran.out
+
+
 def test_an_earlier_release_needs_its_recoding_and_its_table(months, run, tmp_path: Path) -> None:
     june, july = months
     first = kept(run, june, tmp_path)

@@ -52,6 +52,13 @@ def test_verify_says_what_it_needs(run, visits, released, tmp_path):
     assert stronger.code == 4
 
 
+def test_verify_says_that_it_counted_rows_where_people_were_counted(run, released):
+    out, _ = released
+    ran = run("verify", out, *ROLES[2:], *MODEL)
+    assert ran.code == 0
+    assert "rows were counted, while the certificate beside the file speaks of people" in ran.err
+
+
 def test_a_policy_gives_the_role(run, visits, tmp_path):
     policy = tmp_path / "policy.toml"
     policy.write_text(

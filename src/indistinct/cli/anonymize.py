@@ -55,7 +55,7 @@ def command(
                 output=path,
                 overwrite=overwrite,
                 save_recoding=save_recoding,
-                **earlier_release(policy, flags),
+                **earlier_release(flags),
             ),
         )
     if release.buckets is not None and (policy.metrics or policy.target):

@@ -50,7 +50,7 @@ def command(
                 seed=seed,
                 output=path,
                 overwrite=overwrite,
-                **earlier_release(policy, flags),
+                **earlier_release(flags),
             ),
         )
         share(1.0)

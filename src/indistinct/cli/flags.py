@@ -212,10 +212,13 @@ def opened(policy: "Policy", path: Path | None = None) -> "Table":
     return table
 
 
-def earlier_release(policy: "Policy", flags: Flags) -> dict[str, Any]:
-    """Return the earlier release that flags name, as the API takes it; its table is read as the policy says."""
-    table = None if flags.previous_input is None else opened(policy, flags.previous_input)
-    return {"previous": flags.previous, "previous_input": table, "accept_overlap": flags.accept_overlap}
+def earlier_release(flags: Flags) -> dict[str, Any]:
+    """Return the earlier release that flags name, as the API takes it: its table is read as its recoding says."""
+    return {
+        "previous": flags.previous,
+        "previous_input": flags.previous_input,
+        "accept_overlap": flags.accept_overlap,
+    }
 
 
 def earlier_files(flags: Flags) -> list[Path]:

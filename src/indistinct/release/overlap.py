@@ -31,6 +31,11 @@ from indistinct.release.kinds import reading_again
 from indistinct.release.pipeline import Job
 from indistinct.schema import Schema
 
+NOBODY = (
+    "nobody is both in this table and in the earlier one: if that is strange, the earlier table is another one, or "
+    "people are written in another way there"
+)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Earlier:
@@ -131,6 +136,8 @@ def compared(job: Job, earlier: Earlier | None, *, accept: bool) -> Job:
     assignment = job.assignment or assign(job.counted.frequencies, job.recoding)
     found = overlap_of(job.engine, job.source, assignment, earlier, k=job.model.smallest)
     warnings = job.warnings
+    if not found.shared_people:
+        warnings = (*warnings, NOBODY)
     if found.people_below:
         told = (
             f"together with the earlier release {found.people_below:,} of {found.shared_people:,} shared people stand "
