@@ -12,7 +12,7 @@ from indistinct.algorithms.base import Algorithm, Problem, Progress, run_search,
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.engines import open_source
 from indistinct.engines.base import Source
-from indistinct.errors import InputError, ParameterError, SchemaError, VerificationError
+from indistinct.errors import InfeasibleError, InputError, ParameterError, SchemaError, VerificationError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import PERSON, Key
@@ -31,8 +31,8 @@ from indistinct.registry import parse_algorithm
 from indistinct.release.by_label import classes_by_label, classes_by_recoding, nobody_shown
 from indistinct.release.certificate import About, Certificate
 from indistinct.release.check import Check
-from indistinct.release.fit import explained, fit, suppressed_within
-from indistinct.release.kinds import check_kinds, check_notations, reading_again
+from indistinct.release.fit import explained, fit, suppressed_within, within_budget
+from indistinct.release.kinds import check_kinds, check_notations, check_orders, reading_again
 from indistinct.release.overlap import compared, earlier_release
 from indistinct.release.pipeline import Destination, Job, publish
 from indistinct.release.published import Published, belongs_to, open_published, read_certificate
@@ -96,6 +96,7 @@ def anonymize(
     earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
     counted = engine.count(source, _request(schema, wanted, search, declared, extra))
     check_kinds(counted, known=(*declared, *source.reading.text))
+    orders = check_orders(counted, wanted)
     report(0.2)
     problem = problem_of(counted, wanted, declared, suppression=suppression, parts_rows=search.traits.splits)
     problem = replace(problem, progress=lambda share: report(0.2 + 0.4 * share), counters=Counter(scans=1))
@@ -103,8 +104,8 @@ def anonymize(
     recoding = _promising(run_search(search, problem), source, schema=schema, model=wanted, suppression=suppression)
     recoding = with_hierarchies(recoding, declared)
     did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
-    unused = unused_settings(search, problem, hierarchies=declared, suppression=suppression)
-    job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, secret, spell(search), unused)
+    told = (*orders, *unused_settings(search, problem, hierarchies=declared, suppression=suppression))
+    job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, secret, spell(search), told)
     place = _destination(output, overwrite, save_recoding, recoding)
     release = publish(compared(job, earlier, accept=accept_overlap), place, counters=did)
     report(1.0)
@@ -149,6 +150,7 @@ def apply(
     found = fit(engine, source, recoding, keys=keys, hierarchies=sensitive)
     allowed = budget(recoding.suppression if suppression is None else suppression, found.members)
     assignment, warnings = suppressed_within(found, wanted, budget=allowed)
+    warnings = (*check_orders(found.counted, wanted), *warnings)
     counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
     job = Job(engine, source, found.counted, recoding, wanted, schema, allowed, secret)
     job = compared(replace(job, assignment=assignment, warnings=warnings), earlier, accept=accept_overlap)
@@ -156,6 +158,8 @@ def apply(
         return publish(job, _destination(output, overwrite, None, recoding), counters=counters)
     except VerificationError as error:
         raise explained(error, found, wanted) from None
+    except InfeasibleError as error:
+        raise within_budget(error, found, wanted) from None
 
 
 def verify(

@@ -110,7 +110,7 @@ class Schema:
             if name not in present:
                 raise SchemaError(
                     f"the table has no column {name!r}",
-                    hint=did_you_mean(name, present) or f"the table has: {', '.join(present)}",
+                    hint=where_is(name, present, expected=self.columns),
                 )
         unnamed = [name for name in present if name not in self.columns]
         if unnamed:
@@ -122,6 +122,21 @@ class Schema:
             raise SchemaError(
                 "the schema names no quasi-identifier", hint="name the columns that others may know about a person"
             )
+
+
+def where_is(name: str, present: Sequence[str], *, expected: Sequence[str]) -> str:
+    """Return a hint for a column that a table does not have.
+
+    What stands in the first line is told only if most of the expected columns are there: else it may be a person.
+    """
+    near = did_you_mean(name, present)
+    if near is not None:
+        return near
+    if 2 * sum(each in present for each in expected) < len(expected):
+        return (
+            "few of the expected columns are there: check that it is the right file, and that its first line has names"
+        )
+    return f"the table has: {', '.join(present)}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:

@@ -1,6 +1,7 @@
 """Counting rows in plain Python: slow, obvious, and sharing no code with the engine that works in memory."""
 
 from collections import Counter
+from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
@@ -58,7 +59,15 @@ def count_rows(rows, schema, request):
     population = cells_of(others, request.quasi) if request.population else None
     quasi = tuple(domains[name] for name in request.quasi)
     alone = {name: alone_in([row[name] for row in rows]) for name in request.alone}
-    return Counted(quasi, frequencies, domains, groupings, population, alone), cells, together
+    alike = alike_in(rows, request.person) if any(PERSON in key for key in request.keys) else None
+    return Counted(quasi, frequencies, domains, groupings, population, alone, alike), cells, together
+
+
+def alike_in(rows, person):
+    def plain(value):
+        return normalize("NFC", value).strip().lower() if isinstance(value, str) else value
+
+    return len({tuple(plain(row[name]) for name in person) for row in rows})
 
 
 def alone_in(values):

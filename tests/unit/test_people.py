@@ -95,6 +95,12 @@ def test_a_certificate_says_how_people_were_counted():
     assert json.loads(certificate.to_text())["people"] == {"published": 4, "original": 4, "suppressed": 0}
 
 
+def test_people_who_are_written_in_two_ways_are_told():
+    table = pa.table({"who": ["A1", "a1 ", "b", "c", "José", "Jose\u0301"], "age": [1, 1, 1, 2, 2, 2]})
+    certificate = ind.anonymize(table, ind.Schema(person=["who"], quasi=["age"]), model="k-anonymity:k=2").certificate
+    assert any("6 people were counted" in told and "there would be 4" in told for told in certificate.warnings)
+
+
 def test_nothing_is_said_of_people_where_rows_are_counted():
     schema = ind.Schema(identifiers=["person"], quasi=SCHEMA.quasi, sensitive=SCHEMA.sensitive)
     certificate = ind.anonymize(VISITS, schema, model="k-anonymity:k=3", hierarchies=HIERARCHIES).certificate
@@ -165,3 +171,17 @@ def test_measuring_a_file_counts_people():
     measured = ind.measure_table(release.table, SCHEMA, original=VISITS, hierarchies=HIERARCHIES, k=4)
     whole = ind.measure(release)
     assert dict(measured) == pytest.approx({name: whole[name] for name in measured})
+
+
+def test_an_original_without_its_people_is_refused():
+    release = ind.anonymize(VISITS, SCHEMA, algorithm="optimal", **JOB)
+    for recoding in (None, release.recoding):
+        with pytest.raises(ind.SchemaError, match="no column 'person'"):
+            ind.verify(
+                release.table,
+                SCHEMA,
+                "k-anonymity:k=4",
+                original=VISITS.drop_columns("person"),
+                hierarchies=HIERARCHIES,
+                recoding=recoding,
+            )

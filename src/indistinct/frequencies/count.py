@@ -33,6 +33,7 @@ class Counted:
     `domains` are those of the quasi-identifiers, `known` those of every column that was counted. `groupings` has a
     frequency set for each further list of columns that was asked for, `population` the cells of the population in the
     same domains, and `alone` how many rows have a value of their own in a column; 0 where these are clearly few.
+    `alike` is how many people would be left if two whose spelling differs by case or spaces alone were one.
     """
 
     domains: tuple[Domain, ...]
@@ -41,6 +42,7 @@ class Counted:
     groupings: Mapping[Key, FrequencySet] = field(default_factory=dict)
     population: FrequencySet | None = None
     alone: Mapping[str, int] = field(default_factory=dict)
+    alike: int | None = None
 
 
 def count_cells(

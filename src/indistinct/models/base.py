@@ -65,6 +65,11 @@ class Model(ABC):
         return ()
 
     @property
+    def ordered(self) -> tuple[Key, ...]:
+        """The keys whose values must stand in a true order, because it matters which lie between others."""
+        return ()
+
+    @property
     def smallest(self) -> int:
         """The smallest class size that can satisfy the model; what `sizes_only` models ask for, exactly."""
         return 1
@@ -151,6 +156,11 @@ class All(Model):
     def keys(self) -> tuple[Key, ...]:
         """The histograms of every part, each once."""
         return tuple(dict.fromkeys(key for model in self.models for key in model.keys))
+
+    @property
+    def ordered(self) -> tuple[Key, ...]:
+        """The ordered keys of every part, each once."""
+        return tuple(dict.fromkeys(key for model in self.models for key in model.ordered))
 
     @property
     def smallest(self) -> int:

@@ -58,6 +58,11 @@ class OfPeople(Model):
         return ((PERSON,), *own, *((PERSON, *key) for key in own if self.model.counts_rows))
 
     @property
+    def ordered(self) -> tuple[Key, ...]:
+        """The model's own ordered keys."""
+        return self.model.ordered
+
+    @property
     def smallest(self) -> int:
         """A class has no more people than rows."""
         return self.model.smallest

@@ -8,7 +8,7 @@ import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
-from indistinct.frequencies.value import Classes, Histogram
+from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.models import parameters
 from indistinct.models.arithmetic import per_class
@@ -54,6 +54,11 @@ class TCloseness(SensitiveModel):
             raise parameters.refused(
                 self, "distance", wanted=f"one of {', '.join(known)}", hint=did_you_mean(str(self.distance), known)
             )
+
+    @property
+    def ordered(self) -> tuple[Key, ...]:
+        """The sensitive column, where its order makes the distance."""
+        return self.keys if self.distance == "ordered" else ()
 
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes that are farther than `t` from the whole table."""

@@ -24,6 +24,7 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.layout import class_layout
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.read_back import Cover, cover_of, read_back
+from indistinct.release.columns import require_columns
 from indistinct.release.fit import fit, repair
 from indistinct.release.kinds import reading_again
 from indistinct.schema import Schema
@@ -46,6 +47,7 @@ def classes_by_recoding(
             hint="the certificate beside the release says what held; strict partitioning can be verified again",
         )
     engine, source = open_source(original, reading_again(recoding))
+    _require(schema, source)
     made = fit(engine, source, replace(recoding, schema=schema), keys=model.keys)
     if made.rows - made.assignment.suppressed == published.rows:
         return made.counted, made.assignment
@@ -57,6 +59,7 @@ def classes_by_label(
 ) -> tuple[Counted, Assignment]:
     """Return what was counted on an original, and the one published class whose label each of its cells fits."""
     engine, source = open_source(original)
+    _require(schema, source)
     request = Request(schema.quasi, tuple(keys), hierarchies, person=schema.person)
     counted = engine.count(source, request)
     columns = columns_of(counted.domains, {name: h for name, h in hierarchies.items() if name in schema.quasi})
@@ -71,6 +74,11 @@ def classes_by_label(
         classes=counted.frequencies.classes.regroup(class_ids, len(shows.values)),
     )
     return counted, replace(assignment, layout=class_layout(assignment, schema))
+
+
+def _require(schema: Schema, original: Source) -> None:
+    """Raise unless an original has every column that is published or tells people apart."""
+    require_columns((*schema.person, *schema.published), original.columns)
 
 
 def nobody_shown(*, in_buckets: bool = False) -> InputError:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from indistinct.errors import InputError, SchemaError
 from indistinct.recoding.outputs import Buckets
-from indistinct.schema import BUCKET, COUNT, Schema, did_you_mean
+from indistinct.schema import BUCKET, COUNT, Schema, where_is
 
 COMPANIONS = ("_mean", "_missing")
 BOUNDS = ("_min", "_max", "_missing")
@@ -36,6 +36,7 @@ class Appearance:
     identifiers: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     foreign_certificate: bool = False
+    columns: int = 0
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -44,7 +45,10 @@ class Appearance:
         if self.identifiers:
             told.append(f"the release shows {_list(self.identifiers)}, role identifier or person: drop it")
         if self.unknown:
-            told.append(f"no role is given to {_list(self.unknown)}: the check does not look at it")
+            # Where nearly no column is known, the first line may be somebody's data.
+            strange = 2 * len(self.unknown) > self.columns
+            which = f"{len(self.unknown)} of {self.columns} columns" if strange else _list(self.unknown)
+            told.append(f"no role is given to {which}: the check does not look at it")
         if self.foreign_certificate:
             told.append("the certificate beside the file is that of another file")
         return tuple(told)
@@ -58,7 +62,8 @@ def appearance_of(schema: Schema, tables: Mapping[str, Sequence[str]], buckets: 
     if buckets is not None:
         roles += tuple(name + end for name in buckets.generalized for end in (*COMPANIONS, *BOUNDS))
     leaked = tuple(name for name in schema.hidden if name in columns)
-    return Appearance(leaked, tuple(n for n in dict.fromkeys(columns) if n not in roles and n not in leaked))
+    unknown = tuple(name for name in dict.fromkeys(columns) if name not in roles and name not in leaked)
+    return Appearance(leaked, unknown, columns=len(columns))
 
 
 def require_columns(names: Sequence[str], columns: Sequence[str]) -> None:
@@ -67,7 +72,7 @@ def require_columns(names: Sequence[str], columns: Sequence[str]) -> None:
         if name not in columns:
             raise SchemaError(
                 f"the table has no column {name!r}, which the check needs",
-                hint=did_you_mean(name, columns) or f"the table has: {', '.join(columns)}",
+                hint=where_is(name, columns, expected=names),
             )
 
 

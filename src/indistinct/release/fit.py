@@ -13,7 +13,7 @@ import numpy as np
 from indistinct.algorithms.full_domain.nodes import share_above
 from indistinct.arrays import Codes
 from indistinct.engines.base import Engine, Source
-from indistinct.errors import UnseenValueError, VerificationError
+from indistinct.errors import InfeasibleError, UnseenValueError, VerificationError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import Key
@@ -207,6 +207,13 @@ def _advice(found: Fit, model: Model) -> str:
     return f"`suppression={share}` (--suppression {share}) drops {repaired.suppressed:,} {found.unit}" + (
         extra if repaired.rows else ""
     )
+
+
+def within_budget(error: InfeasibleError, found: Fit, model: Model) -> InfeasibleError:
+    """Return the error of a recoding that drops too much of a table with the share that would do for all reasons."""
+    if not found.recoding.reusable:
+        return error
+    return InfeasibleError(error.message, hint=f"{_advice(found, model)}; or search a new recoding on this table")
 
 
 def explained(error: VerificationError, found: Fit, model: Model) -> VerificationError:

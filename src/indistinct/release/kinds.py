@@ -11,6 +11,7 @@ from indistinct.engines.base import Source
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted
 from indistinct.hierarchy import Hierarchy
+from indistinct.models.base import Model
 from indistinct.recoding.assign import domains_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.tables import Reading, Table
@@ -105,3 +106,25 @@ def check_kinds(counted: Counted, *, known: Collection[str]) -> None:
                 values=strangers,
                 column=domain.column,
             )
+
+
+def check_orders(counted: Counted, model: Model) -> tuple[str, ...]:
+    """Return a warning for each column of text that a model orders by its spelling.
+
+    Raises where most of the texts begin with a digit: 9 would stand behind 10, and the promise would not be true.
+    """
+    told = []
+    for (name,) in model.ordered:
+        domain = counted.known[name]
+        if domain.kind is not Kind.TEXT or domain.declared:
+            continue
+        digits = pc.sum(pc.match_substring_regex(domain.values.cast(pa.string()), "^[^A-Za-z]?[0-9]")).as_py() or 0
+        if 2 * digits > len(domain.values):
+            raise InputError(
+                f"{model.spec()} looks at the order of column {name!r}, which is text: 9 would stand behind 10",
+                hint="let it be read as numbers or dates (correct the cells, or declare marks for missing), declare "
+                "its order as its hierarchy (order), or use distance=equal",
+                column=name,
+            )
+        told.append(f"the texts of {name!r} were ordered by their spelling, because no order was declared")
+    return tuple(told)

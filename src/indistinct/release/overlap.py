@@ -31,6 +31,7 @@ from indistinct.release.kinds import reading_again
 from indistinct.release.pipeline import Job
 from indistinct.schema import Schema
 
+NO_SIZE = "the promise names no k, so that no size was asked of the intersections with the earlier release"
 NOBODY = (
     "nobody is both in this table and in the earlier one: if that is strange, the earlier table is another one, or "
     "people are written in another way there"
@@ -138,6 +139,8 @@ def compared(job: Job, earlier: Earlier | None, *, accept: bool) -> Job:
     warnings = job.warnings
     if not found.shared_people:
         warnings = (*warnings, NOBODY)
+    elif found.k < 2:
+        warnings = (*warnings, NO_SIZE)
     if found.people_below:
         told = (
             f"together with the earlier release {found.people_below:,} of {found.shared_people:,} shared people stand "

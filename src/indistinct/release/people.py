@@ -22,9 +22,15 @@ def people_of(persons: Histogram, *, original: Counted | None) -> PeopleCounted:
     return PeopleCounted(int((published > 0).sum()), int((whole > 0).sum()), int((published < whole).sum()))
 
 
-def people_warnings(persons: Histogram) -> tuple[str, ...]:
+def people_warnings(persons: Histogram, *, original: Counted | None) -> tuple[str, ...]:
     """Return what readers must know of people: how they were counted, and that some have many rows or classes."""
     told = [COUNTED]
+    whole = 0 if original is None else original.frequencies.members
+    if original is not None and original.alike is not None and original.alike < whole:
+        told.append(
+            f"{whole:,} people were counted, of whom some differ by upper and lower case or spaces alone; without that "
+            f"there would be {original.alike:,}: write everybody in one way"
+        )
     rows, most = (per_class(reduction, persons.counts, indptr=persons.indptr) for reduction in (np.add, np.maximum))
     led = int((2 * most > rows).sum())
     if led:

@@ -49,7 +49,7 @@ def verify(
     sizes = evidence.sizes if persons is None else np.diff(persons.indptr)
     buckets = None if evidence.buckets is None else evidence.buckets.buckets
     original = None if evidence.reference is None else evidence.reference.frequencies.rows
-    about_people = () if persons is None else people_warnings(persons)
+    about_people = () if persons is None else people_warnings(persons, original=evidence.reference)
     warnings = (*shows.warnings, *evidence.warnings, *about_people, *_warnings(evidence, model, verdicts))
     warnings += (*told.warnings, *([SEEDED] if told.seeded else []))
     return Certificate(

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.errors import InputError
-from indistinct.schema import did_you_mean
+from indistinct.schema import where_is
 from indistinct.tables.dictionaries import is_text
 
 
@@ -19,7 +19,7 @@ def choose(names: Sequence[str], columns: Sequence[str] | None) -> list[str]:
         if name not in names:
             raise InputError(
                 f"the table has no column {name!r}",
-                hint=did_you_mean(name, names) or f"the table has: {', '.join(names)}",
+                hint=where_is(name, names, expected=columns),
             )
     return list(columns)
 

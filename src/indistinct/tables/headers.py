@@ -16,7 +16,8 @@ DATE = re.compile(
     r"|[0-9]{4}年[0-9]{1,2}月[0-9]{1,2}日)(?:[T ][0-9]{1,2}:[0-9]{2}.*)?"
 )
 YEAR = re.compile("(?:19|20)[0-9]{2}")
-# Share of a column's cells that must be of a kind, and the rows below which nobody can tell.
+TRUTH = frozenset({"true", "false", "yes", "no", "ja", "nein", "oui", "non", "sí", "si", "はい", "いいえ"})
+# Share of a column's cells that must be of a kind, and the rows below which texts that return say nothing.
 MOSTLY = 0.8
 FEWEST_ROWS = 3
 # A code of at least so many digits has a shape; columns whose cells return or have this shape must be several.
@@ -27,7 +28,7 @@ SEVERAL = 2
 def check_header(path: Path, records: Sequence[Sequence[str]]) -> None:
     """Raise `InputError` if the first of some records is like those below it."""
     header, rows = records[0] if records else [], [row for row in records[1:] if list(row) != list(records[0])]
-    if len(rows) < FEWEST_ROWS or not is_data(header, rows):
+    if not rows or not is_data(header, rows):
         return
     raise InputError(
         f"the first line of {path} looks like data, not like the names of columns",
@@ -52,7 +53,12 @@ def is_data(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
     if not _counts(numbers) and any(_among(cell, below) for cell, below in zip(cells, columns, strict=True)):
         return True
-    return sum(_returns(cell, below) for cell, below in zip(cells, columns, strict=True)) >= SEVERAL
+    if any(_composed(cell, below) or _is_truth(cell, below) for cell, below in zip(cells, columns, strict=True)):
+        return True
+    return (
+        len(rows) >= FEWEST_ROWS
+        and sum(_returns(cell, below) for cell, below in zip(cells, columns, strict=True)) >= SEVERAL
+    )
 
 
 def _even(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
@@ -88,6 +94,23 @@ def _returns(cell: str, below: Sequence[str]) -> bool:
     shape = _shape(cell)
     coded = sum(mark == "9" for mark in shape) >= CODE_DIGITS
     return coded and sum(_shape(other) == shape for other in below) >= MOSTLY * max(1, len(below))
+
+
+def _composed(cell: str, below: Sequence[str]) -> bool:
+    """Return whether digits and other marks make up a cell as they do those below: 180 cm, 12:30, E11.9, €50.
+
+    Names such as v1 or Q4 are letters with a number behind; that alone is no composition.
+    """
+    shape = re.sub("9+", "9", re.sub("a+", "a", _shape(cell)))
+    if "9" not in shape or shape in ("9", "a9", "a_9", "a 9", "a-9", "a.9"):
+        return False
+    alike = sum(re.sub("9+", "9", re.sub("a+", "a", _shape(other))) == shape for other in below)
+    return bool(below) and alike >= MOSTLY * len(below)
+
+
+def _is_truth(cell: str, below: Sequence[str]) -> bool:
+    words = [other.casefold() for other in below]
+    return cell.casefold() in TRUTH and bool(words) and all(word in TRUTH for word in words)
 
 
 def _shape(cell: str) -> str:

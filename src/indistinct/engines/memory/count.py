@@ -2,13 +2,14 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from indistinct.arrays import Codes
-from indistinct.domain import Domain
+from indistinct.domain import Domain, Kind
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted, count_cells, count_pieces, group_encoded, join_columns, pair_people
 from indistinct.frequencies.encode import Encoded, encode_column
-from indistinct.frequencies.grouping import Grouping
+from indistinct.frequencies.grouping import Grouping, group_rows
 from indistinct.frequencies.request import Request, nobody
 from indistinct.frequencies.uniqueness import rows_alone
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
@@ -34,7 +35,7 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
         columns.update({name: mine for name, (mine, _) in both.items()})
         population = _frequencies([both[name][1] for name in request.quasi])
     quasi = [columns[name] for name in request.quasi]
-    keys, pairs = _keys(source.data, columns, request)
+    keys, pairs, alike = _keys(source.data, columns, request)
     taxonomies = {
         name: hierarchy.bind(columns[name].domain) for name, hierarchy in request.hierarchies.items() if (name,) in keys
     }
@@ -42,7 +43,7 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
     frequencies, grouping = count(quasi, keys, taxonomies=taxonomies, pairs=pairs)
     domains = {name: column.domain for name, column in columns.items()}
     groupings = {key: _frequencies([columns[name] for name in key]) for key in request.groupings}
-    return Counted(tuple(c.domain for c in quasi), frequencies, domains, groupings, population, alone), grouping
+    return Counted(tuple(c.domain for c in quasi), frequencies, domains, groupings, population, alone, alike), grouping
 
 
 def rows_of(source: Table, domains: tuple[Domain, ...], frequencies: FrequencySet) -> Grouping:
@@ -70,11 +71,13 @@ def _encoded(table: pa.Table, name: str, request: Request) -> Encoded:
 
 def _keys(
     table: pa.Table, columns: dict[str, Encoded], request: Request
-) -> tuple[dict[Key, Encoded], dict[Key, tuple[Codes, Codes]]]:
-    """Return every key as one column, and the pairs behind those that begin with a person."""
+) -> tuple[dict[Key, Encoded], dict[Key, tuple[Codes, Codes]], int | None]:
+    """Return every key as one column, the pairs behind those that begin with a person, and how many look different."""
     keys: dict[Key, Encoded] = {}
     pairs: dict[Key, tuple[Codes, Codes]] = {}
-    person = _person(table, request) if any(PERSON in key for key in request.keys) else None
+    asked = any(PERSON in key for key in request.keys)
+    told_apart = _person(table, request) if asked else []
+    person = join_columns(told_apart) if asked else None
     for key in request.keys:
         if person is None or key[0] != PERSON:
             keys[key] = join_columns([columns[name] for name in key])
@@ -82,14 +85,28 @@ def _keys(
             keys[key] = person
         else:
             keys[key], pairs[key] = pair_people(person, join_columns([columns[name] for name in key[1:]]))
-    return keys, pairs
+    return keys, pairs, people_alike(told_apart)
 
 
-def _person(table: pa.Table, request: Request) -> Encoded:
+def _person(table: pa.Table, request: Request) -> list[Encoded]:
     for name in request.person:
         if table[name].null_count:
             raise nobody(name, table[name].null_count)
-    return join_columns([encode_column(name, table[name]) for name in request.person])
+    return [encode_column(name, table[name]) for name in request.person]
+
+
+def people_alike(columns: list[Encoded]) -> int | None:
+    """Return how many people are left if those are one who differ by case, spaces or forms of accents alone."""
+    if not columns:
+        return None
+    codes = []
+    for column in columns:
+        values = column.domain.values
+        if column.domain.kind is Kind.TEXT:
+            values = pc.utf8_normalize(values.cast(pa.string()), form="NFC")
+            values = pc.utf8_lower(pc.utf8_trim_whitespace(values))
+        codes.append(values.dictionary_encode().indices.to_numpy(zero_copy_only=False)[column.codes])
+    return len(group_rows(codes, [int(each.max(initial=0)) + 1 for each in codes]))
 
 
 def _with_population(column: Encoded, population: pa.Table, request: Request) -> tuple[Encoded, Encoded]:
