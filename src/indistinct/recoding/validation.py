@@ -109,6 +109,8 @@ def _check_summary(summary: ColumnSummary, size: int, name: str) -> None:
     """Raise unless every published value has its outputs, its extent and the ranks that it covers."""
     published, count = summary.published, len(summary.published)
     outputs = [values for _, values in published.outputs]
+    shown = {name, *(f"{name}_{form}" for form in ("mean", "missing", "min", "max"))}
+    _require(all(output in shown for output, _ in published.outputs), f"{name!r} must be published under its name")
     _require(outputs and all(len(values) == count for values in outputs), f"{name!r} must have its published values")
     plain = all(_plain(values.type) or pa.types.is_boolean(values.type) for values in outputs)
     _require(plain, f"the published values of {name!r} must be numbers, dates or text")

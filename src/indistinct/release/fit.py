@@ -31,7 +31,7 @@ class Fit:
 
     `without` marks the cells that nothing covers. `uncovered` has, by column, the rows with a value of which no
     published one is true, and `combinations` the rows whose values are known, but not beside each other. `values` are
-    those that are not covered.
+    those that are not covered. `fresh` has, by column, the rows with a value that is new and covered.
     """
 
     counted: Counted
@@ -41,6 +41,7 @@ class Fit:
     uncovered: Mapping[str, int] = field(default_factory=dict)
     combinations: int = 0
     values: tuple[Any, ...] = ()
+    fresh: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -117,9 +118,21 @@ def fit(
         domains = {domain.column: domain for domain in domains_of(larger.recoding)}
         counted = engine.count(source, replace(request, domains=domains))
     try:
-        return Fit(counted, larger.recoding, assign(counted.frequencies, larger.recoding))
+        found = Fit(counted, larger.recoding, assign(counted.frequencies, larger.recoding))
     except UnseenValueError:
-        return _with_gaps(counted, larger)
+        found = _with_gaps(counted, larger)
+    return replace(found, fresh=_fresh(found, larger))
+
+
+def _fresh(found: Fit, larger: Extended) -> dict[str, int]:
+    """Return the rows, by column, with a value that the stored recoding does not know and that is covered."""
+    cells, rows = found.counted.frequencies, {}
+    covered = np.ones(len(cells), dtype=bool) if found.without is None else ~found.without
+    for index, domain in enumerate(domains_of(found.recoding)):
+        new = larger.unseen.get(domain.column)
+        if new is not None and new.any():
+            rows[domain.column] = int(cells.counts[covered & new[cells.vectors[:, index]]].sum())
+    return {name: count for name, count in rows.items() if count}
 
 
 def _own_domains(engine: Engine, source: Source, names: tuple[str, ...]) -> Mapping[str, Any]:
@@ -167,6 +180,9 @@ def suppressed_within(found: Fit, model: Model, *, budget: int) -> tuple[Assignm
     suppressing them would exceed it: verification then refuses the release.
     """
     warnings = []
+    if found.fresh:
+        told = ", ".join(f"column {name!r} in {rows:,} row(s)" for name, rows in found.fresh.items())
+        warnings.append(f"values that the first table did not have were published by what covers them: {told}")
     if found.uncovered_rows:
         if found.uncovered_members > budget:
             raise _not_covered(found, model, budget=budget)
