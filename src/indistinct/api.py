@@ -32,7 +32,14 @@ from indistinct.release.by_label import classes_by_label, classes_by_recoding, n
 from indistinct.release.certificate import About, Certificate
 from indistinct.release.check import Check
 from indistinct.release.fit import explained, fit, suppressed_within, within_budget
-from indistinct.release.kinds import check_kinds, check_notations, check_orders, reading_again
+from indistinct.release.kinds import (
+    check_kinds,
+    check_notations,
+    check_orders,
+    check_same_kinds,
+    reading_again,
+    settled,
+)
 from indistinct.release.overlap import compared, earlier_release
 from indistinct.release.pipeline import Destination, Job, publish
 from indistinct.release.published import Published, belongs_to, open_published, read_certificate
@@ -87,7 +94,7 @@ def anonymize(
     of an earlier release, known by its recoding `previous` and its table `previous_input`, stand among fewer than
     promised in both together it is refused, unless `accept_overlap`. Raises `InfeasibleError` if there is no release.
     """
-    report, declared, secret = progress or (lambda _share: None), dict(hierarchies or {}), Secret(seed)
+    report, declared = progress or (lambda _share: None), dict(hierarchies or {})
     began, (engine, source) = time.perf_counter(), open_source(table)
     search = parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm or Mondrian()
     wanted = promised_model(model, search, schema)
@@ -95,17 +102,16 @@ def anonymize(
     check_job(source, schema, wanted, declared, extra=extra)
     earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
     counted = engine.count(source, _request(schema, wanted, search, declared, extra))
-    check_kinds(counted, known=(*declared, *source.reading.text))
-    orders = check_orders(counted, wanted)
+    orders = check_kinds(counted, wanted, known=(*declared, *source.reading.text))
     report(0.2)
     problem = problem_of(counted, wanted, declared, suppression=suppression, parts_rows=search.traits.splits)
     problem = replace(problem, progress=lambda share: report(0.2 + 0.4 * share), counters=Counter(scans=1))
     problem = replace(problem, sensitive=_sensitive(schema, counted, search), seed=seed)
-    recoding = _promising(run_search(search, problem), source, schema=schema, model=wanted, suppression=suppression)
-    recoding = with_hierarchies(recoding, declared)
+    found = with_hierarchies(run_search(search, problem), declared)
+    recoding = _promising(found, source, schema=schema, model=wanted, suppression=suppression)
     did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
     told = (*orders, *unused_settings(search, problem, hierarchies=declared, suppression=suppression))
-    job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, secret, spell(search), told)
+    job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, Secret(seed), spell(search), told)
     place = _destination(output, overwrite, save_recoding, recoding)
     release = publish(compared(job, earlier, accept=accept_overlap), place, counters=did)
     report(1.0)
@@ -144,6 +150,7 @@ def apply(
     wanted = judging(asked, schema)
     declared = dict(hierarchies or {})
     check_job(source, schema, wanted, declared)
+    check_same_kinds(recoding, source)
     earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
     keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.keys]))
     sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}
@@ -271,7 +278,8 @@ def _destination(
 
 def _promising(found: Recoding, source: Source, *, schema: Schema, model: Model, suppression: float) -> Recoding:
     """Return a recoding that says what it was found for, so that it can be applied to another table."""
-    return replace(found, schema=schema, promise=model.spec(), suppression=suppression, reading=source.reading)
+    reading = settled(source, schema.published)
+    return replace(found, schema=schema, promise=model.spec(), suppression=suppression, reading=reading)
 
 
 def _sensitive(schema: Schema, counted: Counted, algorithm: Algorithm) -> tuple[QuasiColumn, ...]:

@@ -220,7 +220,7 @@ def explore(
     check_job(source, schema, model, declared)
     keys = tuple(dict.fromkeys([*model.keys, *(key for metric in chosen for key in metric.keys)]))
     counted = count_source(source, Request(schema.quasi, keys, declared, person=schema.person))
-    check_kinds(counted, known=(*declared, *source.reading.text))
+    check_kinds(counted, model, known=(*declared, *source.reading.text))
     problem = problem_of(counted, model, declared, suppression=suppression)
     problem.model.check(problem.whole())
     space = FullDomain(problem)

@@ -239,3 +239,16 @@ def test_people_must_be_known_in_both(months, run, tmp_path: Path) -> None:
     ran = run("apply", first, june, "--text", "zip", "-o", tmp_path / "out.csv", *earlier)
     assert ran.code == 2
     assert "cannot be followed" in ran.err
+
+
+def test_a_stray_text_does_not_turn_numbers_into_text(run, tmp_path: Path) -> None:
+    """Sensitive numbers of the first table are numbers in the next one, or it is refused with the line."""
+    rows = [(n, 20 + n % 3, "1", n) for n in range(30)]
+    recoding = kept(run, write(tmp_path / "june.csv", rows), tmp_path)
+    july = write(tmp_path / "july.csv", [*rows[:-1], (29, 22, "1", "SECRETWORD")])
+    ran = run("apply", recoding, july, "-o", tmp_path / "out.csv")
+    assert ran.code == 1
+    assert "column 'd' was declared to have the type number, but 1 of 30 cells do not fit it, on line 31" in ran.err
+    assert "SECRETWORD" not in ran.err
+    empty = write(tmp_path / "empty.csv", [(*row[:3], "") for row in rows])
+    assert run("apply", recoding, empty, "-o", tmp_path / "out.csv").code == 0

@@ -19,6 +19,7 @@ from indistinct.tables.dictionaries import is_text
 from indistinct.tables.inference import mixture_of, spellings
 from indistinct.tables.likely import JUDGED, Notation, likely_notation
 from indistinct.tables.notation import is_time, plain_numbers
+from indistinct.tables.opening import is_delimited
 
 GROUPED = Notation(decimal=",", thousands=".")
 """What a column probably is that was read as numbers with three decimals, or with none."""
@@ -51,6 +52,40 @@ def texts_of(table: Table, name: str) -> pa.Array:
     if isinstance(column.type, pa.DictionaryType):
         return spellings(column).combine_chunks()
     return column.slice(0, JUDGED).combine_chunks().unique().cast(pa.string())
+
+
+def settled(source: Source, columns: Iterable[str]) -> Reading:
+    """Return how a text file was read, with the kinds that were found in some columns: another one has the same.
+
+    A single stray text in next month's file would else make text of numbers, and change what is published.
+    """
+    reading = source.reading
+    if not isinstance(source, Table) or source.path is None or not is_delimited(source.path):
+        return reading
+    declared = {*reading.columns}
+    kinds = {name: _kind_word(source.data.schema.field(name).type) for name in columns if name not in declared}
+    types = {name: kind for name, kind in kinds.items() if kind is not None}
+    return replace(reading, types={**reading.types, **types})
+
+
+def _kind_word(kind: pa.DataType) -> str | None:
+    """Return what a column of an Arrow type would be declared to be, None for text and what has no word."""
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return "number"
+    return "date" if pa.types.is_date(kind) else "datetime" if pa.types.is_timestamp(kind) else None
+
+
+def check_same_kinds(recoding: Recoding, source: Source) -> None:
+    """Raise if a column that had numbers or dates when a recoding was found has something else now."""
+    declared = {} if recoding.reading is None else recoding.reading.types
+    wanted = {"number": Kind.NUMBER, "integer": Kind.NUMBER, "date": Kind.DATE, "datetime": Kind.DATE}
+    for name, word in declared.items():
+        if name in source.columns and wanted.get(word, source.kinds[name]) is not source.kinds[name]:
+            raise InputError(
+                f"column {name!r} had {word}s in the first table, and has {source.kinds[name]} here",
+                hint="read it as the first one was: give the path, or open it with the same declarations",
+                column=name,
+            )
 
 
 def reading_again(recoding: Recoding) -> Reading:
@@ -90,8 +125,11 @@ def _undeclared(name: str, likely: Notation) -> InputError:
     )
 
 
-def check_kinds(counted: Counted, *, known: Collection[str]) -> None:
-    """Raise if a quasi-identifier is mostly numbers or dates, but not only; those `known` to be text may be so."""
+def check_kinds(counted: Counted, model: Model, *, known: Collection[str]) -> tuple[str, ...]:
+    """Return what is to be said of columns that a model orders; raise if a column is not what a search takes it for.
+
+    A quasi-identifier that is mostly numbers or dates, but not only, is refused unless it is `known` to be text.
+    """
     for domain in counted.domains:
         if domain.kind is not Kind.TEXT or domain.column in known:
             continue
@@ -106,6 +144,7 @@ def check_kinds(counted: Counted, *, known: Collection[str]) -> None:
                 values=strangers,
                 column=domain.column,
             )
+    return check_orders(counted, model)
 
 
 def check_orders(counted: Counted, model: Model) -> tuple[str, ...]:
