@@ -33,7 +33,7 @@ from indistinct.tables.marks import is_mark, number_marks
     ],
 )
 def test_notations(texts, lines):
-    assert list(likely_notation(pa.array(texts)).lines) == lines
+    assert list(likely_notation(pa.array(texts)).lines("q")) == lines
 
 
 @pytest.mark.parametrize(

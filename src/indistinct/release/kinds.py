@@ -74,8 +74,8 @@ def _check_points(name: str, texts: pa.Array) -> None:
 
 
 def _undeclared(name: str, likely: Notation) -> InputError:
-    lines, flags = (" or ".join(f"`{one}`" for one in each) for each in (likely.lines, likely.flags))
-    which = "" if len(likely.lines) == 1 else ", whichever is right"
+    lines, flags = (" or ".join(f"`{one}`" for one in each) for each in (likely.lines(name), likely.flags(name)))
+    which = "" if len(likely.lines(name)) == 1 else ", whichever is right"
     stray = f", besides {len(likely.strangers)} distinct value(s) that may be marks for missing" * bool(
         likely.strangers
     )

@@ -14,7 +14,7 @@ from indistinct.domain import Kind, kind_of, plain_column
 from indistinct.errors import InputError
 from indistinct.tables.dictionaries import TEXT, compact, is_text
 from indistinct.tables.inference import as_text, spellings, typed
-from indistinct.tables.notation import CLOCK, moments, plain_numbers
+from indistinct.tables.notation import CLOCK, moments, plain_numbers, without_signs
 from indistinct.tables.value import Reading
 
 ISO = {
@@ -191,7 +191,7 @@ def _as_declared(name: str, column: pa.ChunkedArray, kind: str, reading: Reading
         clock = kind == "datetime"
         own = tuple(form for form in reading.dates if any(f"%{part}" in form for part in CLOCK) == clock)
         return _as_moments(name, column, (*own, *ISO[kind]), declared=f"the type {kind}")
-    column = _without_texts(column, ("",))
+    column = _unsigned(_without_texts(column, ("",)))
     whole = "^-?[0-9]+$"
 
     # A column of numbers may have the notation of computers in a file that has another.
@@ -208,6 +208,20 @@ def _as_declared(name: str, column: pa.ChunkedArray, kind: str, reading: Reading
     plain = _mapped(name, column, numbers, declared=f"the type {kind}")
     integers = pc.all(pc.match_substring_regex(plain, "^-?[0-9]{1,18}$")).as_py()
     return Read(plain.cast(pa.int64() if integers else pa.float64()))
+
+
+def _unsigned(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of amounts without the currency or per cent sign that they share."""
+    texts = spellings(column).combine_chunks()
+    plain = without_signs(texts)
+    if plain.equals(texts):
+        return column
+    sizes = np.cumsum([0, *(len(chunk.dictionary) for chunk in column.chunks)])
+    parts = [
+        pa.DictionaryArray.from_arrays(chunk.indices, plain.slice(start, len(chunk.dictionary)))
+        for chunk, start in zip(column.chunks, sizes.tolist(), strict=False)
+    ]
+    return pa.chunked_array(parts, column.type)
 
 
 def _as_moments(name: str, column: pa.ChunkedArray, forms: Sequence[str], *, declared: str) -> Read:

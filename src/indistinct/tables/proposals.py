@@ -72,7 +72,7 @@ def _look_at_text(name: str, column: pa.ChunkedArray, found: _Proposals) -> None
         found.text.append(name)
         found.say(
             name,
-            f"looks like {notation.what} ({' or '.join(notation.lines)}), but {len(notation.strangers):,} distinct "
+            f"looks like {notation.what} ({' or '.join(notation.lines(name))}), but {len(notation.strangers):,} distinct "
             "value(s) are written otherwise: correct them or declare them as marks for missing",
         )
         return
@@ -123,9 +123,12 @@ def _declared(table: Table, found: _Proposals) -> Reading:
     for name, each in numbers.items():
         if each.decimal not in (None, decimal) or each.thousands not in (None, thousands):
             found.text.append(name)
-            found.say(name, f"looks like numbers ({each.lines[0]}), which other columns write differently")
+            found.say(name, f"looks like numbers ({each.lines(name)[0]}), which other columns write differently")
         else:
-            found.say(name, f"numbers with {each.lines[0]}")
+            signed = "a currency sign, a per cent sign or full-width digits: " * each.signed
+            found.say(name, f"numbers with {signed}{each.lines(name)[0]}")
+            if each.signed:
+                found.types[name] = "number"
     forms = _forms(found)
     usual = _most(list(forms.values()))
     for name, form in forms.items():
@@ -219,10 +222,14 @@ def _read_again(table: Table, reading: Reading, found: _Proposals) -> Table:
         return open_table(table.path or table.data, reading=reading, columns=table.columns)
     except InputError as error:
         name = error.details.get("column")
-        if name is None or name in reading.columns:
+        if name is None or name in table.reading.columns:
             raise
         found.say(name, "mixes notations: correct its cells, or declare what they are")
-        return _read_again(table, replace(reading, text=(*reading.text, name)), found)
+        rest = {
+            key: {column: each for column, each in getattr(reading, key).items() if column != name}
+            for key in ("types", "dates_in")
+        }
+        return _read_again(table, replace(reading, text=(*reading.text, name), **rest), found)
 
 
 def looks_missing(mark: str, rows: int) -> str:
