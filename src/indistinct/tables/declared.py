@@ -36,10 +36,7 @@ class MisfitError(Exception):
 
     def error(self, lines: Callable[[Codes], list[int]] | None, *, word: str = "line") -> InputError:
         """Return the error that says how many cells do not fit and where, but not what they hold."""
-        few = self.rows[:LINES]
-        numbers = lines(few) if lines is not None else (few + 1).tolist()
-        more = ", …" if len(self.rows) > LINES else ""
-        where = f"{word}{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}{more}"
+        where, numbers = located(self.rows, lines, word=word)
         several = f"{len(self.rows):,} of {self.cells:,} cells do not fit it"
         count = "it fits no cell" if len(self.rows) == self.cells else f"{several}, on {where}"
         return InputError(
@@ -49,6 +46,14 @@ class MisfitError(Exception):
             column=self.column,
             lines=numbers,
         )
+
+
+def located(rows: Codes, lines: Callable[[Codes], list[int]] | None, *, word: str = "line") -> tuple[str, list[int]]:
+    """Return where the first of some rows are, in words and as numbers, which `lines` gives or which count rows."""
+    few = rows[:LINES]
+    numbers = lines(few) if lines is not None else (few + 1).tolist()
+    more = ", …" if len(rows) > LINES else ""
+    return f"{word}{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}{more}", numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,10 +8,11 @@ from typing import Any, Unpack
 
 import pyarrow as pa
 
+from indistinct.arrays import Codes
 from indistinct.errors import InputError
-from indistinct.tables.declared import MisfitError, read_frame
+from indistinct.tables.declared import MisfitError, located, read_frame
 from indistinct.tables.delimited import Delimited, read_delimited
-from indistinct.tables.dialect import encodings, find_dialect
+from indistinct.tables.dialect import encodings, find_dialect, line_numbers
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.files import choose, read_arrow, read_parquet
 from indistinct.tables.frames import flat, from_frame, is_frame
@@ -97,6 +98,17 @@ def columns_in(path: Path, reading: Reading = Reading()) -> tuple[str, ...]:  # 
         with suppress(UnicodeError):
             return find_dialect(path, candidate, reading.delimiter, header=reading.header).names
     return ()
+
+
+def where_in(table: Table, rows: Codes) -> tuple[str, list[int]]:
+    """Return where rows of a table are, in words and as numbers: lines of its text file, else rows."""
+    path, reading = table.path, table.reading
+    for candidate in encodings(path, reading.encoding) if path is not None and is_delimited(path) else ():
+        with suppress(UnicodeError):
+            mark = "\t" if reading.delimiter is None and _kind(path) == ".tsv" else reading.delimiter
+            dialect = find_dialect(path, candidate, mark, header=reading.header)
+            return located(rows, lambda few: line_numbers(path, dialect, few.tolist()))
+    return located(rows, None, word="row")
 
 
 def is_delimited(path: Path) -> bool:

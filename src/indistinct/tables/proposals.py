@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from indistinct.domain import Kind, kind_of
 from indistinct.errors import InputError
 from indistinct.tables.dictionaries import TEXT, is_text
-from indistinct.tables.inference import typed
+from indistinct.tables.inference import mixture_of, typed
 from indistinct.tables.likely import JUDGED, Notation, likely_notation
 from indistinct.tables.marks import date_marks, is_mark, number_marks
 from indistinct.tables.opening import open_table
@@ -56,9 +56,29 @@ def propose(table: Table) -> Proposal:
     for name in read.columns:
         if name not in table.reading.missing_in:
             _look_at_values(name, read.data[name], found)
-    last = _with_marks(read, reading, found)
+    last = _read_again(read, _with_marks(read, reading, found), found)
+    unclear = tuple(name for name in last.columns if name not in last.reading.text and _is_unclear(name, last, found))
+    if unclear:
+        last = open_table(last, reading=replace(last.reading, text=(*last.reading.text, *unclear)))
     findings = {name: tuple(found.findings[name]) for name in table.columns if name in found.findings}
-    return Proposal(_read_again(read, last, found), findings)
+    return Proposal(last, findings)
+
+
+def _is_unclear(name: str, table: Table, found: _Proposals) -> bool:
+    """Return whether a column of text would be refused as quasi-identifier unless it is declared to be text."""
+    column = table.data[name]
+    if not is_text(column.type):
+        return False
+    texts = pa.array([text for text in _counted(column) if text], pa.string())
+    slip = mixture_of(texts)
+    if slip is None:
+        return likely_notation(texts) is not None
+    kind, strangers = slip
+    which = "none is written plainly" if len(strangers) == len(texts) else f"{len(strangers):,} of them are none"
+    found.say(
+        name, f"looks like {kind}, but of {len(texts):,} distinct values {which}: text until the cells are corrected"
+    )
+    return True
 
 
 def _look_at_text(name: str, column: pa.ChunkedArray, found: _Proposals) -> None:
@@ -72,8 +92,8 @@ def _look_at_text(name: str, column: pa.ChunkedArray, found: _Proposals) -> None
         found.text.append(name)
         found.say(
             name,
-            f"looks like {notation.what} ({' or '.join(notation.lines(name))}), but {len(notation.strangers):,} distinct "
-            "value(s) are written otherwise: correct them or declare them as marks for missing",
+            f"looks like {notation.what} ({' or '.join(notation.lines(name))}), but {len(notation.strangers):,} "
+            "distinct value(s) are written otherwise: correct them or declare them as marks for missing",
         )
         return
     if notation is not None:
@@ -225,11 +245,11 @@ def _read_again(table: Table, reading: Reading, found: _Proposals) -> Table:
         if name is None or name in table.reading.columns:
             raise
         found.say(name, "mixes notations: correct its cells, or declare what they are")
-        rest = {
-            key: {column: each for column, each in getattr(reading, key).items() if column != name}
-            for key in ("types", "dates_in")
-        }
-        return _read_again(table, replace(reading, text=(*reading.text, name), **rest), found)
+        types, dates = dict(reading.types), dict(reading.dates_in)
+        types.pop(name, None)
+        dates.pop(name, None)
+        rest = replace(reading, text=(*reading.text, name), types=types, dates_in=dates)
+        return _read_again(table, rest, found)
 
 
 def looks_missing(mark: str, rows: int) -> str:
