@@ -81,7 +81,7 @@ def _is_declared(likely: Notation, reading: Reading) -> bool:
     """Return whether the notation of a column was declared, so that only single cells keep it from being numbers."""
     marks = (likely.decimal, reading.decimal), (likely.thousands, reading.thousands)
     same = all(mark in (None, declared) for mark, declared in marks)
-    return bool(likely.strangers) and same and not likely.dates and not likely.signed
+    return bool(likely.strangers) and same and likely.what == "numbers" and not likely.signed
 
 
 def _stray(table: Table, name: str, likely: Notation) -> InputError:
@@ -91,9 +91,10 @@ def _stray(table: Table, name: str, likely: Notation) -> InputError:
     where, numbers = where_in(table, rows)
     cells, are = ("cell", "is no number") if len(rows) == 1 else ("cells", "are no numbers")
     return InputError(
-        f"{len(rows):,} {cells} of column {name!r}, on {where}, {are} in the declared notation; the column would be text",
-        hint="correct them, or declare them as marks for missing values (--missing, or `missing` under [input]); if the "
-        f"column is text, declare that: `text = [{name!r}]`, or `--text {name}`",
+        f"{len(rows):,} {cells} of column {name!r}, on {where}, {are} in the declared notation; so the column would be "
+        "text",
+        hint="correct them, or declare them as marks for missing values (--missing, or `missing` under [input]); if "
+        f"the column is text, declare that: `text = [{name!r}]`, or `--text {name}`",
         values=likely.strangers,
         column=name,
         lines=numbers,
@@ -101,6 +102,13 @@ def _stray(table: Table, name: str, likely: Notation) -> InputError:
 
 
 def _undeclared(name: str, likely: Notation) -> InputError:
+    if likely.eras:
+        return InputError(
+            f"column {name!r} looks like {likely.what}, which cannot be read; as text they would be sorted by their "
+            "first character",
+            hint=f"write them as 1979-06-05, or declare the column as text: `text = [{name!r}]`, or `--text {name}`",
+            column=name,
+        )
     lines, flags = (" or ".join(f"`{one}`" for one in each) for each in (likely.lines(name), likely.flags(name)))
     which = "" if len(likely.lines(name)) == 1 else ", whichever is right"
     stray = f", besides {len(likely.strangers)} distinct value(s) that may be marks for missing" * bool(

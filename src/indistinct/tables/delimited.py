@@ -11,11 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError
-from indistinct.tables.declared import MisfitError, no_cell, read_column
+from indistinct.tables.declared import read_column
 from indistinct.tables.dialect import Dialect, diagnose, encodings, find_dialect, line_numbers, nul_error
 from indistinct.tables.dictionaries import TEXT
 from indistinct.tables.files import choose
 from indistinct.tables.inference import maybe_grouped, respelled, settle, spellings
+from indistinct.tables.misfits import MisfitError, no_column
 from indistinct.tables.notation import check_marks
 from indistinct.tables.value import Reading
 
@@ -86,7 +87,9 @@ def _read_as(path: Path, dialect: Dialect, reading: Reading, columns: Sequence[s
         except MisfitError as misfit:
             raise misfit.error(lambda rows: line_numbers(path, dialect, rows.tolist())) from None
         if columns is None and all(len(spellings(text)) for text in found.values()):
-            _check_forms(reading, [each.form for each in read])
+            used = [each.form for each in read]
+            if unused := [form for form in reading.dates if form not in used]:
+                raise no_column(unused[0], {name: spellings(found[name]) for name in wanted})
         foreign = reading.decimal or reading.thousands
         both = [(name, found[name], each.column.type) for name, each in zip(wanted, read, strict=True)]
         return Delimited(
@@ -94,12 +97,6 @@ def _read_as(path: Path, dialect: Dialect, reading: Reading, columns: Sequence[s
             tuple(name for name, text, kind in both if not foreign and respelled(text, kind)),
             tuple(name for name, text, kind in both if not foreign and maybe_grouped(text, kind)),
         )
-
-
-def _check_forms(reading: Reading, used: Sequence[str | None]) -> None:
-    for form in reading.dates:
-        if form not in used:
-            raise no_cell(form)
 
 
 def _read_text(

@@ -31,6 +31,8 @@ DATE_LIKE = (
     r"^[0-9]{1,4}(?:[-./][0-9]{1,2}[-./][0-9]{2,4}|年[0-9]{1,2}月|[ -][A-Z][a-z]{2}[ -])|^[A-Z][a-z]{2} [0-9]+, "
 )
 NUMBER_LIKE = r"^[+-]?[0-9]*[.,' \x{a0}\x{202f}’0-9]*[0-9]$"
+# Years of an emperor cannot be declared as a format.
+ERA = "^(?:明治|大正|昭和|平成|令和) ?(?:元|[0-9０-９]{1,2}) ?年"
 SIGNED = rf"{SIGN}|[０-９]|％"
 
 
@@ -39,7 +41,8 @@ class Notation:
     """How a column is probably written: a date format, of which there may be several, or marks in numbers.
 
     `ambiguous` says that every comma has three digits behind it, so that it may part thousands as well. `signed` says
-    that numbers have a currency or per cent sign or full-width digits. `strangers` are the distinct texts that are
+    that numbers have a currency or per cent sign or full-width digits, `eras` that dates have years of Japanese eras,
+    which nothing declares. `strangers` are the distinct texts that are
     written otherwise.
     """
 
@@ -48,11 +51,14 @@ class Notation:
     thousands: str | None = None
     ambiguous: bool = False
     signed: bool = False
+    eras: bool = False
     strangers: tuple[str, ...] = ()
 
     @property
     def what(self) -> str:
-        """Return what the column holds, in one word."""
+        """Return what the column holds, in a few words."""
+        if self.eras:
+            return "dates of Japanese eras"
         return "dates" if self.dates else "numbers"
 
     def lines(self, column: str) -> tuple[str, ...]:
@@ -94,6 +100,9 @@ def likely_notation(texts: pa.Array) -> Notation | None:
         texts = texts.take(pa.array(range(0, len(texts), len(texts) // JUDGED)))
     if not len(texts):
         return None
+    eras = pc.match_substring_regex(texts, ERA)
+    if _enough(pc.sum(eras).as_py(), len(texts)):
+        return Notation(eras=True, strangers=tuple(texts.filter(pc.invert(eras)).to_pylist()))
     for look, judge in ((DATE_LIKE, _dates), (NUMBER_LIKE, _numbers)):
         like = pc.match_substring_regex(texts, look)
         if _enough(pc.sum(like).as_py(), len(texts)):

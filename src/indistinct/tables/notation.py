@@ -3,6 +3,7 @@
 Everything here works on the distinct texts of a column, all at once.
 """
 
+import datetime as dt
 import re
 
 import pyarrow as pa
@@ -85,6 +86,12 @@ def moments(texts: pa.Array, form: str) -> pa.Array:
         day = pc.cast(pc.struct_field(pc.extract_regex(fitting, pattern), "day"), pa.int64())
         read = pc.if_else(pc.equal(day, pc.day(read)), read, pa.scalar(None, read.type))
     return read.cast(kind)
+
+
+def is_future(read: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return which dates or moments lie after tomorrow: the day may have begun elsewhere."""
+    last = pa.scalar(dt.date.today() + dt.timedelta(days=1), pa.date32())
+    return pc.greater(read.cast(pa.date32(), safe=False), last)
 
 
 def plain_numbers(texts: pa.Array, decimal: str | None, thousands: str | None) -> pa.Array:

@@ -10,12 +10,13 @@ import pyarrow as pa
 
 from indistinct.arrays import Codes
 from indistinct.errors import InputError
-from indistinct.tables.declared import MisfitError, located, read_frame
+from indistinct.tables.declared import read_frame
 from indistinct.tables.delimited import Delimited, read_delimited
-from indistinct.tables.dialect import encodings, find_dialect, line_numbers
+from indistinct.tables.dialect import Dialect, encodings, find_dialect, line_numbers
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.files import choose, read_arrow, read_parquet
 from indistinct.tables.frames import flat, from_frame, is_frame
+from indistinct.tables.misfits import MisfitError, located
 from indistinct.tables.reading import Declarations, declare
 from indistinct.tables.value import Reading, Table
 
@@ -94,21 +95,25 @@ def _read(path: Path, reading: Reading, columns: Sequence[str] | None) -> Delimi
 
 def columns_in(path: Path, reading: Reading = Reading()) -> tuple[str, ...]:  # noqa: B008 (a frozen value)
     """Return the columns of a delimited text file; of other files, whose types are their own, none."""
-    for candidate in encodings(path, reading.encoding) if _kind(path) in DELIMITED else ():
-        with suppress(UnicodeError):
-            return find_dialect(path, candidate, reading.delimiter, header=reading.header).names
-    return ()
+    dialect = _dialect_of(path, reading) if is_delimited(path) else None
+    return () if dialect is None else dialect.names
 
 
 def where_in(table: Table, rows: Codes) -> tuple[str, list[int]]:
     """Return where rows of a table are, in words and as numbers: lines of its text file, else rows."""
-    path, reading = table.path, table.reading
-    for candidate in encodings(path, reading.encoding) if path is not None and is_delimited(path) else ():
+    path = table.path
+    dialect = _dialect_of(path, table.reading) if path is not None and is_delimited(path) else None
+    if path is None or dialect is None:
+        return located(rows, None, word="row")
+    return located(rows, lambda few: line_numbers(path, dialect, few.tolist()))
+
+
+def _dialect_of(path: Path, reading: Reading) -> Dialect | None:
+    for candidate in encodings(path, reading.encoding):
         with suppress(UnicodeError):
             mark = "\t" if reading.delimiter is None and _kind(path) == ".tsv" else reading.delimiter
-            dialect = find_dialect(path, candidate, mark, header=reading.header)
-            return located(rows, lambda few: line_numbers(path, dialect, few.tolist()))
-    return located(rows, None, word="row")
+            return find_dialect(path, candidate, mark, header=reading.header)
+    return None
 
 
 def is_delimited(path: Path) -> bool:

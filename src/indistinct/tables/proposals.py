@@ -4,6 +4,7 @@ A mark for missing is no person's value and may be told; no other value is.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from indistinct.tables.dictionaries import TEXT, is_text
 from indistinct.tables.inference import mixture_of, typed
 from indistinct.tables.likely import JUDGED, Notation, likely_notation
 from indistinct.tables.marks import date_marks, is_mark, number_marks
+from indistinct.tables.notation import is_future, moments
 from indistinct.tables.opening import open_table
 from indistinct.tables.value import Reading, Table
 
@@ -88,6 +90,11 @@ def _look_at_text(name: str, column: pa.ChunkedArray, found: _Proposals) -> None
     rest = pa.array([text for text in counts if text not in marks], pa.string())
     notation = likely_notation(rest)
     plain = len(rest) and not is_text(typed(pa.chunked_array([rest.cast(TEXT)])).type)
+    refused = None if notation is None else _refused(notation, counts)
+    if refused is not None:
+        found.text.append(name)
+        found.say(name, refused)
+        return
     if notation is not None and notation.strangers:
         found.text.append(name)
         found.say(
@@ -105,6 +112,19 @@ def _look_at_text(name: str, column: pa.ChunkedArray, found: _Proposals) -> None
             found.say(name, "codes with leading zeros: text")
     if marks:
         found.marks[name] = marks
+
+
+def _refused(notation: Notation, counts: Mapping[str, int]) -> str | None:
+    """Return why dates cannot be read as they are written, None if they can."""
+    if notation.eras:
+        return f"{notation.what}: text until they are written as 1979-06-05"
+    short = [form for form in notation.dates if "%y" in form]
+    if not short:
+        return None
+    late = is_future(moments(pa.array(counts, pa.string()), short[0])).fill_null(False).to_pylist()
+    rows = sum(count for count, future in zip(counts.values(), late, strict=True) if future)
+    words = f"dates with years of two digits: with {short[0]} {rows:,} row{'s' * (rows != 1)} would lie in the future"
+    return f"{words}; text until they have four digits" if rows else None
 
 
 def _is_coded(texts: pa.Array) -> bool:
@@ -153,7 +173,8 @@ def _declared(table: Table, found: _Proposals) -> Reading:
     usual = _most(list(forms.values()))
     for name, form in forms.items():
         others = [f"{other}" for other in found.notations[name].dates if other != form]
-        found.say(name, f"dates as {form}" + (f", or {' or '.join(others)}: check which" if others else ""))
+        short = ", with years of two digits: 69 to 99 are 19xx" * ("%y" in form)
+        found.say(name, f"dates as {form}{short}" + (f", or {' or '.join(others)}: check which" if others else ""))
     marks = dict.fromkeys(mark for each in found.marks.values() for mark in each)
     for name, counted in found.marks.items():
         for mark, rows in counted.items():
