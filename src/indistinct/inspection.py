@@ -89,7 +89,8 @@ class Inspection:
     """The profile of a table, and how people stand out on the suggested quasi-identifiers together.
 
     `reading` declares what the table shows: notations of numbers and dates, marks for missing. `people` is how many
-    there are, where a column tells them apart and somebody has several rows.
+    there are, where a column tells them apart and somebody has several rows. `left_out` says which empty lines and
+    columns of a text file were skipped.
     """
 
     rows: int
@@ -99,6 +100,7 @@ class Inspection:
     unique_rows: int
     reading: Reading = Reading()  # noqa: RUF009 (a frozen value)
     people: int | None = None
+    left_out: tuple[str, ...] = ()
 
     @property
     def schema(self) -> Schema:
@@ -129,6 +131,7 @@ class Inspection:
             "unique_share": self.unique_share,
             "warnings": list(self.warnings),
             "people": self.people,
+            "left_out": list(self.left_out),
             "reading": to_options(self.reading),
         }
 
@@ -169,6 +172,7 @@ def inspect(table: Any) -> Inspection:
         smallest_class=int(counts.min()),
         unique_rows=int((counts == 1).sum()),
         reading=table.reading,
+        left_out=table.left_out,
         people=next((column.distinct for column in columns if column.role is Role.PERSON), None),
     )
 

@@ -63,7 +63,7 @@ def measure_table(
     """
     if isinstance(published, BucketTable):
         return _measured_buckets(open_published(published, schema), schema, k=k)
-    source, declared = open_table(published), dict(hierarchies or {})
+    source, declared = open_table(published, published=True), dict(hierarchies or {})
     engine, whole = open_source(original)
     check_job(whole, schema, KAnonymity(k), declared)
     chosen = _parsed(metrics) if metrics is not None else standard_metrics(k=k, target=target)

@@ -30,6 +30,7 @@ def open_table(
     *,
     columns: Sequence[str] | None = None,
     reading: Reading | None = None,
+    published: bool = False,
     **declared: Unpack[Declarations],
 ) -> Table:
     """Return the table at a path or in a frame; `columns` chooses some and their order.
@@ -46,7 +47,8 @@ def open_table(
     {column: texts}, where "*" stands for all columns; `NA` stays text unless it is listed. A declaration that fits no
     cell is an error. In a frame or a Parquet file, whose columns have types, declarations concern columns of text,
     but marks for missing all of them. `header` says that the first line holds names even if it looks like data.
-    `reading` is how another table was read; what is declared beside it takes its place.
+    Empty lines and columns without name and value are left out, and a last line of totals is refused, unless the file
+    was `published`. `reading` is how another table was read; what is declared beside it takes its place.
 
         >>> open_table(pa.table({"age": [31, 42], "city": ["Oslo", "Bergen"]})).rows
         2
@@ -58,8 +60,8 @@ def open_table(
     if isinstance(source, str | Path):
         path = Path(source)
         _check_file(path)
-        read = _read(path, how, chosen)
-        return Table(read.data, path.name, path, how, read.respelled, read.grouped)
+        read = _read(path, how, chosen, published=published)
+        return Table(read.data, path.name, path, how, read.respelled, read.grouped, read.left_out)
     if not is_frame(source):
         raise InputError(
             f"a table is opened from a path or a frame; got {type(source).__name__}",
@@ -75,14 +77,14 @@ def _again(table: Table, reading: Reading, columns: Sequence[str] | None) -> Tab
         return table
     data = table.data if reading == table.reading else _declared(table.data, reading)
     chosen = choose(table.columns, columns)
-    return Table(data.select(chosen), table.name, table.path, reading, table.respelled, table.grouped)
+    return Table(data.select(chosen), table.name, table.path, reading, table.respelled, table.grouped, table.left_out)
 
 
-def _read(path: Path, reading: Reading, columns: Sequence[str] | None) -> Delimited:
+def _read(path: Path, reading: Reading, columns: Sequence[str] | None, *, published: bool) -> Delimited:
     kind = _kind(path)
     if kind in DELIMITED:
         mark = "\t" if reading.delimiter is None and kind == ".tsv" else reading.delimiter
-        return read_delimited(path, replace(reading, delimiter=mark), columns=columns)
+        return read_delimited(path, replace(reading, delimiter=mark), columns=columns, published=published)
     if kind in PARQUET:
         return Delimited(_declared(flat(read_parquet(path, columns)), reading))
     if kind in ARROW:
@@ -96,7 +98,7 @@ def _read(path: Path, reading: Reading, columns: Sequence[str] | None) -> Delimi
 def columns_in(path: Path, reading: Reading = Reading()) -> tuple[str, ...]:  # noqa: B008 (a frozen value)
     """Return the columns of a delimited text file; of other files, whose types are their own, none."""
     dialect = _dialect_of(path, reading) if is_delimited(path) else None
-    return () if dialect is None else dialect.names
+    return () if dialect is None else dialect.columns
 
 
 def where_in(table: Table, rows: Codes) -> tuple[str, list[int]]:
