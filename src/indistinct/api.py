@@ -38,7 +38,7 @@ from indistinct.release.pipeline import Destination, Job, publish
 from indistinct.release.published import Published, belongs_to, open_published, read_certificate
 from indistinct.release.reading import require_original
 from indistinct.release.release import Release
-from indistinct.schema import Schema, did_you_mean
+from indistinct.schema import Schema, did_you_mean, require_schema
 from indistinct.spelling import spell
 from indistinct.tables import Table, open_table
 
@@ -83,6 +83,7 @@ def anonymize(
     of an earlier release, known by its recoding `previous` and its table `previous_input`, stand among fewer than
     promised in both together it is refused, unless `accept_overlap`. Raises `InfeasibleError` if there is no release.
     """
+    require_schema(schema)
     report, declared, secret = progress or (lambda _share: None), dict(hierarchies or {}), Secret(seed)
     began, (engine, source) = time.perf_counter(), open_source(table)
     search = parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm or Mondrian()
@@ -138,7 +139,7 @@ def apply(
         raise ParameterError("the recoding does not say what it promised", hint="pass model=…")
     wanted = judging(asked, schema)
     declared = dict(hierarchies or {})
-    check_job(source, schema, wanted, declared)
+    check_job(source, schema, wanted, declared, decided=True)
     earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
     keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.keys]))
     sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}
@@ -170,6 +171,7 @@ def verify(
     them apart, are counted on the original; `recoding` is needed where labels do not say which rows they stand for.
     The certificate that lies beside a file must be its own.
     """
+    require_schema(schema)
     wanted = judging(model, schema)
     published = open_published(table, schema)
     declared = {name: h for name, h in (hierarchies or {}).items() if any(name in key for key in wanted.keys)}
@@ -286,9 +288,13 @@ def check_job(
     hierarchies: Mapping[str, Hierarchy],
     *,
     extra: Sequence[Key] = (),
+    decided: bool = False,
 ) -> None:
-    """Raise unless table, schema, model and hierarchies speak of the same columns; `extra` are further ones in use."""
-    schema.check(table.columns)
+    """Raise unless table, schema, model and hierarchies speak of the same columns; `extra` are further ones in use.
+
+    Roles that are `decided` come with a recoding.
+    """
+    schema.check(table.columns, decided=decided)
     if not table.rows:
         raise InputError("the table has no rows", hint="check that this is the right file")
     check_notations(table, (*schema.quasi, *schema.sensitive), hierarchies=hierarchies)

@@ -21,7 +21,7 @@ from indistinct.release.bucket_evidence import count_buckets
 from indistinct.release.by_label import classes_by_label
 from indistinct.release.published import BucketTable, Published, open_published
 from indistinct.release.release import Release
-from indistinct.schema import Schema
+from indistinct.schema import Schema, require_schema
 from indistinct.tables import open_table
 
 
@@ -61,6 +61,7 @@ def measure_table(
     size; `target` names a column whose classification metric is wanted. Of a `BucketTable`, which needs no original,
     only what speaks of buckets is measured.
     """
+    require_schema(schema)
     if isinstance(published, BucketTable):
         return _measured_buckets(open_published(published, schema), schema, k=k)
     source, declared = open_table(published, published=True), dict(hierarchies or {})
