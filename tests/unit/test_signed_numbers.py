@@ -80,6 +80,17 @@ def test_names_are_quoted_in_the_lines_to_add():
     assert notation.flags("Billed Amt") == ("--type 'Billed Amt=number'",)
 
 
+def test_a_comma_before_three_digits_of_an_amount_parts_thousands(tmp_path):
+    assert likely_notation(pa.array(["¥1,000", "¥25,000", "¥300"])).lines("q") == (
+        'thousands = "," and types = { q = "number" }',
+    )
+    path = tmp_path / "a.csv"
+    path.write_text("q;s\n" + "".join(f"¥{1 + i},000;{i}.5\n" for i in range(40)), encoding="utf-8")
+    found = inspect(path)
+    assert found.reading.thousands == ","
+    assert found.columns[0].frequent[0][0] == 1000
+
+
 def test_inspect_declares_signed_numbers(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(

@@ -129,6 +129,8 @@ def _signed(texts: pa.Array) -> Notation | None:
     marked = _numbers(plain)
     if marked is None or not pc.any(amounts).as_py():
         return None
+    if marked.ambiguous:  # amounts have two decimals, if any
+        marked = replace(marked, decimal=None, thousands=marked.decimal, ambiguous=False)
     # What is written otherwise is told as the file has it.
     strange = pc.is_in(plain, value_set=pa.array(marked.strangers, pa.string()))
     return replace(marked, signed=True, strangers=tuple(texts.filter(strange).to_pylist()))
