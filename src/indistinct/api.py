@@ -38,7 +38,7 @@ from indistinct.release.pipeline import Destination, Job, publish
 from indistinct.release.published import Published, belongs_to, open_published, read_certificate
 from indistinct.release.reading import require_original
 from indistinct.release.release import Release
-from indistinct.schema import Schema, did_you_mean, require_schema
+from indistinct.schema import Schema, did_you_mean
 from indistinct.spelling import spell
 from indistinct.tables import Table, open_table
 
@@ -83,7 +83,6 @@ def anonymize(
     of an earlier release, known by its recoding `previous` and its table `previous_input`, stand among fewer than
     promised in both together it is refused, unless `accept_overlap`. Raises `InfeasibleError` if there is no release.
     """
-    require_schema(schema)
     report, declared, secret = progress or (lambda _share: None), dict(hierarchies or {}), Secret(seed)
     began, (engine, source) = time.perf_counter(), open_source(table)
     search = parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm or Mondrian()
@@ -171,7 +170,6 @@ def verify(
     them apart, are counted on the original; `recoding` is needed where labels do not say which rows they stand for.
     The certificate that lies beside a file must be its own.
     """
-    require_schema(schema)
     wanted = judging(model, schema)
     published = open_published(table, schema)
     declared = {name: h for name, h in (hierarchies or {}).items() if any(name in key for key in wanted.keys)}

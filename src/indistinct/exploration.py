@@ -26,7 +26,7 @@ from indistinct.registry import parse_metric
 from indistinct.release.kinds import check_kinds
 from indistinct.report.lattice import Box, State, draw_lattice
 from indistinct.report.levels import level_meanings
-from indistinct.schema import Schema, did_you_mean, require_schema
+from indistinct.schema import Schema, did_you_mean
 from indistinct.tables import open_table
 
 Row = dict[str, Any]
@@ -214,7 +214,6 @@ def explore(
     The values are those that `measure` gives for the release of that node. A lattice of more than `limit` nodes is a
     `ParameterError`.
     """
-    require_schema(schema)
     source, declared = open_table(table), dict(hierarchies or {})
     model = judging(model, schema)
     chosen = _distinct([parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics])
