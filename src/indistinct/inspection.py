@@ -25,7 +25,7 @@ from indistinct.schema import Role, Schema
 from indistinct.tables import Reading, open_table
 from indistinct.tables.proposals import propose
 from indistinct.tables.reading import to_options
-from indistinct.tables.shapes import folded, identifying_shape
+from indistinct.tables.shapes import FREE_TEXT, folded, identifying_shape
 
 
 def _words(text: str) -> frozenset[str]:
@@ -198,7 +198,7 @@ def _by_values(column: ColumnProfile, values: pa.Array, rows: int) -> ColumnProf
     if column.kind is not Kind.TEXT or column.role not in (Role.QUASI, Role.INSENSITIVE):
         return column
     shape = identifying_shape(_texts(values), rows=rows)
-    if shape is None or (_meets(words_of(column.name), KNOWN_TO_OTHERS) and shape.startswith("free")):
+    if shape is None or (_meets(words_of(column.name), KNOWN_TO_OTHERS) and shape == FREE_TEXT):
         return column
     return replace(column, role=Role.IDENTIFIER, reason=f"it points at a person: {shape}", hierarchy=None)
 
@@ -233,7 +233,8 @@ def _as_identifier(column: ColumnProfile, values: pa.Array, rows: int, person: s
     if alike:
         said = f"{alike:,} value{'s differ' if alike > 1 else ' differs'} from others only by case or spaces around"
         column = replace(column, findings=(*column.findings, f"{said}: correct them, or people are counted twice"))
-    if person is not None or column.distinct + column.missing >= rows or column.distinct < ENOUGH_ROWS:
+    repeats = ENOUGH_ROWS <= column.distinct < rows - column.missing
+    if person is not None or not repeats or column.reason.endswith(FREE_TEXT):
         return column
     count = f"{column.distinct:,} values in {rows:,} rows"
     return replace(column, reason=f"{column.reason}; {count}: if these are people, give it the role person")

@@ -2,11 +2,13 @@
 
 import gzip
 
+import pyarrow as pa
 import pytest
 
 import indistinct as ind
 from indistinct.errors import InputError
 from indistinct.inspection import inspect
+from indistinct.tables import open_table
 
 
 def written(tmp_path, text, *, name="a.csv", encoding="utf-8"):
@@ -101,3 +103,12 @@ def test_what_was_left_out_is_said(tmp_path, capsys):
     said = capsys.readouterr().err
     assert "note: 1 column without a name and without a value left out" in said
     assert "note: 1 empty line left out" in said
+
+
+def test_a_published_row_without_any_value_counts(tmp_path):
+    table = pa.table({"a": pa.array([1, 2, None, None] * 5, pa.int64()), "b": ["x", "y", None, None] * 5})
+    schema, path = ind.Schema(quasi=["a"], sensitive=["b"]), tmp_path / "release.csv"
+    ind.anonymize(table, schema, model="k-anonymity:k=5", output=path)
+    assert open_table(path, published=True).rows == 20
+    assert ind.verify(path, schema, "k-anonymity:k=5").holds
+    assert ind.verify(path, schema, "k-anonymity:k=5", original=table).holds

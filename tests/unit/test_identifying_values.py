@@ -84,3 +84,8 @@ def test_identifiers_that_differ_only_by_case_or_spaces_are_told():
     names = [f"p{i:03}" for i in range(30)] + [f"P{i:03} " for i in range(5)]
     found = profiles({"patient_id": names * 2, "v": [i % 3 for i in range(70)]})
     assert any("5 values differ from others only by case or spaces" in each for each in found["patient_id"].findings)
+
+
+def test_free_text_is_nobody():
+    found = profiles({"f1": [f"spoke with Mr Smith on day {i % 30}" for i in range(60)]})
+    assert "role person" not in found["f1"].reason

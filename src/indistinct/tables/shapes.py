@@ -3,6 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
+FREE_TEXT = "free text, which may tell names"
 MAIL = r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$"
 # At least nine digits: with a country or area in front, or in three groups and more.
 PHONE = r"^(?:\+|\(|00?[0-9]|[0-9]+[-. /][0-9]+[-. /])[0-9() ./-]*$"
@@ -30,7 +31,7 @@ def identifying_shape(texts: pa.Array, *, rows: int) -> str | None:
     words = pc.add(pc.count_substring_regex(pc.utf8_trim_whitespace(texts), r"\s+"), 1)
     long = pc.and_(pc.greater_equal(words, WORDS), pc.greater_equal(pc.utf8_length(texts), LETTERS))
     if len(texts) >= max(MANY, MANY_SHARE * rows) and 2 * _share(long) > 1:
-        return "free text, which may tell names"
+        return FREE_TEXT
     return None
 
 
