@@ -149,7 +149,7 @@ def apply(
         raise ParameterError("the recoding does not say what it promised", hint="pass model=…")
     wanted = judging(asked, schema)
     declared = dict(hierarchies or {})
-    check_job(source, schema, wanted, declared)
+    check_job(source, schema, wanted, declared, decided=True)
     check_same_kinds(recoding, source)
     earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
     keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.keys]))
@@ -303,9 +303,13 @@ def check_job(
     hierarchies: Mapping[str, Hierarchy],
     *,
     extra: Sequence[Key] = (),
+    decided: bool = False,
 ) -> None:
-    """Raise unless table, schema, model and hierarchies speak of the same columns; `extra` are further ones in use."""
-    schema.check(table.columns)
+    """Raise unless table, schema, model and hierarchies speak of the same columns; `extra` are further ones in use.
+
+    Roles that are `decided` come with a recoding.
+    """
+    schema.check(table.columns, decided=decided)
     if not table.rows:
         raise InputError("the table has no rows", hint="check that this is the right file")
     check_notations(table, (*schema.quasi, *schema.sensitive), hierarchies=hierarchies)

@@ -25,6 +25,7 @@ from indistinct.schema import Role, Schema
 from indistinct.tables import Reading, open_table
 from indistinct.tables.proposals import propose
 from indistinct.tables.reading import to_options
+from indistinct.tables.shapes import FREE_TEXT, folded, identifying_shape
 
 
 def _words(text: str) -> frozenset[str]:
@@ -89,7 +90,8 @@ class Inspection:
     """The profile of a table, and how people stand out on the suggested quasi-identifiers together.
 
     `reading` declares what the table shows: notations of numbers and dates, marks for missing. `people` is how many
-    there are, where a column tells them apart and somebody has several rows.
+    there are, where a column tells them apart and somebody has several rows. `left_out` says which empty lines and
+    columns of a text file were skipped.
     """
 
     rows: int
@@ -99,6 +101,7 @@ class Inspection:
     unique_rows: int
     reading: Reading = Reading()  # noqa: RUF009 (a frozen value)
     people: int | None = None
+    left_out: tuple[str, ...] = ()
 
     @property
     def schema(self) -> Schema:
@@ -129,6 +132,7 @@ class Inspection:
             "unique_share": self.unique_share,
             "warnings": list(self.warnings),
             "people": self.people,
+            "left_out": list(self.left_out),
             "reading": to_options(self.reading),
         }
 
@@ -156,9 +160,11 @@ def inspect(table: Any) -> Inspection:
     encoded = {name: _encode(table.data[name]) for name in table.columns}
     columns = tuple(_profile(name, table.data[name], *encoded[name]) for name in table.columns)
     columns = tuple(replace(column, findings=proposal.findings.get(column.name, ())) for column in columns)
+    columns = tuple(_by_values(column, encoded[column.name][0], table.rows) for column in columns)
     person = _person(columns, encoded)
     if person is not None:
-        columns = tuple(_as_person(column, table.rows) if column.name == person else column for column in columns)
+        columns = tuple(_beside_person(column, person, encoded) for column in columns)
+    columns = tuple(_as_identifier(column, encoded[column.name][0], table.rows, person) for column in columns)
     quasi = [column.name for column in columns if column.role is Role.QUASI]
     codes = [encoded[name][1] for name in quasi] or [np.zeros(table.rows, dtype=np.int32)]
     counts = group_rows(codes, [int(column.max()) + 1 for column in codes]).counts
@@ -169,6 +175,7 @@ def inspect(table: Any) -> Inspection:
         smallest_class=int(counts.min()),
         unique_rows=int((counts == 1).sum()),
         reading=table.reading,
+        left_out=table.left_out,
         people=next((column.distinct for column in columns if column.role is Role.PERSON), None),
     )
 
@@ -186,9 +193,51 @@ def _person(columns: Sequence[ColumnProfile], encoded: Mapping[str, tuple[pa.Arr
     return likely_person(coded, candidates, named=named)
 
 
-def _as_person(column: ColumnProfile, rows: int) -> ColumnProfile:
-    reason = f"{column.distinct:,} people in {rows:,} rows"
-    return replace(column, role=Role.PERSON, reason=reason, hierarchy=None)
+def _by_values(column: ColumnProfile, values: pa.Array, rows: int) -> ColumnProfile:
+    """Return a column whose values have the shape of what points at people as an identifier."""
+    if column.kind is not Kind.TEXT or column.role not in (Role.QUASI, Role.INSENSITIVE):
+        return column
+    shape = identifying_shape(_texts(values), rows=rows)
+    if shape is None or (_meets(words_of(column.name), KNOWN_TO_OTHERS) and shape == FREE_TEXT):
+        return column
+    return replace(column, role=Role.IDENTIFIER, reason=f"it points at a person: {shape}", hierarchy=None)
+
+
+def _texts(values: pa.Array) -> pa.Array:
+    """Return values as texts; bytes have none."""
+    binary = pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type)
+    return pa.array([], pa.string()) if binary else values.cast(pa.string())
+
+
+def _beside_person(column: ColumnProfile, person: str, encoded: Mapping[str, tuple[pa.Array, Codes]]) -> ColumnProfile:
+    """Return the column that tells people apart as such, and another that has one value for each of them."""
+    (people, codes), (values, others) = encoded[person], encoded[column.name]
+    if column.name == person:
+        reason = f"{column.distinct:,} people in {len(codes):,} rows"
+        return replace(column, role=Role.PERSON, reason=reason, hierarchy=None)
+    if column.role is not Role.QUASI or column.missing or len(values) != len(people) or column.kind is Kind.DATE:
+        return column
+    known = _meets(words_of(column.name), KNOWN_TO_OTHERS)
+    pairs = group_rows([codes, others], [int(codes.max()) + 1, int(others.max()) + 1]).counts
+    if known or len(pairs) != len(people) or pa.types.is_floating(values.type):
+        return column
+    reason = "it points at a person: one value for each person"
+    return replace(column, role=Role.IDENTIFIER, reason=reason, hierarchy=None)
+
+
+def _as_identifier(column: ColumnProfile, values: pa.Array, rows: int, person: str | None) -> ColumnProfile:
+    """Return an identifier with what its owner should know: that it repeats, or is spelled in several ways."""
+    if column.role not in (Role.IDENTIFIER, Role.PERSON):
+        return column
+    alike = folded(values) if pa.types.is_string(values.type) else 0
+    if alike:
+        said = f"{alike:,} value{'s differ' if alike > 1 else ' differs'} from others only by case or spaces around"
+        column = replace(column, findings=(*column.findings, f"{said}: correct them, or people are counted twice"))
+    repeats = ENOUGH_ROWS <= column.distinct < rows - column.missing
+    if person is not None or not repeats or column.reason.endswith(FREE_TEXT):
+        return column
+    count = f"{column.distinct:,} values in {rows:,} rows"
+    return replace(column, reason=f"{column.reason}; {count}: if these are people, give it the role person")
 
 
 def _encode(column: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
@@ -244,6 +293,8 @@ def suggest_role(name: str, *, distinct: int, pointing: bool) -> tuple[Role, str
         return Role.SENSITIVE, "must not be learnt about a person"
     if known:
         return Role.QUASI, "others often know it"
+    if _meets(words, PEOPLE) and distinct >= ENOUGH_ROWS:
+        return Role.IDENTIFIER, "it points at a person"
     if pointing:
         return Role.IDENTIFIER, "nearly every value is unique"
     return Role.QUASI, "in doubt: others may know it"

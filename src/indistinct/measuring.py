@@ -21,7 +21,7 @@ from indistinct.release.bucket_evidence import count_buckets
 from indistinct.release.by_label import classes_by_label
 from indistinct.release.published import BucketTable, Published, open_published
 from indistinct.release.release import Release
-from indistinct.schema import Schema
+from indistinct.schema import Schema, require_schema
 from indistinct.tables import open_table
 
 
@@ -61,9 +61,10 @@ def measure_table(
     size; `target` names a column whose classification metric is wanted. Of a `BucketTable`, which needs no original,
     only what speaks of buckets is measured.
     """
+    require_schema(schema)
     if isinstance(published, BucketTable):
         return _measured_buckets(open_published(published, schema), schema, k=k)
-    source, declared = open_table(published), dict(hierarchies or {})
+    source, declared = open_table(published, published=True), dict(hierarchies or {})
     engine, whole = open_source(original)
     check_job(whole, schema, KAnonymity(k), declared)
     chosen = _parsed(metrics) if metrics is not None else standard_metrics(k=k, target=target)

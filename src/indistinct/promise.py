@@ -5,11 +5,12 @@ from indistinct.errors import ParameterError, SchemaError
 from indistinct.models import KAnonymity, LDiverseLinks, Model
 from indistinct.models.of_people import in_people
 from indistinct.registry import parse_model
-from indistinct.schema import BUCKET, COUNT, Schema
+from indistinct.schema import BUCKET, COUNT, Schema, require_schema
 
 
 def promised_model(model: Model | str | None, algorithm: Algorithm, schema: Schema) -> Model:
     """Return what a release must satisfy: the model that is asked for, and what the algorithm promises by itself."""
+    require_schema(schema)
     asked = parse_model(model) if isinstance(model, str) else model
     own = algorithm.promise()
     if asked is None and own is None:
@@ -38,6 +39,7 @@ def promised_model(model: Model | str | None, algorithm: Algorithm, schema: Sche
 
 def judging(model: Model | str, schema: Schema) -> Model:
     """Return a model as it judges tables with these roles: for every sensitive column, and in people or rows."""
+    require_schema(schema)
     parsed = parse_model(model) if isinstance(model, str) else model
     return in_people(parsed.resolved(schema.sensitive), schema.person)
 

@@ -100,10 +100,11 @@ class Schema:
                 return role
         raise SchemaError(f"the schema does not name column {column!r}")
 
-    def check(self, columns: Iterable[str]) -> None:
+    def check(self, columns: Iterable[str], *, decided: bool = False) -> None:
         """Raise unless the schema names exactly these columns.
 
-        A column that the schema does not name is an error, not a guess.
+        A column that the schema does not name is an error, not a guess. Roles that are `decided` belong to a recoding,
+        and no other column can get one.
         """
         present = list(columns)
         for name in self.columns:
@@ -116,7 +117,9 @@ class Schema:
         if unnamed:
             raise SchemaError(
                 f"the schema gives no role to column(s) {', '.join(map(repr, unnamed))}",
-                hint="name each as identifier or person (dropped), quasi, sensitive or insensitive (published as is)",
+                hint="remove the column from the table: the recoding was found without it; or anonymize the table anew"
+                if decided
+                else "name each as identifier or person (dropped), quasi, sensitive or insensitive (published as is)",
             )
         if not self.quasi:
             raise SchemaError(
@@ -137,6 +140,15 @@ def where_is(name: str, present: Sequence[str], *, expected: Sequence[str]) -> s
             "few of the expected columns are there: check that it is the right file, and that its first line has names"
         )
     return f"the table has: {', '.join(present)}"
+
+
+def require_schema(given: object) -> None:
+    """Raise `SchemaError` for anything that is no schema, such as a dictionary of roles."""
+    if not isinstance(given, Schema):
+        raise SchemaError(
+            f"the schema must be a Schema; got {type(given).__name__}",
+            hint='ind.Schema.from_roles({"age": "quasi", "disease": "sensitive"}), or ind.Schema(quasi=["age"], …)',
+        )
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:

@@ -5,6 +5,7 @@ field are joined by `|`. A value that holds one of `, & | = : "` or begins or en
 in which a quote is written twice.
 """
 
+import re
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
@@ -34,9 +35,8 @@ def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
     name, *more = split(text.strip(), ":")
     rest = ":".join(more)
     if name not in known:
-        raise ParameterError(
-            f"there is no {what} {name!r}", hint=did_you_mean(name, known) or f"known: {', '.join(sorted(known))}"
-        )
+        near = _with_number(text, known) or did_you_mean(name, known)
+        raise ParameterError(f"there is no {what} {name!r}", hint=near or f"known: {', '.join(sorted(known))}")
     kind: Any = known[name]
     accepted = {f.name: f for f in fields(kind)}
     hints = get_type_hints(kind)
@@ -47,7 +47,9 @@ def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
             reason = "is given twice" if key in given else "is not one of its parameters"
             raise ParameterError(
                 f"{key!r} in {what} {name!r} {reason}",
-                hint=did_you_mean(key, accepted) or f"it takes: {', '.join(accepted) or 'nothing'}, as key=value",
+                hint=_with_number(text, known)
+                or did_you_mean(key, accepted)
+                or f"it takes: {', '.join(accepted) or 'nothing'}, as key=value",
             )
         given[key] = _value("=".join(values), hints[key], where=f"`{key}` of {what} {name!r}")
     absent = [
@@ -58,6 +60,15 @@ def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
         raise ParameterError(f"{what} {name!r} needs {', '.join(absent)}", hint=f"write {name}:{example}")
     made: T = kind(**given)
     return made
+
+
+def _with_number(text: str, known: Mapping[str, type[Any]]) -> str | None:
+    """Return the hint for a name with a bare number, such as k-anonymity=5, where one parameter may be meant."""
+    bare = re.fullmatch(r"(.*?)\s*[ =:(]\s*([0-9.]+)\)?", text.strip())
+    if bare is None or bare[1] not in known:
+        return None
+    needed = [f.name for f in fields(known[bare[1]]) if f.default is MISSING and f.default_factory is MISSING]
+    return f"write {bare[1]}:{needed[0]}={bare[2]}" if len(needed) == 1 else None
 
 
 def split(text: str, mark: str) -> list[str]:

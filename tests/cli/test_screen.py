@@ -189,3 +189,17 @@ def test_a_table_of_too_many_columns_goes_on_below_and_loses_none(
     assert max(map(len, out.splitlines())) <= 80
     assert all(f"{1_000_000 + number:,}" in out for number in range(12))
     assert out.count("mondrian") > 1
+
+
+def test_wide_letters_count_as_two_columns() -> None:
+    from rich.cells import cell_len
+
+    from indistinct.cli.screen import _broken
+
+    line = "  " + "昭和 年月日 が 不明 です、" * 20 + "end"
+    broken = _broken(line, 40)
+    assert max(map(cell_len, broken.split("\n"))) <= 40
+    assert broken.split() == line.split()
+    assert _broken("a word and another", 10) == "a word and\n  another"
+    assert _broken("x" * 50, 10) == "x" * 50
+    assert _broken("", 10) == ""

@@ -33,7 +33,7 @@ from indistinct.tables.marks import is_mark, number_marks
     ],
 )
 def test_notations(texts, lines):
-    assert list(likely_notation(pa.array(texts)).lines) == lines
+    assert list(likely_notation(pa.array(texts)).lines("q")) == lines
 
 
 @pytest.mark.parametrize(
@@ -135,6 +135,12 @@ def test_points_beside_a_declared_comma_are_refused(tmp_path):
         ([1, 2, 3] * 9 + [99, 99], {"99": 2}),
         ([*range(20, 60), 998, 998, 999, 999], {"999": 2, "998": 2}),
         ([99] * 20, {}),
+        ([*range(60), -1, -1, -1], {"-1": 3}),
+        ([*range(20, 60), -1], {}),
+        ([*range(-5, 60), -1, -1], {}),
+        ([-1, 0, 1] * 20, {}),
+        ([-1, 0, 1, 2] * 20, {}),
+        ([0.5, 1.5, 22.5] * 10 + [-1.0] * 3, {"-1": 3}),
         ([0.5, 1200.0, 15000.0] * 5 + [-9.0, -9.0], {"-9": 2}),
     ],
 )

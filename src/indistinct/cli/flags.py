@@ -208,7 +208,7 @@ def opened(policy: "Policy", path: Path | None = None) -> "Table":
     from indistinct import api
 
     table = api.open(path or policy.locate(policy.input.path), reading=policy.input.reading)
-    note_respelled(table)
+    note_reading(table)
     return table
 
 
@@ -229,7 +229,9 @@ def earlier_files(flags: Flags) -> list[Path]:
     return recoding if flags.previous_input is None else [*recoding, flags.previous_input]
 
 
-def note_respelled(table: "Table") -> None:
-    """Say where codes may have been taken for numbers."""
+def note_reading(table: "Table") -> None:
+    """Say what was left out of a file, and where codes may have been taken for numbers."""
+    for words in table.left_out:
+        note(f"{words} left out")
     for name in table.respelled:
         note(f"column {name!r} spells one number in several ways, which are one value now; codes want --text {name}")

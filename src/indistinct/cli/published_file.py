@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from indistinct.cli.flags import note_respelled, policy_of, reading_of
+from indistinct.cli.flags import note_reading, policy_of, reading_of
 from indistinct.cli.options import READING, Flags
 from indistinct.cli.screen import note
 from indistinct.errors import InputError, ParameterError
@@ -39,7 +39,7 @@ def question_of(path: Path, flags: Flags, *, policy: Path | None, original: Path
     opened = open_published(published, asked.schema)
     for table in opened.sources.values():
         if isinstance(table, Table):
-            note_respelled(table)
+            note_reading(table)
     if opened.buckets is None:
         _note_buckets(path)
     return Question(asked, published, opened)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 WIDTH = 80
 # Names of columns are cut to so many letters where they stand in a table.
 LONGEST_NAME = 24
+# A character that no text has, since it is set aside for private use.
+FILLER = "\ue000"
 
 
 def screen(*, stderr: bool = False) -> "Console":
@@ -45,6 +47,7 @@ def show(*parts: "str | Table") -> None:
 
 def _blocks(table: "Table", width: int) -> "Iterator[Table]":
     """Yield a table or, where its columns do not fit, several below each other that repeat the first column."""
+    from rich.cells import cell_len
     from rich.table import Table
 
     cells = [[str(cell) for cell in column.cells] for column in table.columns]
@@ -52,7 +55,7 @@ def _blocks(table: "Table", width: int) -> "Iterator[Table]":
         [word for cell in [str(c.header), *own] for word in (cell.split() if not c.no_wrap else [cell[:LONGEST_NAME]])]
         for c, own in zip(table.columns, cells, strict=True)
     ]
-    needed = [max(map(len, each), default=0) + len("  ") for each in words]
+    needed = [max(map(cell_len, each), default=0) + len("  ") for each in words]
     ahead = list(range(1, len(needed)))
     if sum(needed) - len("  ") <= width:
         yield table
@@ -84,8 +87,13 @@ def _sentence(console: "Console", text: str, *, style: str | None = None) -> Non
 
 
 def _broken(line: str, width: int) -> str:
+    from rich.cells import cell_len
+
     indent = " " * (len(line) - len(line.lstrip()) + 2)
-    return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    # Letters such as those of Japanese are two columns wide, which only a second character tells.
+    wide = line if line.isascii() else "".join(mark + FILLER * (cell_len(mark) - 1) for mark in line)
+    filled = textwrap.fill(wide, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return filled.replace(FILLER, "")
 
 
 def note(message: str) -> None:

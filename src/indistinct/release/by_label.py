@@ -63,7 +63,7 @@ def classes_by_label(
     request = Request(schema.quasi, tuple(keys), hierarchies, person=schema.person)
     counted = engine.count(source, request)
     columns = columns_of(counted.domains, {name: h for name, h in hierarchies.items() if name in schema.quasi})
-    table = open_table(published).data
+    table = open_table(published, published=True).data
     shows = read_back(table, columns, frequencies=counted.frequencies, schema=schema)
     class_ids = classes_of_cells(counted.frequencies, cover_of(table, columns, schema=schema))
     assignment = replace(

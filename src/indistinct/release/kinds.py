@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,7 +20,7 @@ from indistinct.tables.dictionaries import is_text
 from indistinct.tables.inference import mixture_of, spellings
 from indistinct.tables.likely import JUDGED, Notation, likely_notation
 from indistinct.tables.notation import is_time, plain_numbers
-from indistinct.tables.opening import is_delimited
+from indistinct.tables.opening import is_delimited, where_in
 
 GROUPED = Notation(decimal=",", thousands=".")
 """What a column probably is that was read as numbers with three decimals, or with none."""
@@ -39,7 +40,9 @@ def check_notations(source: Source, columns: Iterable[str], *, hierarchies: Mapp
             texts = texts_of(source, name)
             likely = GROUPED if name in source.grouped else likely_notation(texts)
             if likely is not None:
-                raise _undeclared(name, likely)
+                raise (
+                    _stray(source, name, likely) if _is_declared(likely, source.reading) else _undeclared(name, likely)
+                )
             if source.reading.decimal not in (None, ".") and len(texts):
                 _check_points(name, texts)
 
@@ -109,9 +112,40 @@ def _check_points(name: str, texts: pa.Array) -> None:
         )
 
 
+def _is_declared(likely: Notation, reading: Reading) -> bool:
+    """Return whether the notation of a column was declared, so that only single cells keep it from being numbers."""
+    marks = (likely.decimal, reading.decimal), (likely.thousands, reading.thousands)
+    same = all(mark in (None, declared) for mark, declared in marks)
+    return bool(likely.strangers) and same and likely.what == "numbers" and not likely.signed
+
+
+def _stray(table: Table, name: str, likely: Notation) -> InputError:
+    """Return the error about single cells that are no numbers, which says where they are and not what they hold."""
+    strange = pc.is_in(table.data[name].cast(pa.string()), value_set=pa.array(likely.strangers, pa.string()))
+    rows = np.flatnonzero(strange.to_numpy())
+    where, numbers = where_in(table, rows)
+    cells, are = ("cell", "is no number") if len(rows) == 1 else ("cells", "are no numbers")
+    return InputError(
+        f"{len(rows):,} {cells} of column {name!r}, on {where}, {are} in the declared notation; so the column would be "
+        "text",
+        hint="correct them, or declare them as marks for missing values (--missing, or `missing` under [input]); if "
+        f"the column is text, declare that: `text = [{name!r}]`, or `--text {name}`",
+        values=likely.strangers,
+        column=name,
+        lines=numbers,
+    )
+
+
 def _undeclared(name: str, likely: Notation) -> InputError:
-    lines, flags = (" or ".join(f"`{one}`" for one in each) for each in (likely.lines, likely.flags))
-    which = "" if len(likely.lines) == 1 else ", whichever is right"
+    if likely.eras:
+        return InputError(
+            f"column {name!r} looks like {likely.what}, which cannot be read; as text they would be sorted by their "
+            "first character",
+            hint=f"write them as 1979-06-05, or declare the column as text: `text = [{name!r}]`, or `--text {name}`",
+            column=name,
+        )
+    lines, flags = (" or ".join(f"`{one}`" for one in each) for each in (likely.lines(name), likely.flags(name)))
+    which = "" if len(likely.lines(name)) == 1 else ", whichever is right"
     stray = f", besides {len(likely.strangers)} distinct value(s) that may be marks for missing" * bool(
         likely.strangers
     )
@@ -136,9 +170,13 @@ def check_kinds(counted: Counted, model: Model, *, known: Collection[str]) -> tu
         slip = mixture_of(domain.values)
         if slip is not None:
             kind, strangers = slip
+            few = (
+                f"mixes {kind} and text: {len(strangers)} of its {len(domain.values)} distinct values cannot be read as"
+            )
+            none = f"looks like {kind}, but none of its {len(domain.values)} distinct values is written plainly as"
             raise InputError(
-                f"column {domain.column!r} mixes {kind} and text: {len(strangers)} of its {len(domain.values)} "
-                f"distinct values cannot be read as {kind}, so it cannot be published as ranges",
+                f"column {domain.column!r} {few if len(strangers) < len(domain.values) else none} {kind}, so it cannot "
+                "be published as ranges",
                 hint="declare marks for missing values (--missing, or `missing` under [input]), correct the cells, or "
                 f"say that {domain.column!r} is text (--text, or `text` under [input]; or a hierarchy)",
                 values=strangers,

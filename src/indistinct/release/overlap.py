@@ -74,7 +74,7 @@ def earlier_release(
     require_whole(recoding, "the earlier release")
     engine, source = open_source(previous_input, reading_again(recoding))
     if recoding.schema is not None:
-        recoding.schema.check(source.columns)
+        recoding.schema.check(source.columns, decided=True)
     made = fit(engine, source, recoding, keys=((PERSON,),))
     if made.uncovered_members > max(recoding.suppression, suppression or 0) * made.members:
         raise InputError(

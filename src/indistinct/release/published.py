@@ -74,7 +74,9 @@ def _as_text(published: Any, schema: Schema) -> Any:
     if not isinstance(published, str | Path) or not is_delimited(Path(published)) or not Path(published).is_file():
         return published
     present = columns_in(Path(published))
-    return open_table(published, text=[name for name in published_schema(schema, present).quasi if name in present])
+    return open_table(
+        published, published=True, text=[name for name in published_schema(schema, present).quasi if name in present]
+    )
 
 
 def read_certificate(path: Path) -> dict[str, Any] | None:

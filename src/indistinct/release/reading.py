@@ -64,4 +64,4 @@ def _open(path: Path, reading: Reading, present: Sequence[str], *, also: Sequenc
         missing_in={name: marks for name, marks in reading.missing_in.items() if name in present},
         types={name: kind for name, kind in reading.types.items() if name in typed},
     )
-    return open_table(path, reading=own)
+    return open_table(path, reading=own, published=True)

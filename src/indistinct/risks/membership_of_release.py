@@ -45,7 +45,9 @@ def membership_of(
     if isinstance(published, BucketTable):
         shown, originals = _buckets(published, schema, engine, whole, quasi_only=quasi_only)
     else:
-        shown, originals = _classes(open_table(published).data, schema, engine, whole, hierarchies=hierarchies or {})
+        shown, originals = _classes(
+            open_table(published, published=True).data, schema, engine, whole, hierarchies=hierarchies or {}
+        )
     return membership(shown, originals, **options)
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes
 from indistinct.domain import Kind, kind_of, plain_column
 from indistinct.errors import InputError
 from indistinct.tables.dictionaries import TEXT, compact, is_text
 from indistinct.tables.inference import as_text, spellings, typed
-from indistinct.tables.notation import CLOCK, moments, plain_numbers
+from indistinct.tables.misfits import FutureError, MisfitError, no_column
+from indistinct.tables.notation import CLOCK, is_future, moments, plain_numbers, without_signs
 from indistinct.tables.value import Reading
 
 ISO = {
@@ -24,31 +24,6 @@ ISO = {
 ISO_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 # A format for all columns that fits this share of a column's distinct values is meant for it.
 MEANT = 0.5
-LINES = 5
-
-
-class MisfitError(Exception):
-    """Cells that are not what their column was declared to be; whoever knows the file turns it into an `InputError`."""
-
-    def __init__(self, column: str, declared: str, rows: Codes, *, cells: int) -> None:
-        super().__init__(column)
-        self.column, self.declared, self.rows, self.cells = column, declared, rows, cells
-
-    def error(self, lines: Callable[[Codes], list[int]] | None, *, word: str = "line") -> InputError:
-        """Return the error that says how many cells do not fit and where, but not what they hold."""
-        few = self.rows[:LINES]
-        numbers = lines(few) if lines is not None else (few + 1).tolist()
-        more = ", …" if len(self.rows) > LINES else ""
-        where = f"{word}{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}{more}"
-        several = f"{len(self.rows):,} of {self.cells:,} cells do not fit it"
-        count = "it fits no cell" if len(self.rows) == self.cells else f"{several}, on {where}"
-        return InputError(
-            f"column {self.column!r} was declared to have {self.declared}, but {count}",
-            hint="correct the declaration or the cells, or declare marks for missing values (--missing, or `missing` "
-            "under [input])",
-            column=self.column,
-            lines=numbers,
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,16 +74,9 @@ def read_frame(table: pa.Table, reading: Reading) -> pa.Table:
         columns.append(without_values(column, _spelled(own, reading)))
     unused = [form for form in reading.dates if form not in used]
     if unused and not any(kind_of(column.type) is Kind.DATE for column in columns):
-        raise no_cell(unused[0])
+        texts = {name: table[name] for name in table.column_names if is_text(table[name].type)}
+        raise no_column(unused[0], {name: column.unique().cast(pa.string()) for name, column in texts.items()})
     return pa.table(columns, names=table.column_names)
-
-
-def no_cell(form: str) -> InputError:
-    """Return the error of a format for all columns that fits none."""
-    return InputError(
-        f"the date format {form!r} fits no cell of any column",
-        hint="correct it, or leave it out; a column of digits alone is named: dates={column: format}",
-    )
 
 
 def without_values(column: pa.ChunkedArray, marks: Sequence[str]) -> pa.ChunkedArray:
@@ -191,7 +159,7 @@ def _as_declared(name: str, column: pa.ChunkedArray, kind: str, reading: Reading
         clock = kind == "datetime"
         own = tuple(form for form in reading.dates if any(f"%{part}" in form for part in CLOCK) == clock)
         return _as_moments(name, column, (*own, *ISO[kind]), declared=f"the type {kind}")
-    column = _without_texts(column, ("",))
+    column = _unsigned(_without_texts(column, ("",)))
     whole = "^-?[0-9]+$"
 
     # A column of numbers may have the notation of computers in a file that has another.
@@ -210,13 +178,32 @@ def _as_declared(name: str, column: pa.ChunkedArray, kind: str, reading: Reading
     return Read(plain.cast(pa.int64() if integers else pa.float64()))
 
 
+def _unsigned(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of amounts without the currency or per cent sign that they share."""
+    texts = spellings(column).combine_chunks()
+    plain = without_signs(texts)
+    if plain.equals(texts):
+        return column
+    sizes = np.cumsum([0, *(len(chunk.dictionary) for chunk in column.chunks)])
+    parts = [
+        pa.DictionaryArray.from_arrays(chunk.indices, plain.slice(start, len(chunk.dictionary)))
+        for chunk, start in zip(column.chunks, sizes.tolist(), strict=False)
+    ]
+    return pa.chunked_array(parts, column.type)
+
+
 def _as_moments(name: str, column: pa.ChunkedArray, forms: Sequence[str], *, declared: str) -> Read:
     """Return a column in the first format that all cells fit; raise `MisfitError` for the one that most fit."""
     column = _without_texts(column, ("",))
     texts = spellings(column)
     best = max(forms, key=lambda form: _share(moments(texts, form)))
     words = f"{declared} {best!r}" if declared.endswith("format") else declared
-    return Read(_mapped(name, column, lambda each: moments(each, best), declared=words), best)
+    read = _mapped(name, column, lambda each: moments(each, best), declared=words)
+    if "%y" in best:
+        late = np.flatnonzero(is_future(read).fill_null(False).to_numpy())
+        if len(late):
+            raise FutureError(name, best, late, cells=len(column) - column.null_count)
+    return Read(read, best)
 
 
 def _mapped(
@@ -227,7 +214,8 @@ def _mapped(
     read = pa.chunked_array(parts, type=None if parts else convert(pa.array([], pa.string())).type)
     if read.null_count > column.null_count:
         lost = pc.and_(pc.is_valid(column), pc.is_null(read)).to_numpy()
-        raise MisfitError(name, declared, np.flatnonzero(lost), cells=len(column) - column.null_count)
+        cells = len(column) - column.null_count
+        raise MisfitError(name, declared, np.flatnonzero(lost), cells=cells, texts=spellings(column))
     return pa.chunked_array([read.combine_chunks()], read.type)
 
 

@@ -5,17 +5,19 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError
-from indistinct.tables.declared import MisfitError, no_cell, read_column
+from indistinct.tables.declared import read_column
 from indistinct.tables.dialect import Dialect, diagnose, encodings, find_dialect, line_numbers, nul_error
 from indistinct.tables.dictionaries import TEXT
 from indistinct.tables.files import choose
 from indistinct.tables.inference import maybe_grouped, respelled, settle, spellings
+from indistinct.tables.leftovers import Kept, without_leftovers
+from indistinct.tables.misfits import MisfitError, no_column
 from indistinct.tables.notation import check_marks
 from indistinct.tables.value import Reading
 
@@ -30,19 +32,23 @@ class Delimited(NamedTuple):
     data: pa.Table
     respelled: tuple[str, ...] = ()
     grouped: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
-def read_delimited(path: Path, reading: Reading, *, columns: Sequence[str] | None = None) -> Delimited:
+def read_delimited(
+    path: Path, reading: Reading, *, columns: Sequence[str] | None = None, published: bool = False
+) -> Delimited:
     """Return a delimited text file with a header line, each column as it was declared or as all of its cells allow.
 
     Fields follow RFC 4180. Exactly the fields that `reading.missing` lists are missing, quoted or not. A blank line
-    is skipped, except in a file of one column, where it is a row.
+    is skipped, except in a file of one column, where it is a row. So is a line without any value, and a column without
+    name and value, unless the file was `published` by us, and has neither.
     """
     try:
         possible = encodings(path, reading.encoding)
         for candidate in possible:
             try:
-                return _read_as(path, _dialect(path, candidate, reading), reading, columns)
+                return _read_as(path, _dialect(path, candidate, reading), reading, columns, published=published)
             except UnicodeError:
                 continue
     except (OSError, EOFError):
@@ -59,19 +65,22 @@ def _dialect(path: Path, encoding: str, reading: Reading) -> Dialect:
     dialect = find_dialect(path, encoding, reading.delimiter, header=reading.header)
     if not dialect.quoted:  # a number in quotes may hold the delimiter
         check_marks(reading.decimal, reading.thousands, dialect.delimiter)
-    choose(dialect.names, reading.columns)
+    choose(dialect.columns, reading.columns)
     return dialect
 
 
-def _read_as(path: Path, dialect: Dialect, reading: Reading, columns: Sequence[str] | None) -> Delimited:
-    missing, wanted = reading.missing, choose(dialect.names, columns)
+def _read_as(
+    path: Path, dialect: Dialect, reading: Reading, columns: Sequence[str] | None, *, published: bool
+) -> Delimited:
+    missing, wanted = reading.missing, choose(dialect.columns, columns)
     if dialect.bare:
         return Delimited(pa.table([pa.array([], TEXT) for _ in wanted], names=wanted))
     if columns is not None or any('"' in text for text in missing):
         # A quote in a column that is not read, or in a missing value, would not be seen.
         dialect = replace(dialect, quoted=True)
     # The last column is read in any case, because a quote that never ends shows there.
-    names = list(dict.fromkeys([*wanted, dialect.names[-1]]))
+    nameless = [name for name in dialect.names if name not in dialect.columns]
+    names = list(dict.fromkeys([*wanted, *nameless, dialect.names[-1]]))
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as threads:
         dialect, columns_read = _read_text(path, dialect, missing, names)
         texts = list(threads.map(settle, columns_read))
@@ -81,25 +90,23 @@ def _read_as(path: Path, dialect: Dialect, reading: Reading, columns: Sequence[s
         del columns_read
         found = dict(zip(names, texts, strict=True))
         _check_content(path, dialect, found)
+        found, left_out = Kept(found) if published and not nameless else without_leftovers(path, dialect, found)
         try:
             read = list(threads.map(lambda name: read_column(name, found[name], reading), wanted))
         except MisfitError as misfit:
             raise misfit.error(lambda rows: line_numbers(path, dialect, rows.tolist())) from None
         if columns is None and all(len(spellings(text)) for text in found.values()):
-            _check_forms(reading, [each.form for each in read])
+            used = [each.form for each in read]
+            if unused := [form for form in reading.dates if form not in used]:
+                raise no_column(unused[0], {name: spellings(found[name]) for name in wanted})
         foreign = reading.decimal or reading.thousands
         both = [(name, found[name], each.column.type) for name, each in zip(wanted, read, strict=True)]
         return Delimited(
             pa.table([each.column for each in read], names=wanted),
             tuple(name for name, text, kind in both if not foreign and respelled(text, kind)),
             tuple(name for name, text, kind in both if not foreign and maybe_grouped(text, kind)),
+            left_out,
         )
-
-
-def _check_forms(reading: Reading, used: Sequence[str | None]) -> None:
-    for form in reading.dates:
-        if form not in used:
-            raise no_cell(form)
 
 
 def _read_text(
@@ -132,12 +139,15 @@ def _read_blocks(
 ) -> pa.Table:
     from pyarrow import csv
 
+    given = dialect.columns != dialect.names
+    named: dict[str, Any] = {"column_names": list(dialect.names), "skip_rows": dialect.ahead}
+    header = {**named, "skip_rows_after_names": 1} if given else {}
     # Read, not mapped: a mapped file counts as memory, and mapping its pages costs more than copying them.
     compression = "gzip" if path.suffix.lower() == ".gz" else None
     with pa.input_stream(str(path), compression=compression) as stream:
         return csv.read_csv(
             stream,
-            read_options=csv.ReadOptions(encoding=dialect.encoding, block_size=block_size),
+            read_options=csv.ReadOptions(encoding=dialect.encoding, block_size=block_size, **header),
             parse_options=csv.ParseOptions(
                 delimiter=dialect.delimiter,
                 quote_char='"' if dialect.quoted else False,

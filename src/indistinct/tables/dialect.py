@@ -4,7 +4,7 @@ import codecs
 import csv
 import gzip
 import io
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +20,14 @@ LONGEST_FIELD = 1 << 30
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE_BYTES = 1 << 18
 SAMPLE_RECORDS = 200
+NAMELESS = "\0"
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One way to read a delimited text file.
+    """One way to read a delimited text file, whose header has some blank lines `ahead` of it.
 
+    Columns without a name have one that begins with NUL, and are left out if they have no value either.
     `bare` says that nothing follows the header. Without `quoted`, a quote is a character like any other, so that
     records end at line ends and are found faster; that is right only if the file has none.
     """
@@ -35,6 +37,12 @@ class Dialect:
     names: tuple[str, ...]
     bare: bool
     quoted: bool = True
+    ahead: int = 0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns that have a name."""
+        return tuple(name for name in self.names if not name.startswith(NAMELESS))
 
 
 def open_bytes(path: Path) -> BinaryIO:
@@ -84,9 +92,12 @@ def find_dialect(path: Path, encoding: str, delimiter: str | None, *, header: bo
                     raise nul_error()
                 if not header:
                     check_header(path, found)
+                if any(name.strip() for name in names):
+                    names = [name if name.strip() else f"{NAMELESS}{place}" for place, name in enumerate(names)]
                 check_names(names, quote=False)
                 bare = complete and _is_bare(text, chosen)
-                return Dialect(encoding, chosen, tuple(names), bare=bare, quoted='"' in text)
+                ahead = len(text[: len(text) - len(text.lstrip("\r\n"))].splitlines())
+                return Dialect(encoding, chosen, tuple(names), bare=bare, quoted='"' in text, ahead=ahead)
         size *= 8
 
 
@@ -167,15 +178,28 @@ def diagnose(path: Path, dialect: Dialect) -> InputError | None:
 
 
 def line_numbers(path: Path, dialect: Dialect, rows: list[int]) -> list[int]:
-    """Return the lines of a file on which some rows end; rows ascend and are counted from 0 after the header."""
+    """Return the lines of a file on which some rows end; rows ascend and are counted from 0 after the header.
+
+    Lines without any value are no rows.
+    """
     wanted, lines, number = set(rows), [], -2
     for line, row in _strict_rows(path, dialect):
-        number += bool(row) or (len(dialect.names) == 1 and number >= -1)
+        number += any(row) or (len(dialect.names) == 1 and number >= -1)
         if number in wanted:
             lines.append(line)
         if len(lines) == len(wanted):
             break
     return lines
+
+
+def empty_rows(path: Path, dialect: Dialect, candidates: Collection[int]) -> list[int]:
+    """Return which of some rows have no value at all, not even a mark for missing; counted with each other."""
+    wanted, number, empty = set(candidates), -2, []
+    for _, row in _strict_rows(path, dialect):
+        number += bool(row)
+        if row and number in wanted and not any(row):
+            empty.append(number)
+    return empty
 
 
 def _strict_rows(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:

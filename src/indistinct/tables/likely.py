@@ -3,13 +3,15 @@
 Nothing is read by these guesses: engines see what was declared, or text.
 """
 
+import json
 import re
-from dataclasses import dataclass
+import shlex
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.tables.notation import moments, plain_numbers
+from indistinct.tables.notation import SIGN, moments, plain_numbers, without_signs
 
 # Strangers among the distinct texts of a column that do not hide its notation: a share, or a few.
 STRANGERS, FEW = 0.05, 3
@@ -29,46 +31,58 @@ DATE_LIKE = (
     r"^[0-9]{1,4}(?:[-./][0-9]{1,2}[-./][0-9]{2,4}|年[0-9]{1,2}月|[ -][A-Z][a-z]{2}[ -])|^[A-Z][a-z]{2} [0-9]+, "
 )
 NUMBER_LIKE = r"^[+-]?[0-9]*[.,' \x{a0}\x{202f}’0-9]*[0-9]$"
+# Years of an emperor cannot be declared as a format.
+ERA = "^(?:明治|大正|昭和|平成|令和) ?(?:元|[0-9０-９]{1,2}) ?年"
+SIGNED = rf"{SIGN}|[０-９]|％"
 
 
 @dataclass(frozen=True, slots=True)
 class Notation:
     """How a column is probably written: a date format, of which there may be several, or marks in numbers.
 
-    `ambiguous` says that every comma has three digits behind it, so that it may part thousands as well. `strangers`
-    are the distinct texts that are written otherwise.
+    `ambiguous` says that every comma has three digits behind it, so that it may part thousands as well. `signed` says
+    that numbers have a currency or per cent sign or full-width digits, `eras` that dates have years of Japanese eras,
+    which nothing declares. `strangers` are the distinct texts that are
+    written otherwise.
     """
 
     dates: tuple[str, ...] = ()
     decimal: str | None = None
     thousands: str | None = None
     ambiguous: bool = False
+    signed: bool = False
+    eras: bool = False
     strangers: tuple[str, ...] = ()
 
     @property
     def what(self) -> str:
-        """Return what the column holds, in one word."""
+        """Return what the column holds, in a few words."""
+        if self.eras:
+            return "dates of Japanese eras"
         return "dates" if self.dates else "numbers"
 
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """Return the lines of a policy that declare the notation, the choices in turn."""
+    def lines(self, column: str) -> tuple[str, ...]:
+        """Return the lines of a policy that declare the notation of a column, the choices in turn."""
         if self.dates:
             return tuple(f'dates = "{form}"' for form in self.dates)
-        marks = {"decimal": self.decimal, "thousands": self.thousands}
-        line = " and ".join(f'{name} = "{mark}"' for name, mark in marks.items() if mark)
-        return (line, f'thousands = "{self.decimal}"') if self.ambiguous else (line,)
+        key = column if re.fullmatch("[A-Za-z0-9_-]+", column) else json.dumps(column, ensure_ascii=False)
+        own = [f'types = {{ {key} = "number" }}'] * self.signed
+        choices = ({"decimal": self.decimal, "thousands": self.thousands}, {"thousands": self.decimal})
+        return tuple(
+            " and ".join([f'{name} = "{mark}"' for name, mark in marks.items() if mark] + own)
+            for marks in choices[: 1 + self.ambiguous]
+        )
 
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """Return the flags that declare the notation, the choices in turn."""
+    def flags(self, column: str) -> tuple[str, ...]:
+        """Return the flags that declare the notation of a column, the choices in turn."""
         if self.dates:
             return tuple(f'--dates "{form}"' if " " in form else f"--dates {form}" for form in self.dates)
-        marks = {"--decimal": self.decimal, "--thousands": self.thousands}
-        line = " ".join(
-            f'{flag} "{mark}"' if mark in " '" else f"{flag} {mark}" for flag, mark in marks.items() if mark
+        own = [f"--type {shlex.quote(f'{column}=number')}"] * self.signed
+        choices = ({"--decimal": self.decimal, "--thousands": self.thousands}, {"--thousands": self.decimal})
+        return tuple(
+            " ".join([f'{flag} "{m}"' if m in " '" else f"{flag} {m}" for flag, m in marks.items() if m] + own)
+            for marks in choices[: 1 + self.ambiguous]
         )
-        return (line, f"--thousands {self.decimal}") if self.ambiguous else (line,)
 
 
 def likely_notation(texts: pa.Array) -> Notation | None:
@@ -86,13 +100,40 @@ def likely_notation(texts: pa.Array) -> Notation | None:
         texts = texts.take(pa.array(range(0, len(texts), len(texts) // JUDGED)))
     if not len(texts):
         return None
+    eras = pc.match_substring_regex(texts, ERA)
+    if _enough(pc.sum(eras).as_py(), len(texts)):
+        return Notation(eras=True, strangers=tuple(texts.filter(pc.invert(eras)).to_pylist()))
     for look, judge in ((DATE_LIKE, _dates), (NUMBER_LIKE, _numbers)):
         like = pc.match_substring_regex(texts, look)
         if _enough(pc.sum(like).as_py(), len(texts)):
             found = judge(texts)
             if found is not None:
-                return found
-    return None
+                break
+    else:
+        found = None
+    signed = _signed(texts) if found is None or found.strangers else None
+    return found if signed is None or (found and len(found.strangers) <= len(signed.strangers)) else signed
+
+
+def _signed(texts: pa.Array) -> Notation | None:
+    """Return the notation of amounts with a sign, once they have none."""
+    if not pc.any(pc.match_substring_regex(texts, SIGNED)).as_py():
+        return None
+    plain = without_signs(texts)
+    if pc.any(pc.match_substring_regex(plain, "^0[0-9]")).as_py():
+        return None  # codes in full-width digits
+    read = plain_numbers(plain, None, None)
+    amounts = pc.not_equal(plain, texts)
+    if _enough(_valid(read), len(texts)) and pc.any(pc.and_(amounts, pc.is_valid(read))).as_py():
+        return Notation(signed=True, strangers=_strangers(texts, read))
+    marked = _numbers(plain)
+    if marked is None or not pc.any(amounts).as_py():
+        return None
+    if marked.ambiguous:  # amounts have two decimals, if any
+        marked = replace(marked, decimal=None, thousands=marked.decimal, ambiguous=False)
+    # What is written otherwise is told as the file has it.
+    strange = pc.is_in(plain, value_set=pa.array(marked.strangers, pa.string()))
+    return replace(marked, signed=True, strangers=tuple(texts.filter(strange).to_pylist()))
 
 
 def _enough(fitting: int, texts: int) -> bool:

@@ -27,10 +27,12 @@ WORDS = frozenset(
 # Marks that are codes as well: not where other values are short words in capitals.
 LETTERS = frozenset({"na", "nr", "nd", "nc", "ka", "ns", "nsp"})
 NUMBERS = (
-    *(-9, -99, -98, -97, -999, -998, -997, -9999, -99999, -99.9, -999.9, -99.99),
+    *(-1, -9, -99, -98, -97, -999, -998, -997, -9999, -99999, -99.9, -999.9, -99.99),
     *(99, 98, 97, 88, 999, 998, 997, 888, 9999, 9998, 9997, 8888, 99999, 999999, 99.9, 999.9, 99.99, 999.99),
 )
 DATES = (dt.date(9999, 12, 31), dt.date(2999, 12, 31), dt.date(1900, 1, 1), dt.date(1899, 12, 30), dt.date(1800, 1, 1))
+# A scale from -1 on may go so far, and then -1 is an answer.
+LONGEST_SCALE = 10
 # Rows of values, and different ones, below which nothing stands outside; rows that a mark has at least; years apart.
 FEWEST, DISTINCT, REPEATS, YEARS_APART = 10, 3, 2, 5
 
@@ -76,7 +78,7 @@ def _is_outside(value: float, rest: pa.Array) -> bool:
     ends = pc.min_max(rest).as_py()
     low, high = ends["min"], ends["max"]
     if value < 0 <= low:
-        return True
+        return value < -1 or high >= LONGEST_SCALE
     gap = low - value if value < low else value - high
     return bool(gap > (high - low) / 2 and gap > 0)
 

@@ -3,6 +3,7 @@
 Everything here works on the distinct texts of a column, all at once.
 """
 
+import datetime as dt
 import re
 
 import pyarrow as pa
@@ -29,6 +30,9 @@ DIRECTIVES = {
 CALENDAR, CLOCK = set("Yymdjb") | {"B"}, set("HIMSp")
 # Marks of thousands that look alike are one: every space, every apostrophe.
 ALIKE = {" ": "[ \u00a0\u202f\u2009]", "'": "['\u2019]"}
+# What stands before or behind an amount, once full-width forms are written as others: a currency, or per cent.
+SIGN = r"\p{Sc}|%|円|元|EUR|USD|GBP|CHF|JPY|CAD|AUD"
+AMOUNT = rf"^\s*(?P<minus>[+-]?)\s*(?P<before>{SIGN})?\s*(?P<number>[+-]?[0-9., '’]*[0-9])\s*(?P<behind>{SIGN})?\s*$"
 
 
 def check_format(text: str) -> str:
@@ -84,6 +88,12 @@ def moments(texts: pa.Array, form: str) -> pa.Array:
     return read.cast(kind)
 
 
+def is_future(read: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return which dates or moments lie after tomorrow: the day may have begun elsewhere."""
+    last = pa.scalar(dt.date.today() + dt.timedelta(days=1), pa.date32())
+    return pc.greater(read.cast(pa.date32(), safe=False), last)
+
+
 def plain_numbers(texts: pa.Array, decimal: str | None, thousands: str | None) -> pa.Array:
     """Return numbers in the notation of computers, missing where a text is no number in the declared notation.
 
@@ -98,6 +108,24 @@ def plain_numbers(texts: pa.Array, decimal: str | None, thousands: str | None) -
     if group is not None:
         read = pc.replace_substring_regex(read, group, "")
     return read if point == "." else pc.replace_substring(read, point, ".")
+
+
+def without_signs(texts: pa.Array) -> pa.Array:
+    """Return texts in which amounts have plain digits and no currency or per cent sign; all of them have the same sign.
+
+    Texts that are no amounts stay as they are, and so does everything where there are two different signs.
+
+    >>> without_signs(pa.array(["$1,234.50", "-$7", "５０", "x"])).to_pylist()
+    ['1,234.50', '-7', '50', 'x']
+    """
+    plain = pc.replace_substring(pc.utf8_normalize(texts, form="NFKC"), "\u2212", "-")
+    parts = pc.extract_regex(plain, AMOUNT)
+    minus, before, number, behind = (pc.struct_field(parts, [index]) for index in range(4))
+    signs = {*pc.unique(before).to_pylist(), *pc.unique(behind).to_pylist()} - {None, ""}
+    twice = pc.any(pc.and_(pc.not_equal(before, ""), pc.not_equal(behind, ""))).as_py()
+    if len(signs) > 1 or twice:
+        return texts
+    return pc.if_else(pc.is_valid(parts), pc.binary_join_element_wise(minus, number, ""), texts)
 
 
 def check_marks(decimal: str | None, thousands: str | None, delimiter: str | None) -> None:

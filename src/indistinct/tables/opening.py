@@ -8,13 +8,15 @@ from typing import Any, Unpack
 
 import pyarrow as pa
 
+from indistinct.arrays import Codes
 from indistinct.errors import InputError
-from indistinct.tables.declared import MisfitError, read_frame
+from indistinct.tables.declared import read_frame
 from indistinct.tables.delimited import Delimited, read_delimited
-from indistinct.tables.dialect import encodings, find_dialect
+from indistinct.tables.dialect import Dialect, encodings, find_dialect, line_numbers
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.files import choose, read_arrow, read_parquet
 from indistinct.tables.frames import flat, from_frame, is_frame
+from indistinct.tables.misfits import MisfitError, located
 from indistinct.tables.reading import Declarations, declare
 from indistinct.tables.value import Reading, Table
 
@@ -28,6 +30,7 @@ def open_table(
     *,
     columns: Sequence[str] | None = None,
     reading: Reading | None = None,
+    published: bool = False,
     **declared: Unpack[Declarations],
 ) -> Table:
     """Return the table at a path or in a frame; `columns` chooses some and their order.
@@ -44,7 +47,8 @@ def open_table(
     {column: texts}, where "*" stands for all columns; `NA` stays text unless it is listed. A declaration that fits no
     cell is an error. In a frame or a Parquet file, whose columns have types, declarations concern columns of text,
     but marks for missing all of them. `header` says that the first line holds names even if it looks like data.
-    `reading` is how another table was read; what is declared beside it takes its place.
+    Empty lines and columns without name and value are left out, and a last line of totals is refused, unless the file
+    was `published`. `reading` is how another table was read; what is declared beside it takes its place.
 
         >>> open_table(pa.table({"age": [31, 42], "city": ["Oslo", "Bergen"]})).rows
         2
@@ -56,8 +60,8 @@ def open_table(
     if isinstance(source, str | Path):
         path = Path(source)
         _check_file(path)
-        read = _read(path, how, chosen)
-        return Table(read.data, path.name, path, how, read.respelled, read.grouped)
+        read = _read(path, how, chosen, published=published)
+        return Table(read.data, path.name, path, how, read.respelled, read.grouped, read.left_out)
     if not is_frame(source):
         raise InputError(
             f"a table is opened from a path or a frame; got {type(source).__name__}",
@@ -73,14 +77,14 @@ def _again(table: Table, reading: Reading, columns: Sequence[str] | None) -> Tab
         return table
     data = table.data if reading == table.reading else _declared(table.data, reading)
     chosen = choose(table.columns, columns)
-    return Table(data.select(chosen), table.name, table.path, reading, table.respelled, table.grouped)
+    return Table(data.select(chosen), table.name, table.path, reading, table.respelled, table.grouped, table.left_out)
 
 
-def _read(path: Path, reading: Reading, columns: Sequence[str] | None) -> Delimited:
+def _read(path: Path, reading: Reading, columns: Sequence[str] | None, *, published: bool) -> Delimited:
     kind = _kind(path)
     if kind in DELIMITED:
         mark = "\t" if reading.delimiter is None and kind == ".tsv" else reading.delimiter
-        return read_delimited(path, replace(reading, delimiter=mark), columns=columns)
+        return read_delimited(path, replace(reading, delimiter=mark), columns=columns, published=published)
     if kind in PARQUET:
         return Delimited(_declared(flat(read_parquet(path, columns)), reading))
     if kind in ARROW:
@@ -93,10 +97,25 @@ def _read(path: Path, reading: Reading, columns: Sequence[str] | None) -> Delimi
 
 def columns_in(path: Path, reading: Reading = Reading()) -> tuple[str, ...]:  # noqa: B008 (a frozen value)
     """Return the columns of a delimited text file; of other files, whose types are their own, none."""
-    for candidate in encodings(path, reading.encoding) if _kind(path) in DELIMITED else ():
+    dialect = _dialect_of(path, reading) if is_delimited(path) else None
+    return () if dialect is None else dialect.columns
+
+
+def where_in(table: Table, rows: Codes) -> tuple[str, list[int]]:
+    """Return where rows of a table are, in words and as numbers: lines of its text file, else rows."""
+    path = table.path
+    dialect = _dialect_of(path, table.reading) if path is not None and is_delimited(path) else None
+    if path is None or dialect is None:
+        return located(rows, None, word="row")
+    return located(rows, lambda few: line_numbers(path, dialect, few.tolist()))
+
+
+def _dialect_of(path: Path, reading: Reading) -> Dialect | None:
+    for candidate in encodings(path, reading.encoding):
         with suppress(UnicodeError):
-            return find_dialect(path, candidate, reading.delimiter, header=reading.header).names
-    return ()
+            mark = "\t" if reading.delimiter is None and _kind(path) == ".tsv" else reading.delimiter
+            return find_dialect(path, candidate, mark, header=reading.header)
+    return None
 
 
 def is_delimited(path: Path) -> bool:

@@ -4,6 +4,7 @@ A mark for missing is no person's value and may be told; no other value is.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -12,9 +13,10 @@ import pyarrow.compute as pc
 from indistinct.domain import Kind, kind_of
 from indistinct.errors import InputError
 from indistinct.tables.dictionaries import TEXT, is_text
-from indistinct.tables.inference import typed
+from indistinct.tables.inference import mixture_of, typed
 from indistinct.tables.likely import JUDGED, Notation, likely_notation
 from indistinct.tables.marks import date_marks, is_mark, number_marks
+from indistinct.tables.notation import is_future, moments
 from indistinct.tables.opening import open_table
 from indistinct.tables.value import Reading, Table
 
@@ -56,9 +58,29 @@ def propose(table: Table) -> Proposal:
     for name in read.columns:
         if name not in table.reading.missing_in:
             _look_at_values(name, read.data[name], found)
-    last = _with_marks(read, reading, found)
+    last = _read_again(read, _with_marks(read, reading, found), found)
+    unclear = tuple(name for name in last.columns if name not in last.reading.text and _is_unclear(name, last, found))
+    if unclear:
+        last = open_table(last, reading=replace(last.reading, text=(*last.reading.text, *unclear)))
     findings = {name: tuple(found.findings[name]) for name in table.columns if name in found.findings}
-    return Proposal(_read_again(read, last, found), findings)
+    return Proposal(last, findings)
+
+
+def _is_unclear(name: str, table: Table, found: _Proposals) -> bool:
+    """Return whether a column of text would be refused as quasi-identifier unless it is declared to be text."""
+    column = table.data[name]
+    if not is_text(column.type):
+        return False
+    texts = pa.array([text for text in _counted(column) if text], pa.string())
+    slip = mixture_of(texts)
+    if slip is None:
+        return likely_notation(texts) is not None
+    kind, strangers = slip
+    which = "none is written plainly" if len(strangers) == len(texts) else f"{len(strangers):,} of them are none"
+    found.say(
+        name, f"looks like {kind}, but of {len(texts):,} distinct values {which}: text until the cells are corrected"
+    )
+    return True
 
 
 def _look_at_text(name: str, column: pa.ChunkedArray, found: _Proposals) -> None:
@@ -68,12 +90,17 @@ def _look_at_text(name: str, column: pa.ChunkedArray, found: _Proposals) -> None
     rest = pa.array([text for text in counts if text not in marks], pa.string())
     notation = likely_notation(rest)
     plain = len(rest) and not is_text(typed(pa.chunked_array([rest.cast(TEXT)])).type)
+    refused = None if notation is None else _refused(notation, counts)
+    if refused is not None:
+        found.text.append(name)
+        found.say(name, refused)
+        return
     if notation is not None and notation.strangers:
         found.text.append(name)
         found.say(
             name,
-            f"looks like {notation.what} ({' or '.join(notation.lines)}), but {len(notation.strangers):,} distinct "
-            "value(s) are written otherwise: correct them or declare them as marks for missing",
+            f"looks like {notation.what} ({' or '.join(notation.lines(name))}), but {len(notation.strangers):,} "
+            "distinct value(s) are written otherwise: correct them or declare them as marks for missing",
         )
         return
     if notation is not None:
@@ -85,6 +112,19 @@ def _look_at_text(name: str, column: pa.ChunkedArray, found: _Proposals) -> None
             found.say(name, "codes with leading zeros: text")
     if marks:
         found.marks[name] = marks
+
+
+def _refused(notation: Notation, counts: Mapping[str, int]) -> str | None:
+    """Return why dates cannot be read as they are written, None if they can."""
+    if notation.eras:
+        return f"{notation.what}: text until they are written as 1979-06-05"
+    short = [form for form in notation.dates if "%y" in form]
+    if not short:
+        return None
+    late = is_future(moments(pa.array(counts, pa.string()), short[0])).fill_null(False).to_pylist()
+    rows = sum(count for count, future in zip(counts.values(), late, strict=True) if future)
+    words = f"dates with years of two digits: with {short[0]} {rows:,} row{'s' * (rows != 1)} would lie in the future"
+    return f"{words}; text until they have four digits" if rows else None
 
 
 def _is_coded(texts: pa.Array) -> bool:
@@ -123,14 +163,18 @@ def _declared(table: Table, found: _Proposals) -> Reading:
     for name, each in numbers.items():
         if each.decimal not in (None, decimal) or each.thousands not in (None, thousands):
             found.text.append(name)
-            found.say(name, f"looks like numbers ({each.lines[0]}), which other columns write differently")
+            found.say(name, f"looks like numbers ({each.lines(name)[0]}), which other columns write differently")
         else:
-            found.say(name, f"numbers with {each.lines[0]}")
+            signed = "a currency sign, a per cent sign or full-width digits: " * each.signed
+            found.say(name, f"numbers with {signed}{each.lines(name)[0]}")
+            if each.signed:
+                found.types[name] = "number"
     forms = _forms(found)
     usual = _most(list(forms.values()))
     for name, form in forms.items():
         others = [f"{other}" for other in found.notations[name].dates if other != form]
-        found.say(name, f"dates as {form}" + (f", or {' or '.join(others)}: check which" if others else ""))
+        short = ", with years of two digits: 69 to 99 are 19xx" * ("%y" in form)
+        found.say(name, f"dates as {form}{short}" + (f", or {' or '.join(others)}: check which" if others else ""))
     marks = dict.fromkeys(mark for each in found.marks.values() for mark in each)
     for name, counted in found.marks.items():
         for mark, rows in counted.items():
@@ -219,10 +263,14 @@ def _read_again(table: Table, reading: Reading, found: _Proposals) -> Table:
         return open_table(table.path or table.data, reading=reading, columns=table.columns)
     except InputError as error:
         name = error.details.get("column")
-        if name is None or name in reading.columns:
+        if name is None or name in table.reading.columns:
             raise
         found.say(name, "mixes notations: correct its cells, or declare what they are")
-        return _read_again(table, replace(reading, text=(*reading.text, name)), found)
+        types, dates = dict(reading.types), dict(reading.dates_in)
+        types.pop(name, None)
+        dates.pop(name, None)
+        rest = replace(reading, text=(*reading.text, name), types=types, dates_in=dates)
+        return _read_again(table, rest, found)
 
 
 def looks_missing(mark: str, rows: int) -> str:

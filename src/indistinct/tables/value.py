@@ -54,7 +54,8 @@ class Table:
     Metadata is stripped, because it may describe rows (a pandas index is kept there), and there is never an
     index column: whatever an engine sees, somebody chose to be a column. `reading` is how it was read, and `respelled`
     names columns in which a text file spells one number in several ways. `grouped` names columns that were read
-    as numbers with three decimals, and may have groups of thousands instead. `learned` is for the engine alone.
+    as numbers with three decimals, and may have groups of thousands instead. `left_out` says what of a text file is
+    nobody's row, such as empty lines. `learned` is for the engine alone.
 
         >>> Table(pa.table({"age": [31, 42]})).columns
         ('age',)
@@ -66,6 +67,7 @@ class Table:
     reading: Reading = Reading()
     respelled: tuple[str, ...] = ()
     grouped: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     learned: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -1,0 +1,86 @@
+"""Errors about cells and columns that are not what was declared: they say where, and never what a cell holds."""
+
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.arrays import Codes
+from indistinct.errors import InputError
+from indistinct.tables.likely import likely_notation
+from indistinct.tables.notation import moments
+
+LINES = 5
+
+
+class MisfitError(Exception):
+    """Cells that are not what their column was declared to be; whoever knows the file turns it into an `InputError`."""
+
+    def __init__(self, column: str, declared: str, rows: Codes, *, cells: int, texts: pa.ChunkedArray) -> None:
+        super().__init__(column)
+        self.column, self.declared, self.rows, self.cells, self.texts = column, declared, rows, cells, texts
+
+    def error(self, lines: Callable[[Codes], list[int]] | None, *, word: str = "line") -> InputError:
+        """Return the error that says how many cells do not fit and where, but not what they hold."""
+        where, numbers = located(self.rows, lines, word=word)
+        several = f"{len(self.rows):,} of {self.cells:,} cells do not fit it"
+        count = "it fits no cell" if len(self.rows) == self.cells else f"{several}, on {where}"
+        better = _better(self.column, self.texts) if "date" in self.declared else None
+        return InputError(
+            f"column {self.column!r} was declared to have {self.declared}, but {count}",
+            hint=f"{f'{better}; else ' if better else ''}correct the declaration or the cells, or declare marks for "
+            "missing values (--missing, or `missing` under [input])",
+            column=self.column,
+            lines=numbers,
+        )
+
+
+class FutureError(MisfitError):
+    """Dates that lie in the future because their years have two digits: 45 is read as 2045."""
+
+    def __init__(self, column: str, form: str, rows: Codes, *, cells: int) -> None:
+        super().__init__(column, form, rows, cells=cells, texts=pa.chunked_array([], pa.string()))
+
+    def error(self, lines: Callable[[Codes], list[int]] | None, *, word: str = "line") -> InputError:
+        """Return the error that says how many dates lie in the future and where."""
+        where, numbers = located(self.rows, lines, word=word)
+        return InputError(
+            f"with the date format {self.declared!r}, {len(self.rows):,} of {self.cells:,} cells of column "
+            f"{self.column!r} would lie in the future, on {where}: years of two digits do not tell the century",
+            hint=f"write years with four digits (%Y), or declare the column as text: `text = [{self.column!r}]`, or "
+            f"`--text {self.column}`",
+            column=self.column,
+            lines=numbers,
+        )
+
+
+def located(rows: Codes, lines: Callable[[Codes], list[int]] | None, *, word: str = "line") -> tuple[str, list[int]]:
+    """Return where the first of some rows are, in words and as numbers, which `lines` gives or which count rows."""
+    few = rows[:LINES]
+    numbers = lines(few) if lines is not None else (few + 1).tolist()
+    more = ", …" if len(rows) > LINES else ""
+    return f"{word}{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}{more}", numbers
+
+
+def no_column(form: str, texts: Mapping[str, pa.ChunkedArray]) -> InputError:
+    """Return the error of a format for all columns that fits none, with a format that does fit one."""
+    fitting = {name: len(pc.drop_null(moments(each, form))) for name, each in texts.items()}
+    best = max(fitting, key=lambda name: fitting[name], default="")
+    some = fitting.get(best, 0) > 0
+    better = next((found for name in ([best] if some else texts) if (found := _better(name, texts[name]))), None)
+    usual = "correct it, or leave it out; a column of digits alone is named: dates={column: format}, or --dates "
+    return InputError(
+        f"the date format {form!r} fits no column, only single cells"
+        if some
+        else f"the date format {form!r} fits no cell of any column",
+        hint=better or f"{usual}COLUMN={form}",
+    )
+
+
+def _better(name: str, texts: pa.ChunkedArray) -> str | None:
+    """Return the words that name the format that the dates of a column have."""
+    likely = likely_notation(texts)
+    if likely is None or not likely.dates:
+        return None
+    lines, flags = (" or ".join(f"`{one}`" for one in each) for each in (likely.lines(name), likely.flags(name)))
+    return f"column {name!r} fits {lines} under [input], or {flags}"
