@@ -61,8 +61,9 @@ def open(source: Any, **options: Any) -> Table:  # noqa: A001
 
     `delimiter` and `encoding` of a text file; `decimal` and `thousands` marks; `dates`, a format such as "%d.%m.%Y" for
     all columns of text that fit, or {column: format}; `missing`, texts for all columns or {column: texts}; `text`,
-    columns that are text whatever they spell; `types`, {column: number, integer, date, datetime or text}; `header=True`
-    for a first line of names that looks like data; `columns` chooses some; `reading` is how another table was read.
+    columns that are text whatever they spell; `types`, {column: number, plain-number, integer, date, datetime, text};
+    `header=True` for a first line of names that looks like data; `columns` chooses some; `reading` is how another table
+    was read.
     """
     return open_table(source, **options)
 

@@ -54,7 +54,9 @@ def test_the_smallest_intersection_is_that_of_a_plain_count(june: Any, july: Any
     assert overlap.shared_people == len(old.keys() & new.keys())
     assert overlap.smallest_intersection == min(map(len, together.values()), default=0)
     assert overlap.people_below == len(below)
-    assert any("earlier release" in warning for warning in release.certificate.warnings) == bool(below)
+    assert any("together with the earlier release" in warning for warning in release.certificate.warnings) == bool(
+        below
+    )
     assert not any("p1" in warning for warning in release.certificate.warnings)
     try:
         ind.anonymize(second, SCHEMA, **options, **both)

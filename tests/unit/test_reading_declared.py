@@ -267,3 +267,16 @@ def test_marks_are_found_among_columns_of_every_type():
         "large": 0,
         "truth": 1,
     }
+
+
+def test_a_declared_notation_does_not_depend_on_what_cells_look_like(tmp_path):
+    """June writes 1.5 and July 1.500: a plain number is the same in both, a number is refused or grouped in both."""
+    june, july = tmp_path / "june.csv", tmp_path / "july.csv"
+    june.write_text("x;y\n1.5;1,5\n2.25;2,5\n")
+    july.write_text("x;y\n1.500;1,5\n2.250;2,5\n")
+    notation = {"decimal": ",", "thousands": ".", "delimiter": ";"}
+    values = [ind.open(path, types={"x": "plain-number"}, **notation).data["x"].to_pylist() for path in (june, july)]
+    assert values == [[1.5, 2.25], [1.5, 2.25]]
+    with pytest.raises(ind.InputError, match="the type number"):
+        ind.open(june, types={"x": "number"}, **notation)
+    assert ind.open(july, types={"x": "number"}, **notation).data["x"].to_pylist() == [1500, 2250]

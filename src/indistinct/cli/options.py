@@ -104,7 +104,9 @@ class Flags:
     type: Annotated[
         Texts,
         typer.Option(
-            "--type", metavar="COLUMN=KIND", help="A column is a number, integer, date, datetime or text. Repeatable."
+            "--type",
+            metavar="COLUMN=KIND",
+            help="A column is a number, plain-number, integer, date, datetime or text. Repeatable.",
         ),
     ] = None
     header: Annotated[

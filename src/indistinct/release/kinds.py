@@ -81,7 +81,8 @@ def _kind_word(kind: pa.DataType) -> str | None:
 def check_same_kinds(recoding: Recoding, source: Source) -> None:
     """Raise if a column that had numbers or dates when a recoding was found has something else now."""
     declared = {} if recoding.reading is None else recoding.reading.types
-    wanted = {"number": Kind.NUMBER, "integer": Kind.NUMBER, "date": Kind.DATE, "datetime": Kind.DATE}
+    numbers, dates = ("number", "plain-number", "integer"), ("date", "datetime")
+    wanted = {**dict.fromkeys(numbers, Kind.NUMBER), **dict.fromkeys(dates, Kind.DATE)}
     for name, word in declared.items():
         if name in source.columns and wanted.get(word, source.kinds[name]) is not source.kinds[name]:
             raise InputError(
@@ -107,7 +108,7 @@ def _check_points(name: str, texts: pa.Array) -> None:
     if plain_numbers(texts, None, None).null_count == 0 and pc.any(pc.match_substring(texts, ".")).as_py():
         raise InputError(
             f"column {name!r} looks like numbers with a decimal point, but another decimal mark was declared",
-            hint=f"say what it is: --type {name}=number or --text {name}, or `types` and `text` under [input]",
+            hint=f"say what it is: --type {name}=plain-number or --text {name}, or `types` and `text` under [input]",
             column=name,
         )
 

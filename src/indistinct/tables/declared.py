@@ -162,10 +162,8 @@ def _as_declared(name: str, column: pa.ChunkedArray, kind: str, reading: Reading
     column = _unsigned(_without_texts(column, ("",)))
     whole = "^-?[0-9]+$"
 
-    # A column of numbers may have the notation of computers in a file that has another.
-    marks = (reading.decimal, reading.thousands)
-    own = plain_numbers(spellings(column), *marks).null_count > 0
-    marks = (None, None) if own and plain_numbers(spellings(column), None, None).null_count == 0 else marks
+    # What the file says decides, and never what its cells happen to look like: next month's may look otherwise.
+    marks = (None, None) if kind == "plain-number" else (reading.decimal, reading.thousands)
 
     def numbers(texts: pa.Array) -> pa.Array:
         plain = pc.replace_substring_regex(plain_numbers(texts, *marks), r"^\+", "")
@@ -234,7 +232,7 @@ def _without_texts(column: pa.ChunkedArray, marks: Sequence[str]) -> pa.ChunkedA
 
 def _check_type(name: str, column: pa.ChunkedArray, reading: Reading) -> None:
     """Raise if a column that has a type already was declared to be another; what is text is made so elsewhere."""
-    kinds = {Kind.NUMBER: ("number", "integer"), Kind.DATE: ("date", "datetime"), Kind.TEXT: ()}
+    kinds = {Kind.NUMBER: ("number", "plain-number", "integer"), Kind.DATE: ("date", "datetime"), Kind.TEXT: ()}
     asked = "date" if name in reading.dates_in else reading.types.get(name, "text")
     if asked != "text" and asked not in kinds[kind_of(column.type)]:
         raise InputError(

@@ -149,7 +149,7 @@ def _settle_grouped(table: Table, found: _Proposals) -> None:
             found.notations[name] = Notation(decimal=",", thousands=".")
             comma = True
     if comma:
-        found.types.update(dict.fromkeys(pointed, "number"))
+        found.types.update(dict.fromkeys(pointed, "plain-number"))
 
 
 def _declared(table: Table, found: _Proposals) -> Reading:

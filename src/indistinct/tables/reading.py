@@ -9,8 +9,8 @@ from indistinct.schema import did_you_mean
 from indistinct.tables.notation import check_format, check_marks, is_run_of_digits
 from indistinct.tables.value import EVERY, Reading
 
-TYPES = ("number", "integer", "date", "datetime", "text")
-"""What a column can be declared to be."""
+TYPES = ("number", "plain-number", "integer", "date", "datetime", "text")
+"""What a column can be declared to be; plain numbers have a decimal point in a file whose decimal mark is another."""
 
 
 class Declarations(TypedDict, total=False):
