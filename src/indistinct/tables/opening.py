@@ -44,10 +44,10 @@ def open_table(
     differently is declared: `decimal` and `thousands` are marks in numbers, `dates` one format for all columns of text
     that fit it or a format for each column, as in "%d.%m.%Y" and {"visit": "%d/%m/%Y %H:%M"}; `types` the kind of a
     column (number, plain-number, integer, date, datetime, text). `missing` are the texts that stand for missing in all
-    columns, or {column: texts}, where "*" stands for all columns; `NA` stays text unless it is listed. A declaration that
-    fits no cell is an error. In a frame or a Parquet file, whose columns have types, declarations concern columns of text,
-    but marks for missing all of them. `header` says that the first line holds names even if it looks like data.
-    Empty lines and columns without name and value are left out, and a last line of totals is refused, unless the file
+    columns, or {column: texts}, where "*" stands for all columns; `NA` stays text unless it is listed. A declaration
+    that fits no cell is an error. In a frame or a Parquet file, whose columns have types, declarations concern columns
+    of text, but marks for missing all of them. `header` says that the first line holds names even if it looks like
+    data. Empty lines and columns without name and value are left out, and a last line of totals is refused, unless the file
     was `published`. `reading` is how another table was read; what is declared beside it takes its place.
 
         >>> open_table(pa.table({"age": [31, 42], "city": ["Oslo", "Bergen"]})).rows
