@@ -47,8 +47,8 @@ def open_table(
     columns, or {column: texts}, where "*" stands for all columns; `NA` stays text unless it is listed. A declaration
     that fits no cell is an error. In a frame or a Parquet file, whose columns have types, declarations concern columns
     of text, but marks for missing all of them. `header` says that the first line holds names even if it looks like
-    data. Empty lines and columns without name and value are left out, and a last line of totals is refused, unless the file
-    was `published`. `reading` is how another table was read; what is declared beside it takes its place.
+    data. Empty lines and columns without name and value are left out, and a last line of totals is refused, unless the
+    file was `published`. `reading` is how another table was read; what is declared beside it takes its place.
 
         >>> open_table(pa.table({"age": [31, 42], "city": ["Oslo", "Bergen"]})).rows
         2
