@@ -31,12 +31,15 @@ def published_schema(schema: Schema, columns: Sequence[str]) -> Schema:
 
 @dataclass(frozen=True, slots=True)
 class Appearance:
-    """What a release looks like: the identifiers that it shows, columns without a role, whose certificate it has."""
+    """What a release looks like: the identifiers that it shows, columns without a role, whose certificate it has.
+
+    It is `strange` where its first line does not hold the names that are expected.
+    """
 
     identifiers: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     foreign_certificate: bool = False
-    columns: int = 0
+    strange: bool = False
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -45,9 +48,7 @@ class Appearance:
         if self.identifiers:
             told.append(f"the release shows {_list(self.identifiers)}, role identifier or person: drop it")
         if self.unknown:
-            # Where nearly no column is known, the first line may be somebody's data.
-            strange = 2 * len(self.unknown) > self.columns
-            which = f"{len(self.unknown)} of {self.columns} columns" if strange else _list(self.unknown)
+            which = f"{len(self.unknown)} columns" if self.strange else _list(self.unknown)
             told.append(f"no role is given to {which}: the check does not look at it")
         if self.foreign_certificate:
             told.append("the certificate beside the file is that of another file")
@@ -63,7 +64,9 @@ def appearance_of(schema: Schema, tables: Mapping[str, Sequence[str]], buckets: 
         roles += tuple(name + end for name in buckets.generalized for end in (*COMPANIONS, *BOUNDS))
     leaked = tuple(name for name in schema.hidden if name in columns)
     unknown = tuple(name for name in dict.fromkeys(columns) if name not in roles and name not in leaked)
-    return Appearance(leaked, unknown, columns=len(columns))
+    expected = published_schema(schema, columns).columns
+    # Where few expected columns are there, the first line may be somebody's data, which is not told.
+    return Appearance(leaked, unknown, strange=2 * sum(name in columns for name in expected) < len(expected))
 
 
 def require_columns(names: Sequence[str], columns: Sequence[str]) -> None:
