@@ -146,7 +146,7 @@ def test_delimiters_inside_quotes_do_not_count(opened):
 
 
 def test_the_delimiter_with_more_fields_wins(opened):
-    assert opened("[1, 2];x;*\n[3, 4];y;*\n").column_names == ["[1, 2]", "x", "*"]
+    assert opened("[1, 2];x;*\n[3, 4];y;*\n", header=True).column_names == ["[1, 2]", "x", "*"]
 
 
 def test_a_delimiter_can_be_given(opened):

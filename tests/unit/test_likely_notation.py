@@ -117,7 +117,7 @@ def test_points_beside_a_declared_comma_are_refused(tmp_path):
     schema = ind.Schema(quasi=["q"], sensitive=["s"])
     with pytest.raises(InputError, match="decimal point"):
         ind.anonymize(ind.open(path, decimal=","), schema, model="k-anonymity:k=2")
-    both = ind.open(path, decimal=",", types={"q": "number"})
+    both = ind.open(path, decimal=",", types={"q": "plain-number"})
     assert both.data["q"].to_pylist()[:2] == [1.5, 2.5]
     assert ind.anonymize(both, schema, model="k-anonymity:k=2").certificate.holds
 

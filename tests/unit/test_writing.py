@@ -195,7 +195,7 @@ def test_values_come_back_from_delimited_text(tmp_path, rows):
     columns = [pa.array([row[j] for row in rows], kind) for j, kind in enumerate(kinds)]
     table = pa.table(columns, names=["text", "int", "float", "date", "time", "huge"])
     write_table(table, tmp_path / "a.csv", overwrite=True)
-    back = open_table(tmp_path / "a.csv").data
+    back = open_table(tmp_path / "a.csv", published=True).data  # else a row without any value is left out
     for name in table.column_names:
         assert back[name].to_pylist() == table[name].to_pylist()
     if any(row[2] is not None for row in rows):
