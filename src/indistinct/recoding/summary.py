@@ -5,6 +5,7 @@ less and cover the whole domain.
 """
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal, get_args
 
 import numpy as np
@@ -166,6 +167,7 @@ def region_of(column: QuasiColumn, bounds: Bounds) -> Region:
         last, high = whole.cast(last.type), np.where(after == end, high, line)
     labels = region_labels(first.cast(pa.string()), last.cast(pa.string()), closed=closed, absent=bounds.absent)
     everything = (low == floor) & (after == end) & ~empty & (bounds.absent == domain.missing)
+    everything &= end - floor > 1  # of one value a line has no length, while * would cost all of it
     labels = pc.if_else(pa.array(everything), ROOT, labels)
     labels = pc.if_else(pa.array(empty), pa.scalar(None, pa.string()), labels)
     single = pc.fill_null(pc.equal(first, last), False).to_numpy(zero_copy_only=False)
@@ -217,15 +219,22 @@ def summarize_tree(column: QuasiColumn, bounds: Bounds, *, regions: bool = False
 
 
 def _climbed(taxonomy: Taxonomy, ancestors: Codes) -> Codes:
-    """Return, for each rank and level, the highest level on which the node of that level has the same ranks."""
+    """Return, for each rank and level, the highest level on which the node of that level has the same ranks.
+
+    Of levels with the same label it is the lowest, as readers take it: a mask leaves short values as they are.
+    """
     highest = np.empty(ancestors.shape, dtype=np.int32)
     highest[:, -1] = taxonomy.height
+    number = {label: code for code, label in enumerate(dict.fromkeys(chain.from_iterable(taxonomy.labels)))}
+    labels = [np.array([number[label] for label in each])[ancestors[:, j]] for j, each in enumerate(taxonomy.labels)]
+    texts, ranks = np.stack(labels, axis=1), np.arange(len(ancestors))
     above = node_runs(ancestors[:, -1], len(taxonomy.labels[-1]))
     for level in range(taxonomy.height - 1, -1, -1):
         own = node_runs(ancestors[:, level], len(taxonomy.labels[level]))
         here, over = ancestors[:, level], ancestors[:, level + 1]
         same = (own[0][here] == above[0][over]) & (own[1][here] == above[1][over])
-        highest[:, level] = np.where(same, highest[:, level + 1], level)
+        climbs = same & (texts[ranks, highest[:, level + 1]] != texts[:, level])
+        highest[:, level] = np.where(climbs, highest[:, level + 1], level)
         above = own
     return highest
 
