@@ -8,6 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from indistinct.algorithms.base import Algorithm, Problem, Progress, run_search, unused_settings
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.engines import open_source
@@ -244,6 +246,9 @@ def problem_of(
     frequencies = counted.frequencies
     cells, judge = (frequencies, model) if parts_rows else people_as_rows(frequencies, model)
     allowed = budget(suppression, frequencies.members)
+    if judge is not model and (not allowed or model.traits.absorbing):
+        # What a search says of cells that hold people it would say of rows.
+        model.check(frequencies.classes.regroup(np.zeros(len(frequencies), dtype=np.int32), 1))
     columns = columns_of(counted.domains, hierarchies)
     return Problem(cells, columns, judge, suppression=allowed, unit=frequencies.classes.unit)
 

@@ -185,3 +185,10 @@ def test_an_original_without_its_people_is_refused():
                 hierarchies=HIERARCHIES,
                 recoding=recoding,
             )
+
+
+@pytest.mark.parametrize("algorithm", ["mondrian", "optimal", "kaca"])
+def test_too_few_people_are_called_people(algorithm):
+    people = len(set(VISITS["person"].to_pylist()))
+    with pytest.raises(ind.InfeasibleError, match=f"for the {people} people of the table"):
+        ind.anonymize(VISITS, SCHEMA, model="k-anonymity:k=1000", algorithm=algorithm, hierarchies=HIERARCHIES)

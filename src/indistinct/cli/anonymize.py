@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import earlier_files, earlier_release, job_of, opened
+from indistinct.cli.flags import earlier_files, earlier_options, job_of, opened
 from indistinct.cli.options import EARLIER, READING, ROLES, SCREEN, Flags, shared
 from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.screen import note, progress
@@ -55,7 +55,7 @@ def command(
                 output=path,
                 overwrite=overwrite,
                 save_recoding=save_recoding,
-                **earlier_release(flags),
+                **earlier_options(flags),
             ),
         )
     if release.buckets is not None and (policy.metrics or policy.target):

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import earlier_files, earlier_release, opened, policy_of
+from indistinct.cli.flags import earlier_files, earlier_options, opened, policy_of
 from indistinct.cli.options import EARLIER, READING, SCREEN, Flags, shared
 from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.screen import progress
@@ -50,7 +50,7 @@ def command(
                 seed=seed,
                 output=path,
                 overwrite=overwrite,
-                **earlier_release(flags),
+                **earlier_options(flags),
             ),
         )
         share(1.0)

@@ -212,7 +212,7 @@ def opened(policy: "Policy", path: Path | None = None) -> "Table":
     return table
 
 
-def earlier_release(flags: Flags) -> dict[str, Any]:
+def earlier_options(flags: Flags) -> dict[str, Any]:
     """Return the earlier release that flags name, as the API takes it: its table is read as its recoding says."""
     return {
         "previous": flags.previous,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from indistinct.errors import ParameterError
 from indistinct.metrics.base import Metric
-from indistinct.metrics.people import in_people
+from indistinct.metrics.people import counted_in_people
 from indistinct.recoding.outputs import Assignment
 
 LOG = logging.getLogger("indistinct.measure")
@@ -47,6 +47,6 @@ def measure_all(assignment: Assignment, metrics: Sequence[Metric]) -> Measuremen
             hint="measure the same metric with other parameters in a second call",
         )
     LOG.info("measuring %d metrics of %d rows", len(metrics), assignment.rows)
-    people = in_people(assignment)
+    people = counted_in_people(assignment)
     values = [metric.value(assignment if metric.counts_rows else people) for metric in metrics]
     return Measurements(tuple(zip(names, values, strict=True)))

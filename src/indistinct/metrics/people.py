@@ -8,7 +8,7 @@ from indistinct.frequencies.value import PERSON
 from indistinct.recoding.outputs import Assignment
 
 
-def in_people(assignment: Assignment) -> Assignment:
+def counted_in_people(assignment: Assignment) -> Assignment:
     """Return an assignment in which people count, not rows; the same one where people were not counted.
 
     Somebody counts once in every cell of a class: several rows with the same values cost no more than one.

@@ -12,6 +12,7 @@ from math import lcm
 import numpy as np
 
 from indistinct.arrays import Codes, starts_of
+from indistinct.errors import InfeasibleError
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.models.base import All, Model, ModelTraits
 
@@ -83,6 +84,16 @@ class OfPeople(Model):
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return what the people of all classes achieve."""
         return self.model.achieved(self.counted(classes))
+
+    def check(self, whole: Classes) -> None:
+        """Raise `InfeasibleError` if even the people of the whole table, as one class, break the promise."""
+        if not len(whole) or not self.violations(whole).any():
+            return
+        best = ", ".join(f"{key} = {value:.6g}" for key, value in self.achieved(whole).items())
+        raise InfeasibleError(
+            f"{self.spec()} cannot hold for the {int(self.people(whole)[0]):,} people of the table",
+            hint=f"all of them as one class achieve {best}; people were counted, because a column has the role person",
+        )
 
     def spec(self) -> str:
         """Return the model as it is written: whom it counts follows from the roles of the columns."""

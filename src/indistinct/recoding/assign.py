@@ -139,7 +139,7 @@ def _require_covered(outside: Codes, without: Codes | None, what: str) -> None:
 
 def _by_region(frequencies: FrequencySet, recoding: ByRegion, without: Codes | None) -> Assignment:
     class_ids, outside = _located(frequencies, recoding)
-    what = "combination(s) of known quasi-identifier values lie outside the published ranges"
+    what = f"combination(s) of known quasi-identifier values {recoding.not_covered}"
     _require_covered(np.logical_or.reduce(outside), without, what)
     return _united(frequencies, recoding, recoding.values, _kept(class_ids, without))
 
@@ -158,7 +158,7 @@ def _located(frequencies: FrequencySet, recoding: ByRegion) -> tuple[Codes, list
 
 def _by_cell(frequencies: FrequencySet, recoding: ByCell, without: Codes | None) -> Assignment:
     places = _find(frequencies.vectors, recoding)
-    what = "combination(s) of known quasi-identifier values are not in the recoding"
+    what = f"combination(s) of known quasi-identifier values {recoding.not_covered}"
     _require_covered(places < 0, without, what)
     return _united(frequencies, recoding, recoding.values, _kept(recoding.class_ids[places], without))
 

@@ -75,6 +75,11 @@ class Recoding(ABC):
         return True
 
     @property
+    def not_covered(self) -> str:
+        """Return why known values beside each other may have no class, in words."""
+        return "lie outside the published ranges"
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Return the quasi-identifiers."""
         return tuple(column.domain.column for column in self.columns)
@@ -109,6 +114,11 @@ class ByCell(Recoding):
     vectors: Codes
     class_ids: Codes
     values: Codes
+
+    @property
+    def not_covered(self) -> str:
+        """Return that only what is listed is covered."""
+        return "are not in the recoding"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

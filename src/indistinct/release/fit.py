@@ -21,7 +21,7 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.models.base import Model
 from indistinct.recoding.assign import assign, domains_of, gaps_of, needs_joint
 from indistinct.recoding.extend import Extended, as_stored, extended
-from indistinct.recoding.kinds import ByCell, Recoding
+from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
 
 
@@ -72,10 +72,9 @@ class Fit:
         """Return how many rows of which columns are not covered; no value is told."""
         parts = [f"column {name!r} in {rows:,} row(s)" for name, rows in self.uncovered.items() if rows]
         if self.combinations:
-            where = (
-                "are not in the recoding" if isinstance(self.recoding, ByCell) else "lie outside the published ranges"
+            parts.append(
+                f"in {self.combinations:,} row(s) combinations of known values that {self.recoding.not_covered}"
             )
-            parts.append(f"in {self.combinations:,} row(s) combinations of known values that {where}")
         return "; ".join(parts)
 
 
