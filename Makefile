@@ -8,7 +8,7 @@ RUNTIME := $(VENV)/requirements.ready
 DEV := $(VENV)/requirements-dev.ready
 WORKERS ?= 2
 
-.PHONY: demo test lint bench docs lock clean
+.PHONY: demo test laws lint bench docs lock clean
 .NOTPARALLEL:
 
 demo: $(RUNTIME)
@@ -16,6 +16,10 @@ demo: $(RUNTIME)
 
 test: lint
 	$(BIN)/python -m pytest -n $(WORKERS) -q
+
+# The laws on examples that were not drawn before: run it often, it need not find the same twice.
+laws: $(DEV)
+	INDISTINCT_EXAMPLES=fresh $(BIN)/python -m pytest -n $(WORKERS) -q tests/laws tests/unit
 
 lint: $(DEV)
 	$(BIN)/ruff check .

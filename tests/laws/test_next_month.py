@@ -108,6 +108,17 @@ def test_the_same_rows_give_the_same_release(data: st.DataObject, sample: Sample
     ),
     share=0.4,
 )
+@example(
+    case=(
+        pa.table({"score": [0.5] * 6 + [3.0, 8.5], "disease": ["flu"] * 8, "key": list(range(8))}),
+        pa.table({"score": [0.5, 0.5, 1.25, 1.25], "disease": ["flu"] * 4, "key": [0, 1, 2, 3]}),
+        ind.Schema(quasi=["score"], sensitive=["disease"], insensitive=["key"]),
+        {"score": Hierarchy.intervals(cuts=[[1, 3], [3]])},
+        "bottom-up",
+        "k-anonymity:k=2",
+    ),
+    share=0.0,
+)
 def test_new_rows_give_a_true_release_that_keeps_the_promise(case: Any, share: float) -> None:
     first, second, schema, hierarchies, algorithm, model = case
     options: dict[str, Any] = {"hierarchies": hierarchies, "algorithm": algorithm}

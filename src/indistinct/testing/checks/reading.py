@@ -25,6 +25,8 @@ def stands_for(
     (True, True, True)
     >>> stands_for("[-24]", 7), stands_for("[85-]", 85), stands_for("[0.5-1.5)", 1.5), stands_for("*", 3)
     (True, True, False, True)
+    >>> stands_for("[1, 3)", 1.25), stands_for("[1, 3)", 3.0)
+    (True, False)
     >>> stands_for("[25-30]", 31), stands_for("{flu, measles}", "HIV"), stands_for("[25-30]", None)
     (False, False, False)
     """
@@ -72,7 +74,8 @@ def _within(text: str, original: Any, order: Sequence[Any] | None) -> bool:
     if not (text.startswith("[") and text.endswith(("]", ")"))):
         return False
     inner = text[1:-1]
-    low, _, high = inner.partition(" .. ") if " .. " in inner else inner.partition("-")
+    between = next((mark for mark in (" .. ", ", ") if mark in inner), "-")
+    low, _, high = inner.partition(between)
     if order is not None:
         ranks = [str(value) for value in order]
         return ranks.index(low) <= ranks.index(str(original)) <= ranks.index(high)
