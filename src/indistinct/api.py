@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm, Problem, Progress, run_search, unused_settings
-from indistinct.algorithms.partition.mondrian import Mondrian
+from indistinct.algorithms.explanation import Explanation
 from indistinct.engines import open_source
 from indistinct.engines.base import Source
 from indistinct.errors import InfeasibleError, InputError, ParameterError, SchemaError, VerificationError
@@ -90,16 +91,16 @@ def anonymize(
 ) -> Release:
     """Return a release of a table that satisfies a model, verified on the published rows.
 
-    `suppression` is the share of the original rows that may be dropped, or of people where the schema tells them apart.
-    `target` names a column whose classification metric is wanted. `seed` fixes the order of rows for tests. An
-    algorithm that promises something by itself (anatomy, multiset, slicing) needs no model. With `output` the release
-    is written there and verified as written, and its recoding kept at `save_recoding`, for its owner alone. If people
-    of an earlier release, known by its recoding `previous` and its table `previous_input`, stand among fewer than
-    promised in both together it is refused, unless `accept_overlap`. Raises `InfeasibleError` if there is no release.
+    Without an `algorithm` several are tried; `explanation` says why one was chosen. `suppression` is the share of rows
+    that may be dropped, or of people where the schema tells them apart. `target` is a column whose classification is
+    measured. `seed` fixes the order of rows for tests. An algorithm that promises something by itself needs no model.
+    With `output` the release is written there and verified as written, and its recoding kept at `save_recoding`. It is
+    refused if people of an earlier release, known by its recoding `previous` and its table `previous_input`, stand
+    among fewer than promised in both together, unless `accept_overlap`. Raises `InfeasibleError` if there is none.
     """
     report, declared = progress or (lambda _share: None), dict(hierarchies or {})
     began, (engine, source) = time.perf_counter(), open_source(table)
-    search = parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm or Mondrian()
+    search = parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm or Auto()
     wanted = promised_model(model, search, schema)
     extra = (*search.keys, *([(target,)] if target else []))
     check_job(source, schema, wanted, declared, extra=extra)
@@ -108,17 +109,27 @@ def anonymize(
     orders = check_kinds(counted, wanted, known=(*declared, *source.reading.text))
     report(0.2)
     problem = problem_of(counted, wanted, declared, suppression=suppression, parts_rows=search.traits.splits)
-    problem = replace(problem, progress=lambda share: report(0.2 + 0.4 * share), counters=Counter(scans=1))
-    problem = replace(problem, sensitive=_sensitive(schema, counted, search), seed=seed)
-    found = with_hierarchies(run_search(search, problem), declared)
-    recoding = _promising(found, source, schema=schema, model=wanted, suppression=suppression)
+    problem = replace(problem, sensitive=_sensitive(schema, counted, search), counters=Counter(scans=1), seed=seed)
+    found, chosen, explanation = _searched(search, problem, lambda share: report(0.2 + 0.4 * share))
+    recoding = _promising(
+        with_hierarchies(found, declared), source, schema=schema, model=wanted, suppression=suppression
+    )
     did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
-    told = (*orders, *unused_settings(search, problem, hierarchies=declared, suppression=suppression))
-    job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, Secret(seed), spell(search), told)
+    told = (*orders, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
+    job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, Secret(seed), spell(chosen), told)
     place = _destination(output, overwrite, save_recoding, recoding)
     release = publish(compared(job, earlier, accept=accept_overlap), place, counters=did)
     report(1.0)
-    return release
+    return replace(release, explanation=explanation)
+
+
+def _searched(
+    search: Algorithm, problem: Problem, progress: Progress
+) -> tuple[Recoding, Algorithm, Explanation | None]:
+    """Return what a search found, and with which algorithm, and why that one if it chose among several."""
+    told: list[Explanation] = []
+    found = run_search(search, replace(problem, progress=progress, explain=told.append))
+    return (found, parse_algorithm(told[-1].algorithm), told[-1]) if told else (found, search, None)
 
 
 def apply(

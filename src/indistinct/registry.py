@@ -9,6 +9,7 @@ from functools import reduce
 from types import MappingProxyType
 
 from indistinct import models
+from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.bucket.anatomy import Anatomy
 from indistinct.algorithms.bucket.multiset import Multiset
@@ -67,6 +68,7 @@ ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
     {
         kind.name: kind
         for kind in (
+            Auto,
             Mondrian,
             SingleDimensional,
             Datafly,

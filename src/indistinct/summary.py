@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from indistinct.algorithms.explanation import Explanation
 from indistinct.metrics import Measurements
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate import Certificate
@@ -21,7 +22,7 @@ class Summary:
     """A run that published, verified or measured a release; what it did not look at is None.
 
     `files` are paths by what lies there. `form` is what a release in buckets shows of a bucket. `membership` has
-    figures for each kind of tuples.
+    figures for each kind of tuples. `explanation` says why an algorithm was chosen.
     """
 
     files: Mapping[str, Files]
@@ -32,6 +33,7 @@ class Summary:
     metrics: Measurements | None = None
     membership: Mapping[str, Membership] | None = None
     counters: Mapping[str, float] | None = None
+    explanation: Explanation | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -65,6 +67,8 @@ class Summary:
             }
         if self.counters is not None:
             document["counters"] = dict(self.counters)
+        if self.explanation is not None:
+            document["explanation"] = self.explanation.to_json()
         return document
 
 
@@ -79,7 +83,14 @@ def summary_of_release(release: Release, path: Path, *, metrics: Measurements, r
     }
     counted = release.certificate
     return Summary(
-        files, counted.rows, counted.original_rows, counted.form, counted, metrics, counters=release.counters
+        files,
+        counted.rows,
+        counted.original_rows,
+        counted.form,
+        counted,
+        metrics,
+        counters=release.counters,
+        explanation=release.explanation,
     )
 
 

@@ -147,7 +147,7 @@ def test_a_node_takes_the_place_of_an_algorithm(patients: Path, policy: Path, ru
     assert "--algorithm" in ran.err
     ran = run("anonymize", policy, "--node", "3,0,3", "-o", target)
     assert ran.code == 0, ran.err
-    assert "node:levels=3|0|3 takes the place of mondrian" in ran.err
+    assert "node:levels=3|0|3 takes the place of auto" in ran.err
 
 
 def test_a_policy_can_choose_a_node(policy: Path, run) -> None:

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from indistinct.algorithms.explanation import Explanation
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy import Suppression
@@ -23,8 +24,8 @@ LOG = logging.getLogger("indistinct.search")
 Progress = Callable[[float], None]
 
 
-def _silent(_share: float) -> None:
-    """Report progress to nobody."""
+def _silent(_told: object) -> None:
+    """Report progress, or an explanation, to nobody."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +36,7 @@ class Problem:
     `sensitive` has the sensitive columns where a search puts rows into buckets; `columns` then has all others, and
     every sensitive column has a histogram. Where a search must not be predictable it draws from the operating system,
     or from `seed` if there is one. It reports its progress as a share from 0 to 1 and adds what it did to `counters`
-    (checks, scans, rollups, merges).
+    (checks, scans, rollups, merges). One that chooses among others explains why.
     """
 
     frequencies: FrequencySet
@@ -43,6 +44,7 @@ class Problem:
     model: Model
     suppression: int = 0
     progress: Progress = _silent
+    explain: Callable[[Explanation], None] = _silent
     counters: Counter[str] = field(default_factory=Counter)
     sensitive: tuple[QuasiColumn, ...] = ()
     seed: int | None = None

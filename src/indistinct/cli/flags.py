@@ -80,7 +80,7 @@ def policy_of(
 
 
 def _from_flags(table: Path, flags: Flags, schema: Schema | None, reading: "Reading | None") -> "Policy":
-    from indistinct.algorithms.partition.mondrian import Mondrian
+    from indistinct.algorithms.auto import Auto
     from indistinct.policy import Input, Policy, predicted_column
     from indistinct.registry import parse_algorithm
 
@@ -97,7 +97,7 @@ def _from_flags(table: Path, flags: Flags, schema: Schema | None, reading: "Read
         models=models_of(flags.model),
         hierarchies=hierarchies_of(flags.hierarchy),
         suppression=flags.suppression or 0.0,
-        algorithm=parse_algorithm(flags.algorithm) if flags.algorithm else Mondrian(),
+        algorithm=parse_algorithm(flags.algorithm) if flags.algorithm else Auto(),
         target=predicted_column(flags.target, (), schema=roles),
     )
 

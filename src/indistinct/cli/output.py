@@ -112,6 +112,9 @@ def _parts(summary: "Summary") -> "Iterator[str | Table]":
     if summary.metrics is not None:
         yield metric_table(summary.metrics)
         yield ""
+    if summary.explanation is not None:
+        yield from (f"why  {text}" for text in summary.explanation.sentences())
+        yield ""
     if summary.membership:
         yield members_table(summary.membership, buckets=summary.form is not None)
         yield ""

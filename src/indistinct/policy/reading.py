@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.full_domain.node import ChosenNode
-from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.errors import IndistinctError, ParameterError, PolicyError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.policy.value import Input, Output, Policy, predicted_column
@@ -177,7 +177,7 @@ def _algorithm(given: Mapping[str, Any]) -> Algorithm:
         with _at("[algorithm] node"):
             return ChosenNode(tuple(given["node"]))
     with _at("[algorithm] use"):
-        return parse_algorithm(given["use"]) if "use" in given else Mondrian()
+        return parse_algorithm(given["use"]) if "use" in given else Auto()
 
 
 def _hierarchies(columns: Mapping[str, Mapping[str, Any]], base: Path) -> dict[str, Hierarchy]:

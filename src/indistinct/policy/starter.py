@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
-from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.domain import Kind
 from indistinct.figures import percent
 from indistinct.inspection import ColumnProfile, Inspection
@@ -37,7 +37,7 @@ def write_starter(found: Inspection, data: Path, path: Path, *, reading: Reading
     as the algorithm publishes them; comments name the others.
     """
     suffix = data.suffix.lower() if data.suffix.lower() in FORMATS else ".csv"
-    algorithm, k = Mondrian(), min(CAREFUL_K, found.people or found.rows)
+    algorithm, k = Auto(), min(CAREFUL_K, found.people or found.rows)
     unused = {c.name for c in found.columns if not _publishes(algorithm, c)}
     policy = Policy(
         input=Input(relative_path(data, path.parent), reading),

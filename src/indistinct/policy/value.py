@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
-from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.errors import SchemaError
 from indistinct.hierarchy import Explicit, Hierarchy
 from indistinct.metrics import Metric
@@ -46,7 +46,7 @@ class Policy:
     models: tuple[Model, ...]
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     suppression: float = 0.0
-    algorithm: Algorithm = Mondrian()  # noqa: RUF009 (a frozen value)
+    algorithm: Algorithm = Auto()  # noqa: RUF009 (a frozen value)
     target: str | None = None
     metrics: tuple[Metric, ...] = ()
     output: Output = Output()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from indistinct.algorithms.explanation import Explanation
 from indistinct.errors import MissingExtraError
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
@@ -22,7 +23,8 @@ class Release:
     """What is published, how it was done, and what was verified.
 
     Only the tables and the certificate are for others. `recoding` and `check` hold original values. `counters` say what
-    the search did, and `origin` which file was read.
+    the search did, and `origin` which file was read. `explanation` says why an algorithm was chosen, where none was
+    named.
     """
 
     certificate: Certificate
@@ -31,6 +33,7 @@ class Release:
     counters: Mapping[str, float]
     tables: Mapping[str, pa.Table]
     origin: Path | None = None
+    explanation: Explanation | None = None
 
     def __repr__(self) -> str:
         shown = self.certificate

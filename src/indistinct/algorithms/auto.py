@@ -1,0 +1,229 @@
+"""Tries what suits the table and keeps the recoding that loses least.
+
+What is tried follows from counts alone (cells, columns, nodes of the lattice, the model's traits), and local search is
+given a number of rounds: the clock decides nothing, so that the same table gives the same release on every machine.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.cluster.refine import Refine
+from indistinct.algorithms.cluster.refine_charges import METRICS as REFINED
+from indistinct.algorithms.cluster.two_level import TwoLevel
+from indistinct.algorithms.explanation import Attempt, Change, Explanation
+from indistinct.algorithms.full_domain.nodes import FullDomain
+from indistinct.algorithms.full_domain.optimal import Optimal
+from indistinct.algorithms.partition.mondrian import Mondrian
+from indistinct.errors import InfeasibleError, ParameterError
+from indistinct.frequencies.value import Key
+from indistinct.metrics import CellMetric, Metric, parse_metric
+from indistinct.metrics.cells import cell_totals
+from indistinct.metrics.people import counted_in_people
+from indistinct.models.base import All, Model
+from indistinct.models.of_people import OfPeople
+from indistinct.recoding.assign import assign
+from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.outputs import Assignment
+from indistinct.spelling import spell
+
+# Cells up to which clustering, local search and other settings are tried: each then takes seconds at most.
+FEW_CELLS = 100_000
+# Cells times nodes of the lattice up to which the best node is searched for.
+LATTICE_WORK = 500_000_000
+# Cells that local search may sort and sweep in all its rounds.
+ROUNDS_WORK = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Auto(Algorithm):
+    """The least loss that the searches which suit the table find.
+
+    Tried are Mondrian by loss; two-level clustering and the best node of the lattice where there are hierarchies; and
+    local search from the best classes, for at most `rounds` rounds. `metric` says what is lost. With `reuse` the
+    recoding also speaks of values which the table does not have, for next month's table: then, and where people are
+    counted, there is no clustering and no local search.
+
+    Guarantees: every class satisfies the model; the answer depends on counts and rounds, not on the clock.
+    """
+
+    name: ClassVar[str] = "auto"
+    metric: str = "gcp"
+    rounds: int = 12
+    reuse: bool = False
+
+    def __post_init__(self) -> None:
+        parse_metric(self.metric)
+        if self.rounds < 0:
+            raise ParameterError(
+                f"`rounds` of Auto must not be negative; got {self.rounds}", hint="0 leaves local search out"
+            )
+
+    @property
+    def traits(self) -> AlgorithmTraits:  # type: ignore[override]
+        """What any of the searches may do."""
+        return AlgorithmTraits(local=True, ranges=True, suppresses=True)
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The histograms of the metric."""
+        return parse_metric(self.metric).keys
+
+    def search(self, problem: Problem) -> Recoding:
+        """Return the recoding that loses least, and explain the choice."""
+        trial = _Trial(problem, parse_metric(self.metric))
+        for share, algorithm in enumerate(self._suitable(problem, trial)):
+            trial.make(algorithm)
+            problem.progress(min(0.2 * (share + 1), 0.6))
+        start = trial.best(Mondrian, TwoLevel)
+        if start is not None and self._clusters(problem):
+            rounds = min(self.rounds, ROUNDS_WORK // len(problem.frequencies))
+            if rounds:
+                trial.make(Refine(start=spell(start), metric=self.metric, rounds=rounds, seconds=1e9))
+        problem.progress(0.8)
+        problem.explain(trial.explanation())
+        return trial.answer()
+
+    def _suitable(self, problem: Problem, trial: "_Trial") -> Iterator[Algorithm]:
+        """Yield what suits the table before local search, and note why something does not."""
+        yield Mondrian()
+        cells = len(problem.frequencies)
+        if any(column.taxonomy is not None for column in problem.columns):
+            if self._clusters(problem):
+                yield from trial.within(TwoLevel(metric=self.metric), cells, FEW_CELLS, "cells")
+            nodes = FullDomain(problem).lattice.size
+            yield from trial.within(Optimal(metric=self.metric), nodes * cells, LATTICE_WORK, "cells of all nodes")
+
+    def _clusters(self, problem: Problem) -> bool:
+        """Return whether classes may be lists of cells whose labels overlap.
+
+        Such a list says nothing of other values, and people could not be counted by the labels of a release.
+        """
+        return not self.reuse and problem.unit == "rows" and self.metric.partition(":")[0] in REFINED
+
+
+_Made = tuple[float, Algorithm, Recoding, Assignment]
+"""An attempt that gave a release: what it loses, the algorithm, its recoding, and what that makes of the table."""
+
+
+class _Trial:
+    """The attempts on one problem, each judged by the same metric."""
+
+    def __init__(self, problem: Problem, metric: Metric) -> None:
+        self.problem, self.metric = problem, metric
+        self.attempts: list[Attempt] = []
+        self.made: list[_Made] = []
+        self.failure: InfeasibleError | None = None
+
+    def within(self, algorithm: Algorithm, work: int, limit: int, unit: str) -> Iterator[Algorithm]:
+        """Yield an algorithm unless it would take too much work."""
+        if work <= limit:
+            yield algorithm
+        else:
+            reason = f"{work:,} {unit} are more than the {limit:,} up to which it is"
+            self.attempts.append(Attempt(spell(algorithm), reason=reason))
+
+    def make(self, algorithm: Algorithm) -> None:
+        """Make an attempt, and note what comes of it."""
+        reason = algorithm.refusal(self.problem.model, suppression=self.problem.suppression > 0)
+        if reason is not None:
+            self.attempts.append(Attempt(spell(algorithm), reason=reason))
+            return
+        try:
+            recoding = algorithm.search(replace(self.problem, progress=_unheard, counters=self.problem.counters))
+        except InfeasibleError as error:
+            self.failure = self.failure or error
+            self.attempts.append(Attempt(spell(algorithm), reason="it finds no release"))
+            return
+        assignment = assign(self.problem.frequencies, recoding)
+        loss = self.metric.value(counted_in_people(assignment))
+        self.made.append((loss, algorithm, recoding, assignment))
+        self.attempts.append(Attempt(spell(algorithm), loss, len(assignment.classes), assignment.suppressed_members))
+
+    def best(self, *kinds: type[Algorithm]) -> Algorithm | None:
+        """Return the algorithm of the best attempt, the first of equals, among some kinds."""
+        some = [each for each in self.made if isinstance(each[1], kinds)]
+        return min(some, key=lambda each: self._sign * each[0])[1] if some else None
+
+    @property
+    def _sign(self) -> int:
+        return 1 if self.metric.goal == "min" else -1
+
+    @property
+    def _winner(self) -> _Made:
+        if not self.made:
+            raise self.failure or AssertionError("no search was made")
+        return min(self.made, key=lambda each: self._sign * each[0])
+
+    def answer(self) -> Recoding:
+        """Return the best recoding."""
+        return self._winner[2]
+
+    def explanation(self) -> Explanation:
+        """Return why the best attempt was chosen, and what limits it."""
+        loss, algorithm, _, assignment = self._winner
+        return Explanation(
+            metric=spell(self.metric),
+            goal=self.metric.goal,
+            algorithm=spell(algorithm),
+            loss=loss,
+            attempts=tuple(self.attempts),
+            columns=self._shares(counted_in_people(assignment)),
+            changes=tuple(self._changes()) if len(self.problem.frequencies) <= FEW_CELLS else (),
+        )
+
+    def _shares(self, assignment: Assignment) -> dict[str, float]:
+        """Return each column's share of the loss, where the metric is a sum over cells."""
+        if not isinstance(self.metric, CellMetric):
+            return {}
+        charged = cell_totals(assignment, self.metric)
+        untouched = 0.0 if self.metric.goal == "min" else float(assignment.rows)
+        lost = np.abs(charged - untouched)
+        names = [column.column for column in assignment.columns]
+        return dict(zip(names, (lost / max(lost.sum(), 1e-300)).tolist(), strict=True))
+
+    def _changes(self) -> Iterator[Change]:
+        """Yield what easier settings would give: a parameter by one, a part of the model left out, more suppression."""
+        first, parts = self.made[0], self.problem.model.parts()
+        for place, part in enumerate(parts):
+            before, after = parts[:place], parts[place + 1 :]
+            for setting, eased in _eased(part):
+                yield from self._change(first, setting, model=_all((*before, eased, *after)))
+            if before or after:
+                yield from self._change(first, f"without {part.spec()}", model=_all((*before, *after)))
+        more = self.problem.suppression + self.problem.frequencies.members // 100
+        for attempt in self.made:
+            if attempt[1].traits.suppresses:
+                yield from self._change(attempt, "with one percent more suppression", suppression=more)
+
+    def _change(self, attempt: _Made, setting: str, **changed: Any) -> Iterator[Change]:
+        before, algorithm, *_ = attempt
+        problem = replace(self.problem, progress=_unheard, counters=Counter(), **changed)
+        try:
+            recoding = algorithm.search(problem)
+        except InfeasibleError:
+            return
+        loss = self.metric.value(counted_in_people(assign(problem.frequencies, recoding)))
+        yield Change(spell(algorithm), setting, before, loss)
+
+
+def _all(parts: tuple[Model, ...]) -> Model:
+    return parts[0] if len(parts) == 1 else All(parts)
+
+
+def _eased(part: Model) -> Iterator[tuple[str, Model]]:
+    """Yield a model with k, or l, one less, and in words what that is."""
+    inner: Any = part.model if isinstance(part, OfPeople) else part
+    for name in ("k", "l"):
+        value = getattr(inner, name, None) if name in {field.name for field in fields(inner)} else None
+        if isinstance(value, int) and value > 2:
+            eased = replace(inner, **{name: value - 1})
+            yield f"with {name} = {value - 1}", OfPeople(eased) if isinstance(part, OfPeople) else eased
+
+
+def _unheard(_share: float) -> None:
+    """Report progress to nobody: the attempts share one bar."""

@@ -1,0 +1,94 @@
+"""Why a release is as it is: what was tried, what each attempt lost, and what limits the best one.
+
+It speaks of names, settings and figures, never of values. It is for the steward: losses of other attempts are computed
+from the original, and are no part of what is published.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from indistinct.figures import number, percent
+from indistinct.metrics.base import BETTER, Goal
+
+# Columns that are named as those which lose most.
+NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A search that was made, and what its answer loses; or one that was not made, and `reason`."""
+
+    algorithm: str
+    loss: float | None = None
+    classes: int = 0
+    suppressed: int = 0
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an algorithm would lose with another `setting`, and what it loses as the settings are."""
+
+    algorithm: str
+    setting: str
+    before: float
+    loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a choice among algorithms was made by.
+
+    `algorithm` is the one that was chosen, `loss` what it loses by the `metric`, and `columns` each column's share of
+    that. `changes` were tried with a fast algorithm, which need not be the chosen one.
+    `least` is a loss that no recoding of whole cells can get below, where that was computed.
+    """
+
+    metric: str
+    goal: Goal
+    algorithm: str
+    loss: float
+    attempts: tuple[Attempt, ...]
+    columns: Mapping[str, float]
+    changes: tuple[Change, ...] = ()
+    least: float | None = None
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences())
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return the explanation in plain words, one sentence a line."""
+        made = [each for each in self.attempts if each.loss is not None]
+        tried = ", ".join(f"{each.algorithm} {number(each.loss or 0.0)}" for each in made)
+        told = [f"{self.algorithm} was chosen by {self.metric}, {BETTER[self.goal]} is better: {tried}"]
+        told += [f"{each.algorithm} was not tried: {each.reason}" for each in self.attempts if each.loss is None]
+        most = sorted(self.columns.items(), key=lambda item: -item[1])[:NAMED]
+        if sum(self.columns.values()) > 0:
+            named = ", ".join(f"{name} {percent(share)}" for name, share in most if share > 0)
+            told.append(f"the columns that lose most: {named} of all that is lost")
+        if self.least is not None:
+            told.append(f"no recoding that keeps equal rows together gets below {number(self.least)}")
+        for each in self.changes:
+            change = f"{number(each.loss)} instead of {number(each.before)}"
+            told.append(
+                f"{each.algorithm} would give {change if each.loss != each.before else 'the same'} {each.setting}"
+            )
+        return tuple(told)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the explanation as plain JSON values."""
+        return {
+            "metric": self.metric,
+            "better": BETTER[self.goal],
+            "algorithm": self.algorithm,
+            "loss": self.loss,
+            "attempts": [
+                {"algorithm": each.algorithm, "loss": each.loss, "classes": each.classes}
+                | ({"suppressed": each.suppressed} if each.reason is None else {"reason": each.reason})
+                for each in self.attempts
+            ],
+            "columns": dict(self.columns),
+            "changes": [asdict(each) for each in self.changes],
+            "least": self.least,
+        }
