@@ -111,9 +111,7 @@ def anonymize(
     problem = problem_of(counted, wanted, declared, suppression=suppression, parts_rows=search.traits.splits)
     problem = replace(problem, sensitive=_sensitive(schema, counted, search), counters=Counter(scans=1), seed=seed)
     found, chosen, explanation = _searched(search, problem, lambda share: report(0.2 + 0.4 * share))
-    recoding = _promising(
-        with_hierarchies(found, declared), source, schema=schema, model=wanted, suppression=suppression
-    )
+    recoding = _promising(found, source, declared, schema=schema, model=wanted, suppression=suppression)
     did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
     told = (*orders, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
     job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, Secret(seed), spell(chosen), told)
@@ -293,8 +291,17 @@ def _destination(
     return Destination(Path(output), overwrite, private)
 
 
-def _promising(found: Recoding, source: Source, *, schema: Schema, model: Model, suppression: float) -> Recoding:
+def _promising(
+    found: Recoding,
+    source: Source,
+    hierarchies: Mapping[str, Hierarchy],
+    *,
+    schema: Schema,
+    model: Model,
+    suppression: float,
+) -> Recoding:
     """Return a recoding that says what it was found for, so that it can be applied to another table."""
+    found = with_hierarchies(found, hierarchies)
     reading = settled(source, schema.published)
     return replace(found, schema=schema, promise=model.spec(), suppression=suppression, reading=reading)
 
