@@ -23,14 +23,16 @@ from indistinct.recoding.outputs import PublishedColumn
 
 Extent = Literal["range", "region"]
 NumericForm = Literal["interval", "interval+mean", "bounds", "mean"]
+TreeForm = Literal["node", "set"]
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How classes are summarized: their extent, and the form in which numbers and dates are published."""
+    """How classes are summarized: extent, the form of numbers and dates, and whether trees show nodes or finer sets."""
 
     extent: Extent = "range"
     numeric: NumericForm = "interval"
+    trees: TreeForm = "node"
 
     def __post_init__(self) -> None:
         for field, known in (("extent", get_args(Extent)), ("numeric", get_args(NumericForm))):
@@ -279,10 +281,22 @@ def summarize_sets(column: QuasiColumn, indptr: Codes, members: Codes) -> tuple[
     inner = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes) + np.repeat(indptr[pick], sizes)
     kept = members[inner]
     low, high = kept[starts[:-1]], kept[starts[1:] - 1]
-    outputs = ((column.name, set_labels(column.domain.texts(), starts, kept)),)
-    ends = (column.positions[low], column.positions[high])
-    published = published_as(column, outputs, ends, leaves=sizes, levels=sizes > 1)
+    places, labels = column.positions[column.by_rank], set_labels(column.domain.texts(), starts, column.by_rank[kept])
+    levels = sizes > 1
+    if column.tree and column.taxonomy is not None:
+        labels, levels = _named(column.taxonomy, column.by_rank[low], column.by_rank[high], labels, sizes)
+    ends = (np.minimum.reduceat(places[kept], starts[:-1]), np.maximum.reduceat(places[kept], starts[:-1]))
+    published = published_as(column, ((column.name, labels),), ends, leaves=sizes, levels=levels)
     return ColumnSummary(published, low, high, np.zeros(len(low), dtype=bool), (starts, kept)), codes
+
+
+def _named(taxonomy: Taxonomy, low: Codes, high: Codes, labels: pa.Array, sizes: Codes) -> tuple[pa.Array, Codes]:
+    """Return the labels of sets, a node's where it has just these values, and the levels on which they meet."""
+    levels = meeting_levels(taxonomy.ancestors, low, high)
+    nodes = list(zip(levels.tolist(), taxonomy.ancestors[low, levels].tolist(), strict=True))
+    whole = np.array([taxonomy.leaves[level][node] for level, node in nodes]) == sizes
+    names = pa.array([taxonomy.labels[level][node] for level, node in nodes], pa.string())
+    return pc.if_else(pa.array(whole & (sizes > 1)), names, labels), levels
 
 
 def distinct_sets(indptr: Codes, members: Codes, size: int) -> tuple[Codes, Codes]:

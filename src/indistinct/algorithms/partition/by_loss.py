@@ -7,7 +7,7 @@ judged by one call of the model; for models that look at class sizes alone the k
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,9 +21,8 @@ from indistinct.models.base import Model
 from indistinct.parallel import is_large, spread, workers
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.regions import Cuts
-from indistinct.recoding.summary import floor_of
+from indistinct.recoding.summary import TreeForm, floor_of
 
-Trees = Literal["node", "set"]
 Result = TypeVar("Result")
 # Charges are whole numbers of 1 / 2^24 of a cell, as long as their sum over a table fits a word.
 FRACTION = 24
@@ -40,7 +39,9 @@ class Costs:
     trees: Codes
 
     @classmethod
-    def of(cls, columns: Sequence[QuasiColumn], layout: Layout, *, rows: int, trees: Trees, in_order: bool) -> "Costs":
+    def of(
+        cls, columns: Sequence[QuasiColumn], layout: Layout, *, rows: int, trees: TreeForm, in_order: bool
+    ) -> "Costs":
         """Return the charges of the global certainty penalty; `in_order` cuts every column along its ranks."""
         scale = 1 << max(min(FRACTION, 62 - rows.bit_length() - len(columns).bit_length()), 0)
         kinds, orders, charges = [], [], np.zeros(len(layout.lines), dtype=np.int64)

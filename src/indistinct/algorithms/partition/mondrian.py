@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
-from indistinct.algorithms.partition.by_loss import Costs, Trees, partition_by_loss
+from indistinct.algorithms.partition.by_loss import Costs, partition_by_loss
 from indistinct.algorithms.partition.layout import Layout, layout_of, ranks_of
 from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_size
 from indistinct.algorithms.partition.strict import Partition, partition_by_size
@@ -19,7 +19,7 @@ from indistinct.algorithms.partition.strict_any_model import partition_by_rounds
 from indistinct.algorithms.partition.summaries import summarize
 from indistinct.errors import ParameterError
 from indistinct.recoding.kinds import ByRegion, ByRow, Recoding
-from indistinct.recoding.summary import Extent, NumericForm, Style
+from indistinct.recoding.summary import Extent, NumericForm, Style, TreeForm
 
 Choice = Literal["width", "loss"]
 MOST_POSITIONS = 99
@@ -41,7 +41,7 @@ class Mondrian(Algorithm):
     numeric: NumericForm = "interval"
     choose: Choice = "width"
     positions: int = 5
-    trees: Trees = "node"
+    trees: TreeForm = "node"
 
     def __post_init__(self) -> None:
         Style(self.extent, self.numeric)
@@ -50,7 +50,7 @@ class Mondrian(Algorithm):
                 "`extent` of Mondrian must be range when it is relaxed: halves by rows have no regions",
                 hint="leave out relaxed=true, or extent=region",
             )
-        for field, known in (("choose", get_args(Choice)), ("trees", get_args(Trees))):
+        for field, known in (("choose", get_args(Choice)), ("trees", get_args(TreeForm))):
             if getattr(self, field) not in known:
                 raise ParameterError(
                     f"`{field}` of Mondrian must be one of {', '.join(known)}; got {getattr(self, field)!r}",
@@ -105,7 +105,7 @@ class Mondrian(Algorithm):
             class_ids=found.class_ids,
             counts=found.counts,
             classes=found.cuts.classes,
-            style=Style(self.extent, self.numeric),
+            style=Style(self.extent, self.numeric, self.trees),
             regions=found.cuts.bounds(layout.sizes) if self.extent == "region" else None,
         )
         return ByRegion(columns, found.cuts, values)
