@@ -18,7 +18,7 @@ from indistinct.errors import ParameterError
 from indistinct.hierarchy.binding import ROOT
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.labels import range_labels, region_labels, set_labels
+from indistinct.recoding.labels import node_labels, range_labels, region_labels, set_labels
 from indistinct.recoding.outputs import PublishedColumn
 
 Extent = Literal["range", "region"]
@@ -281,22 +281,14 @@ def summarize_sets(column: QuasiColumn, indptr: Codes, members: Codes) -> tuple[
     inner = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes) + np.repeat(indptr[pick], sizes)
     kept = members[inner]
     low, high = kept[starts[:-1]], kept[starts[1:] - 1]
-    places, labels = column.positions[column.by_rank], set_labels(column.domain.texts(), starts, column.by_rank[kept])
-    levels = sizes > 1
+    labels, levels = set_labels(column.domain.texts(), starts, column.by_rank[kept]), sizes > 1
     if column.tree and column.taxonomy is not None:
-        labels, levels = _named(column.taxonomy, column.by_rank[low], column.by_rank[high], labels, sizes)
-    ends = (np.minimum.reduceat(places[kept], starts[:-1]), np.maximum.reduceat(places[kept], starts[:-1]))
+        levels = meeting_levels(column.taxonomy.ancestors[column.by_rank], low, high)
+        labels = node_labels(column.taxonomy, levels, column.by_rank[low], sizes=sizes, others=labels)
+    places = column.positions[column.by_rank[kept]]
+    ends = (np.minimum.reduceat(places, starts[:-1]), np.maximum.reduceat(places, starts[:-1]))
     published = published_as(column, ((column.name, labels),), ends, leaves=sizes, levels=levels)
     return ColumnSummary(published, low, high, np.zeros(len(low), dtype=bool), (starts, kept)), codes
-
-
-def _named(taxonomy: Taxonomy, low: Codes, high: Codes, labels: pa.Array, sizes: Codes) -> tuple[pa.Array, Codes]:
-    """Return the labels of sets, a node's where it has just these values, and the levels on which they meet."""
-    levels = meeting_levels(taxonomy.ancestors, low, high)
-    nodes = list(zip(levels.tolist(), taxonomy.ancestors[low, levels].tolist(), strict=True))
-    whole = np.array([taxonomy.leaves[level][node] for level, node in nodes]) == sizes
-    names = pa.array([taxonomy.labels[level][node] for level, node in nodes], pa.string())
-    return pc.if_else(pa.array(whole & (sizes > 1)), names, labels), levels
 
 
 def distinct_sets(indptr: Codes, members: Codes, size: int) -> tuple[Codes, Codes]:
