@@ -138,6 +138,15 @@ class Algorithm(ABC):
         """Return a recoding whose classes satisfy the model; raise `InfeasibleError` if there is none."""
 
 
+def fewest_rows(model: Model) -> int:
+    """Return how many rows each class must keep, as far as that is a number of rows.
+
+    What other models ask for, such as so many distinct values, is left to their own word on every change, so that a
+    table in which every row stands twice is searched alike.
+    """
+    return max((part.smallest for part in model.parts() if part.row_counts), default=1)
+
+
 def run_search(algorithm: Algorithm, problem: Problem) -> Recoding:
     """Return what an algorithm finds, and log how: counts and seconds, never a value."""
     began, size = time.perf_counter(), problem.frequencies

@@ -6,12 +6,26 @@ from indistinct.compiled import jit
 
 
 @jit
-def locate(nodes, ranks, class_ids):
-    """Write the leaf of every row of a matrix of ranks; a node is (axis, cut, left, right)."""
+def locate(nodes, starts, members, ranks, class_ids):
+    """Write the leaf of every row of a matrix of ranks; a node is (axis, cut, left, right).
+
+    A negative cut is a set of ranks: so many places of `members`, which ascend.
+    """
     for i in range(len(ranks)):
         node = 0
         while nodes[node, 0] >= 0:
-            node = nodes[node, 2] if ranks[i, nodes[node, 0]] <= nodes[node, 1] else nodes[node, 3]
+            rank, cut = np.int64(ranks[i, nodes[node, 0]]), nodes[node, 1]
+            goes_left = rank <= cut
+            if cut < 0:
+                low, high = starts[-1 - cut], starts[-cut]
+                while low < high:
+                    middle = (low + high) >> 1
+                    if members[middle] < rank:
+                        low = middle + 1
+                    else:
+                        high = middle
+                goes_left = low < starts[-cut] and members[low] == rank
+            node = nodes[node, 2] if goes_left else nodes[node, 3]
         class_ids[i] = nodes[node, 2]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, starts_of
 from indistinct.domain import Domain
 from indistinct.hierarchy import Hierarchy, Order, Suppression
 from indistinct.recoding.extend_trees import extend_tree, unchanged
@@ -186,12 +186,34 @@ def _line_summary(column: RecodedColumn, domain: Domain, codes: Codes) -> Column
 
 
 def _moved(cuts: Cuts, grown: list[Growth]) -> Cuts:
-    """Return a tree whose cuts stand right before the first known value behind them."""
-    cut = cuts.cut.copy()
+    """Return a tree whose cuts stand right before the first known value behind them; so do the runs of a set."""
+    cut, size = cuts.cut.copy(), len(cuts.members[0]) - 1 if cuts.members is not None else 0
+    axis_of = np.zeros(size, dtype=np.int64)
+    axis_of[-1 - cuts.cut[(cuts.axis >= 0) & (cuts.cut < 0)]] = cuts.axis[(cuts.axis >= 0) & (cuts.cut < 0)]
+    runs = []
     for axis, each in enumerate(grown):
-        here = cuts.axis == axis
+        here = (cuts.axis == axis) & (cuts.cut >= 0)
         ends = np.append(each.ranks[1:], len(each.column.domain)) - 1
         if each.column.floor and each.codes[0] == 0:
             ends[0] = 0  # nothing lies between missing and the values
         cut[here] = ends[cuts.cut[here]]
-    return replace(cuts, cut=cut)
+        runs.append((each.ranks, ends))
+    return replace(cuts, cut=cut, members=_moved_sets(cuts.members, axis_of, runs))
+
+
+def _moved_sets(
+    members: tuple[Codes, Codes] | None, axis_of: Codes, runs: list[tuple[Codes, Codes]]
+) -> tuple[Codes, Codes] | None:
+    """Return sets of ranks in which every known rank brings the new ones behind it; `runs` has its first and last."""
+    if members is None:
+        return None
+    starts, ranks = members
+    owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    first, last = np.empty(len(ranks), dtype=np.int64), np.empty(len(ranks), dtype=np.int64)
+    for axis, (begin, end) in enumerate(runs):
+        here = axis_of[owners] == axis
+        first[here], last[here] = begin[ranks[here]], end[ranks[here]]
+    sizes = last - first + 1
+    offsets = starts_of(sizes)
+    moved = np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], sizes)
+    return offsets[starts], moved.astype(np.int32)

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.arrays import Codes
+from indistinct.hierarchy.value import Taxonomy
 
 MISSING = "missing"
 OR_MISSING = f" or {MISSING}"
@@ -77,6 +78,14 @@ def set_labels(texts: Sequence[str | None], indptr: Codes, members: Codes) -> pa
     joined = pc.binary_join_element_wise("{", pc.binary_join(lists, ", "), "}", "")
     single = pa.array(texts, pa.string()).take(pa.array(members[indptr[:-1]]))
     return pc.if_else(pa.array(np.diff(indptr) == 1), single, joined)
+
+
+def node_labels(taxonomy: Taxonomy, levels: Codes, codes: Codes, *, sizes: Codes, others: pa.Array) -> pa.Array:
+    """Return the label of each set of several values that is all of a node, the ancestor of a code; `others` else."""
+    nodes = list(zip(levels.tolist(), taxonomy.ancestors[codes, levels].tolist(), strict=True))
+    leaves = np.array([taxonomy.leaves[level][node] for level, node in nodes], dtype=np.int64)
+    names = pa.array([taxonomy.labels[level][node] for level, node in nodes], pa.string())
+    return pc.if_else(pa.array((leaves == sizes) & (sizes > 1)), names, others)
 
 
 def multiset_labels(texts: Sequence[str | None], indptr: Codes, members: Codes, counts: Codes) -> pa.Array:

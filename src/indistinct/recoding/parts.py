@@ -13,17 +13,19 @@ from indistinct.arrays import Codes
 
 # Rows of an array that are hashed at a time: a whole array would be copied.
 BLOCK = 1 << 16
+LATER = {"later": True}
+"""Metadata of a field that came after the first release: where it is None, digests stay what they were before."""
 
 
 def parts_of(value: object, path: str = "") -> Iterator[tuple[str, object]]:
     """Yield the path and the content of every array, text and number inside a dataclass, in the order of its fields.
 
-    A field that takes no part in comparisons is left out.
+    A field that takes no part in comparisons is left out, and so is a later one that is None.
     """
     if is_dataclass(value):
         yield path, type(value).__name__
         for field in fields(value):
-            if field.compare:
+            if field.compare and not ("later" in field.metadata and getattr(value, field.name) is None):
                 yield from parts_of(getattr(value, field.name), f"{path}/{field.name}")
     elif isinstance(value, Mapping):
         yield path, sorted(value)

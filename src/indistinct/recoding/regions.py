@@ -1,12 +1,13 @@
 """The tree of cuts: the function that strict partitioning finds, from vectors to regions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.parallel import blocks, is_large, spread
 from indistinct.recoding import _kernels
+from indistinct.recoding.parts import LATER
 
 # A cell takes as long as so many rows that are counted: it goes down the tree step by step.
 STEPS = 4
@@ -16,6 +17,8 @@ STEPS = 4
 class Cuts:
     """A binary tree over ranks. Node 0 is the root; an inner node sends ranks up to `cut` to its left child.
 
+    Where `cut` is negative it names a set: -1 the first, -2 the second. Ranks of that set go to the left child, all
+    others to the right. `members` has the sets as compressed sparse rows of ranks, which ascend inside a set.
     A leaf has axis -1 and its class in `left`; classes are numbered from left to right.
     """
 
@@ -23,6 +26,7 @@ class Cuts:
     cut: Codes
     left: Codes
     right: Codes
+    members: tuple[Codes, Codes] | None = field(default=None, metadata=LATER)
 
     @property
     def classes(self) -> int:
@@ -36,7 +40,7 @@ class Cuts:
         left[leaves[np.argsort(self.left[leaves], kind="stable")]] = np.arange(len(leaves))
         right[leaves] = -1
         cut = np.where(self.axis < 0, 0, self.cut).astype(np.int32)
-        return Cuts(self.axis, cut, left.astype(np.int32), right.astype(np.int32))
+        return Cuts(self.axis, cut, left.astype(np.int32), right.astype(np.int32), self.members)
 
     def locate(self, ranks: Codes) -> Codes:
         """Return the class of every row of a matrix of ranks."""
@@ -45,7 +49,11 @@ class Cuts:
         class_ids = np.empty(len(ranks), dtype=np.int32)
         # One row a node keeps the four numbers of a step in one cache line.
         nodes = np.stack([self.axis, self.cut, self.left, self.right], axis=1).astype(np.int32)
-        spread(lambda block: _kernels.locate(nodes, ranks[block], class_ids[block]), blocks(len(ranks), least=1))
+        starts, members = self._sets()
+        spread(
+            lambda block: _kernels.locate(nodes, starts, members, ranks[block], class_ids[block]),
+            blocks(len(ranks), least=1),
+        )
         return class_ids
 
     def _descend(self, ranks: Codes) -> Codes:
@@ -54,13 +62,32 @@ class Cuts:
         moving = moving[self.axis[nodes] >= 0]
         while len(moving):
             here = nodes[moving]
-            goes_left = ranks[moving, self.axis[here]] <= self.cut[here]
+            goes_left = self._goes_left(here, ranks[moving, self.axis[here]])
             nodes[moving] = np.where(goes_left, self.left[here], self.right[here])
             moving = moving[self.axis[nodes[moving]] >= 0]
         return self.left[nodes].astype(np.int32)
 
+    def _goes_left(self, nodes: Codes, ranks: Codes) -> Codes:
+        """Return whether each inner node sends its rank to the left."""
+        cut = self.cut[nodes]
+        goes_left = ranks <= cut
+        by_set = cut < 0
+        if by_set.any():
+            starts, members = self._sets()
+            size = 1 + max(int(members.max(initial=0)), int(ranks.max(initial=0)))
+            known = np.repeat(np.arange(len(starts) - 1), np.diff(starts)) * size + members
+            wanted = (-1 - cut[by_set].astype(np.int64)) * size + ranks[by_set]
+            at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+            goes_left[by_set] = known[at] == wanted
+        return goes_left
+
+    def _sets(self) -> tuple[Codes, Codes]:
+        """Return the sets as compiled loops take them."""
+        starts, members = self.members or (np.zeros(1), np.zeros(0))
+        return starts.astype(np.int64), members.astype(np.int32)
+
     def bounds(self, sizes: tuple[int, ...]) -> tuple[Codes, Codes]:
-        """Return the lowest and highest rank of every class's region."""
+        """Return the lowest and highest rank of every class's region; a tree that is cut at sets has none."""
         low = np.zeros((self.classes, len(sizes)), dtype=np.int32)
         high = np.zeros((self.classes, len(sizes)), dtype=np.int32)
         high[0] = np.array(sizes) - 1

@@ -25,7 +25,7 @@ from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRo
 from indistinct.recoding.parts import digest_parts, parts_of
 from indistinct.recoding.validation import check_recoding
 
-FORMAT, VERSION = "indistinct-recoding", 4
+FORMAT, VERSION = "indistinct-recoding", 5
 KINDS: Mapping[str, type[Recoding]] = {
     "by-column": ByColumn,
     "by-region": ByRegion,

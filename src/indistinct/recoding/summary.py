@@ -18,19 +18,21 @@ from indistinct.errors import ParameterError
 from indistinct.hierarchy.binding import ROOT
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.labels import range_labels, region_labels, set_labels
+from indistinct.recoding.labels import node_labels, range_labels, region_labels, set_labels
 from indistinct.recoding.outputs import PublishedColumn
 
 Extent = Literal["range", "region"]
 NumericForm = Literal["interval", "interval+mean", "bounds", "mean"]
+TreeForm = Literal["node", "set"]
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How classes are summarized: their extent, and the form in which numbers and dates are published."""
+    """How classes are summarized: extent, the form of numbers and dates, and whether trees show nodes or finer sets."""
 
     extent: Extent = "range"
     numeric: NumericForm = "interval"
+    trees: TreeForm = "node"
 
     def __post_init__(self) -> None:
         for field, known in (("extent", get_args(Extent)), ("numeric", get_args(NumericForm))):
@@ -279,9 +281,13 @@ def summarize_sets(column: QuasiColumn, indptr: Codes, members: Codes) -> tuple[
     inner = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes) + np.repeat(indptr[pick], sizes)
     kept = members[inner]
     low, high = kept[starts[:-1]], kept[starts[1:] - 1]
-    outputs = ((column.name, set_labels(column.domain.texts(), starts, kept)),)
-    ends = (column.positions[low], column.positions[high])
-    published = published_as(column, outputs, ends, leaves=sizes, levels=sizes > 1)
+    labels, levels = set_labels(column.domain.texts(), starts, column.by_rank[kept]), sizes > 1
+    if column.tree and column.taxonomy is not None:
+        levels = meeting_levels(column.taxonomy.ancestors[column.by_rank], low, high)
+        labels = node_labels(column.taxonomy, levels, column.by_rank[low], sizes=sizes, others=labels)
+    places = column.positions[column.by_rank[kept]]
+    ends = (np.minimum.reduceat(places, starts[:-1]), np.maximum.reduceat(places, starts[:-1]))
+    published = published_as(column, ((column.name, labels),), ends, leaves=sizes, levels=levels)
     return ColumnSummary(published, low, high, np.zeros(len(low), dtype=bool), (starts, kept)), codes
 
 

@@ -156,10 +156,14 @@ def _check_cuts(cuts: Cuts, sizes: Sequence[int]) -> None:
     _require(nodes, "the tree of cuts must have a root")
     _check_codes("axis", cuts.axis, nodes, below=len(sizes), least=-1)
     inner = np.flatnonzero(cuts.axis >= 0)
+    sets = 0 if cuts.members is None else len(cuts.members[0]) - 1
     for name, part in (("cut", cuts.cut), ("left", cuts.left), ("right", cuts.right)):
         _check_shape(name, part, (nodes,))
-        _check_codes(name, part[inner], len(inner), below=MOST if name == "cut" else nodes)
+        least, below = (-sets, MOST) if name == "cut" else (0, nodes)
+        _check_codes(name, part[inner], len(inner), below=below, least=least)
     _require((cuts.cut[inner] < np.array(sizes)[cuts.axis[inner]]).all(), "cuts must be ranks of their columns")
+    if cuts.members is not None:
+        _check_sets(cuts, np.array(sizes), inner)
     children = np.concatenate([cuts.left[inner], cuts.right[inner]])
     _require((children > np.concatenate([inner, inner])).all(), "nodes of the tree must come after their parents")
     parents = np.bincount(children, minlength=nodes)
@@ -167,6 +171,25 @@ def _check_cuts(cuts: Cuts, sizes: Sequence[int]) -> None:
     leaves = cuts.left[cuts.axis < 0]
     _check_codes("left", leaves, len(leaves), below=len(leaves))
     _require((np.bincount(leaves) == 1).all(), "the leaves of the tree must be numbered from 0, each once")
+
+
+def _check_sets(cuts: Cuts, sizes: Codes, inner: Codes) -> None:
+    """Raise unless every set belongs to one node and has some ranks of the node's column, which ascend."""
+    starts, members = cuts.members or (np.zeros(1, np.int64), np.zeros(0, np.int32))
+    _check_shape("members", members, (len(members),))
+    _check_codes("members", starts, len(starts), below=len(members) + 1)
+    members = members.astype(np.int64)
+    ends = len(starts) > 0 and starts[0] == 0 and starts[-1] == len(members) and (starts[1:] > starts[:-1]).all()
+    _require(ends, "the sets of cuts must be in runs, none of them empty")
+    owners = inner[cuts.cut[inner] < 0]
+    used = -1 - cuts.cut[owners].astype(np.int64)
+    _require((np.bincount(used, minlength=len(starts) - 1) == 1).all(), "every set of a cut must belong to one node")
+    most = np.empty(len(starts) - 1, dtype=np.int64)
+    most[used] = sizes[cuts.axis[owners]]
+    inside = (members >= 0) & (members < np.repeat(most, np.diff(starts)))
+    rises = np.diff(members, prepend=-1) > 0
+    rises[starts[:-1]] = True
+    _require(inside.all() and rises.all(), "the sets of cuts must be ascending ranks of their columns")
 
 
 def _check_pieces(recoding: ByRow | ByBucket, sizes: Sequence[int], *, least: int, classes: int) -> None:

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from indistinct.algorithms.base import Problem
+from indistinct.algorithms.base import Problem, fewest_rows
 from indistinct.algorithms.cluster import _refine_sweep_kernels as _kernels
 from indistinct.algorithms.cluster._refine_kernels import Units, fill, new_state
 from indistinct.algorithms.cluster._refine_sweep_kernels import LINES, TRANSACTIONS, Sweep
@@ -15,7 +15,6 @@ from indistinct.arrays import Codes
 from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Classes
 from indistinct.metrics import CellMetric
-from indistinct.models import Model
 from indistinct.recoding.kinds import ByCell, ByRow, Recoding
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.summary import Style
@@ -119,15 +118,6 @@ class LocalSearch:
         if self.divided:
             return ByRow(columns, vectors, self.cells, self.joint, class_ids, self.counts, values)
         return ByCell(columns, vectors, class_ids, values)
-
-
-def fewest_rows(model: Model) -> int:
-    """Return how many rows each class must keep, as far as that is a number of rows.
-
-    What other models ask for, such as so many distinct values, is left to their own word on every change, so that a
-    table in which every row stands twice is searched alike.
-    """
-    return max((part.smallest for part in model.parts() if part.row_counts), default=1)
 
 
 def unit_classes(problem: Problem, assignment: Assignment, joint: Codes | None) -> Classes:

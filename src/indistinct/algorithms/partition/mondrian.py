@@ -6,19 +6,23 @@ is a class. Cuts are *strict* (equal vectors stay together, so the recoding is a
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
-from indistinct.algorithms.partition.layout import layout_of, ranks_of
+from indistinct.algorithms.partition.by_loss import Costs, partition_by_loss
+from indistinct.algorithms.partition.layout import Layout, layout_of, ranks_of
 from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_size
 from indistinct.algorithms.partition.strict import Partition, partition_by_size
 from indistinct.algorithms.partition.strict_any_model import partition_by_rounds
 from indistinct.algorithms.partition.summaries import summarize
 from indistinct.errors import ParameterError
 from indistinct.recoding.kinds import ByRegion, ByRow, Recoding
-from indistinct.recoding.summary import Extent, NumericForm, Style
+from indistinct.recoding.summary import Extent, NumericForm, Style, TreeForm
+
+Choice = Literal["width", "loss"]
+MOST_POSITIONS = 99
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,9 @@ class Mondrian(Algorithm):
     relaxed: bool = False
     extent: Extent = "range"
     numeric: NumericForm = "interval"
+    choose: Choice = "width"
+    positions: int = 5
+    trees: TreeForm = "node"
 
     def __post_init__(self) -> None:
         Style(self.extent, self.numeric)
@@ -42,6 +49,30 @@ class Mondrian(Algorithm):
             raise ParameterError(
                 "`extent` of Mondrian must be range when it is relaxed: halves by rows have no regions",
                 hint="leave out relaxed=true, or extent=region",
+            )
+        for field, known in (("choose", get_args(Choice)), ("trees", get_args(TreeForm))):
+            if getattr(self, field) not in known:
+                raise ParameterError(
+                    f"`{field}` of Mondrian must be one of {', '.join(known)}; got {getattr(self, field)!r}",
+                    hint="choose=width is the rule of the paper, choose=loss takes the cut after which least is lost",
+                )
+        if not 1 <= self.positions <= MOST_POSITIONS:
+            raise ParameterError(
+                f"`positions` of Mondrian must be from 1 to {MOST_POSITIONS}; got {self.positions}",
+                hint="so many cuts of each column are weighed; 5 are usually as good as more",
+            )
+        self._check_choice()
+
+    def _check_choice(self) -> None:
+        if self.relaxed and self.choose == "loss":
+            raise ParameterError(
+                "`choose` of Mondrian must be width when it is relaxed: halves by rows leave nothing to choose",
+                hint="leave out relaxed=true, or choose=loss",
+            )
+        if self.trees == "set" and (self.choose != "loss" or self.extent == "region"):
+            raise ParameterError(
+                "`trees` of Mondrian can be set only where it chooses by loss and publishes ranges",
+                hint="use choose=loss,trees=set, or leave trees out",
             )
 
     @property
@@ -57,7 +88,9 @@ class Mondrian(Algorithm):
     def _strict(self, problem: Problem) -> Recoding:
         frequencies, model = problem.frequencies, problem.model
         layout = layout_of(problem.columns)
-        if model.traits.sizes_only:
+        if self.choose == "loss":
+            found = self._by_loss(problem, layout)
+        elif model.traits.sizes_only:
             ranks = ranks_of(problem.columns, frequencies.vectors, order="F")
             found = partition_by_size(ranks, frequencies.counts, layout=layout, k=model.smallest)
         else:
@@ -72,10 +105,23 @@ class Mondrian(Algorithm):
             class_ids=found.class_ids,
             counts=found.counts,
             classes=found.cuts.classes,
-            style=Style(self.extent, self.numeric),
+            style=Style(self.extent, self.numeric, self.trees),
             regions=found.cuts.bounds(layout.sizes) if self.extent == "region" else None,
         )
         return ByRegion(columns, found.cuts, values)
+
+    def _by_loss(self, problem: Problem, layout: Layout) -> Partition:
+        frequencies, rows = problem.frequencies, problem.frequencies.rows
+        in_order = self.extent == "region"
+        return partition_by_loss(
+            ranks_of(problem.columns, frequencies.vectors),
+            frequencies.classes,
+            layout=layout,
+            costs=Costs.of(problem.columns, layout, rows=rows, trees=self.trees, in_order=in_order),
+            model=problem.model,
+            positions=self.positions,
+            counters=problem.counters,
+        )
 
     def _relaxed(self, problem: Problem) -> Recoding:
         frequencies, model = problem.frequencies, problem.model

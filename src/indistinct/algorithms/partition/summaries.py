@@ -72,7 +72,8 @@ class _Members:
 def _summarize_column(
     column: QuasiColumn, ranks: Codes, pieces: _Members, *, region: tuple[Codes, Codes] | None, style: Style
 ) -> tuple[ColumnSummary, Codes]:
-    if not column.tree and not column.ranged and region is None:
+    in_sets = style.trees == "set" if column.tree else not column.ranged
+    if in_sets and region is None:
         return _summarize_members(column, ranks, pieces)
     if region is not None:
         bounds = region_bounds(column, *region)

@@ -58,6 +58,10 @@ ALGORITHM_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "mondrian:relaxed=true",
             "mondrian:relaxed=true,numeric=bounds",
             "mondrian:relaxed=true,numeric=mean",
+            "mondrian:choose=loss",
+            "mondrian:choose=loss,positions=1",
+            "mondrian:choose=loss,trees=set",
+            "mondrian:choose=loss,extent=region",
         ),
         "single-dimensional": (
             "single-dimensional",

@@ -34,10 +34,14 @@ def stands_for(
         return True
     if not isinstance(shown, str):
         return False
-    if paths is not None:
-        return shown == spelled(original) or shown in paths.get(original, paths.get(spelled(original), ()))
+    if paths is not None and (
+        shown == spelled(original) or shown in paths.get(original, paths.get(spelled(original), ()))
+    ):
+        return True
     if shown.startswith("{") and shown.endswith("}"):
         return (MISSING, False) in members(shown) if original is None else _among(spelled(original), shown)
+    if paths is not None:
+        return False
     if shown == "*" and not isinstance(original, str):
         return True
     noted = shown.endswith(f" or {MISSING}")
