@@ -29,6 +29,7 @@ from indistinct.models.of_people import OfPeople
 from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
+from indistinct.recoding.summary import TreeForm
 from indistinct.spelling import spell
 
 # Cells up to which clustering, local search and other settings are tried: each then takes seconds at most.
@@ -46,7 +47,7 @@ class Auto(Algorithm):
     Tried are Mondrian by loss; two-level clustering and the best node of the lattice where there are hierarchies; and
     local search from the best classes, for at most `rounds` rounds. `metric` says what is lost. With `reuse` the
     recoding also speaks of values which the table does not have, for next month's table: then, and where people are
-    counted, there is no clustering and no local search.
+    counted, there is no clustering and no local search. `trees` is what Mondrian publishes of columns with a tree.
 
     Guarantees: every class satisfies the model; the answer depends on counts and rounds, not on the clock.
     """
@@ -55,9 +56,11 @@ class Auto(Algorithm):
     metric: str = "gcp"
     rounds: int = 12
     reuse: bool = False
+    trees: TreeForm = "node"
 
     def __post_init__(self) -> None:
         parse_metric(self.metric)
+        Mondrian(choose="loss", trees=self.trees)
         if self.rounds < 0:
             raise ParameterError(
                 f"`rounds` of Auto must not be negative; got {self.rounds}", hint="0 leaves local search out"
@@ -90,7 +93,7 @@ class Auto(Algorithm):
 
     def _suitable(self, problem: Problem, trial: "_Trial") -> Iterator[Algorithm]:
         """Yield what suits the table before local search, and note why something does not."""
-        yield Mondrian()
+        yield Mondrian(choose="loss", trees=self.trees)
         cells = len(problem.frequencies)
         if any(column.taxonomy is not None for column in problem.columns):
             if self._clusters(problem):
