@@ -45,9 +45,10 @@ class Auto(Algorithm):
     """The least loss that the searches which suit the table find.
 
     Tried are Mondrian by loss; two-level clustering and the best node of the lattice where there are hierarchies; and
-    local search from the best classes, for at most `rounds` rounds. `metric` says what is lost. With `reuse` the
-    recoding also speaks of values which the table does not have, for next month's table: then, and where people are
-    counted, there is no clustering and no local search. `trees` is what Mondrian publishes of columns with a tree.
+    local search from the best classes, for at most `rounds` rounds. `metric` says what is lost. `trees` is what
+    Mondrian publishes of columns with a tree. With `reuse` the recoding also speaks of values which the table does not
+    have, for next month's table. Then, and where people are counted, there is no clustering and no local search, whose
+    classes overlap; and people are counted by labels, so that their trees are cut into children.
 
     Guarantees: every class satisfies the model; the answer depends on counts and rounds, not on the clock.
     """
@@ -93,7 +94,9 @@ class Auto(Algorithm):
 
     def _suitable(self, problem: Problem, trial: "_Trial") -> Iterator[Algorithm]:
         """Yield what suits the table before local search, and note why something does not."""
-        yield Mondrian(choose="loss", trees=self.trees)
+        # Along children labels never overlap, which counting people by the labels of a release asks for.
+        apart = problem.unit == "people" and any(column.tree for column in problem.columns)
+        yield Mondrian() if apart else Mondrian(choose="loss", trees=self.trees)
         cells = len(problem.frequencies)
         if any(column.taxonomy is not None for column in problem.columns):
             if self._clusters(problem):

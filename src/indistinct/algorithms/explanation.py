@@ -42,7 +42,6 @@ class Explanation:
 
     `algorithm` is the one that was chosen, `loss` what it loses by the `metric`, and `columns` each column's share of
     that. `changes` were tried with a fast algorithm, which need not be the chosen one.
-    `least` is a loss that no recoding of whole cells can get below, where that was computed.
     """
 
     metric: str
@@ -52,7 +51,6 @@ class Explanation:
     attempts: tuple[Attempt, ...]
     columns: Mapping[str, float]
     changes: tuple[Change, ...] = ()
-    least: float | None = None
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())
@@ -67,8 +65,6 @@ class Explanation:
         if sum(self.columns.values()) > 0:
             named = ", ".join(f"{name} {percent(share)}" for name, share in most if share > 0)
             told.append(f"the columns that lose most: {named} of all that is lost")
-        if self.least is not None:
-            told.append(f"no recoding that keeps equal rows together gets below {number(self.least)}")
         for each in self.changes:
             change = f"{number(each.loss)} instead of {number(each.before)}"
             told.append(
@@ -90,5 +86,4 @@ class Explanation:
             ],
             "columns": dict(self.columns),
             "changes": [asdict(each) for each in self.changes],
-            "least": self.least,
         }

@@ -1,0 +1,149 @@
+"""The default tries several algorithms, keeps what loses least, and says why."""
+
+import json
+
+import pyarrow as pa
+import pytest
+
+import indistinct as ind
+from indistinct.algorithms.auto import Auto
+from indistinct.algorithms.explanation import Attempt, Change, Explanation
+from indistinct.datasets import generate_patients, generate_visits
+
+HIERARCHIES = {"zipcode": ind.Hierarchy.masking("right"), "sex": ind.Hierarchy.suppression()}
+SCHEMA = ind.Schema(
+    identifiers=["name"],
+    quasi=["age", "sex", "zipcode"],
+    sensitive=["disease"],
+    insensitive=["admitted", "cost"],
+)
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    return generate_patients(400, seed=3)
+
+
+def released(table: pa.Table, **options: object) -> ind.Release:
+    given = {"model": "k-anonymity:k=5 & distinct-l-diversity:sensitive=disease,l=2", "seed": 1} | options
+    return ind.anonymize(table, SCHEMA, **given)  # type: ignore[arg-type]
+
+
+def test_the_least_loss_of_all_attempts_is_released(table: pa.Table) -> None:
+    release = released(table, hierarchies=HIERARCHIES)
+    told = release.explanation
+    assert told is not None
+    made = {each.algorithm: each.loss for each in told.attempts if each.loss is not None}
+    assert {name.partition(":")[0] for name in made} == {"mondrian", "two-level", "optimal", "refine"}
+    assert told.loss == min(made.values()) == made[told.algorithm]
+    assert ind.measure(release)["gcp"] == pytest.approx(told.loss)
+    assert release.certificate.algorithm == told.algorithm
+    for name, loss in made.items():
+        again = released(table, hierarchies=HIERARCHIES, algorithm=name)
+        assert ind.measure(again)["gcp"] == pytest.approx(loss), "what is told of an attempt is true of it"
+
+
+def test_the_answer_does_not_depend_on_the_clock(table: pa.Table) -> None:
+    first, second = released(table), released(table)
+    assert first.table.equals(second.table)
+    assert first.explanation == second.explanation
+
+
+def test_easier_settings_are_tried_with_the_first_algorithm(table: pa.Table) -> None:
+    told = released(table, hierarchies=HIERARCHIES).explanation
+    assert told is not None
+    changes = {each.setting: each for each in told.changes}
+    assert set(changes) == {
+        "with k = 4",
+        "without k-anonymity:k=5",
+        "without distinct-l-diversity:sensitive=disease,l=2",
+        "with one percent more suppression",
+    }
+    eased = changes["with k = 4"]
+    again = released(
+        table,
+        hierarchies=HIERARCHIES,
+        algorithm=eased.algorithm,
+        model="k-anonymity:k=4 & distinct-l-diversity:sensitive=disease,l=2",
+    )
+    assert ind.measure(again)["gcp"] == pytest.approx(eased.loss)
+    assert eased.loss < eased.before
+
+
+def test_shares_of_columns_add_up(table: pa.Table) -> None:
+    told = released(table).explanation
+    assert told is not None
+    assert set(told.columns) == set(SCHEMA.quasi)
+    assert sum(told.columns.values()) == pytest.approx(1.0)
+
+
+def test_another_metric_decides(table: pa.Table) -> None:
+    told = released(table, algorithm="auto:metric=discernibility", hierarchies=HIERARCHIES).explanation
+    assert told is not None
+    assert told.metric == "discernibility"
+    assert told.columns == {}, "no sum over columns"
+    assert "refine" not in told.algorithm
+    rising = released(table, algorithm="auto:metric=precision", hierarchies=HIERARCHIES).explanation
+    assert rising is not None
+    assert rising.goal == "max"
+    assert rising.loss == max(each.loss for each in rising.attempts if each.loss is not None)
+
+
+def test_a_recoding_for_reuse_covers_other_values(table: pa.Table) -> None:
+    recoding = released(table, algorithm="auto:reuse=true", hierarchies=HIERARCHIES).recoding
+    again = ind.apply(recoding, generate_patients(400, seed=4), suppression=0.5)
+    assert again.certificate.holds
+
+
+def test_people_are_counted_by_the_labels_of_the_default() -> None:
+    visits = generate_visits(600, seed=1)
+    found = ind.inspect(visits)
+    assert found.schema.person
+    release = ind.anonymize(visits, found.schema, model="k-anonymity:k=5", hierarchies=found.hierarchies)
+    assert release.explanation is not None
+    assert "refine" not in str(release.explanation)
+    assert ind.verify(release.table, found.schema, "k-anonymity:k=5", original=visits).holds
+
+
+def test_suppression_lets_the_best_node_compete(table: pa.Table) -> None:
+    told = released(table, hierarchies=HIERARCHIES, suppression=0.05).explanation
+    assert told is not None
+    (node,) = [each for each in told.attempts if each.algorithm.startswith("optimal")]
+    assert node.loss is not None
+    assert 0 <= node.suppressed <= 20
+
+
+def test_what_no_search_can_satisfy_is_told_by_the_first(table: pa.Table) -> None:
+    with pytest.raises(ind.InfeasibleError, match="l = 400"):
+        released(table, model="distinct-l-diversity:sensitive=disease,l=400")
+
+
+def test_a_named_algorithm_needs_no_explanation(table: pa.Table) -> None:
+    assert released(table, algorithm="mondrian").explanation is None
+
+
+def test_settings_are_checked() -> None:
+    for spec in ("auto:metric=beauty", "auto:rounds=-1", "auto:trees=wood"):
+        with pytest.raises(ind.ParameterError):
+            ind.anonymize(generate_patients(20, seed=1), SCHEMA, model="k-anonymity:k=2", algorithm=spec)
+    assert Auto() == Auto(metric="gcp")
+
+
+def test_an_explanation_is_told_in_sentences_and_as_json() -> None:
+    told = Explanation(
+        metric="gcp",
+        goal="min",
+        algorithm="mondrian:choose=loss",
+        loss=0.1,
+        attempts=(Attempt("mondrian:choose=loss", 0.1, 7), Attempt("two-level", reason="too many cells")),
+        columns={"age": 0.75, "sex": 0.25},
+        changes=(Change("mondrian:choose=loss", "with k = 4", 0.1, 0.08), Change("optimal", "with more", 0.3, 0.3)),
+    )
+    assert str(told).splitlines() == [
+        "mondrian:choose=loss was chosen by gcp, lower is better: mondrian:choose=loss 0.1",
+        "two-level was not tried: too many cells",
+        "the columns that lose most: age 75 %, sex 25 % of all that is lost",
+        "mondrian:choose=loss would give 0.08 instead of 0.1 with k = 4",
+        "optimal would give the same with more",
+    ]
+    assert json.loads(json.dumps(told.to_json()))["changes"][0]["before"] == 0.1
