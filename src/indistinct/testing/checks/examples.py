@@ -49,7 +49,7 @@ MODEL_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 ALGORITHM_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "auto": ("auto", "auto:metric=loss,rounds=2", "auto:reuse=true", "auto:rounds=0,trees=set"),
+        "auto": ("auto", "auto:reuse=true,trees=set"),
         "mondrian": (
             "mondrian",
             "mondrian:extent=region",
