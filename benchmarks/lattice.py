@@ -28,7 +28,7 @@ def problem_of(
     table: pa.Table, names: list[str], hierarchies: Mapping[str, ind.Hierarchy], *, k: int, share: float
 ) -> Problem:
     counted = count_source(table, Request(names))
-    columns = columns_of(counted.domains, {name: hierarchies[name] for name in names})
+    columns = columns_of(counted.domains, {name: hierarchies[name] for name in names if name in hierarchies})
     rows = budget(share, table.num_rows)
     return Problem(counted.frequencies, columns, ind.KAnonymity(k=k), suppression=rows, counters=Counter())
 

@@ -34,6 +34,8 @@ from indistinct.spelling import spell
 
 # Cells up to which clustering, local search and other settings are tried: each then takes seconds at most.
 FEW_CELLS = 100_000
+# Cells up to which local search begins at every start: a better start does not always end better.
+FEWER_CELLS = 5_000
 # Cells times nodes of the lattice up to which the best node is searched for.
 LATTICE_WORK = 500_000_000
 # Cells that local search may sort and sweep in all its rounds.
@@ -44,11 +46,11 @@ ROUNDS_WORK = 1_000_000
 class Auto(Algorithm):
     """The least loss that the searches which suit the table find.
 
-    Tried are Mondrian by loss; two-level clustering and the best node of the lattice where there are hierarchies; and
-    local search from the best classes, for at most `rounds` rounds. `metric` says what is lost. `trees` is what
-    Mondrian publishes of columns with a tree. With `reuse` the recoding also speaks of values which the table does not
-    have, for next month's table. Then, and where people are counted, there is no clustering and no local search, whose
-    classes overlap; and people are counted by labels, so that their trees are cut into children.
+    Tried are Mondrian, by loss and as in the paper; two-level clustering and the best node of the lattice where there
+    are hierarchies; and local search from the best classes, for at most `rounds` rounds. `metric` says what is lost.
+    `trees` is what Mondrian publishes of columns with a tree. With `reuse` the recoding also speaks of values which the
+    table does not have, for next month's table. Then, and where people are counted, there is no clustering and no local
+    search, whose classes overlap; and people are counted by labels, so that their trees are cut into children.
 
     Guarantees: every class satisfies the model; the answer depends on counts and rounds, not on the clock.
     """
@@ -83,9 +85,8 @@ class Auto(Algorithm):
         for share, algorithm in enumerate(self._suitable(problem, trial)):
             trial.make(algorithm)
             problem.progress(min(0.2 * (share + 1), 0.6))
-        start = trial.best(Mondrian, TwoLevel)
-        if start is not None and self._clusters(problem):
-            rounds = min(self.rounds, ROUNDS_WORK // len(problem.frequencies))
+        rounds = min(self.rounds, ROUNDS_WORK // len(problem.frequencies)) if self._clusters(problem) else 0
+        for start in trial.best(Mondrian, TwoLevel, number=3 if len(problem.frequencies) <= FEWER_CELLS else 1):
             if rounds:
                 trial.make(Refine(start=spell(start), metric=self.metric, rounds=rounds, seconds=1e9))
         problem.progress(0.8)
@@ -94,9 +95,11 @@ class Auto(Algorithm):
 
     def _suitable(self, problem: Problem, trial: "_Trial") -> Iterator[Algorithm]:
         """Yield what suits the table before local search, and note why something does not."""
-        # Along children labels never overlap, which counting people by the labels of a release asks for.
+        # Cut into children, as in the paper, labels never overlap: people can be counted by those of a release.
         apart = problem.unit == "people" and any(column.tree for column in problem.columns)
-        yield Mondrian() if apart else Mondrian(choose="loss", trees=self.trees)
+        if not apart:
+            yield Mondrian(choose="loss", trees=self.trees)
+        yield Mondrian()
         cells = len(problem.frequencies)
         if any(column.taxonomy is not None for column in problem.columns):
             if self._clusters(problem):
@@ -150,10 +153,10 @@ class _Trial:
         self.made.append((loss, algorithm, recoding, assignment))
         self.attempts.append(Attempt(spell(algorithm), loss, len(assignment.classes), assignment.suppressed_members))
 
-    def best(self, *kinds: type[Algorithm]) -> Algorithm | None:
-        """Return the algorithm of the best attempt, the first of equals, among some kinds."""
+    def best(self, *kinds: type[Algorithm], number: int) -> list[Algorithm]:
+        """Return the algorithms of the best attempts among some kinds, the first of equals first."""
         some = [each for each in self.made if isinstance(each[1], kinds)]
-        return min(some, key=lambda each: self._sign * each[0])[1] if some else None
+        return [each[1] for each in sorted(some, key=lambda each: self._sign * each[0])[:number]]
 
     @property
     def _sign(self) -> int:
