@@ -32,14 +32,13 @@ from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.summary import TreeForm
 from indistinct.spelling import spell
 
-# Cells up to which clustering, local search and other settings are tried: each then takes seconds at most.
-FEW_CELLS = 100_000
+# Work up to which a search is made, each some seconds at most: cells times columns squared for cuts by loss, cells for
+# clustering, cells times nodes of the lattice for the best node, cells times columns times rounds for local search.
+BY_LOSS, CLUSTERING, LATTICE, LOCAL_SEARCH = 200_000_000, 100_000, 500_000_000, 2_000_000
+# Cells times columns squared up to which easier settings are tried, too.
+SETTINGS = 10_000_000
 # Cells up to which local search begins at every start: a better start does not always end better.
-FEWER_CELLS = 5_000
-# Cells times nodes of the lattice up to which the best node is searched for.
-LATTICE_WORK = 500_000_000
-# Cells that local search may sort and sweep in all its rounds.
-ROUNDS_WORK = 1_000_000
+FEW_CELLS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +80,14 @@ class Auto(Algorithm):
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding that loses least, and explain the choice."""
-        trial = _Trial(problem, parse_metric(self.metric))
-        for share, algorithm in enumerate(self._suitable(problem, trial)):
-            trial.make(algorithm)
-            problem.progress(min(0.2 * (share + 1), 0.6))
-        rounds = min(self.rounds, ROUNDS_WORK // len(problem.frequencies)) if self._clusters(problem) else 0
-        for start in trial.best(Mondrian, TwoLevel, number=3 if len(problem.frequencies) <= FEWER_CELLS else 1):
-            if rounds:
+        trial, cells = _Trial(problem, parse_metric(self.metric)), len(problem.frequencies)
+        for number, algorithm in enumerate(self._suitable(problem, trial)):
+            if not trial.perfect:
+                trial.make(algorithm)
+            problem.progress(min(0.1 * (number + 1), 0.5))
+        rounds = min(self.rounds, LOCAL_SEARCH // (cells * len(problem.columns))) if self._clusters(problem) else 0
+        for start in trial.best(Mondrian, TwoLevel, number=3 if cells <= FEW_CELLS else 1):
+            if rounds and not trial.perfect:
                 trial.make(Refine(start=spell(start), metric=self.metric, rounds=rounds, seconds=1e9))
         problem.progress(0.8)
         problem.explain(trial.explanation())
@@ -95,17 +95,17 @@ class Auto(Algorithm):
 
     def _suitable(self, problem: Problem, trial: "_Trial") -> Iterator[Algorithm]:
         """Yield what suits the table before local search, and note why something does not."""
-        # Cut into children, as in the paper, labels never overlap: people can be counted by those of a release.
-        apart = problem.unit == "people" and any(column.tree for column in problem.columns)
-        if not apart:
-            yield Mondrian(choose="loss", trees=self.trees)
-        yield Mondrian()
         cells = len(problem.frequencies)
+        # Cut into children, as in the paper, labels never overlap: people can be counted by those of a release.
+        if problem.unit == "rows" or not any(column.tree for column in problem.columns):
+            by_loss = Mondrian(choose="loss", trees=self.trees)
+            yield from trial.within(by_loss, _weighed(problem), BY_LOSS, "steps to weigh cuts")
+        yield Mondrian()
         if any(column.taxonomy is not None for column in problem.columns):
             if self._clusters(problem):
-                yield from trial.within(TwoLevel(metric=self.metric), cells, FEW_CELLS, "cells")
+                yield from trial.within(TwoLevel(metric=self.metric), cells, CLUSTERING, "cells")
             nodes = FullDomain(problem).lattice.size
-            yield from trial.within(Optimal(metric=self.metric), nodes * cells, LATTICE_WORK, "cells of all nodes")
+            yield from trial.within(Optimal(metric=self.metric), nodes * cells, LATTICE, "cells of all nodes")
 
     def _clusters(self, problem: Problem) -> bool:
         """Return whether classes may be lists of cells whose labels overlap.
@@ -159,6 +159,11 @@ class _Trial:
         return [each[1] for each in sorted(some, key=lambda each: self._sign * each[0])[:number]]
 
     @property
+    def perfect(self) -> bool:
+        """Return whether nothing is lost, so that nothing can be better."""
+        return self.metric.goal == "min" and any(loss == 0 for loss, *_ in self.made)
+
+    @property
     def _sign(self) -> int:
         return 1 if self.metric.goal == "min" else -1
 
@@ -182,7 +187,7 @@ class _Trial:
             loss=loss,
             attempts=tuple(self.attempts),
             columns=self._shares(counted_in_people(assignment)),
-            changes=tuple(self._changes()) if len(self.problem.frequencies) <= FEW_CELLS else (),
+            changes=tuple(self._changes()) if _weighed(self.problem) <= SETTINGS and not self.perfect else (),
         )
 
     def _shares(self, assignment: Assignment) -> dict[str, float]:
@@ -218,6 +223,11 @@ class _Trial:
             return
         loss = self.metric.value(counted_in_people(assign(problem.frequencies, recoding)))
         yield Change(spell(algorithm), setting, before, loss)
+
+
+def _weighed(problem: Problem) -> int:
+    """Return how much there is to weigh: for a cut of any column, what every column covers then."""
+    return len(problem.frequencies) * len(problem.columns) ** 2
 
 
 def _all(parts: tuple[Model, ...]) -> Model:
