@@ -33,10 +33,10 @@ Sweep = namedtuple(
 """One sweep: the order and each unit's place in it, how far to look, the smallest class and gain, and the turn.
 
 `seen` and `locked` mark classes, `rest` says until which turn a unit is left alone. `tally` counts marks, transactions,
-lines of the log, and moves, swaps, dissolved and split classes.
+lines of the log, and moves, swaps, dissolved, split and redivided classes.
 """
 
-MARK, TRANSACTIONS, LINES, MOVES, SWAPS, DISSOLVED, SPLITS = range(7)
+MARK, TRANSACTIONS, LINES, MOVES, SWAPS, DISSOLVED, SPLITS, REDIVIDED = range(8)
 
 
 @jit
@@ -297,7 +297,7 @@ def undo(units, charges, state, sweep, refused):
         if state.head[source] == NONE:
             _revive(state, source)
         move(units, charges, state, u, source)
-        sweep.rest[u] = sweep.turn + 3
+        sweep.rest[u] = sweep.turn + 4
 
 
 @jit
