@@ -15,7 +15,16 @@ from indistinct.recoding.assign import assign
 from indistinct.testing.strategies import models, samples
 
 quick = settings(deadline=None, max_examples=60)
-STARTS = ["two-level", "kaca", "top-down", "top-down-kaca", "mondrian", "mondrian:relaxed=true", "two-level:stub=true"]
+STARTS = [
+    "mondrian:choose=loss",
+    "two-level",
+    "kaca",
+    "top-down",
+    "top-down-kaca",
+    "mondrian",
+    "mondrian:relaxed=true",
+    "two-level:stub=true",
+]
 
 
 def problem_of(sample, model, *, joint=False):
@@ -34,7 +43,7 @@ def test_the_model_holds_and_the_metric_is_never_worse(sample, model, start, met
     algorithm = Refine(start, metric, rounds=6)
     problem = problem_of(sample, model, joint=algorithm.traits.splits)
     try:
-        before = assign(problem.frequencies, algorithm._starter().search(problem))
+        before = assign(problem.frequencies, algorithm._starters()[0].search(problem))
     except InfeasibleError:
         return
     recoding = algorithm.search(problem)
@@ -54,7 +63,7 @@ def test_what_is_known_of_classes_stays_true(sample, model, start):
     algorithm = Refine(start)
     problem = problem_of(sample, model, joint=algorithm.traits.splits)
     try:
-        recoding = algorithm._starter().search(problem)
+        recoding = algorithm._starters()[0].search(problem)
     except InfeasibleError:
         return
     search = LocalSearch(problem, recoding, assign(problem.frequencies, recoding), metric=cell_metric("gcp"))

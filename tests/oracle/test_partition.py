@@ -3,6 +3,7 @@
 from collections import Counter
 from itertools import combinations, pairwise
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 import indistinct as ind
 from references.mondrian import (
     Line,
+    Names,
     Tree,
     allowable_cuts,
+    loss_partition,
     relaxed_partition,
     size_bound,
     strict_partition,
@@ -75,6 +78,68 @@ def test_strict_partitioning_with_a_tree_and_missing_values_is_its_definition(ro
     expected = strict_partition(rows, axes, k=k)
     _, found = released(rows, ind.Mondrian(), k, hierarchies={"q0": TREE})
     assert {frozenset(c) for c in found} == {frozenset(c) for c in expected}
+
+
+word = st.sampled_from([*"uvwxyz", None])
+mixed = st.lists(
+    st.tuples(word, st.sampled_from(LEAVES), st.sampled_from([None, 1, 2, 5, 9]), number), min_size=1, max_size=40
+)
+
+
+@quick
+@given(mixed, st.integers(1, 5), st.sampled_from([1, 2, 3, 5]))
+def test_partitioning_by_loss_is_its_definition(rows, k, positions):
+    k = min(k, len(rows))
+    if {row[0] for row in rows} == {None} or {row[2] for row in rows} == {None}:
+        return
+    columns = list(zip(*rows, strict=True))
+    axes = [Names.of(columns[0]), Tree(PATHS), Line.of(columns[2]), Line.of(columns[3])]
+    expected = loss_partition(rows, axes, smallest=k, positions=positions, fits=lambda part: True)
+    algorithm = ind.Mondrian(choose="loss", positions=positions)
+    release, _ = released(rows, algorithm, k, hierarchies={"q1": TREE})
+    assert located(release, rows) == {frozenset(part) for part in expected}
+
+
+@quick
+@given(st.lists(st.tuples(st.integers(0, 120), st.integers(0, 90)), min_size=60, max_size=120), st.integers(1, 5))
+def test_partitioning_by_loss_with_many_values_is_its_definition(numbers, k):
+    rows = [(f"t{first:03}", second, f"u{first * second % 97:02}") for first, second in numbers]
+    columns = list(zip(*rows, strict=True))
+    axes = [Names.of(columns[0]), Line.of(columns[1]), Names.of(columns[2])]
+    expected = loss_partition(rows, axes, smallest=k, positions=3, fits=lambda part: True)
+    release, _ = released(rows, ind.Mondrian(choose="loss", positions=3), k)
+    assert located(release, rows) == {frozenset(part) for part in expected}
+
+
+@quick
+@given(mixed, st.integers(1, 3))
+def test_partitioning_by_loss_for_another_model_is_its_definition(rows, l):
+    ill = [f"s{number % 3}" for *_, number in rows]
+    if len(set(ill)) < l or {row[0] for row in rows} == {None} or {row[2] for row in rows} == {None}:
+        return
+    columns = list(zip(*rows, strict=True))[:3]
+    axes = [Names.of(columns[0]), Tree(PATHS), Line.of(columns[2])]
+    table = pa.table({**{f"q{place}": column for place, column in enumerate(columns)}, "s": ill})
+    schema = ind.Schema(quasi=["q0", "q1", "q2"], sensitive=["s"])
+    model, algorithm = ind.DistinctLDiversity("s", l=l), ind.Mondrian(choose="loss")
+    release = ind.anonymize(table, schema, model=model, algorithm=algorithm, hierarchies={"q1": TREE})
+    rows = list(zip(*columns, strict=True))
+    expected = loss_partition(
+        rows, axes, smallest=1, positions=5, fits=lambda part: len({ill[row] for row in part}) >= l
+    )
+    assert located(release, rows) == {frozenset(part) for part in expected}
+
+
+def located(release, rows):
+    """Return the classes of a tree of cuts as sets of row numbers, even those that look alike."""
+    columns = release.recoding.columns
+    codes = []
+    for place, column in enumerate(columns):
+        domain = column.domain
+        values = [None, *domain.values.to_pylist()] if domain.missing else domain.values.to_pylist()
+        codes.append([int(column.ranks[values.index(row[place])]) for row in rows])
+    class_ids = release.recoding.cuts.locate(np.array(codes, dtype=np.uint32).T)
+    return {frozenset(np.flatnonzero(class_ids == label).tolist()) for label in set(class_ids.tolist())}
 
 
 @quick

@@ -5,9 +5,10 @@ kernels, and compares widths as fractions.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 Vector = tuple[Any, ...]
@@ -125,6 +126,113 @@ def tree_cut(values: Mapping[int, Any], tree: Tree, *, k: int) -> list[Part] | N
     for row, value in values.items():
         children.setdefault(tree.node(value, level - 1), []).append(row)
     return list(children.values()) if all(len(child) >= k for child in children.values()) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """An unordered quasi-identifier: its distinct values in canonical order, missing first."""
+
+    values: Sequence[Any]
+
+    @classmethod
+    def of(cls, values: Iterable[Any]) -> "Names":
+        """Return the values that occur, in order."""
+        return cls(sorted(set(values), key=lambda value: (value is not None, value)))
+
+
+# What a cell is charged, as a whole number of so many parts.
+PARTS = 1 << 24
+
+
+def loss_partition(
+    rows: Sequence[Vector],
+    axes: Sequence[Line | Tree | Names],
+    *,
+    smallest: int,
+    positions: int,
+    fits: Callable[[Part], bool],
+) -> list[Part]:
+    """Return the classes of strict partitioning that takes the allowable cut after which its sides lose least.
+
+    >>> rows = [("a",), ("b",), ("b",), ("c",)]
+    >>> loss_partition(rows, [Names.of("abc")], smallest=2, positions=1, fits=lambda part: True)
+    [[1, 2], [0, 3]]
+    """
+    done, waiting = [], [list(range(len(rows)))]
+    while waiting:
+        part = waiting.pop(0)
+        cuts = [
+            (sum(len(side) * side_charge(rows, side, axes) for side in sides), place, turn, sides)
+            for place, axis in enumerate(axes)
+            for turn, sides in enumerate(candidates(rows, part, axis, place, smallest=smallest, positions=positions))
+        ]
+        allowed = (sides for *_, sides in sorted(cuts, key=lambda cut: cut[:3]) if all(map(fits, sides)))
+        sides = next(allowed, None)
+        if sides is None:
+            done.append(part)
+        else:
+            waiting.extend(sides)
+    return done
+
+
+def candidates(
+    rows: Sequence[Vector], part: Part, axis: Line | Tree | Names, place: int, *, smallest: int, positions: int
+) -> list[tuple[Part, Part]]:
+    """Return the cuts of a part along a column nearest to even shares of its rows, the middle first, none twice."""
+    groups = ordered_groups([rows[row][place] for row in part], axis)
+    found: list[int] = []
+    middle = (positions + 1) // 2
+    shares = [middle + (turn + 1) // 2 * (1 if turn % 2 else -1) for turn in range(positions)]
+    reach = [sum(rows[row][place] in set(chain(*groups[: end + 1])) for row in part) for end in range(len(groups) - 1)]
+    possible = [end for end, up_to in enumerate(reach) if smallest <= up_to <= len(part) - smallest]
+    for share in shares if positions % 2 else range(1, positions + 1):
+        nearest = min(possible, key=lambda end: abs(reach[end] * (positions + 1) - share * len(part)), default=None)
+        if nearest is not None and nearest not in found:
+            found.append(nearest)
+    lefts = [set(chain(*groups[: end + 1])) for end in found]
+    return [
+        ([row for row in part if rows[row][place] in left], [row for row in part if rows[row][place] not in left])
+        for left in lefts
+    ]
+
+
+def ordered_groups(values: Sequence[Any], axis: Line | Tree | Names) -> list[list[Any]]:
+    """Return the values that occur in the order in which they are cut; values of one group stay together."""
+    counts = Counter(values)
+    match axis:
+        case Line():
+            return [[value] for value in sorted(counts, key=axis.rank)]
+        case Names():
+            return [[value] for value in sorted(counts, key=lambda v: (-counts[v], axis.values.index(v)))]
+    level = axis.meeting_level(counts)
+    if level == 0:
+        return [list(counts)]
+    children: dict[Vector, list[Any]] = {}
+    for value in sorted(counts, key=list(axis.paths).index):
+        children.setdefault(axis.node(value, level - 1), []).append(value)
+    return sorted(children.values(), key=lambda group: -sum(counts[value] for value in group))
+
+
+def side_charge(rows: Sequence[Vector], side: Part, axes: Sequence[Line | Tree | Names]) -> int:
+    """Return what the global certainty penalty charges a row of a side, over all columns."""
+    return sum(_charge({rows[row][place] for row in side}, axis) for place, axis in enumerate(axes))
+
+
+def _charge(values: set[Any], axis: Line | Tree | Names) -> int:
+    match axis:
+        case Line():
+            known = [axis.places[value] for value in values if value is not None]
+            lowest, highest = min(axis.places.values()), max(axis.places.values())
+            if not known or lowest == highest:
+                return 0
+            ends = [round(Fraction(end - lowest) / (highest - lowest) * PARTS) for end in (max(known), min(known))]
+            return ends[0] - ends[1]
+        case Names():
+            return 0 if len(values) == 1 else round(Fraction(len(values), len(axis.values)) * PARTS)
+    level = axis.meeting_level(values)
+    top = axis.node(next(iter(values)), level)
+    leaves = sum(1 for value in axis.paths if axis.node(value, level) == top)
+    return 0 if leaves == 1 else round(Fraction(leaves, len(axis.paths)) * PARTS)
 
 
 def relaxed_partition(rows: Sequence[Vector], axes: Sequence[Axis], *, k: int) -> list[Part]:

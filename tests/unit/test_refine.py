@@ -113,15 +113,16 @@ def test_parameters():
         {"start": "two-level:rule=quick"},
         {"metric": "discernibility"},
         {"metric": "geometric-loss"},
-        {"seconds": 0},
+        {"seconds": -1},
+        {"seconds": float("nan")},
         {"rounds": 0},
     ):
         with pytest.raises(ParameterError):
             Refine(**wrong)
     assert Refine(start="mondrian:relaxed=true").traits.splits
     assert not Refine().traits.splits
-    assert Refine(metric="loss")._starter().metric == "loss"
-    assert Refine(start="two-level:metric=ncp")._starter().metric == "ncp"
+    assert Refine(metric="loss")._starters()[0].metric == "loss"
+    assert Refine(start="two-level:metric=ncp")._starters()[0].metric == "ncp"
 
 
 def test_the_clock_stops_it(monkeypatch):

@@ -8,8 +8,11 @@ from collections import namedtuple
 
 import numpy as np
 
+from indistinct.algorithms.partition._by_loss_kernels import bits_of, highest_bit, lowest_bit
 from indistinct.compiled import jit
 
+# A call hands over every array of its named tuples, which takes longer than what the innermost functions do.
+inlined = jit(inline="always")
 PAIRS, TREE, LINE, SET = 0, 1, 2, 3
 NONE = -1
 # Up to so many members the values of a set are compared one by one.
@@ -18,8 +21,8 @@ FEW = 32
 Units = namedtuple("Units", ["ranks", "counts"])
 """The members: ranks (u × d) and numbers of rows."""
 
-Charges = namedtuple("Charges", ["kind", "floor", "offset", "stride", "table", "nodes"])
-"""What columns charge. Ranks below `floor` (missing values of ranges) cost nothing.
+Charges = namedtuple("Charges", ["kind", "narrow", "floor", "offset", "stride", "table", "nodes"])
+"""What columns charge. Ranks below `floor` (missing values of ranges) cost nothing. `narrow` ones have few values.
 
 PAIRS: `table[offset + low * stride + high]`. TREE: `nodes` has each rank's ancestors, `table` their charges. LINE: the
 difference of two places in `table`. SET: `table` by the number of distinct values, of `stride` in all.
@@ -27,12 +30,30 @@ difference of two places in `table`. SET: `table` by the number of distinct valu
 
 State = namedtuple(
     "State",
-    ["class_id", "head", "after", "before", "size", "members", "low", "high", "distinct", "charge", "total", "free"],
+    [
+        "class_id",
+        "head",
+        "after",
+        "before",
+        "size",
+        "members",
+        "low",
+        "high",
+        "distinct",
+        "charge",
+        "total",
+        "once",
+        "twice",
+        "free",
+    ],
 )
-"""The classes. `free` is a stack of unused class numbers; its first entry is its height."""
+"""The classes. `once` and `twice` have a bit for every value of a narrow column that one or two units hold.
+
+`free` is a stack of unused class numbers; its first entry is its height.
+"""
 
 
-@jit
+@inlined
 def charge_of(charges, j, low, high, distinct):
     """Return what a column charges each row of a class."""
     kind, offset, stride = charges.kind[j], charges.offset[j], charges.stride[j]
@@ -50,26 +71,35 @@ def charge_of(charges, j, low, high, distinct):
     return charges.table[offset + low * stride + level]
 
 
+@inlined
+def has_bit(word, rank):
+    """Return whether a word has the bit of a rank."""
+    return (word >> np.uint64(rank)) & np.uint64(1) != 0
+
+
 @jit
-def holds_value(units, state, c, j, rank, but):
-    """Return whether a unit of a class other than `but` has a value."""
-    u = state.head[c]
+def holds_value(ranks, head, after, j, rank, but):
+    """Return whether a unit of a class other than `but` has a value; `head` is its first unit."""
+    u = head
     while u != NONE:
-        if u != but and units.ranks[u, j] == rank:
+        if u != but and ranks[u, j] == rank:
             return True
-        u = state.after[u]
+        u = after[u]
     return False
 
 
-@jit
+@inlined
 def charge_with(units, charges, state, c, u, limit):
     """Return what a class would cost a row if a unit joined; infinity as soon as that is not below `limit`."""
     total = 0.0
     for j in range(len(charges.kind)):
         rank = units.ranks[u, j]
         if charges.kind[j] == SET:
-            more = 0 if holds_value(units, state, c, j, rank, NONE) else 1
-            total += charge_of(charges, j, 0, 0, state.distinct[c, j] + more)
+            if charges.narrow[j]:
+                known = has_bit(state.once[c, j], rank)
+            else:
+                known = holds_value(units.ranks, state.head[c], state.after, j, rank, NONE)
+            total += charges.table[charges.offset[j] + state.distinct[c, j] + (not known)]
         elif rank < charges.floor[j] or state.low[c, j] <= rank <= state.high[c, j]:
             total += state.charge[c, j]
         else:
@@ -86,9 +116,27 @@ def bounds_without(units, charges, state, c, u, low, high, distinct):
         rank = units.ranks[u, j]
         low[j], high[j], distinct[j] = state.low[c, j], state.high[c, j], state.distinct[c, j]
         if charges.kind[j] == SET:
-            distinct[j] -= 0 if holds_value(units, state, c, j, rank, u) else 1
+            if charges.narrow[j]:
+                known = has_bit(state.twice[c, j], rank)
+            else:
+                known = holds_value(units.ranks, state.head[c], state.after, j, rank, u)
+            distinct[j] -= not known
         elif rank >= charges.floor[j] and (rank == low[j] or rank == high[j]):
-            low[j], high[j] = _reach(units, charges, state, c, j, u)
+            if charges.narrow[j]:
+                gone = np.uint64(1) << np.uint64(rank)
+                if state.twice[c, j] & gone == 0:
+                    low[j], high[j] = _ends(state.once[c, j] & ~gone, charges.floor[j])
+            else:
+                low[j], high[j] = _reach(units, charges, state, c, j, u)
+
+
+@jit
+def _ends(held, floor):
+    """Return the lowest and highest value of a narrow column, from the floor up."""
+    held = (held >> np.uint64(floor)) << np.uint64(floor)
+    if held == 0:
+        return 1 << 30, -1
+    return lowest_bit(held), highest_bit(held)
 
 
 @jit
@@ -112,7 +160,7 @@ def charge_between(charges, low, high, distinct):
     return total
 
 
-@jit
+@inlined
 def charge_swapped(units, charges, state, c, low, high, distinct, out, new, limit):
     """Return what a class costs a row with one unit for another; the bounds are without the first.
 
@@ -122,8 +170,12 @@ def charge_swapped(units, charges, state, c, low, high, distinct, out, new, limi
     for j in range(len(charges.kind)):
         rank = units.ranks[new, j]
         if charges.kind[j] == SET:
-            more = 0 if holds_value(units, state, c, j, rank, out) else 1
-            total += charge_of(charges, j, 0, 0, distinct[j] + more)
+            if charges.narrow[j]:
+                same = units.ranks[out, j] == rank
+                known = has_bit(state.twice[c, j] if same else state.once[c, j], rank)
+            else:
+                known = holds_value(units.ranks, state.head[c], state.after, j, rank, out)
+            total += charges.table[charges.offset[j] + distinct[j] + (not known)]
         elif rank < charges.floor[j]:
             total += charge_of(charges, j, low[j], high[j], 0)
         else:
@@ -137,13 +189,24 @@ def charge_swapped(units, charges, state, c, low, high, distinct, out, new, limi
 def summarize_class(units, charges, state, c):
     """Compute everything that is stored of a class from its units."""
     state.size[c], state.members[c], state.total[c] = 0, 0, 0.0
+    columns = len(charges.kind)
+    for j in range(columns):
+        state.once[c, j] = state.twice[c, j] = np.uint64(0)
     u = state.head[c]
     while u != NONE:
         state.size[c] += units.counts[u]
         state.members[c] += 1
+        for j in range(columns):
+            if charges.narrow[j]:
+                bit = np.uint64(1) << np.uint64(units.ranks[u, j])
+                state.twice[c, j] |= state.once[c, j] & bit
+                state.once[c, j] |= bit
         u = state.after[u]
-    for j in range(len(charges.kind)):
-        if charges.kind[j] == SET:
+    for j in range(columns):
+        if charges.narrow[j]:
+            state.distinct[c, j] = bits_of(state.once[c, j])
+            state.low[c, j], state.high[c, j] = _ends(state.once[c, j], charges.floor[j])
+        elif charges.kind[j] == SET:
             state.distinct[c, j] = _count_values(units, charges, state, c, j)
         else:
             state.low[c, j], state.high[c, j] = _reach(units, charges, state, c, j, NONE)
@@ -225,4 +288,5 @@ def new_state(units: int, columns: int) -> State:
     lists = [np.zeros(units, dtype=np.int64) for _ in range(6)]
     ranks = [np.zeros((units, columns), dtype=np.int32) for _ in range(3)]
     free = np.zeros(units + 1, dtype=np.int64)
-    return State(*lists, *ranks, charge=np.zeros((units, columns)), total=np.zeros(units), free=free)
+    bits = [np.zeros((units, columns), dtype=np.uint64) for _ in range(2)]
+    return State(*lists, *ranks, np.zeros((units, columns)), np.zeros(units), *bits, free)

@@ -16,6 +16,7 @@ from indistinct.algorithms.cluster._refine_kernels import (
     charge_between,
     charge_swapped,
     charge_with,
+    inlined,
     move,
     relabel,
     summarize_class,
@@ -32,10 +33,10 @@ Sweep = namedtuple(
 """One sweep: the order and each unit's place in it, how far to look, the smallest class and gain, and the turn.
 
 `seen` and `locked` mark classes, `rest` says until which turn a unit is left alone. `tally` counts marks, transactions,
-lines of the log, and moves, swaps, dissolved and split classes.
+lines of the log, and moves, swaps, dissolved, split and redivided classes.
 """
 
-MARK, TRANSACTIONS, LINES, MOVES, SWAPS, DISSOLVED, SPLITS = range(7)
+MARK, TRANSACTIONS, LINES, MOVES, SWAPS, DISSOLVED, SPLITS, REDIVIDED = range(8)
 
 
 @jit
@@ -62,7 +63,7 @@ def improve(units, charges, state, sweep, start, stop):
             _try_dissolve(units, charges, state, sweep, c)
 
 
-@jit
+@inlined
 def _closed(sweep, c):
     return sweep.guarded and sweep.locked[c] == sweep.turn
 
@@ -78,7 +79,7 @@ def _note(sweep, u, source, fresh):
         sweep.tally[LINES] += 1
 
 
-@jit
+@inlined
 def _candidate(state, sweep, p, step):
     """Return the class at a place of the order if it is another one that was not seen since the last mark."""
     q = p + step
@@ -156,7 +157,7 @@ def _try_swap(units, charges, state, sweep, u, low, high, distinct):
     return True
 
 
-@jit
+@inlined
 def _swap_gain(units, charges, state, sweep, u, v, least, low, high, distinct):
     """Return what exchanging two units gains, or nothing if that is not above `least` or makes a class too small."""
     a, b = state.class_id[u], state.class_id[v]
@@ -296,7 +297,7 @@ def undo(units, charges, state, sweep, refused):
         if state.head[source] == NONE:
             _revive(state, source)
         move(units, charges, state, u, source)
-        sweep.rest[u] = sweep.turn + 3
+        sweep.rest[u] = sweep.turn + 4
 
 
 @jit

@@ -19,61 +19,72 @@ from indistinct.algorithms.cluster.two_level import TwoLevel
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Key
+from indistinct.metrics import CellMetric
 from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.outputs import Assignment
 from indistinct.spelling import parse
 
 STARTS: Mapping[str, type[Algorithm]] = MappingProxyType(
     {kind.name: kind for kind in (KACA, TopDown, TopDownKACA, TwoLevel, Mondrian)}
 )
 """The algorithms that a local search can start from."""
+BEST = "best"
+"""The start that is the better one of two-level clustering and Mondrian by loss."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refine(Algorithm):
     """Local search from the classes of a start, spelled as on the command line, for a number of seconds.
 
-    `metric` is what falls: gcp, ncp, loss, iloss, distortion or precision (which rises). A start by two-level
-    clustering counts in the same metric unless it names its own. The search ends early when no move helps in a whole
-    cycle of rounds, or after `rounds`; up to there it does not depend on the clock.
+    `metric` is what falls: gcp, ncp, loss, iloss, distortion or precision (which rises). `start=best` is two-level
+    clustering or Mondrian by loss, whichever costs less. A start by two-level clustering counts in the same metric
+    unless it names its own. The search ends early when no move helps in a whole cycle of rounds, or after `rounds`; up
+    to there it does not depend on the clock, and with `seconds=0` never.
 
     Guarantees: every class satisfies the model, no row is suppressed, and the metric is not worse than the start's.
     """
 
     name: ClassVar[str] = "refine"
-    start: str = "two-level"
+    start: str = BEST
     metric: str = "gcp"
     seconds: float = 10.0
     rounds: int = 1000
 
     def __post_init__(self) -> None:
         cell_metric(self.metric)
-        self._starter()
-        for field in ("seconds", "rounds"):
-            if not getattr(self, field) > 0:
-                raise ParameterError(
-                    f"`{field}` of Refine must be above 0; got {getattr(self, field)}",
-                    hint="the start alone is an algorithm of its own",
-                )
+        self._starters()
+        if not self.rounds > 0:
+            raise ParameterError(
+                f"`rounds` of Refine must be above 0; got {self.rounds}",
+                hint="the start alone is an algorithm of its own",
+            )
+        if not self.seconds >= 0:
+            raise ParameterError(
+                f"`seconds` of Refine must be 0 or above; got {self.seconds}",
+                hint="seconds=0 sets no limit, so that rounds alone decide",
+            )
 
-    def _starter(self) -> Algorithm:
+    def _starters(self) -> tuple[Algorithm, ...]:
+        if self.start == BEST:
+            return TwoLevel(metric=self.metric), Mondrian(choose="loss")
         starter = parse(self.start, STARTS, what="start")
         if isinstance(starter, TwoLevel) and "metric=" not in self.start:
-            return replace(starter, metric=self.metric)
-        return starter
+            return (replace(starter, metric=self.metric),)
+        return (starter,)
 
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """Splits equal vectors where the start does; columns without a hierarchy are published as by Mondrian."""
-        start = self._starter().traits
-        return AlgorithmTraits(
-            local=True, monotone=start.monotone, splits=start.splits, ranges=True, reusable=not start.splits
-        )
+        starts = [starter.traits for starter in self._starters()]
+        splits = any(start.splits for start in starts)
+        monotone = all(start.monotone for start in starts)
+        return AlgorithmTraits(local=True, monotone=monotone, splits=splits, ranges=True, reusable=not splits)
 
     @property
     def keys(self) -> tuple[Key, ...]:
         """The histograms that the start needs."""
-        return self._starter().keys
+        return tuple(dict.fromkeys(key for starter in self._starters() for key in starter.keys))
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the bettered classes, or the start's where that is not as good.
@@ -81,13 +92,23 @@ class Refine(Algorithm):
         Numbers, dates and declared orders are published as ranges, as by Mondrian, whatever the start publishes.
         """
         metric = cell_metric(self.metric)
-        started = replace(problem, progress=lambda share: problem.progress(0.2 * share))
-        start = self._starter().search(started)
-        before = assign(problem.frequencies, start)
-        search = LocalSearch(problem, start, before, metric=metric)
+        start, before, search = self._begin(problem, metric)
         search.run(seconds=self.seconds, rounds=self.rounds)
         found = search.recoding()
         after = assign(problem.frequencies, found)
         sign = 1 if metric.goal == "min" else -1
         good = sign * metric.value(after) <= sign * metric.value(before)
         return found if good and not problem.model.violations(after.classes).any() else start
+
+    def _begin(self, problem: Problem, metric: CellMetric) -> tuple[Recoding, Assignment, LocalSearch]:
+        """Return the start that costs least, the first of equals, and a search from it."""
+        started = replace(problem, progress=lambda share: problem.progress(0.2 * share))
+        starters, suppresses = self._starters(), problem.suppression > 0
+        if len(starters) > 1:
+            starters = tuple(s for s in starters if s.refusal(problem.model, suppression=suppresses) is None)
+        begun = []
+        for starter in starters:
+            start = starter.search(started)
+            before = assign(problem.frequencies, start)
+            begun.append((start, before, LocalSearch(problem, start, before, metric=metric)))
+        return min(begun, key=lambda each: each[2].cost())

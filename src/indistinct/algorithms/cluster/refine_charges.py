@@ -6,6 +6,7 @@ from typing import Any, cast
 import numpy as np
 
 from indistinct.algorithms.cluster._refine_kernels import LINE, PAIRS, SET, TREE, Charges
+from indistinct.algorithms.partition._by_loss_kernels import BITS
 from indistinct.arrays import Codes, starts_of
 from indistinct.errors import ParameterError
 from indistinct.metrics import CellMetric, parse_metric
@@ -38,7 +39,8 @@ def charges_of(columns: Sequence[QuasiColumn], metric: CellMetric) -> Charges:
     table = np.concatenate([each * weight for each, weight in zip(tables, weights, strict=True)]).astype(np.float64)
     kind, floor, stride = (np.array(head, dtype=np.int64) for head in (kinds, floors, strides))
     offset = starts_of([len(each) for each in tables])[:-1]
-    return Charges(kind, floor, offset, stride, table, np.concatenate(nodes))
+    narrow = np.isin(kind, (PAIRS, SET)) & (stride <= BITS)
+    return Charges(kind, narrow, floor, offset, stride, table, np.concatenate(nodes))
 
 
 def _column_charges(column: QuasiColumn, metric: CellMetric) -> tuple[int, int, Codes, Codes]:

@@ -7,6 +7,7 @@ import numpy as np
 from indistinct.algorithms.base import Problem, fewest_rows
 from indistinct.algorithms.cluster import _refine_sweep_kernels as _kernels
 from indistinct.algorithms.cluster._refine_kernels import Units, fill, new_state
+from indistinct.algorithms.cluster._refine_pair_kernels import redivide_classes
 from indistinct.algorithms.cluster._refine_sweep_kernels import LINES, TRANSACTIONS, Sweep
 from indistinct.algorithms.cluster.refine_charges import charges_of
 from indistinct.algorithms.partition.layout import ranks_of
@@ -44,13 +45,13 @@ class LocalSearch:
         self.guarded = not problem.model.traits.sizes_only
         self.seen, self.locked, self.rest = (np.zeros(count, dtype=np.int64) for _ in range(3))
         self.log = np.zeros((2 * count if self.guarded else 1, 3), dtype=np.int64)
-        self.tally = np.zeros(7, dtype=np.int64)
+        self.tally = np.zeros(8, dtype=np.int64)
 
     def run(self, *, seconds: float, rounds: int) -> None:
-        """Go through rounds until nothing helps any more, or a limit is reached."""
+        """Go through rounds until nothing helps any more, or a limit is reached; 0 seconds are no limit."""
         width = self.ranks.shape[1]
         self._round(0, 0.0)  # compiles the kernels, which is not what the seconds are for
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds if seconds else np.inf
         idle, turn, cost = 0, 0, self.cost()
         # Every column comes first twice before the search gives up.
         while idle < 2 * width + 2 and turn < rounds and time.monotonic() < deadline:
@@ -58,9 +59,9 @@ class LocalSearch:
             self._round(turn, deadline)
             before, cost = cost, self.cost()
             idle = 0 if cost < before else idle + 1
-            left = max(deadline - time.monotonic(), 0.0)
-            self.problem.progress(0.2 + 0.8 * max(1 - left / seconds, turn / rounds))
-        names = ("moves", "swaps", "dissolved", "splits")
+            left = max(deadline - time.monotonic(), 0.0) / seconds if seconds else 1.0
+            self.problem.progress(0.2 + 0.8 * max(1 - left, turn / rounds))
+        names = ("moves", "swaps", "dissolved", "splits", "redivided")
         self.problem.counters.update(dict(zip(names, self.tally[3:].tolist(), strict=True)), rounds=turn)
 
     def cost(self) -> float:
@@ -74,15 +75,17 @@ class LocalSearch:
         place[order] = np.arange(len(order))
         limits = (WINDOW, fewest_rows(self.problem.model), LEAST * self.problem.frequencies.rows)
         marks = (self.seen, self.locked, self.rest, self.log, self.tally)
-        for step, sweeps in enumerate((_kernels.split_classes, _kernels.improve)):
-            sweep = Sweep(order, place, *limits, self.guarded, 2 * turn + step, *marks)
+        for step, sweeps in enumerate((_kernels.split_classes, _kernels.improve, redivide_classes)):
+            sweep = Sweep(order, place, *limits, self.guarded, 3 * turn + step, *marks)
             sweeps(self.units, self.charges, self.state, sweep, 0, 0)
             self.tally[[TRANSACTIONS, LINES]] = 0
             for start in range(0, len(order), STRETCH):
                 if time.monotonic() >= deadline:
                     break
                 sweeps(self.units, self.charges, self.state, sweep, start, min(start + STRETCH, len(order)))
-            if self.guarded:
+            if self.guarded and not turn:
+                _kernels.undo(self.units, self.charges, self.state, sweep, np.zeros(1, dtype=bool))
+            elif self.guarded:
                 self._ask(sweep)
 
     def _order(self, turn: int) -> Codes:

@@ -12,7 +12,20 @@ from typing import TypeVar
 import numpy as np
 
 from indistinct.algorithms.base import fewest_rows
-from indistinct.algorithms.partition import _by_loss_kernels as _kernels
+from indistinct.algorithms.partition import _by_loss_kernels, _cut_order_kernels
+from indistinct.algorithms.partition._by_loss_kernels import BITS, Covers
+from indistinct.algorithms.partition._cut_order_kernels import (
+    BY_CHILD,
+    BY_FREQUENCY,
+    BY_RANK,
+    KIND,
+    LINE,
+    NEVER,
+    NODE,
+    SET,
+    SIZE,
+    Orders,
+)
 from indistinct.algorithms.partition.layout import Layout
 from indistinct.algorithms.partition.strict import Partition
 from indistinct.arrays import Codes, starts_of
@@ -46,15 +59,15 @@ class Costs:
         scale = 1 << max(min(FRACTION, 62 - rows.bit_length() - len(columns).bit_length()), 0)
         kinds, orders, charges = [], [], np.zeros(len(layout.lines), dtype=np.int64)
         for place, column in enumerate(columns):
-            kind = _kernels.LINE if column.ranged else _kernels.SET
+            kind = LINE if column.ranged else SET
             if column.tree and trees == "node":
-                kind = _kernels.NODE
+                kind = NODE
             own = _charges(column, kind)
             at = layout.line_offset[place]
             charges[at : at + len(own)] = np.rint(own * scale)
-            order = {_kernels.LINE: _kernels.BY_RANK, _kernels.SET: _kernels.BY_FREQUENCY}.get(kind, _kernels.BY_CHILD)
+            order = {LINE: BY_RANK, SET: BY_FREQUENCY}.get(kind, BY_CHILD)
             kinds.append(kind)
-            orders.append(_kernels.BY_RANK if in_order else order)
+            orders.append(BY_RANK if in_order else order)
         floors = [floor_of(column) for column in columns]
         more = np.array([floors, layout.sizes, kinds, orders], dtype=np.int64).T
         return cls(np.concatenate([layout.fields, more], axis=1), charges, layout.trees)
@@ -62,10 +75,10 @@ class Costs:
 
 def _charges(column: QuasiColumn, kind: int) -> Codes:
     """Return places on a line, or the charge of one, two, three … values, or that of each rank's ancestors."""
-    if kind == _kernels.LINE:
+    if kind == LINE:
         places = column.positions - column.positions.min(initial=0.0)
         return places / column.span if column.span else np.zeros(len(column.domain))
-    if kind == _kernels.SET or column.taxonomy is None:
+    if kind == SET or column.taxonomy is None:
         count = np.arange(1, len(column.domain) + 1)
         return np.where(count == 1, 0.0, count / max(column.size, 1))
     ancestors = column.taxonomy.ancestors[column.by_rank]
@@ -162,7 +175,7 @@ class _Search:
 
     def choose(self, parts: _Parts, *, model: Model, classes: Classes, counters: Counter[str]) -> Codes:
         """Return each part's candidate of least loss that the model allows, -1 where there is none."""
-        least = _kernels.NEVER
+        least = NEVER
         if model.traits.sizes_only:
             chosen = np.full(len(parts), -1)
 
@@ -202,19 +215,20 @@ class _Search:
         arrays = (chosen, found.order, found.middles, found.ends, found.members, found.sizes)
 
         def one(first: int, last: int) -> None:
-            buffers = self._buffers(parts.starts[first : last + 1])
+            orders = self._orders(parts.starts[first : last + 1])
             where = (parts.rows, parts.starts, first, last, self.smallest)
-            _kernels.divide(*where, self.costs.fields, self.costs.trees, buffers, *arrays)
+            _cut_order_kernels.divide(*where, self.costs.fields, self.costs.trees, orders, *arrays)
 
         self._spread(one, parts)
         return found
 
     def _weigh(self, parts: _Parts, first: int, last: int) -> Codes:
         """Return what the sides of every candidate lose, for a run of parts."""
-        losses = np.full((last - first, len(self.layout.sizes) * self.positions), _kernels.NEVER)
-        starts = parts.starts[first : last + 1]
-        where = (parts.rows, starts, 0, last - first, self.smallest)
-        _kernels.weigh(*where, self.costs.fields, self.costs.charges, self.costs.trees, self._buffers(starts), losses)
+        losses = np.full((last - first, len(self.layout.sizes) * self.positions), NEVER)
+        starts, costs = parts.starts[first : last + 1], self.costs
+        buffers = (self._orders(starts), self._covers(starts))
+        columns = (costs.fields, costs.charges, costs.trees)
+        _by_loss_kernels.weigh(parts.rows, starts, self.smallest, *columns, *buffers, losses)
         return losses
 
     def _spread(self, work: Callable[[int, int], Result], parts: _Parts) -> list[Result]:
@@ -226,31 +240,34 @@ class _Search:
         bounds = np.unique([0, *np.searchsorted(parts.starts, cells_before).tolist(), len(parts)]).tolist()
         return spread(work, bounds[:-1], bounds[1:])
 
-    def _buffers(self, starts: Codes) -> _kernels.Buffers:
-        """Return what a thread works in, for parts that begin at some places."""
+    def _orders(self, starts: Codes) -> Orders:
+        """Return what a thread works in to order the values of parts that begin at some places."""
+        values, few = max(self.layout.sizes), min(max(self.layout.sizes), int(np.diff(starts).max(initial=0)))
+        tally, segment = np.zeros(values, dtype=np.int64), np.empty(values, dtype=np.int64)
+        keys, reach, ends = (np.empty(size, dtype=np.int64) for size in (few, few, self.positions))
+        return Orders(tally, segment, keys, reach, ends)
+
+    def _covers(self, starts: Codes) -> Covers:
+        """Return what a thread works in to weigh the cuts of such parts."""
         fields, largest = self.costs.fields, int(np.diff(starts).max(initial=0))
-        sizes, is_set = fields[:, _kernels.SIZE], fields[:, _kernels.KIND] == _kernels.SET
-        numbered = np.where(is_set & (sizes > _kernels.BITS), sizes, 0)
-        values, columns = int(sizes.max()), len(fields)
-        few = min(values, largest)
-        words = int((np.minimum(sizes, largest)[is_set] // _kernels.BITS + 1).sum())
-        segments = self.positions + 2
-        return _kernels.Buffers(
-            tally=np.zeros(values, dtype=np.int64),
-            segment=np.empty(values, dtype=np.int64),
-            keys=np.empty(few, dtype=np.int64),
-            reach=np.empty(few, dtype=np.int64),
-            ends=np.empty(self.positions, dtype=np.int64),
-            sorted_ends=np.empty(self.positions, dtype=np.int64),
-            lines=np.empty(columns, dtype=np.int64),
-            sets=np.empty(columns, dtype=np.int64),
+        sizes, columns, segments = fields[:, SIZE], len(fields), self.positions + 2
+        numbered = np.where((fields[:, KIND] == SET) & (sizes > BITS), sizes, 0)
+        narrow = int((sizes <= BITS).sum())
+        words = narrow + int((np.minimum(numbered, largest)[numbered > 0] // BITS + 1).sum())
+        narrow_ones, lines, sets, first_bit = (np.empty(columns, dtype=np.int64) for _ in range(4))
+        return Covers(
+            narrow_ones,
+            lines,
+            sets,
+            first_bit,
+            bits=np.empty((largest, narrow), dtype=np.uint64),
             low=np.empty((segments, columns), dtype=np.int64),
             high=np.empty((segments, columns), dtype=np.int64),
             masks=np.empty((segments, words), dtype=np.uint64),
-            mask_start=np.empty(columns, dtype=np.int64),
             numbers=np.zeros(int(numbered.sum()), dtype=np.int64),
             number_start=starts_of(numbered)[:-1],
             cost=np.empty(self.positions, dtype=np.int64),
+            sorted_ends=np.empty(self.positions, dtype=np.int64),
         )
 
 

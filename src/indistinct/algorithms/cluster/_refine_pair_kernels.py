@@ -1,0 +1,148 @@
+"""Compiled sweep over pairs of classes: the members of both are divided anew, along the column where that costs least.
+
+What moves and swaps of single members cannot reach, because every step on the way costs more, is one step here.
+"""
+
+import numpy as np
+
+from indistinct.algorithms.cluster._refine_kernels import NONE, SET, charge_of, relabel, summarize_class
+from indistinct.algorithms.cluster._refine_sweep_kernels import MANY, REDIVIDED, _candidate, _closed, _note
+from indistinct.compiled import jit
+
+
+@jit
+def redivide_classes(units, charges, state, sweep, start, stop):
+    """Divide every class in a stretch and one near it anew, if that costs less."""
+    columns = len(charges.kind)
+    members, costs = np.empty(MANY, dtype=np.int64), np.empty(MANY)
+    low, high, distinct = np.empty(columns, np.int64), np.empty(columns, np.int64), np.empty(columns, np.int64)
+    masks = np.empty(columns, dtype=np.uint64)
+    for a in range(start, stop):
+        if state.members[a] == 0 or state.head[a] == NONE or _closed(sweep, a) or state.members[a] >= MANY:
+            continue
+        u = state.head[a]
+        if sweep.rest[u] > sweep.turn:
+            continue
+        best, partner, column, cut, p = sweep.least, NONE, NONE, NONE, sweep.place[u]
+        sweep.tally[0] += 1
+        sweep.seen[a] = sweep.tally[0]
+        for reach in range(1, sweep.window + 1):
+            for side in range(2):
+                b = _candidate(state, sweep, p, reach if side else -reach)
+                if b == NONE or state.members[a] + state.members[b] > MANY:
+                    continue
+                if state.total[a] <= 0 and state.total[b] <= 0:
+                    continue
+                for j in range(columns):
+                    if state.low[a, j] == state.high[a, j] == state.low[b, j] == state.high[b, j]:
+                        continue
+                    count = _ranked(units, state, a, b, j, members)
+                    gain, at = _divided(
+                        units,
+                        charges,
+                        state,
+                        a,
+                        b,
+                        members,
+                        count,
+                        sweep.smallest,
+                        best,
+                        costs,
+                        low,
+                        high,
+                        distinct,
+                        masks,
+                    )
+                    if gain > best:
+                        best, partner, column, cut = gain, b, j, at
+        if partner != NONE:
+            count = _ranked(units, state, a, partner, column, members)
+            _apply(units, charges, state, sweep, a, partner, members, count, cut)
+
+
+@jit
+def _ranked(units, state, a, b, j, members):
+    """List the members of two classes by their values of a column; return how many. Equal ones stand by number."""
+    count = 0
+    for c in (a, b):
+        u = state.head[c]
+        while u != NONE:
+            rank, i = units.ranks[u, j], count
+            while i > 0:
+                other = units.ranks[members[i - 1], j]
+                if other < rank or (other == rank and members[i - 1] < u):
+                    break
+                members[i] = members[i - 1]
+                i -= 1
+            members[i] = u
+            count += 1
+            u = state.after[u]
+    return count
+
+
+@jit
+def _divided(units, charges, state, a, b, members, count, smallest, least, costs, low, high, distinct, masks):
+    """Return what cutting this list in two gains at best, and how many are before the cut; nothing below `least`."""
+    columns, whole = len(charges.kind), state.size[a] * state.total[a] + state.size[b] * state.total[b]
+    all_rows = state.size[a] + state.size[b]
+    best, cut, count_left = least, NONE, 0
+    for backward in range(2):
+        rows = 0
+        for j in range(columns):
+            low[j], high[j], distinct[j], masks[j] = 1 << 30, -1, 0, np.uint64(0)
+        for i in range(count):
+            place = count - 1 - i if backward else i
+            u = members[place]
+            rows += units.counts[u]
+            total = 0.0
+            for j in range(columns):
+                rank = units.ranks[u, j]
+                if charges.kind[j] == SET:
+                    if charges.narrow[j]:
+                        bit = np.uint64(1) << np.uint64(rank)
+                        distinct[j] += masks[j] & bit == 0
+                        masks[j] |= bit
+                    else:
+                        q = place + 1 if backward else 0
+                        end = count if backward else place
+                        while q < end and units.ranks[members[q], j] != rank:
+                            q += 1
+                        distinct[j] += q == end
+                elif rank >= charges.floor[j]:
+                    low[j], high[j] = min(low[j], rank), max(high[j], rank)
+                total += charge_of(charges, j, low[j], high[j], distinct[j])
+            if not backward:
+                costs[i] = rows * total
+                if costs[i] >= whole - best:  # more members only cost more
+                    count_left = i
+                    break
+                count_left = i + 1
+            elif place > 0 and place <= count_left and rows >= smallest and all_rows - rows >= smallest:
+                gain = whole - costs[place - 1] - rows * total
+                if gain > best:
+                    best, cut = gain, place
+            if backward and rows * total >= whole - best:
+                break
+    return (best, cut) if cut != NONE else (0.0, NONE)
+
+
+@jit
+def _apply(units, charges, state, sweep, a, b, members, count, cut):
+    """Give one class the members before the cut and the other the rest, each keeping some of its own."""
+    mine, theirs = False, False
+    for i in range(count):
+        mine |= i < cut and state.class_id[members[i]] == a
+        theirs |= i >= cut and state.class_id[members[i]] == b
+    first, second = (a, b) if mine and theirs else (b, a)
+    fresh = True
+    for i in range(count):
+        u, target = members[i], first if i < cut else second
+        source = state.class_id[u]
+        if source != target:
+            relabel(state, u, target)
+            _note(sweep, u, source, fresh)
+            fresh = False
+    summarize_class(units, charges, state, a)
+    summarize_class(units, charges, state, b)
+    sweep.locked[a] = sweep.locked[b] = sweep.turn
+    sweep.tally[REDIVIDED] += 1

@@ -1,0 +1,192 @@
+"""Numba kernels that order the values of a part and cut it at one of them.
+
+A cell is one row of a matrix, as in `_strict_kernels.py`: the ranks of its columns as bit fields of a few words, and
+its number of rows last. A part is a run of rows. A cut of a column is a prefix of the values that occur in the part, in
+the order in which the column is cut.
+"""
+
+from collections import namedtuple
+
+import numba as nb
+import numpy as np
+
+from indistinct import compiled
+
+jit = compiled.jit(error_model="numpy")
+inner = nb.njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
+
+# What a row of `fields` says of a column: its word, shift and mask, where its charges and its tree begin, the levels of
+# its tree, the first rank that is a value, its number of values, how it is charged, and how it is ordered.
+WORD, SHIFT, MASK, CHARGE, TREE, STRIDE, FLOOR, SIZE, KIND, ORDER = range(10)
+LINE, SET, NODE = range(3)
+BY_RANK, BY_FREQUENCY, BY_CHILD = range(3)
+NEVER = np.int64(1) << 62
+
+Orders = namedtuple("Orders", ["tally", "segment", "keys", "reach", "ends"])
+"""What a thread works in to order values.
+
+By rank of the column at hand: its rows, zero between columns, and its segment. By place in the order: value, and rows
+up to it. By candidate: after which value it cuts.
+"""
+
+
+@inner
+def sort_keys(keys, count):
+    """Sort the first keys in place: by insertion where they are few, by a heap otherwise."""
+    if count <= 24:
+        for i in range(1, count):
+            key, j = keys[i], i - 1
+            while j >= 0 and keys[j] > key:
+                keys[j + 1] = keys[j]
+                j -= 1
+            keys[j + 1] = key
+        return
+    first, last = count // 2, count - 1
+    while last > 0:
+        if first > 0:
+            first -= 1
+            key = keys[first]
+        else:
+            key, keys[last] = keys[last], keys[0]
+            last -= 1
+        at, child = first, 2 * first + 1
+        while child <= last:
+            if child < last and keys[child] < keys[child + 1]:
+                child += 1
+            if keys[child] <= key:
+                break
+            keys[at] = keys[child]
+            at, child = child, 2 * child + 1
+        keys[at] = key
+
+
+@inner
+def meeting_level(trees, field, low, high):
+    """Return the lowest level on which two ranks of a tree column have one ancestor."""
+    one, other, level = field[TREE] + low * field[STRIDE], field[TREE] + high * field[STRIDE], 0
+    while trees[one + level] != trees[other + level]:
+        level += 1
+    return level
+
+
+@inner
+def occurring(rows, start, stop, field, tally, keys):
+    """Count the rows of each value of a part into `tally`, which must be zero, and list the values; return how many."""
+    word, shift, mask, last = field[WORD], field[SHIFT], field[MASK], rows.shape[1] - 1
+    count = 0
+    for i in range(start, stop):
+        value = (rows[i, word] >> shift) & mask
+        if tally[value] == 0:
+            keys[count] = value
+            count += 1
+        tally[value] += rows[i, last]
+    return count
+
+
+@inner
+def order_values(rows, start, stop, total, field, trees, tally, keys, reach):
+    """List the values of a part in the order of the column in `keys`; `reach` has the rows up to each, or -1.
+
+    No cut is after a value with -1: it has sisters that stay with it. `tally` is zero again.
+    """
+    count = occurring(rows, start, stop, field, tally, keys)
+    size, order = field[SIZE], field[ORDER]
+    if order != BY_FREQUENCY:
+        sort_keys(keys, count)
+    if order == BY_CHILD:
+        level = meeting_level(trees, field, keys[0], keys[count - 1])
+        at = 0
+        while at < count:  # the rows of a child stand at every value below it
+            rest, rows_below = at, np.int64(0)
+            child = trees[field[TREE] + keys[at] * field[STRIDE] + level - 1]
+            while rest < count and trees[field[TREE] + keys[rest] * field[STRIDE] + level - 1] == child:
+                rows_below += tally[keys[rest]]
+                rest += 1
+            for i in range(at, rest):
+                reach[i] = rows_below
+            at = rest
+        for i in range(count):
+            tally[keys[i]] = 0
+            keys[i] += (total - reach[i]) * size
+        sort_keys(keys, count)
+        up_to = np.int64(0)
+        for i in range(count):
+            rows_below = total - keys[i] // size
+            keys[i] %= size
+            reach[i] = -1
+            child = trees[field[TREE] + keys[i] * field[STRIDE] + level - 1]
+            if i + 1 < count and trees[field[TREE] + (keys[i + 1] % size) * field[STRIDE] + level - 1] == child:
+                continue
+            up_to += rows_below
+            reach[i] = up_to
+        return count
+    if order == BY_FREQUENCY:
+        for i in range(count):
+            keys[i] += (total - tally[keys[i]]) * size
+        sort_keys(keys, count)
+        for i in range(count):
+            keys[i] %= size
+    up_to = np.int64(0)
+    for i in range(count):
+        up_to += tally[keys[i]]
+        tally[keys[i]] = 0
+        reach[i] = up_to
+    return count
+
+
+@inner
+def choose_positions(reach, count, total, smallest, ends):
+    """Write after which value each candidate cuts: nearest its share of the rows, the first of equals; -1 if nowhere.
+
+    Both sides have at least `smallest` rows. The shares are even ones, the middle first.
+    """
+    positions = len(ends)
+    for p in range(positions):
+        ends[p] = -1
+    for p in range(positions):
+        share = ((positions + 1) // 2 + (p + 1) // 2 * (1 if p % 2 else -1)) if positions % 2 else p + 1
+        nearest = NEVER
+        for i in range(count - 1):
+            if reach[i] < smallest or total - reach[i] < smallest:
+                continue
+            distance = abs(reach[i] * (positions + 1) - share * total)
+            if distance < nearest:
+                nearest, ends[p] = distance, i
+        for q in range(p):
+            if ends[q] == ends[p]:
+                ends[p] = -1
+                break
+
+
+@jit
+def divide(rows, starts, first, last, smallest, fields, trees, orders, chosen, order, middles, ends, members, sizes):
+    """Write the order in which the left side of each part's chosen candidate comes first, and what the candidate is.
+
+    A cut along the order of ranks ends at a rank, in `ends`. Any other one is the set of values on its left side:
+    `members` from the start of the part on, ascending, and their number in `sizes`.
+    """
+    positions, keys, reach = len(orders.ends), orders.keys, orders.reach
+    for part in range(first, last):
+        start, stop, total = starts[part], starts[part + 1], np.int64(0)
+        for i in range(start, stop):
+            total += rows[i, -1]
+        field = fields[chosen[part] // positions]
+        count = order_values(rows, start, stop, total, field, trees, orders.tally, keys, reach)
+        choose_positions(reach, count, total, smallest, orders.ends)
+        end = orders.ends[chosen[part] % positions]
+        for i in range(count):
+            orders.segment[keys[i]] = i > end
+        word, shift, mask, at = field[WORD], field[SHIFT], field[MASK], start
+        for side in range(2):
+            for i in range(start, stop):
+                if orders.segment[(rows[i, word] >> shift) & mask] == side:
+                    order[at] = i
+                    at += 1
+            if side == 0:
+                middles[part] = at
+        sizes[part], ends[part] = 0, keys[end]
+        if field[ORDER] != BY_RANK:
+            sort_keys(keys, end + 1)
+            sizes[part], ends[part] = end + 1, 0
+            for i in range(end + 1):
+                members[start + i] = keys[i]
