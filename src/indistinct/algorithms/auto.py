@@ -34,7 +34,7 @@ from indistinct.spelling import spell
 
 # Work up to which a search is made, each some seconds at most: cells times columns squared for cuts by loss, cells for
 # clustering, cells times nodes of the lattice for the best node, cells times columns times rounds for local search.
-BY_LOSS, CLUSTERING, LATTICE, LOCAL_SEARCH = 200_000_000, 100_000, 500_000_000, 2_000_000
+BY_LOSS, CLUSTERING, LATTICE, LOCAL_SEARCH = 200_000_000, 100_000, 500_000_000, 500_000
 # Cells times columns squared up to which easier settings are tried, too.
 SETTINGS = 10_000_000
 # Cells up to which local search begins at every start: a better start does not always end better.
@@ -88,7 +88,7 @@ class Auto(Algorithm):
         rounds = min(self.rounds, LOCAL_SEARCH // (cells * len(problem.columns))) if self._clusters(problem) else 0
         for start in trial.best(Mondrian, TwoLevel, number=3 if cells <= FEW_CELLS else 1):
             if rounds and not trial.perfect:
-                trial.make(Refine(start=spell(start), metric=self.metric, rounds=rounds, seconds=1e9))
+                trial.make(Refine(start=spell(start), metric=self.metric, rounds=rounds, seconds=0))
         problem.progress(0.8)
         problem.explain(trial.explanation())
         return trial.answer()
