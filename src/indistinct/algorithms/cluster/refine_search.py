@@ -20,8 +20,8 @@ from indistinct.recoding.kinds import ByCell, ByRow, Recoding
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.summary import Style
 
-# How far along an order neighbours are looked for, on either side.
-WINDOW = 8
+# How far along an order neighbours are looked for, on either side: of single members, and of whole classes.
+WINDOW, PAIR_WINDOW = 8, 2
 # Units that are tried between two looks at the clock.
 STRETCH = 1024
 # Gains below this share of a row's whole cost are taken for rounding.
@@ -73,10 +73,11 @@ class LocalSearch:
         order = self._order(turn)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
-        limits = (WINDOW, fewest_rows(self.problem.model), LEAST * self.problem.frequencies.rows)
+        limits = (fewest_rows(self.problem.model), LEAST * self.problem.frequencies.rows)
         marks = (self.seen, self.locked, self.rest, self.log, self.tally)
         for step, sweeps in enumerate((_kernels.split_classes, _kernels.improve, redivide_classes)):
-            sweep = Sweep(order, place, *limits, self.guarded, 3 * turn + step, *marks)
+            window = PAIR_WINDOW if sweeps is redivide_classes else WINDOW
+            sweep = Sweep(order, place, window, *limits, self.guarded, 3 * turn + step, *marks)
             sweeps(self.units, self.charges, self.state, sweep, 0, 0)
             self.tally[[TRANSACTIONS, LINES]] = 0
             for start in range(0, len(order), STRETCH):
