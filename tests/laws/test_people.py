@@ -29,6 +29,7 @@ MODELS = [
     "l-diverse-links:l=2,sensitive=ill",
 ]
 CLASSES = [name for name in ALGORITHMS if name not in ("anatomy", "multiset", "slicing", "node")]
+CLASSES.append("mondrian:choose=loss")
 # Many drawn jobs are infeasible, which is no fault of theirs.
 FILTERED = [HealthCheck.filter_too_much]
 quick = settings(deadline=None, max_examples=40, suppress_health_check=FILTERED)
