@@ -6,7 +6,7 @@ import numpy as np
 
 from indistinct.algorithms.base import Problem, fewest_rows
 from indistinct.algorithms.cluster import _refine_sweep_kernels as _kernels
-from indistinct.algorithms.cluster._refine_kernels import Units, fill, new_state
+from indistinct.algorithms.cluster._refine_kernels import Charges, Units, fill, new_state
 from indistinct.algorithms.cluster._refine_pair_kernels import redivide_classes
 from indistinct.algorithms.cluster._refine_sweep_kernels import LINES, TRANSACTIONS, Sweep
 from indistinct.algorithms.cluster.refine_charges import charges_of
@@ -36,16 +36,23 @@ class LocalSearch:
         self.joint = start.joint if isinstance(start, ByRow) else None
         self.divided = isinstance(start, ByRow)
         self.ranks = ranks_of(problem.columns, problem.frequencies.vectors)[assignment.cells].astype(np.int32)
-        self.units = Units(np.ascontiguousarray(self.ranks), assignment.counts.astype(np.int64))
-        self.charges = charges_of(problem.columns, metric)
         self.classes = unit_classes(problem, assignment, self.joint)
         self.state = new_state(*self.ranks.shape)
-        fill(self.units, self.charges, self.state, assignment.class_ids.astype(np.int64), len(assignment.values))
+        self._fill(assignment, charges_of(problem.columns, metric), np.arange(self.ranks.shape[1]))
+        # Trials end as soon as they cost too much: the columns that cost most come first.
+        self._fill(assignment, self.charges, np.argsort(-(self.state.size @ self.state.charge), kind="stable"))
         count = len(self.cells)
         self.guarded = not problem.model.traits.sizes_only
         self.seen, self.locked, self.rest = (np.zeros(count, dtype=np.int64) for _ in range(3))
         self.log = np.zeros((2 * count if self.guarded else 1, 3), dtype=np.int64)
         self.tally = np.zeros(8, dtype=np.int64)
+
+    def _fill(self, assignment: Assignment, charges: Charges, columns: Codes) -> None:
+        """Set every unit into its class of the start, with the columns in an order of their own."""
+        self.units = Units(np.ascontiguousarray(self.ranks[:, columns]), assignment.counts.astype(np.int64))
+        parts = (charges.kind, charges.narrow, charges.floor, charges.offset, charges.stride)
+        self.charges = Charges(*(part[columns] for part in parts), charges.table, charges.nodes)
+        fill(self.units, self.charges, self.state, assignment.class_ids.astype(np.int64), len(assignment.values))
 
     def run(self, *, seconds: float, rounds: int) -> None:
         """Go through rounds until nothing helps any more, or a limit is reached; 0 seconds are no limit."""
