@@ -50,8 +50,8 @@ class LocalSearch:
     def _fill(self, assignment: Assignment, charges: Charges, columns: Codes) -> None:
         """Set every unit into its class of the start, with the columns in an order of their own."""
         self.units = Units(np.ascontiguousarray(self.ranks[:, columns]), assignment.counts.astype(np.int64))
-        parts = (charges.kind, charges.narrow, charges.floor, charges.offset, charges.stride)
-        self.charges = Charges(*(part[columns] for part in parts), charges.table, charges.nodes)
+        by_column = ("kind", "narrow", "floor", "offset", "stride")
+        self.charges = charges._replace(**{name: getattr(charges, name)[columns] for name in by_column})
         fill(self.units, self.charges, self.state, assignment.class_ids.astype(np.int64), len(assignment.values))
 
     def run(self, *, seconds: float, rounds: int) -> None:
