@@ -7,6 +7,7 @@ from benchmarks.buckets import bucket_lines
 from benchmarks.clustering import clustering_growth_lines, clustering_lines
 from benchmarks.lattice import incognito_lines, million_lines, optimal_lines
 from benchmarks.optimum import optimum_lines
+from benchmarks.loss import loss_growth_lines, loss_lines
 from benchmarks.partition import csv_lines, growth_lines, parquet_lines, search_lines
 from benchmarks.people import people_lines
 from benchmarks.startup import startup_lines
@@ -29,6 +30,8 @@ def main() -> None:
         "incognito": incognito_lines,
         "clustering": clustering_lines,
         "clustering-growth": lambda: clustering_growth_lines(chosen.rows),
+        "loss": loss_lines,
+        "loss-growth": lambda: loss_growth_lines(min(chosen.rows, 1_000_000)),
         "buckets": lambda: bucket_lines(chosen.rows),
         "optimum": optimum_lines,
         "people": lambda: people_lines(min(chosen.rows, 1_000_000)),

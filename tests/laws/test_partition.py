@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 from indistinct.algorithms.partition import layout as layout_module
 from indistinct.algorithms.partition import strict as strict_module
+from indistinct.algorithms.partition.by_loss import Costs, partition_by_loss
 from indistinct.algorithms.partition.layout import layout_of, ranks_of
 from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_size
 from indistinct.algorithms.partition.strict import partition_by_size
 from indistinct.algorithms.partition.strict_any_model import partition_by_rounds
 from indistinct.models import KAnonymity
+from indistinct.recoding.parts import same_parts
 from indistinct.testing.strategies import Sample, samples
 
 quick = settings(deadline=None, max_examples=80)
@@ -159,6 +161,37 @@ def test_kernels_and_numpy_find_the_same_leaf(as_if_large, sample, k):
         compiled = cuts.locate(ranks)
     assert plain.dtype == compiled.dtype
     assert plain.tolist() == compiled.tolist()
+
+
+def by_loss(sample, k, *, trees="node"):
+    """Return the partition by loss, and the ranks that it was found on."""
+    counted = sample.count()
+    columns, frequencies = sample.columns(counted), counted.frequencies
+    layout, ranks = layout_of(columns), ranks_of(columns, frequencies.vectors)
+    costs = Costs.of(columns, layout, rows=frequencies.rows, trees=trees, in_order=False)
+    model = KAnonymity(k)
+    return ranks, partition_by_loss(
+        ranks, frequencies.classes, layout=layout, costs=costs, model=model, positions=3, counters=Counter()
+    )
+
+
+@quick
+@given(samples(most_rows=40), st.integers(1, 4), st.integers(1, 5), st.sampled_from(["node", "set"]))
+def test_partitioning_by_loss_does_not_depend_on_threads_and_its_cuts_find_every_cell(
+    as_if_large, sample, k, threads, trees
+):
+    if sample.count().frequencies.rows < k:
+        return
+    ranks, alone = by_loss(sample, k, trees=trees)
+    plain = alone.cuts.locate(ranks)
+    with pytest.MonkeyPatch.context() as patch:
+        as_if_large(patch, threads=threads)
+        _, together = by_loss(sample, k, trees=trees)
+        compiled = alone.cuts.locate(ranks)
+    assert same_parts(alone.cuts, together.cuts)
+    assert plain.tolist() == compiled.tolist()
+    assert alone.cuts.locate(alone.ranks).tolist() == alone.class_ids.tolist() == together.class_ids.tolist()
+    assert np.bincount(alone.class_ids, weights=alone.counts).min() >= k
 
 
 @quick

@@ -25,7 +25,7 @@ SCHEMA = ind.Schema(quasi=["a", "b"], sensitive=["s"])
 TREES = {"a": ind.Hierarchy.intervals([3]), "b": ind.Hierarchy.suppression()}
 BUCKETS = ("anatomy:l=3", "slicing:l=3,columns=each", "slicing:l=2,generalize=20", "multiset:l=3")
 FORMS = {"by-column": "datafly", "by-region": "mondrian", "by-cell": "refine", "by-row": "mondrian:relaxed=true"}
-ALGORITHMS = (*BUCKETS, *FORMS.values())
+ALGORITHMS = (*BUCKETS, *FORMS.values(), "mondrian:choose=loss")
 BIG = 2**31 - 1
 
 
@@ -99,6 +99,7 @@ ARRAYS = {
         *("cuts.axis", "cuts.cut", "cuts.left", "cuts.right", "values", "columns.1.ranks"),
         *("columns.1.summary.members.0", "columns.1.summary.members.1", "columns.0.summary.published.leaves"),
     ),
+    "mondrian:choose=loss": ("cuts.cut", "cuts.members.0", "cuts.members.1"),
     "refine": ("vectors", "class_ids", "values"),
     "mondrian:relaxed=true": ("vectors", "cells", "class_ids", "counts", "values"),
 }
@@ -132,11 +133,30 @@ def swapped(path):
 
 def loop(data):
     """Let two nodes be each other's child, with one parent each, away from the root."""
-    cuts = {key: part["values"] for key, part in data["cuts"].items()}
+    cuts = {key: data["cuts"][key]["values"] for key in ("axis", "cut", "left", "right")}
     count = len(cuts["axis"])
     for key, added in (("axis", (0, 0)), ("cut", (0, 0)), ("left", (count + 1, count)), ("right", (1, 2))):
         cuts[key] += added
         data["cuts"][key]["shape"] = [count + 2]
+
+
+def runs(starts, members):
+    """Return sets as a document has them."""
+    return [{"type": "int32", "shape": [len(part)], "values": part} for part in (starts, members)]
+
+
+def set_of_two(data):
+    """Let a second node be cut at the first set."""
+    cut, axis = data["cuts"]["cut"]["values"], data["cuts"]["axis"]["values"]
+    first = next(node for node, at in enumerate(cut) if at >= 0 and axis[node] >= 0)
+    cut[first] = -1
+
+
+def set_of_another(data):
+    """Let a set of numbers be one of texts, of which there are fewer."""
+    cut, axis = data["cuts"]["cut"]["values"], data["cuts"]["axis"]["values"]
+    node = next(node for node, at in enumerate(cut) if at < 0 and axis[node] >= 0)
+    data["cuts"]["members"][1]["values"][data["cuts"]["members"][0]["values"][-1 - cut[node]]] = 9
 
 
 FORGERIES = {
@@ -146,6 +166,14 @@ FORGERIES = {
     "a loop away from the root": ("mondrian", loop),
     "a cut of no column": ("mondrian", put("cuts.axis.values.0", 2)),
     "a cut behind the last rank": ("mondrian", put("cuts.cut.values.0", 10)),
+    "a cut at a set of nobody": ("mondrian", put("cuts.cut.values.0", -1)),
+    "sets that are gone": ("mondrian:choose=loss", put("cuts.members", None)),
+    "a set of two nodes": ("mondrian:choose=loss", set_of_two),
+    "a set of another column": ("mondrian:choose=loss", set_of_another),
+    "a set that descends": ("mondrian:choose=loss", put("cuts.members", runs([0, 2], [1, 0]))),
+    "a value twice in a set": ("mondrian:choose=loss", put("cuts.members", runs([0, 2], [1, 1]))),
+    "an empty set": ("mondrian:choose=loss", put("cuts.members", runs([0, 0], []))),
+    "sets without a start": ("mondrian:choose=loss", put("cuts.members", runs([], []))),
     "two leaves of one number": ("mondrian", numbers("cuts.left", lambda left: [*left[:-1], left[-1] - 1])),
     "ranks twice": ("mondrian", numbers("columns.0.ranks", lambda ranks: [ranks[1], *ranks[1:]])),
     "another matrix": ("mondrian", put("values", {"type": "int32", "shape": [0, 2], "values": []})),
@@ -199,7 +227,7 @@ FORGERIES = {
     "a kind that is a list": ("mondrian", put("kind", [])),
     "version true": ("mondrian", put("version", True)),
     "version 0": ("mondrian", put("version", 0)),
-    "version 5": ("mondrian", put("version", 5)),
+    "version 6": ("mondrian", put("version", 6)),
     "arrays elsewhere": ("mondrian", put("arrow", "0" * 64)),
     "an array elsewhere": ("mondrian", put("values", {"shape": [1, 2], "array": 0})),
     "an unknown form": ("anatomy:l=3", put("form", "circles")),

@@ -24,7 +24,15 @@ TABLE = pa.table(
 )
 SCHEMA = ind.Schema(quasi=["age", "zip"], sensitive=["ill"])
 MODEL = "k-anonymity:k=3"
-FORMS = ("datafly", "mondrian", "refine", "mondrian:relaxed=true", "slicing:l=2,generalize=3", "anatomy:l=2")
+FORMS = (
+    "datafly",
+    "mondrian",
+    "mondrian:choose=loss",
+    "refine",
+    "mondrian:relaxed=true",
+    "slicing:l=2,generalize=3",
+    "anatomy:l=2",
+)
 
 
 def released(algorithm="mondrian"):

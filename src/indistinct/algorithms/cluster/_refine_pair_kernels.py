@@ -5,7 +5,7 @@ What moves and swaps of single members cannot reach, because every step on the w
 
 import numpy as np
 
-from indistinct.algorithms.cluster._refine_kernels import NONE, SET, charge_of, relabel, summarize_class
+from indistinct.algorithms.cluster._refine_kernels import NONE, SET, charge_of, inlined, relabel, summarize_class
 from indistinct.algorithms.cluster._refine_sweep_kernels import MANY, REDIVIDED, _candidate, _closed, _note
 from indistinct.compiled import jit
 
@@ -60,7 +60,7 @@ def redivide_classes(units, charges, state, sweep, start, stop):
             _apply(units, charges, state, sweep, a, partner, members, count, cut)
 
 
-@jit
+@inlined
 def _ranked(units, state, a, b, j, members):
     """List the members of two classes by their values of a column; return how many. Equal ones stand by number."""
     count = 0
@@ -80,7 +80,7 @@ def _ranked(units, state, a, b, j, members):
     return count
 
 
-@jit
+@inlined
 def _divided(units, charges, state, a, b, members, count, smallest, least, costs, low, high, distinct, masks):
     """Return what cutting this list in two gains at best, and how many are before the cut; nothing below `least`."""
     columns, whole = len(charges.kind), state.size[a] * state.total[a] + state.size[b] * state.total[b]

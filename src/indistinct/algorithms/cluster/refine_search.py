@@ -6,7 +6,7 @@ import numpy as np
 
 from indistinct.algorithms.base import Problem, fewest_rows
 from indistinct.algorithms.cluster import _refine_sweep_kernels as _kernels
-from indistinct.algorithms.cluster._refine_kernels import Units, fill, new_state
+from indistinct.algorithms.cluster._refine_kernels import Charges, Units, fill, new_state
 from indistinct.algorithms.cluster._refine_pair_kernels import redivide_classes
 from indistinct.algorithms.cluster._refine_sweep_kernels import LINES, TRANSACTIONS, Sweep
 from indistinct.algorithms.cluster.refine_charges import charges_of
@@ -20,8 +20,8 @@ from indistinct.recoding.kinds import ByCell, ByRow, Recoding
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.summary import Style
 
-# How far along an order neighbours are looked for, on either side.
-WINDOW = 8
+# How far along an order neighbours are looked for, on either side: of single members, and of whole classes.
+WINDOW, PAIR_WINDOW = 8, 2
 # Units that are tried between two looks at the clock.
 STRETCH = 1024
 # Gains below this share of a row's whole cost are taken for rounding.
@@ -36,16 +36,23 @@ class LocalSearch:
         self.joint = start.joint if isinstance(start, ByRow) else None
         self.divided = isinstance(start, ByRow)
         self.ranks = ranks_of(problem.columns, problem.frequencies.vectors)[assignment.cells].astype(np.int32)
-        self.units = Units(np.ascontiguousarray(self.ranks), assignment.counts.astype(np.int64))
-        self.charges = charges_of(problem.columns, metric)
         self.classes = unit_classes(problem, assignment, self.joint)
         self.state = new_state(*self.ranks.shape)
-        fill(self.units, self.charges, self.state, assignment.class_ids.astype(np.int64), len(assignment.values))
+        self._fill(assignment, charges_of(problem.columns, metric), np.arange(self.ranks.shape[1]))
+        # Trials end as soon as they cost too much: the columns that cost most come first.
+        self._fill(assignment, self.charges, np.argsort(-(self.state.size @ self.state.charge), kind="stable"))
         count = len(self.cells)
         self.guarded = not problem.model.traits.sizes_only
         self.seen, self.locked, self.rest = (np.zeros(count, dtype=np.int64) for _ in range(3))
         self.log = np.zeros((2 * count if self.guarded else 1, 3), dtype=np.int64)
         self.tally = np.zeros(8, dtype=np.int64)
+
+    def _fill(self, assignment: Assignment, charges: Charges, columns: Codes) -> None:
+        """Set every unit into its class of the start, with the columns in an order of their own."""
+        self.units = Units(np.ascontiguousarray(self.ranks[:, columns]), assignment.counts.astype(np.int64))
+        by_column = ("kind", "narrow", "floor", "offset", "stride")
+        self.charges = charges._replace(**{name: getattr(charges, name)[columns] for name in by_column})
+        fill(self.units, self.charges, self.state, assignment.class_ids.astype(np.int64), len(assignment.values))
 
     def run(self, *, seconds: float, rounds: int) -> None:
         """Go through rounds until nothing helps any more, or a limit is reached; 0 seconds are no limit."""
@@ -73,10 +80,11 @@ class LocalSearch:
         order = self._order(turn)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
-        limits = (WINDOW, fewest_rows(self.problem.model), LEAST * self.problem.frequencies.rows)
+        limits = (fewest_rows(self.problem.model), LEAST * self.problem.frequencies.rows)
         marks = (self.seen, self.locked, self.rest, self.log, self.tally)
         for step, sweeps in enumerate((_kernels.split_classes, _kernels.improve, redivide_classes)):
-            sweep = Sweep(order, place, *limits, self.guarded, 3 * turn + step, *marks)
+            window = PAIR_WINDOW if sweeps is redivide_classes else WINDOW
+            sweep = Sweep(order, place, window, *limits, self.guarded, 3 * turn + step, *marks)
             sweeps(self.units, self.charges, self.state, sweep, 0, 0)
             self.tally[[TRANSACTIONS, LINES]] = 0
             for start in range(0, len(order), STRETCH):
