@@ -13,8 +13,7 @@ import numpy as np
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.partition.layout import layout_of, ranks_of
 from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_size
-from indistinct.algorithms.partition.strict import Partition, partition_by_size
-from indistinct.algorithms.partition.strict_any_model import partition_by_rounds
+from indistinct.algorithms.partition.strict import partition_strictly
 from indistinct.algorithms.partition.summaries import summarize
 from indistinct.errors import ParameterError
 from indistinct.recoding.kinds import ByRegion, ByRow, Recoding
@@ -57,14 +56,8 @@ class Mondrian(Algorithm):
     def _strict(self, problem: Problem) -> Recoding:
         frequencies, model = problem.frequencies, problem.model
         layout = layout_of(problem.columns)
-        if model.traits.sizes_only:
-            ranks = ranks_of(problem.columns, frequencies.vectors, order="F")
-            found = partition_by_size(ranks, frequencies.counts, layout=layout, k=model.smallest)
-        else:
-            ranks = ranks_of(problem.columns, frequencies.vectors)
-            classes, counters = frequencies.classes, problem.counters
-            cuts = partition_by_rounds(ranks, classes, layout=layout, model=model, counters=counters).numbered()
-            found = Partition(cuts, ranks, cuts.locate(ranks), frequencies.counts)
+        ranks = ranks_of(problem.columns, frequencies.vectors, order="F")
+        found = partition_strictly(ranks, frequencies.classes, layout=layout, model=model, counters=problem.counters)
         problem.progress(0.7)
         columns, values = summarize(
             problem.columns,
