@@ -44,14 +44,16 @@ class WrittenRange(NamedTuple):
 def range_labels(texts: pa.Array, low: Codes, high: Codes, absent: Codes) -> pa.Array:
     """Return the label of each range `texts[low]` to `texts[high]`; if `low > high`, nothing is known."""
     empty = low > high
-    first = texts.take(pa.array(np.where(empty, 0, low)))
-    last = texts.take(pa.array(np.where(empty, 0, high)))
-    hyphen = pc.or_(pc.match_substring(first, "-"), pc.match_substring(last, "-"))
-    separator = pc.if_else(hyphen, " .. ", "-")
-    joined = pc.binary_join_element_wise("[", first, separator, last, "]", "")
-    plain = pc.if_else(pa.array(low == high), first, joined)
-    noted = pc.if_else(pa.array(absent), pc.binary_join_element_wise(plain, OR_MISSING, ""), plain)
-    return pc.if_else(pa.array(empty), pa.scalar(None, pa.string()), noted)
+    first, last = np.where(empty, 0, low), np.where(empty, 0, high)
+    hyphens = pc.match_substring(texts, "-").to_numpy(zero_copy_only=False)
+    starts, ends = texts.take(pa.array(first)), texts.take(pa.array(last))
+    separators = pa.array(["-", " .. "]).take(pa.array((hyphens[first] | hyphens[last]).astype(np.int8)))
+    labels = pc.binary_join_element_wise("[", starts, separators, ends, "]", "")
+    if (low == high).any():
+        labels = pc.if_else(pa.array(low == high), starts, labels)
+    if absent.any():
+        labels = pc.if_else(pa.array(absent), pc.binary_join_element_wise(labels, OR_MISSING, ""), labels)
+    return pc.if_else(pa.array(empty), pa.scalar(None, pa.string()), labels) if empty.any() else labels
 
 
 def region_labels(first: pa.Array, last: pa.Array, *, closed: bool, absent: Codes) -> pa.Array:

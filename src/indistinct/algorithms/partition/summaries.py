@@ -77,7 +77,7 @@ def _summarize_column(
     if region is not None:
         bounds = region_bounds(column, *region)
     else:
-        bounds = tight_bounds(column, ranks, class_ids=pieces.class_ids, classes=pieces.classes)
+        bounds = tight_bounds(column, ranks, class_ids=pieces.class_ids, classes=pieces.classes, starts=pieces.starts)
     if column.tree:
         return summarize_tree(column, bounds, regions=region is not None)
     if not column.ranged:
