@@ -6,6 +6,8 @@
     [-24], [85-]    a range without a lower or an upper end; [-] has neither, but excludes missing
     [0.5-1.5)       a range without its upper end
     {flu, measles}  a set of values
+    [flu .. polio]  everything between two texts by code points, in regions of text; ends that could be mistaken
+                    are quoted: ["a .. b" .. c]
     22:2,33:1       a multiset: how often each value occurs in the bucket
     [25-30] or missing, {missing, flu}    some rows may have no value; a class without any publishes null
 
@@ -30,6 +32,8 @@ _MEMBER = r'"(?:[^"]|"")*"|[^,{}"\s][^,{}"]*'
 _SET = re.compile(rf"\{{(?:{_MEMBER})(?:, ?(?:{_MEMBER}))*\}}")
 
 _COUNTED = re.compile(r'("(?:[^"]|"")*"|[^,:{}"\s][^,:{}"]*):([1-9][0-9]*)')
+# Ends of ranges of texts that could be mistaken for others, or for two of them.
+_MARKED = r'"|(^| )\.\.( |$)|^\s|\s$|^$'
 _MULTISET = re.compile(rf"{_COUNTED.pattern}(?:,{_COUNTED.pattern})*")
 
 
@@ -54,6 +58,23 @@ def range_labels(texts: pa.Array, low: Codes, high: Codes, absent: Codes) -> pa.
     if absent.any():
         labels = pc.if_else(pa.array(absent), pc.binary_join_element_wise(labels, OR_MISSING, ""), labels)
     return pc.if_else(pa.array(empty), pa.scalar(None, pa.string()), labels) if empty.any() else labels
+
+
+def text_range_labels(texts: pa.Array, low: Codes, high: Codes, absent: Codes) -> pa.Array:
+    """Return the label of each range of texts without a declared order, as `range_labels` does for others.
+
+    >>> none = np.zeros(2, bool)
+    >>> text_range_labels(pa.array(["a", "b .. c"]), np.array([0, 0]), np.array([0, 1]), none).to_pylist()
+    ['a', '[a .. "b .. c"]']
+    """
+    marked = pc.match_substring_regex(texts, _MARKED)
+    quoted = pc.binary_join_element_wise('"', pc.replace_substring(texts, '"', '""'), '"', "")
+    ends, empty = pc.if_else(marked, quoted, texts), low > high
+    first, last = (pa.array(np.where(empty, 0, ranks)) for ranks in (low, high))
+    labels = pc.binary_join_element_wise("[", ends.take(first), " .. ", ends.take(last), "]", "")
+    labels = pc.if_else(pa.array(low == high), texts.take(first), labels)
+    labels = pc.if_else(pa.array(absent), pc.binary_join_element_wise(labels, OR_MISSING, ""), labels)
+    return pc.if_else(pa.array(empty), pa.scalar(None, pa.string()), labels)
 
 
 def region_labels(first: pa.Array, last: pa.Array, *, closed: bool, absent: Codes) -> pa.Array:
@@ -132,6 +153,15 @@ def written_multiset(label: str) -> tuple[tuple[str | None, int], ...] | None:
     if not _MULTISET.fullmatch(label):
         return None
     return tuple((_unquoted(member), int(count)) for member, count in _COUNTED.findall(label))
+
+
+def written_end(text: str) -> str:
+    """Return the text at an end of a range of texts.
+
+    >>> written_end('"b .. c"')
+    'b .. c'
+    """
+    return text[1:-1].replace('""', '"') if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
 def _unquoted(member: str) -> str | None:

@@ -14,7 +14,7 @@ from indistinct.arrays import Codes
 from indistinct.domain import Domain, Kind
 from indistinct.hierarchy.binding import ROOT
 from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.labels import range_labels, region_labels
+from indistinct.recoding.labels import range_labels, region_labels, text_range_labels
 
 if TYPE_CHECKING:
     from indistinct.recoding.summary import Bounds, NumericForm
@@ -25,7 +25,7 @@ def range_outputs(
 ) -> tuple[tuple[str, pa.Array], ...]:
     """Return the published columns of a range in the form that was asked for."""
     name, domain = column.name, column.domain
-    interval = region.labels if region else _interval_labels(domain, bounds)
+    interval = region.labels if region else interval_labels(domain, bounds)
     low, high = (np.where(bounds.low > bounds.high, 0, ranks) for ranks in (bounds.low, bounds.high))
     if domain.kind is Kind.TEXT or form == "interval":
         raw = bool((bounds.low >= bounds.high).all()) and not (bounds.absent & (bounds.low <= bounds.high)).any()
@@ -43,7 +43,7 @@ def range_outputs(
             raise AssertionError(form)
 
 
-def _interval_labels(domain: Domain, bounds: "Bounds") -> pa.Array:
+def interval_labels(domain: Domain, bounds: "Bounds") -> pa.Array:
     """Return the label of each range; only values that are an end of one are spelled."""
     places, low, high = np.zeros(len(domain), dtype=np.int32), *(ends.copy() for ends in (bounds.low, bounds.high))
     known = low <= high
@@ -52,7 +52,7 @@ def _interval_labels(domain: Domain, bounds: "Bounds") -> pa.Array:
     places[ends] = np.arange(len(ends))
     low[known], high[known] = places[low[known]], places[high[known]]
     texts = pc.fill_null(raw_values(domain, ends).cast(pa.string()), "") if len(ends) else pa.array([""])
-    return range_labels(texts, low, high, bounds.absent)
+    return (range_labels if domain.ordered else text_range_labels)(texts, low, high, bounds.absent)
 
 
 def _mean(domain: Domain, means: Codes | None) -> pa.Array:

@@ -4,7 +4,7 @@ The *extent* of a class is the range of its own rows, or the region that the cut
 less and cover the whole domain.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal, get_args
 
@@ -17,7 +17,7 @@ from indistinct.hierarchy.value import Taxonomy
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.labels import set_labels
 from indistinct.recoding.outputs import PublishedColumn
-from indistinct.recoding.range_outputs import Region, range_outputs, raw_values, region_of
+from indistinct.recoding.range_outputs import Region, interval_labels, range_outputs, raw_values, region_of
 
 Extent = Literal["range", "region"]
 NumericForm = Literal["interval", "interval+mean", "bounds", "mean"]
@@ -53,7 +53,8 @@ class ColumnSummary:
     """The published values of a column, and which ranks each one covers.
 
     `members` (compressed sparse rows of ranks) is there for sets, which may have gaps. `regions` says that published
-    ranges reach to the next cut, and that the first and the last one have no end: they cover values that no row has.
+    ranges are regions between cuts. Those of numbers and dates reach to the next cut, and the first and the last one
+    have no end: they cover values that no row has. Those of text, which are measured as sets, end at known values.
     """
 
     published: PublishedColumn
@@ -250,6 +251,18 @@ def summarize_sets(column: QuasiColumn, indptr: Codes, members: Codes) -> tuple[
     ends = (column.positions[low], column.positions[high])
     published = published_as(column, outputs, ends, leaves=sizes, levels=sizes > 1)
     return ColumnSummary(published, low, high, np.zeros(len(low), dtype=bool), (starts, kept)), codes
+
+
+def summarize_text_regions(column: QuasiColumn, low: Codes, high: Codes) -> tuple[ColumnSummary, Codes]:
+    """Publish regions of text, given by their lowest and highest ranks, as ranges by code points.
+
+    They say as much as a set of all values between would, which grows with the table.
+    """
+    floor = int(column.domain.missing)
+    distinct, codes = _distinct_bounds(Bounds(np.maximum(low, floor), high, low < floor), len(column.domain))
+    outputs = ((column.name, interval_labels(column.domain, distinct)),)
+    published = replace(_published_range(column, outputs, distinct, None), ranged=False)
+    return ColumnSummary(published, distinct.low, distinct.high, distinct.absent, regions=True), codes
 
 
 def distinct_sets(indptr: Codes, members: Codes, size: int) -> tuple[Codes, Codes]:
