@@ -12,6 +12,8 @@ inner = nb.njit(nogil=True, no_cpython_wrapper=True)
 
 # The best cut is found among the best ones of so many neighbours.
 BLOCK = 1024
+# An item of an order is a rank and, in these bits, a cell: what is looked at in turn stands side by side.
+CELL = (1 << 32) - 1
 
 
 @jit
@@ -64,13 +66,19 @@ def better_from(running, cost, earlier, later, stop):
 
 
 @inner
-def add_gains(ranks, weights, order, column, start, stop, total, base, sign, steps):
+def rank_at(order, column, place):
+    """Return the rank of a cell in the order of a column."""
+    return order[column, place] >> 32
+
+
+@inner
+def add_gains(weights, order, column, start, stop, total, base, sign, steps):
     """Add what cuts through a class gain, twice the product of its sides, as steps from each cut to the next."""
     left, before = np.int64(0), np.int64(0)
     for i in range(start, stop):
-        left += weights[order[column, i]]
-        rank = ranks[order[column, i], column]
-        if i + 1 == stop or ranks[order[column, i + 1], column] != rank:
+        left += weights[order[column, i] & CELL]
+        rank = rank_at(order, column, i)
+        if i + 1 == stop or rank_at(order, column, i + 1) != rank:
             product = 2 * left * (total - left)
             steps[base + rank] += sign * (product - before)
             before = product
@@ -97,34 +105,35 @@ def close(after, first, end):
 
 
 @inner
-def close_narrow(ranks, weights, order, column, start, stop, k, base, after):
+def close_narrow(weights, order, column, start, stop, k, base, after):
     """Close the cuts that leave fewer than k rows of a class on one side."""
     rows, i = np.int64(0), start
     while i < stop and rows < k:
-        rows += weights[order[column, i]]
+        rows += weights[order[column, i] & CELL]
         i += 1
-    close(after, base + ranks[order[column, start], column], base + ranks[order[column, i - 1], column])
+    close(after, base + rank_at(order, column, start), base + rank_at(order, column, i - 1))
     rows, i = np.int64(0), stop
     while i > start and rows < k:
         i -= 1
-        rows += weights[order[column, i]]
-    close(after, base + ranks[order[column, i], column], base + ranks[order[column, stop - 1], column])
+        rows += weights[order[column, i] & CELL]
+    close(after, base + rank_at(order, column, i), base + rank_at(order, column, stop - 1))
 
 
 @inner
-def divide(ranks, order, start, stop, column, cut, spare):
+def divide(order, start, stop, column, cut, spare, goes_left):
     """Move the cells up to a cut to the front of a class in the order of every column; return where others begin."""
+    for i in range(start, stop):
+        goes_left[order[column, i] & CELL] = rank_at(order, column, i) <= cut
     middle = start
     for j in range(len(order)):
         left, right = start, 0
         for i in range(start, stop):
-            cell = order[j, i]
-            if ranks[cell, column] <= cut:
-                order[j, left] = cell
-                left += 1
-            else:
-                spare[right] = cell
-                right += 1
+            item = order[j, i]
+            side = np.int64(goes_left[item & CELL])
+            order[j, left] = item
+            spare[right] = item
+            left += side
+            right += 1 - side
         for i in range(right):
             order[j, left + i] = spare[i]
         middle = left
@@ -156,32 +165,32 @@ def best_cut(gains, best):
 
 
 @inner
-def enter(ranks, weights, order, bases, k, classes, edges, which, sign, steps, after, touched):
+def enter(weights, order, bases, k, classes, edges, which, sign, steps, after, touched):
     """Add or take away the gains of a class in every column, and note which cuts they are about."""
     start, stop, total = classes[which, 0], classes[which, 1], classes[which, 2]
     for j in range(len(order)):
         base = bases[j]
-        add_gains(ranks, weights, order, j, start, stop, total, base, sign, steps)
-        first, last = ranks[order[j, start], j], ranks[order[j, stop - 1], j]
+        add_gains(weights, order, j, start, stop, total, base, sign, steps)
+        first, last = rank_at(order, j, start), rank_at(order, j, stop - 1)
         edges[j, 0, which], edges[j, 1, which] = first, last
         touched[j, 0], touched[j, 1] = min(touched[j, 0], base + first), max(touched[j, 1], base + last + 1)
         if sign > 0:
-            close_narrow(ranks, weights, order, j, start, stop, k, base, after)
+            close_narrow(weights, order, j, start, stop, k, base, after)
 
 
 @inner
-def split_class(ranks, weights, order, classes, which, new, column, rank, spare):
+def split_class(weights, order, classes, which, new, column, rank, spare, goes_left):
     """Divide a class at a cut; the right side becomes the class `new`."""
     start, stop, total = classes[which, 0], classes[which, 1], classes[which, 2]
-    middle, left = divide(ranks, order, start, stop, column, rank, spare), np.int64(0)
+    middle, left = divide(order, start, stop, column, rank, spare, goes_left), np.int64(0)
     for i in range(start, middle):
-        left += weights[order[0, i]]
+        left += weights[order[0, i] & CELL]
     classes[which, 1], classes[which, 2] = middle, left
     classes[new, 0], classes[new, 1], classes[new, 2] = middle, stop, total - left
 
 
 @jit
-def greedy_cuts(ranks, weights, order, bases, k, classes, edges, owners, steps, gains, after, best, spare, chosen):
+def greedy_cuts(weights, order, bases, k, classes, edges, owners, steps, gains, after, best, spare, goes_left, chosen):
     """Choose cuts one after the other, each the allowable one that gains most; mark them in `chosen`.
 
     `order` has the cells by rank in every column. A row of `classes` is the start, the stop and the rows of a class in
@@ -190,7 +199,7 @@ def greedy_cuts(ranks, weights, order, bases, k, classes, edges, owners, steps, 
     """
     touched = np.empty((len(order), 2), dtype=np.int64)
     touched[:, 0], touched[:, 1] = len(gains), 0
-    enter(ranks, weights, order, bases, k, classes, edges, 0, 1, steps, after, touched)
+    enter(weights, order, bases, k, classes, edges, 0, 1, steps, after, touched)
     count, alone = 1, len(order) == 1
     while True:
         for j in range(len(order)):
@@ -207,10 +216,10 @@ def greedy_cuts(ranks, weights, order, bases, k, classes, edges, owners, steps, 
         first, end = (owners[rank], owners[rank] + 1) if alone else (0, count)
         for i in range(first, end):
             if edges[column, 0, i] <= rank and rank < edges[column, 1, i]:
-                enter(ranks, weights, order, bases, k, classes, edges, i, -1, steps, after, touched)
-                split_class(ranks, weights, order, classes, i, count, column, rank, spare)
-                enter(ranks, weights, order, bases, k, classes, edges, i, 1, steps, after, touched)
-                enter(ranks, weights, order, bases, k, classes, edges, count, 1, steps, after, touched)
+                enter(weights, order, bases, k, classes, edges, i, -1, steps, after, touched)
+                split_class(weights, order, classes, i, count, column, rank, spare, goes_left)
+                enter(weights, order, bases, k, classes, edges, i, 1, steps, after, touched)
+                enter(weights, order, bases, k, classes, edges, count, 1, steps, after, touched)
                 if alone:
                     owners[rank + 1 : edges[0, 1, count] + 1] = count
                 count += 1

@@ -66,15 +66,15 @@ def greedy_by_size(ranks: Codes, problem: Problem) -> list[Codes]:
     sizes, counts = [len(column.domain) for column in problem.columns], problem.frequencies.counts.astype(np.int64)
     bases, cells, k = starts_of(sizes), len(ranks), problem.model.smallest
     total, most = int(bases[-1]), min(cells, int(counts.sum()) // k) + 2
-    order = np.stack([np.argsort(ranks[:, j], kind="stable") for j in range(len(sizes))]).astype(np.int64)
+    order = np.sort(ranks.T << 32 | np.arange(cells), axis=1)
     classes, edges = np.zeros((most, 3), dtype=np.int64), np.zeros((len(sizes), 2, most), dtype=np.int64)
     classes[0] = 0, cells, counts.sum()
     after, chosen = np.arange(total + 1), np.zeros(total, dtype=bool)
     steps, gains, owners = (np.zeros(size, dtype=np.int64) for size in (total, total, max(sizes)))
     best = np.full(total // _kernels.BLOCK + 1, -1, dtype=np.int64)
-    spare = np.empty(cells, dtype=np.int64)
-    buffers = (owners, steps, gains, after, best, spare, chosen)
-    _kernels.greedy_cuts(np.ascontiguousarray(ranks), counts, order, bases[:-1], k, classes, edges, *buffers)
+    spare, goes_left = np.empty(cells, dtype=np.int64), np.empty(cells, dtype=bool)
+    buffers = (owners, steps, gains, after, best, spare, goes_left, chosen)
+    _kernels.greedy_cuts(counts, order, bases[:-1], k, classes, edges, *buffers)
     # What is still open crosses no class: such cuts change none, and narrow what is published.
     free = after[:-1] == np.arange(total)
     free[bases[1:] - 1] = False
