@@ -7,6 +7,7 @@ from benchmarks.buckets import bucket_lines
 from benchmarks.clustering import clustering_growth_lines, clustering_lines
 from benchmarks.lattice import incognito_lines, million_lines, optimal_lines
 from benchmarks.partition import csv_lines, growth_lines, parquet_lines, search_lines
+from benchmarks.partition_cliffs import partition_cliff_lines
 from benchmarks.people import people_lines
 from benchmarks.startup import startup_lines
 from benchmarks.timing import Line
@@ -29,6 +30,7 @@ def main() -> None:
         "clustering": clustering_lines,
         "clustering-growth": lambda: clustering_growth_lines(chosen.rows),
         "buckets": lambda: bucket_lines(chosen.rows),
+        "partition-cliffs": lambda: partition_cliff_lines(min(chosen.rows, 1_000_000)),
         "people": lambda: people_lines(min(chosen.rows, 1_000_000)),
     }
     for name, lines in cases.items():
