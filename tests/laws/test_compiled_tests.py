@@ -146,3 +146,21 @@ def test_ratios_that_do_not_fit_64_bits_are_left_to_the_model():
     assert compile_test(AlphaK("s", f"{10**18 - 1}/{10**18}", 1), classes) is not None
     assert compile_test(AlphaK("s", f"{10**30 - 1}/{10**30}", 1), classes) is None
     assert compile_test(RecursiveLDiversity("s", 1e-30, 1), classes) is None
+
+
+@quick
+@given(
+    st.lists(st.lists(st.integers(0, 1999), min_size=1, max_size=40), min_size=1, max_size=5),
+    st.sampled_from([0.05, 0.1, 0.2, 0.3, 0.4]),
+    st.integers(1, 40),
+)
+def test_few_of_many_ordered_values_are_judged_as_the_model_does(groups, t, l):
+    """Where a class has few of the values, the kernel goes from one of them to the next."""
+    original = [*(value for group in groups for value in group), *range(2000), *range(300)]
+    classes = classes_of(groups, original=original)
+    ordered = TCloseness("s", t, "ordered")
+    for model in (ordered, ordered & TCloseness("s", 1 - t) & RecursiveLDiversity("s", 2, l)):
+        test = compile_test(model, classes)
+        out = np.empty(len(groups), dtype=np.int64)
+        answers(test, scratch_of(test), classes.sizes, out)
+        assert out.tolist() == np.where(model.violations(classes), NO, YES).tolist()

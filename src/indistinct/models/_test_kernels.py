@@ -183,7 +183,7 @@ def ordered_distance(test, scratch, side, seen, size, which):
     """Return the area between the cumulative distributions, by all values or by those that the class has."""
     first, last, table = test.tests[which, FIRST], test.tests[which, LAST], test.tests[which, TABLE]
     values = last - first
-    if values <= 8 * seen:
+    if values <= 16 * seen + 64:
         area, running, row = 0.0, np.int64(0), 1 / size
         enough = (test.limits[which] + 2 * DOUBT) * (values - 1)  # beyond this the answer is certain
         for code in range(first, last):

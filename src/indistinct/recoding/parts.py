@@ -70,7 +70,8 @@ def digest_parts(value: object, *, nonce: str) -> str:
 def _json_of(block: pa.Array) -> bytes:
     """Return values as they stand inside a JSON list of their texts; plain texts never become Python's."""
     texts = block.cast(pa.string())
-    if texts.null_count or pc.any(pc.match_substring_regex(texts, _ESCAPED)).as_py():
+    worded = pa.types.is_string(block.type)
+    if texts.null_count or (worded and pc.any(pc.match_substring_regex(texts, _ESCAPED)).as_py()):
         return json.dumps(texts.to_pylist(), ensure_ascii=False)[1:-1].encode()
     joined = pc.binary_join(pa.ListArray.from_arrays([0, len(texts)], texts), '", "')
     return b'"%s"' % joined[0].as_buffer().to_pybytes()
