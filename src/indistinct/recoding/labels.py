@@ -27,13 +27,13 @@ from indistinct.arrays import Codes
 
 MISSING = "missing"
 OR_MISSING = f" or {MISSING}"
+# Ends of ranges of texts that could be mistaken for others, or for two of them.
+_MARKED = r'"|(^| )\.\.( |$)|^\s|\s$|^$'
 # A bare member starts with no space, so that there is one way to read a label and no backtracking.
 _MEMBER = r'"(?:[^"]|"")*"|[^,{}"\s][^,{}"]*'
 _SET = re.compile(rf"\{{(?:{_MEMBER})(?:, ?(?:{_MEMBER}))*\}}")
 
 _COUNTED = re.compile(r'("(?:[^"]|"")*"|[^,:{}"\s][^,:{}"]*):([1-9][0-9]*)')
-# Ends of ranges of texts that could be mistaken for others, or for two of them.
-_MARKED = r'"|(^| )\.\.( |$)|^\s|\s$|^$'
 _MULTISET = re.compile(rf"{_COUNTED.pattern}(?:,{_COUNTED.pattern})*")
 
 
