@@ -3,6 +3,7 @@
 The baseline that multidimensional partitioning is compared with.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -163,7 +164,7 @@ def _exact_cuts(ranks: Codes, problem: Problem) -> Codes:
         last = np.zeros(len(running), dtype=np.int64)
         feasible = bool(_kernels.shortest_segments(running, problem.model.smallest, last))
     else:
-        last, feasible = segments_by_rounds(classes, running, problem.model)
+        last, feasible = segments_by_rounds(classes, running, problem.model, progress=problem.progress)
     if not feasible:
         raise InfeasibleError(f"no cuts of one column satisfy {problem.model.spec()}")
     cuts = np.zeros(len(problem.columns[0].domain), dtype=bool)
@@ -174,10 +175,12 @@ def _exact_cuts(ranks: Codes, problem: Problem) -> Codes:
     return cuts
 
 
-def segments_by_rounds(classes: Classes, running: Codes, model: Model) -> tuple[Codes, bool]:
+def segments_by_rounds(
+    classes: Classes, running: Codes, model: Model, *, progress: Callable[[float], None] = lambda share: None
+) -> tuple[Codes, bool]:
     """Return for every end where the last of its segments begins, and whether all values can be covered.
 
-    Every segment is judged by the model, in time that is quadratic in the number of values.
+    Every segment is judged by the model: their number is quadratic in the number of values.
     """
     size = len(classes)
     cost, last = np.full(size + 1, np.inf), np.zeros(size + 1, dtype=np.int64)
@@ -188,6 +191,7 @@ def segments_by_rounds(classes: Classes, running: Codes, model: Model) -> tuple[
         # The earliest start wins ties, which gives the fewest classes.
         last[stop] = int(np.argmin(total))
         cost[stop] = total[last[stop]]
+        progress(0.7 * stop / size)
     return last, bool(np.isfinite(cost[size]))
 
 
