@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from benchmarks.buckets import bucket_lines
 from benchmarks.clustering import clustering_growth_lines, clustering_lines
 from benchmarks.lattice import incognito_lines, million_lines, optimal_lines
-from benchmarks.optimum import optimum_lines
 from benchmarks.loss import loss_growth_lines, loss_lines
+from benchmarks.optimum import optimum_lines
 from benchmarks.partition import csv_lines, growth_lines, parquet_lines, search_lines
+from benchmarks.partition_cliffs import partition_cliff_lines
 from benchmarks.people import people_lines
 from benchmarks.startup import startup_lines
 from benchmarks.timing import Line
@@ -34,6 +35,7 @@ def main() -> None:
         "loss-growth": lambda: loss_growth_lines(min(chosen.rows, 1_000_000)),
         "buckets": lambda: bucket_lines(chosen.rows),
         "optimum": optimum_lines,
+        "partition-cliffs": lambda: partition_cliff_lines(min(chosen.rows, 1_000_000)),
         "people": lambda: people_lines(min(chosen.rows, 1_000_000)),
     }
     for name, lines in cases.items():

@@ -17,7 +17,6 @@ LONGEST_FILE = 400
 LONGEST_FUNCTION = 50
 # Compiled loops may be one function where calls would cost an allocation a part; each is checked against a twin.
 LONG_FUNCTIONS = {
-    "algorithms/partition/_strict_kernels.py:partition_strict": "the whole recursion of strict partitioning",
     "models/_link_probability_kernels.py:link_tuples": "one pass over a tuple's buckets, without calls",
 }
 FORBIDDEN = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "managers"}

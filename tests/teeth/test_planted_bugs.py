@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.algorithms.partition import mondrian
+from indistinct.algorithms.partition import strict
 from indistinct.algorithms.partition import strict_any_model as rounds
 from indistinct.errors import InfeasibleError
 from indistinct.frequencies.value import Classes
@@ -286,7 +286,7 @@ def test_a_median_on_one_side_breaks_the_size_bound(monkeypatch):
         cuts = rounds.partition_by_rounds(
             ranks, Classes(counts), layout=layout, model=KAnonymity(k), counters=Counter()
         )
-        return mondrian.Partition(cuts.numbered(), ranks, cuts.numbered().locate(ranks), counts)
+        return strict.Partition(cuts.numbered(), ranks, cuts.numbered().locate(ranks), counts)
 
     rows = [(0,), (1,), (2,), (3,), (3,), (3,), (3,)]
     table = pa.table({"a": [value for (value,) in rows], "key": list(range(7))})
@@ -302,7 +302,7 @@ def test_a_median_on_one_side_breaks_the_size_bound(monkeypatch):
     assert max(map(len, classes())) <= size_bound(rows, k=2)
     assert not any(allowable_cuts(rows, part, k=2) for part in classes())
     monkeypatch.setattr(rounds, "_cut_along", one_sided)
-    monkeypatch.setattr(mondrian, "partition_by_size", by_rounds)
+    monkeypatch.setattr(strict, "partition_by_size", by_rounds)
     assert max(map(len, classes())) > size_bound(rows, k=2)
     assert any(allowable_cuts(rows, part, k=2) for part in classes())
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pytest
 import indistinct as ind
 from indistinct.errors import InputError, OutputError
 from indistinct.recoding import storage
+from indistinct.recoding.parts import BLOCK, digest_parts
 from indistinct.recoding.storage import beside, digest, read_recoding, recoding_from_json, stored
 
 OLD = json.loads((Path(__file__).parents[1] / "golden/stored/recodings-version-2.json").read_text())
@@ -236,3 +238,26 @@ def test_older_versions_with_rows_of_another_width_are_refused(kind, key):
     document[key] = [*document[key], [0, 0, 0]]
     with pytest.raises(InputError):
         recoding_from_json(json.dumps(document))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array(["a", 'b"c', None, "ü€", "x\\y", "\n", "\x7f\u2028"]),
+        pa.array(["plain", "ü"]),
+        pa.array([1.5, -0.0, 1e300]),
+        pa.array([1, 2, 3], pa.int8()).slice(1),
+        pa.array([], pa.string()),
+        pa.array([*["x"] * BLOCK, 'q"', None]),
+    ],
+)
+def test_arrays_are_committed_to_as_the_json_of_their_texts(values):
+    """Texts are joined without Python where nothing is to be escaped; the digest must not tell how."""
+
+    @dataclass
+    class Holder:
+        values: pa.Array
+
+    document = json.dumps([str(values.type), values.cast(pa.string()).to_pylist()], ensure_ascii=False)
+    expected = hashlib.sha256(f'n\n:"Holder"\n/values:{document}'.encode()).hexdigest()
+    assert digest_parts(Holder(values), nonce="n") == expected

@@ -11,8 +11,9 @@ from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.value import Classes, Histogram
 from indistinct.models import parameters
-from indistinct.models.arithmetic import cross_multiplied, per_class
+from indistinct.models.arithmetic import cross_multiplied, exact_ratio, per_class
 from indistinct.models.base import SensitiveModel
+from indistinct.models.histogram_test import SHARE, SIZE, HistogramTest
 from indistinct.models.k_anonymity import K_HINT, KAnonymity
 
 
@@ -67,6 +68,16 @@ class AlphaK(SensitiveModel):
             self._most_frequent(classes), classes.sizes, ratio=parameters.exact(self.alpha)
         )
         return np.asarray(broken | (counts > allowed))
+
+    def histogram_tests(self, classes: Classes) -> tuple[HistogramTest, ...] | None:
+        """Return the tests of the size and of the shares of protected values."""
+        histogram = self.histogram(classes)
+        ratio = exact_ratio(parameters.exact(self.alpha), total=classes.rows + int(histogram.counts.sum()))
+        if ratio is None:
+            return None
+        protected = self._protected_codes(histogram) if self.protected else np.ones(len(histogram.reference))
+        share = HistogramTest(SHARE, self.keys[0], ratio=ratio, table=protected)
+        return (HistogramTest(SIZE, least=self.k), share)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the largest share of a protected value as `alpha`, the size of the smallest class as `k`."""

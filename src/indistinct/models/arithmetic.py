@@ -19,6 +19,12 @@ def per_class(reduction: np.ufunc, values: Codes, *, indptr: Codes) -> Codes:
     return reduced
 
 
+def exact_ratio(ratio: Fraction, *, total: int) -> tuple[int, int] | None:
+    """Return numerator and denominator if products with numbers up to `total` fit 64 bits, None else."""
+    fits = max(total, 1) * max(ratio.numerator, ratio.denominator) < _INT64_LIMIT
+    return (ratio.numerator, ratio.denominator) if fits else None
+
+
 def cross_multiplied(left: Codes, right: Codes, *, ratio: Fraction) -> tuple[Codes, Codes]:
     """Return integers that compare as `left` and `ratio * right` do, without rounding."""
     top, bottom = ratio.numerator, ratio.denominator

@@ -11,6 +11,7 @@ from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import Classes, Histogram, Key
+from indistinct.models.histogram_test import HistogramTest
 from indistinct.spelling import spell
 
 
@@ -90,6 +91,14 @@ class Model(ABC):
     @abstractmethod
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the achieved value of each parameter over all classes, as a user would have asked for it."""
+
+    def histogram_tests(self, classes: Classes) -> tuple[HistogramTest, ...] | None:
+        """Return the tests that a class passes exactly if it keeps the promise, None if there are no such tests.
+
+        `classes` are those that searched classes are made of. Searches test in compiled code what has such tests, and
+        call `violations` else. A subclass has none unless it declares its own.
+        """
+        return None
 
     def judge(self, classes: Classes, links: Links | None = None) -> Judgement:
         """Return what holds for all classes of a release; `links` is there where it is in buckets."""

@@ -11,6 +11,7 @@ from indistinct.errors import InfeasibleError
 from indistinct.frequencies.value import Classes
 from indistinct.models import parameters
 from indistinct.models.base import ModelTraits, SensitiveModel
+from indistinct.models.histogram_test import DISTINCT, HistogramTest
 
 L_HINT = "l is the number of sensitive values that a class keeps possible, for example l=3"
 
@@ -40,6 +41,10 @@ class DistinctLDiversity(SensitiveModel):
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes with fewer than `l` distinct values."""
         return np.asarray((classes.sizes > 0) & (self._distinct(classes) < self.l))
+
+    def histogram_tests(self, classes: Classes) -> tuple[HistogramTest, ...]:
+        """Return the test of the number of values."""
+        return (HistogramTest(DISTINCT, self.keys[0], least=self.l),)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the smallest number of distinct values as `l`; nothing where there are no rows."""

@@ -13,9 +13,12 @@ from indistinct.models import parameters
 from indistinct.models.arithmetic import per_class
 from indistinct.models.base import SensitiveModel
 from indistinct.models.distinct_l_diversity import L_HINT
+from indistinct.models.histogram_test import ENTROPY, HistogramTest
 
 # Rounding in a sum of logarithms must not refuse a uniform class; no real difference is this small.
 _NOISE = 1e-9
+# Logarithms of counts below this are looked up.
+_SMALL_COUNTS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,13 @@ class EntropyLDiversity(SensitiveModel):
         """Return a mask of the classes whose entropy is below log `l`."""
         achieved = _exponential_entropy(self.histogram(classes), classes.sizes)
         return np.asarray((classes.sizes > 0) & (achieved < self.l * (1 - _NOISE)))
+
+    def histogram_tests(self, classes: Classes) -> tuple[HistogramTest, ...]:
+        """Return the test of the entropy, with the product of each small count and its logarithm."""
+        counts = np.arange(_SMALL_COUNTS)
+        products = counts * np.log(np.maximum(counts, 1))
+        limit = self.l * (1 - _NOISE)
+        return (HistogramTest(ENTROPY, self.keys[0], least=_SMALL_COUNTS, limit=limit, table=products),)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the smallest exponential of an entropy as `l`; nothing where there are no rows."""

@@ -11,6 +11,7 @@ from indistinct.errors import InfeasibleError
 from indistinct.frequencies.value import Classes
 from indistinct.models import parameters
 from indistinct.models.base import Model, ModelTraits
+from indistinct.models.histogram_test import SIZE, HistogramTest
 
 K_HINT = "k is the number of rows that share one published combination, for example k=5"
 
@@ -39,6 +40,10 @@ class KAnonymity(Model):
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes with fewer than `k` rows; an empty class breaks nothing."""
         return np.asarray((classes.sizes > 0) & (classes.sizes < self.k))
+
+    def histogram_tests(self, classes: Classes) -> tuple[HistogramTest, ...]:
+        """Return the test of the size."""
+        return (HistogramTest(SIZE, least=self.k),)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the size of the smallest class as `k`; nothing where there are no rows."""

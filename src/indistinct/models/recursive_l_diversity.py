@@ -12,9 +12,10 @@ from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError
 from indistinct.frequencies.value import Classes, Histogram
 from indistinct.models import parameters
-from indistinct.models.arithmetic import cross_multiplied, per_class
+from indistinct.models.arithmetic import cross_multiplied, exact_ratio, per_class
 from indistinct.models.base import SensitiveModel
 from indistinct.models.distinct_l_diversity import L_HINT, DistinctLDiversity
+from indistinct.models.histogram_test import RECURSIVE, HistogramTest
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,11 @@ class RecursiveLDiversity(SensitiveModel):
         most, tail = _head_and_tail(self.histogram(classes), self.l)
         counts, allowed = cross_multiplied(most, tail, ratio=parameters.exact(self.c))
         return np.asarray((classes.sizes > 0) & (counts >= allowed))
+
+    def histogram_tests(self, classes: Classes) -> tuple[HistogramTest, ...] | None:
+        """Return the test of the most frequent value against the rare ones."""
+        ratio = exact_ratio(parameters.exact(self.c), total=int(self.histogram(classes).counts.sum()))
+        return None if ratio is None else (HistogramTest(RECURSIVE, self.keys[0], least=self.l, ratio=ratio),)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the largest ratio of head to tail as `c`, beside the `l` it is for; nothing without rows.

@@ -6,13 +6,14 @@ from typing import ClassVar, Literal, assert_never, get_args
 
 import numpy as np
 
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, starts_of
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.models import parameters
 from indistinct.models.arithmetic import per_class
 from indistinct.models.base import SensitiveModel
+from indistinct.models.histogram_test import EQUAL, HIERARCHICAL, ORDERED, HistogramTest
 from indistinct.schema import did_you_mean
 
 Distance = Literal["equal", "ordered", "hierarchical"]
@@ -63,6 +64,31 @@ class TCloseness(SensitiveModel):
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes that are farther than `t` from the whole table."""
         return np.asarray((classes.sizes > 0) & (self._distances(classes) > self.t + _NOISE))
+
+    def histogram_tests(self, classes: Classes) -> tuple[HistogramTest, ...]:
+        """Return the test of the distance; none where every distance is 0."""
+        histogram, limit = self.histogram(classes), self.t + _NOISE
+        shares = _shares(histogram.reference)
+        match self.distance:
+            case "equal":
+                return (HistogramTest(EQUAL, self.keys[0], limit=limit, table=shares),)
+            case "ordered":
+                cumulative = np.cumsum(histogram.reference) / max(histogram.reference.sum(), 1)
+                table = np.concatenate([cumulative, [0.0], np.cumsum(cumulative)])
+                own = HistogramTest(ORDERED, self.keys[0], limit=limit, table=table)
+                return (own,) if len(shares) > 1 else ()
+            case "hierarchical":
+                taxonomy = self._taxonomy(histogram)
+                if not taxonomy.height:
+                    return ()
+                below = [taxonomy.ancestors[:, level] for level in range(taxonomy.height)]
+                levels = [_shares(np.bincount(nodes, weights=histogram.reference)) for nodes in below]
+                bases = starts_of([len(level) for level in levels])
+                nodes = np.stack([nodes + base for nodes, base in zip(below, bases[:-1], strict=True)], axis=1)
+                table = np.concatenate(levels)
+                return (HistogramTest(HIERARCHICAL, self.keys[0], limit=limit, table=table, nodes=nodes),)
+            case _:
+                assert_never(self.distance)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the largest distance as `t`; nothing where there are no rows."""

@@ -11,6 +11,7 @@ from indistinct.errors import InfeasibleError
 from indistinct.frequencies.value import Classes, Key
 from indistinct.models import parameters
 from indistinct.models.base import Model, ModelTraits
+from indistinct.models.histogram_test import DISTINCT, HistogramTest
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,10 @@ class XYAnonymity(Model):
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes with fewer than `k` distinct vectors of `y`."""
         return np.asarray((classes.sizes > 0) & (self.people(classes) < self.k))
+
+    def histogram_tests(self, classes: Classes) -> tuple[HistogramTest, ...]:
+        """Return the test of the number of distinct vectors."""
+        return (HistogramTest(DISTINCT, self.y, least=self.k),)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the smallest number of distinct vectors as `k`; nothing where there are no rows."""

@@ -75,7 +75,7 @@ def with_hierarchies(recoding: Recoding, hierarchies: Mapping[str, Hierarchy]) -
 
 def is_tree(summary: ColumnSummary) -> bool:
     """Return whether the published values of a column are nodes of a hierarchy."""
-    return not summary.published.ranged and summary.members is None
+    return not summary.published.ranged and summary.members is None and not summary.regions
 
 
 def extended(recoding: Recoding, domains: Mapping[str, Domain]) -> Extended:
@@ -128,7 +128,8 @@ def _grow(column: RecodedColumn, domain: Domain, *, groups: Codes | None, full_d
         return Growth(column, codes, np.arange(len(domain)), groups)
     if not is_tree(column.summary) and not np.array_equal(column.ranks, np.arange(len(codes))):
         return _known_only(column, domain, groups)  # no search orders a line in another way
-    floor, published = int(column.summary.published.ranged and domain.missing), None
+    on_a_line = column.summary.published.ranged or column.summary.regions
+    floor, published = int(on_a_line and domain.missing), None
     if is_tree(column.summary):
         tree = extend_tree(column, domain, codes, groups=groups, full_domain=full_domain)
         order, summary, groups, published = tree.ranks, tree.summary, tree.groups, tree.published
@@ -175,7 +176,7 @@ def _line_summary(column: RecodedColumn, domain: Domain, codes: Codes) -> Column
     empty = summary.low > summary.high
     low, high = np.where(empty, 0, summary.low), np.where(empty, 0, summary.high)
     first, end, absent = codes[low], codes[high], summary.absent
-    if summary.regions:
+    if summary.regions and summary.published.ranged:
         lowest, highest = low == column.floor, high == last
         first = np.where(lowest, int(domain.missing), first)
         end = np.where(highest, size - 1, codes[np.minimum(high + 1, last)] - 1)

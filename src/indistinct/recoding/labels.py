@@ -6,6 +6,8 @@
     [-24], [85-]    a range without a lower or an upper end; [-] has neither, but excludes missing
     [0.5-1.5)       a range without its upper end
     {flu, measles}  a set of values
+    [flu .. polio]  everything between two texts by code points, in regions of text; ends that could be mistaken
+                    are quoted: ["a .. b" .. c]
     22:2,33:1       a multiset: how often each value occurs in the bucket
     [25-30] or missing, {missing, flu}    some rows may have no value; a class without any publishes null
 
@@ -26,6 +28,8 @@ from indistinct.hierarchy.value import Taxonomy
 
 MISSING = "missing"
 OR_MISSING = f" or {MISSING}"
+# Ends of ranges of texts that could be mistaken for others, or for two of them.
+_MARKED = r'"|(^| )\.\.( |$)|^\s|\s$|^$'
 # A bare member starts with no space, so that there is one way to read a label and no backtracking.
 _MEMBER = r'"(?:[^"]|"")*"|[^,{}"\s][^,{}"]*'
 _SET = re.compile(rf"\{{(?:{_MEMBER})(?:, ?(?:{_MEMBER}))*\}}")
@@ -45,14 +49,33 @@ class WrittenRange(NamedTuple):
 def range_labels(texts: pa.Array, low: Codes, high: Codes, absent: Codes) -> pa.Array:
     """Return the label of each range `texts[low]` to `texts[high]`; if `low > high`, nothing is known."""
     empty = low > high
-    first = texts.take(pa.array(np.where(empty, 0, low)))
-    last = texts.take(pa.array(np.where(empty, 0, high)))
-    hyphen = pc.or_(pc.match_substring(first, "-"), pc.match_substring(last, "-"))
-    separator = pc.if_else(hyphen, " .. ", "-")
-    joined = pc.binary_join_element_wise("[", first, separator, last, "]", "")
-    plain = pc.if_else(pa.array(low == high), first, joined)
-    noted = pc.if_else(pa.array(absent), pc.binary_join_element_wise(plain, OR_MISSING, ""), plain)
-    return pc.if_else(pa.array(empty), pa.scalar(None, pa.string()), noted)
+    first, last = np.where(empty, 0, low), np.where(empty, 0, high)
+    hyphens = pc.match_substring(texts, "-").to_numpy(zero_copy_only=False)
+    starts, ends = texts.take(pa.array(first)), texts.take(pa.array(last))
+    separators = pa.array(["-", " .. "]).take(pa.array((hyphens[first] | hyphens[last]).astype(np.int8)))
+    labels = pc.binary_join_element_wise("[", starts, separators, ends, "]", "")
+    if (low == high).any():
+        labels = pc.if_else(pa.array(low == high), starts, labels)
+    if absent.any():
+        labels = pc.if_else(pa.array(absent), pc.binary_join_element_wise(labels, OR_MISSING, ""), labels)
+    return pc.if_else(pa.array(empty), pa.scalar(None, pa.string()), labels) if empty.any() else labels
+
+
+def text_range_labels(texts: pa.Array, low: Codes, high: Codes, absent: Codes) -> pa.Array:
+    """Return the label of each range of texts without a declared order, as `range_labels` does for others.
+
+    >>> none = np.zeros(2, bool)
+    >>> text_range_labels(pa.array(["a", "b .. c"]), np.array([0, 0]), np.array([0, 1]), none).to_pylist()
+    ['a', '[a .. "b .. c"]']
+    """
+    marked = pc.match_substring_regex(texts, _MARKED)
+    quoted = pc.binary_join_element_wise('"', pc.replace_substring(texts, '"', '""'), '"', "")
+    ends, empty = pc.if_else(marked, quoted, texts), low > high
+    first, last = (pa.array(np.where(empty, 0, ranks)) for ranks in (low, high))
+    labels = pc.binary_join_element_wise("[", ends.take(first), " .. ", ends.take(last), "]", "")
+    labels = pc.if_else(pa.array(low == high), texts.take(first), labels)
+    labels = pc.if_else(pa.array(absent), pc.binary_join_element_wise(labels, OR_MISSING, ""), labels)
+    return pc.if_else(pa.array(empty), pa.scalar(None, pa.string()), labels)
 
 
 def region_labels(first: pa.Array, last: pa.Array, *, closed: bool, absent: Codes) -> pa.Array:
@@ -139,6 +162,15 @@ def written_multiset(label: str) -> tuple[tuple[str | None, int], ...] | None:
     if not _MULTISET.fullmatch(label):
         return None
     return tuple((_unquoted(member), int(count)) for member, count in _COUNTED.findall(label))
+
+
+def written_end(text: str) -> str:
+    """Return the text at an end of a range of texts.
+
+    >>> written_end('"b .. c"')
+    'b .. c'
+    """
+    return text[1:-1].replace('""', '"') if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
 def _unquoted(member: str) -> str | None:

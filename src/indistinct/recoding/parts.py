@@ -8,13 +8,17 @@ from itertools import zip_longest
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from indistinct.arrays import Codes
+from indistinct.parallel import spread
 
 # Rows of an array that are hashed at a time: a whole array would be copied.
 BLOCK = 1 << 16
 LATER = {"later": True}
 """Metadata of a field that came after the first release: where it is None, digests stay what they were before."""
+# What JSON writes in another way than it is.
+_ESCAPED = r'["\\\x00-\x1f]'
 
 
 def parts_of(value: object, path: str = "") -> Iterator[tuple[str, object]]:
@@ -57,11 +61,22 @@ def digest_parts(value: object, *, nonce: str) -> str:
                 for start in range(0, len(part), BLOCK):
                     state.update(np.ascontiguousarray(part[start : start + BLOCK], dtype=kind).tobytes())
             case pa.Array():
-                texts = part.cast(pa.string()).to_pylist()
-                state.update(json.dumps([str(part.type), texts], ensure_ascii=False).encode())
+                blocks = [part.slice(start, BLOCK) for start in range(0, len(part), BLOCK)]
+                inside = b", ".join(spread(_json_of, blocks))
+                state.update(b"[%s, [%s]]" % (json.dumps(str(part.type)).encode(), inside))
             case _:
                 state.update(json.dumps(part, ensure_ascii=False).encode())
     return state.hexdigest()
+
+
+def _json_of(block: pa.Array) -> bytes:
+    """Return values as they stand inside a JSON list of their texts; plain texts never become Python's."""
+    texts = block.cast(pa.string())
+    worded = pa.types.is_string(block.type)
+    if texts.null_count or (worded and pc.any(pc.match_substring_regex(texts, _ESCAPED)).as_py()):
+        return json.dumps(texts.to_pylist(), ensure_ascii=False)[1:-1].encode()
+    joined = pc.binary_join(pa.ListArray.from_arrays([0, len(texts)], texts), '", "')
+    return b'"%s"' % joined[0].as_buffer().to_pybytes()
 
 
 def _same(mine: object, theirs: object) -> bool:

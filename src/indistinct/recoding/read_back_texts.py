@@ -15,13 +15,13 @@ from indistinct.arrays import Codes
 from indistinct.domain import Kind
 from indistinct.hierarchy.binding import ROOT
 from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.labels import OR_MISSING, WrittenRange, written_members, written_ranges
+from indistinct.recoding.labels import OR_MISSING, WrittenRange, written_end, written_members, written_ranges
 
 _TRUTH = {"true": True, "True": True, "1": True, "false": False, "False": False, "0": False, None: False}
 
 
 class Span(NamedTuple):
-    """Every value between two codes of an ordered column; `ends` says where ends lie that are no values."""
+    """Every value between two codes of a column that is no tree; `ends` says where ends lie that are no values."""
 
     low: int
     high: int
@@ -150,9 +150,11 @@ def _code(vocabulary: Vocabulary, text: str) -> int | None:
 def _span(vocabulary: Vocabulary, written: WrittenRange) -> Span | None:
     """Return the values of a range; ends that no row has may stand in ranges of numbers and dates."""
     column, domain = vocabulary.column, vocabulary.column.domain
-    low, high = _code(vocabulary, written.first), _code(vocabulary, written.last)
+    quoted = not domain.ordered and not column.tree and written.first != written.last
+    ends = map(written_end, written[:2]) if quoted else written[:2]
+    low, high = (_code(vocabulary, end) for end in ends)
     if low is not None and high is not None and written.closed:
-        return Span(low, high) if low <= high and (domain.ordered or low == high) else None
+        return Span(low, high) if low <= high and (domain.ordered or not column.tree or low == high) else None
     if domain.declared or column.textual:
         return None
     first, last = (parsed(text, vocabulary.kind) for text in written[:2])
@@ -167,8 +169,8 @@ def _span(vocabulary: Vocabulary, written: WrittenRange) -> Span | None:
 
 def _fitted(column: QuasiColumn, span: Span) -> Meaning:
     """Return a span in the form in which a column's loss is measured."""
-    if column.ranged:
-        return span
+    if column.ranged or (span.ends is None and not column.tree and span.low < span.high):
+        return span  # a range of texts is measured as a set, but need not be one
     return Members((*((0,) if span.absent else ()), *range(span.low, span.high + 1)))
 
 

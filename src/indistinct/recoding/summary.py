@@ -4,22 +4,20 @@ The *extent* of a class is the range of its own rows, or the region that the cut
 less and cover the whole domain.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal, get_args
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indistinct.arrays import Codes, starts_of
-from indistinct.domain import Domain, Kind
 from indistinct.errors import ParameterError
-from indistinct.hierarchy.binding import ROOT
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.labels import node_labels, range_labels, region_labels, set_labels
+from indistinct.recoding.labels import node_labels, set_labels
 from indistinct.recoding.outputs import PublishedColumn
+from indistinct.recoding.range_outputs import Region, interval_labels, range_outputs, raw_values, region_of
 
 Extent = Literal["range", "region"]
 NumericForm = Literal["interval", "interval+mean", "bounds", "mean"]
@@ -57,7 +55,8 @@ class ColumnSummary:
     """The published values of a column, and which ranks each one covers.
 
     `members` (compressed sparse rows of ranks) is there for sets, which may have gaps. `regions` says that published
-    ranges reach to the next cut, and that the first and the last one have no end: they cover values that no row has.
+    ranges are regions between cuts. Those of numbers and dates reach to the next cut, and the first and the last one
+    have no end: they cover values that no row has. Those of text, which are measured as sets, end at known values.
     """
 
     published: PublishedColumn
@@ -83,8 +82,13 @@ class ColumnSummary:
         return np.where(ranks < floor, self.absent[codes], inside)
 
 
-def tight_bounds(column: QuasiColumn, ranks: Codes, *, class_ids: Codes, classes: int) -> Bounds:
-    """Return the ranks that the rows of each class reach."""
+def tight_bounds(
+    column: QuasiColumn, ranks: Codes, *, class_ids: Codes, classes: int, starts: Codes | None = None
+) -> Bounds:
+    """Return the ranks that the rows of each class reach; `starts` are the first of each, if they stand together."""
+    if starts is not None and not floor_of(column):
+        low, high = (reach.reduceat(ranks, starts).astype(np.int32) for reach in (np.minimum, np.maximum))
+        return Bounds(low, high, np.zeros(classes, dtype=bool))
     low = np.full(classes, len(column.domain), dtype=np.int32)
     high = np.full(classes, -1, dtype=np.int32)
     absent = np.zeros(classes, dtype=bool)
@@ -136,45 +140,9 @@ def summarize_ranges(
         distinct, means = Bounds(bounds.low[pick], bounds.high[pick], bounds.absent[pick]), means[pick]
     written = form in ("interval", "interval+mean") and not column.textual and not column.domain.declared
     region = region_of(column, distinct) if regions and written else None
-    outputs = _outputs(column, distinct, form, means, region)
+    outputs = range_outputs(column, distinct, form, means, region)
     published = _published_range(column, outputs, distinct, region)
     return ColumnSummary(published, distinct.low, distinct.high, distinct.absent, regions=region is not None), codes
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Region:
-    """Ranges between cuts: their labels, where they end on the line, and how many steps above raw they are at least."""
-
-    labels: pa.Array
-    high: Codes
-    levels: Codes
-
-
-def region_of(column: QuasiColumn, bounds: Bounds) -> Region:
-    """Return ranges that reach to the next cut, so that they cover what lies between known values and beyond them.
-
-    A range ends before the first value behind the cut. Whole numbers and days name the last one before it.
-    """
-    domain, floor, end = column.domain, int(column.domain.missing), len(column.domain)
-    empty = bounds.low > bounds.high
-    low, after = np.where(empty, floor, bounds.low), np.where(empty, end, bounds.high + 1)
-    closed = pa.types.is_integer(domain.values.type) or pa.types.is_date32(domain.values.type)
-    first = _raw(domain, np.where(low == floor, -1, low))
-    last = domain.values.take(pa.array(np.minimum(after, end - 1) - floor, mask=after == end))
-    high = column.positions[np.minimum(after, end - 1)]
-    if closed:
-        whole = last if pa.types.is_integer(last.type) else last.cast(pa.int32())
-        whole = pc.subtract(whole, pa.scalar(1, whole.type))
-        line = whole.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        last, high = whole.cast(last.type), np.where(after == end, high, line)
-    labels = region_labels(first.cast(pa.string()), last.cast(pa.string()), closed=closed, absent=bounds.absent)
-    everything = (low == floor) & (after == end) & ~empty & (bounds.absent == domain.missing)
-    everything &= end - floor > 1  # of one value a line has no length, while * would cost all of it
-    labels = pc.if_else(pa.array(everything), ROOT, labels)
-    labels = pc.if_else(pa.array(empty), pa.scalar(None, pa.string()), labels)
-    single = pc.fill_null(pc.equal(first, last), False).to_numpy(zero_copy_only=False)
-    wide = ~empty & ~(closed & single & ~bounds.absent)
-    return Region(labels, high, np.where(everything, column.height, wide))
 
 
 def _distinct_bounds(bounds: Bounds, size: int) -> tuple[Bounds, Codes]:
@@ -252,7 +220,7 @@ def node_summary(column: QuasiColumn, level: Codes, node: Codes) -> ColumnSummar
         first, last = node_runs(taxonomy.ancestors[column.by_rank, at], len(taxonomy.labels[at]))
         low[level == at], high[level == at] = first[node[level == at]], last[node[level == at]]
     labels = pa.array([taxonomy.labels[at][which] for at, which in pairs], pa.string())
-    values = labels if level.any() else _raw(column.domain, column.by_rank[low])
+    values = labels if level.any() else raw_values(column.domain, column.by_rank[low])
     ends = (column.positions[column.by_rank[low]], column.positions[column.by_rank[high]])
     leaves = np.array([taxonomy.leaves[at][which] for at, which in pairs], dtype=np.int64)
     published = published_as(column, ((column.name, values),), ends, leaves=leaves, levels=level)
@@ -289,6 +257,18 @@ def summarize_sets(column: QuasiColumn, indptr: Codes, members: Codes) -> tuple[
     ends = (np.minimum.reduceat(places, starts[:-1]), np.maximum.reduceat(places, starts[:-1]))
     published = published_as(column, ((column.name, labels),), ends, leaves=sizes, levels=levels)
     return ColumnSummary(published, low, high, np.zeros(len(low), dtype=bool), (starts, kept)), codes
+
+
+def summarize_text_regions(column: QuasiColumn, low: Codes, high: Codes) -> tuple[ColumnSummary, Codes]:
+    """Publish regions of text, given by their lowest and highest ranks, as ranges by code points.
+
+    They say as much as a set of all values between would, which grows with the table.
+    """
+    floor = int(column.domain.missing)
+    distinct, codes = _distinct_bounds(Bounds(np.maximum(low, floor), high, low < floor), len(column.domain))
+    outputs = ((column.name, interval_labels(column.domain, distinct)),)
+    published = replace(_published_range(column, outputs, distinct, None), ranged=False)
+    return ColumnSummary(published, distinct.low, distinct.high, distinct.absent, regions=True), codes
 
 
 def distinct_sets(indptr: Codes, members: Codes, size: int) -> tuple[Codes, Codes]:
@@ -347,45 +327,6 @@ def _published_range(
     if region is not None:
         ends, levels = (ends[0], np.where(known, region.high, ends[1])), np.maximum(levels, region.levels)
     return published_as(column, outputs, ends, leaves=leaves, levels=levels, ranged=True)
-
-
-def _outputs(
-    column: QuasiColumn, bounds: Bounds, form: NumericForm, means: Codes | None, region: Region | None
-) -> tuple[tuple[str, pa.Array], ...]:
-    """Return the published columns of a range in the form that was asked for."""
-    name, domain = column.name, column.domain
-    texts = pa.array([text or "" for text in domain.texts()], pa.string())
-    interval = region.labels if region else range_labels(texts, bounds.low, bounds.high, bounds.absent)
-    low, high = (np.where(bounds.low > bounds.high, 0, ranks) for ranks in (bounds.low, bounds.high))
-    if domain.kind is Kind.TEXT or form == "interval":
-        raw = bool((bounds.low >= bounds.high).all()) and not (bounds.absent & (bounds.low <= bounds.high)).any()
-        raw = raw and region is None
-        return ((name, _raw(domain, low) if raw else interval),)
-    missing = ((f"{name}_missing", pa.array(bounds.absent)),) if domain.missing else ()
-    match form:
-        case "bounds":
-            return ((f"{name}_min", _raw(domain, low)), (f"{name}_max", _raw(domain, high)), *missing)
-        case "mean":
-            return ((name, _mean(domain, means)), *missing)
-        case "interval+mean":
-            return ((name, interval), (f"{name}_mean", _mean(domain, means)))
-        case _:
-            raise AssertionError(form)
-
-
-def _mean(domain: Domain, means: Codes | None) -> pa.Array:
-    """Return means as published: numbers, or dates; a class without any value has none."""
-    values = pa.array(means, pa.float64(), from_pandas=True)
-    if domain.kind is Kind.NUMBER or means is None:
-        return values
-    days = pa.array(np.floor(np.nan_to_num(means)).astype(np.int32), pa.int32(), mask=np.isnan(means))
-    return days.cast(pa.date32())
-
-
-def _raw(domain: Domain, codes: Codes) -> pa.Array:
-    """Return values of the domain in their own type; code 0 of a domain with missing is null."""
-    places = pa.array(codes - domain.missing, pa.int64(), mask=(codes < domain.missing))
-    return domain.values.take(places)
 
 
 def _differs(key: Codes) -> Codes:

@@ -89,8 +89,8 @@ def value_before(rows, start, stop, fields, axis, limit):
 
 
 @inner
-def median_cut(rows, start, stop, fields, axis, low, high, total, k, tally):
-    """Return the allowable cut at the two-sided median, or -1: rows with rank up to it go left.
+def median_of(rows, start, stop, fields, axis, low, high, total, tally):
+    """Return the lower median of a part, and the rows below it and up to it.
 
     Values are counted; where there are too many of them the leading bits are, and then what is left of the others.
     """
@@ -112,12 +112,18 @@ def median_cut(rows, start, stop, fields, axis, low, high, total, k, tally):
         low += bucket << coarse
         last = low + (1 << coarse) - 1
         high = last if last < high else high
-    up_to = below + same
+    return low, below, below + same
+
+
+@inner
+def median_cut(rows, start, stop, fields, axis, low, high, total, k, tally):
+    """Return the allowable cut at the two-sided median, or -1: rows with rank up to it go left."""
+    median, below, up_to = median_of(rows, start, stop, fields, axis, low, high, total, tally)
     after_fits = up_to >= k and total - up_to >= k
     before_fits = below >= k and total - below >= k
     if after_fits and (not before_fits or abs(2 * up_to - total) <= abs(2 * below - total)):
-        return low
-    return value_before(rows, start, stop, fields, axis, low) if before_fits else np.int64(-1)
+        return median
+    return value_before(rows, start, stop, fields, axis, median) if before_fits else np.int64(-1)
 
 
 @inner
@@ -158,6 +164,53 @@ def split_rows(rows, start, stop, fields, axis, cut, spare):
     return np.int64(left)
 
 
+@inner
+def narrow(rows, start, stop, fields, part, low, high):
+    """Write between which ranks a part lies in every column."""
+    for j in range(len(fields)):
+        if low[part, j] < high[part, j]:
+            low[part, j], high[part, j] = extent(rows, start, stop, fields, j, low[part, j], high[part, j])
+
+
+@inner
+def cut_that_goes_on(rows, part, fields, trees, stack, low, high):
+    """Return the axis of a tree cut that goes on with the sisters of its first child, and their lowest rank, or -1."""
+    axis, start, stop = stack[part, AXIS], stack[part, START], stack[part, STOP]
+    if axis < 0:
+        return axis, np.int64(0)
+    least, most = extent(rows, start, stop, fields, axis, low[part, axis], high[part, axis])
+    place, stride = fields[axis, TREE] + stack[part, LEVEL], fields[axis, STRIDE]
+    several = trees[place + least * stride] != trees[place + most * stride]
+    return (axis if several else np.int64(-1)), least
+
+
+@inner
+def end_of_child(fields, trees, axis, level, rank):
+    """Return the last rank of the node that a rank has on a level."""
+    place, stride = fields[axis, TREE] + level, fields[axis, STRIDE]
+    last = rank
+    while trees[place + (last + 1) * stride] == trees[place + rank * stride]:
+        last += 1
+    return last
+
+
+@inner
+def open_sides(rows, part, nodes, middle, axis, cut, level, stack, low, high):
+    """Put the two sides of a cut part on the stack, the left one on top; return its new depth."""
+    for j in range(low.shape[1]):
+        low[part + 1, j], high[part + 1, j] = low[part, j], high[part, j]
+    low[part, axis], high[part + 1, axis] = cut + 1, cut
+    smaller, start = np.int64(0), stack[part, START]
+    for i in range(start, middle):
+        smaller += rows[i, -1]
+    left = part + 1
+    stack[left, NODE], stack[left, START], stack[left, STOP] = nodes, start, middle
+    stack[left, TOTAL], stack[left, AXIS], stack[left, LEVEL] = smaller, -1, -1
+    stack[part, NODE], stack[part, START], stack[part, TOTAL] = nodes + 1, middle, stack[part, TOTAL] - smaller
+    stack[part, AXIS], stack[part, LEVEL] = axis if level >= 0 else -1, level
+    return part + 2
+
+
 @jit
 def partition_strict(
     rows, k, grain, fields, lines, trees, span, stack, low, high, width, meets, spare, tally, axis, cut, left, stops
@@ -172,16 +225,10 @@ def partition_strict(
     while depth:
         depth -= 1
         start, stop, total = stack[depth, START], stack[depth, STOP], stack[depth, TOTAL]
-        chosen, level, threshold, least = stack[depth, AXIS], stack[depth, LEVEL], np.int64(-1), np.int64(0)
-        if chosen >= 0:  # a tree cut goes on with the sisters of its first child, as long as there are several
-            least, most = extent(rows, start, stop, fields, chosen, low[depth, chosen], high[depth, chosen])
-            place, stride = fields[chosen, TREE] + level, fields[chosen, STRIDE]
-            if trees[place + least * stride] == trees[place + most * stride]:
-                chosen = -1
+        chosen, least = cut_that_goes_on(rows, depth, fields, trees, stack, low, high)
+        level, threshold = stack[depth, LEVEL], np.int64(-1)
         if chosen < 0 and total >= 2 * k and stop - start > 1 and stop - start >= grain:
-            for j in range(len(fields)):
-                if low[depth, j] < high[depth, j]:
-                    low[depth, j], high[depth, j] = extent(rows, start, stop, fields, j, low[depth, j], high[depth, j])
+            narrow(rows, start, stop, fields, depth, low, high)
             widths_of(low, high, depth, fields, lines, trees, span, width, meets)
             tried = widest(width)
             while tried >= 0 and chosen < 0:
@@ -193,8 +240,7 @@ def partition_strict(
                         chosen = tried
                 else:
                     threshold = median_cut(rows, start, stop, fields, tried, least, most, total, k, tally)
-                    if threshold >= 0:
-                        chosen = tried
+                    chosen = tried if threshold >= 0 else chosen
                 width[tried] = -1.0
                 tried = widest(width)
         node = stack[depth, NODE]
@@ -203,26 +249,12 @@ def partition_strict(
             left[node], stops[leaves] = leaves, stop
             leaves += 1
             continue
-        if level >= 0:  # the first child, up to its last rank, parts from its sisters
-            threshold = least
-            place, stride = fields[chosen, TREE] + level, fields[chosen, STRIDE]
-            while trees[place + (threshold + 1) * stride] == trees[place + least * stride]:
-                threshold += 1
-        middle = split_rows(rows, start, stop, fields, chosen, threshold, spare)
-        cut[node], left[node] = threshold, nodes
         if depth + 2 > len(stack):
             return -1
-        for j in range(len(fields)):
-            low[depth + 1, j], high[depth + 1, j] = low[depth, j], high[depth, j]
-        low[depth, chosen], high[depth + 1, chosen] = threshold + 1, threshold
-        smaller = np.int64(0)
-        for i in range(start, middle):
-            smaller += rows[i, -1]
-        stack[depth, NODE], stack[depth, START], stack[depth, TOTAL] = nodes + 1, middle, total - smaller
-        stack[depth, AXIS], stack[depth, LEVEL] = chosen if level >= 0 else -1, level
-        depth += 1
-        stack[depth, NODE], stack[depth, START], stack[depth, STOP] = nodes, start, middle
-        stack[depth, TOTAL], stack[depth, AXIS] = smaller, -1
-        depth += 1
+        if level >= 0:  # the first child, up to its last rank, parts from its sisters
+            threshold = end_of_child(fields, trees, chosen, level, least)
+        cut[node], left[node] = threshold, nodes
+        middle = split_rows(rows, start, stop, fields, chosen, threshold, spare)
+        depth = open_sides(rows, depth, nodes, middle, chosen, threshold, level, stack, low, high)
         nodes += 2
     return nodes

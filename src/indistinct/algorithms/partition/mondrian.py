@@ -14,8 +14,7 @@ from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.partition.by_loss import Costs, partition_by_loss
 from indistinct.algorithms.partition.layout import Layout, layout_of, ranks_of
 from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_size
-from indistinct.algorithms.partition.strict import Partition, partition_by_size
-from indistinct.algorithms.partition.strict_any_model import partition_by_rounds
+from indistinct.algorithms.partition.strict import Partition, partition_strictly
 from indistinct.algorithms.partition.summaries import summarize
 from indistinct.errors import ParameterError
 from indistinct.recoding.kinds import ByRegion, ByRow, Recoding
@@ -90,14 +89,9 @@ class Mondrian(Algorithm):
         layout = layout_of(problem.columns)
         if self.choose == "loss":
             found = self._by_loss(problem, layout)
-        elif model.traits.sizes_only:
-            ranks = ranks_of(problem.columns, frequencies.vectors, order="F")
-            found = partition_by_size(ranks, frequencies.counts, layout=layout, k=model.smallest)
         else:
-            ranks = ranks_of(problem.columns, frequencies.vectors)
-            classes, counters = frequencies.classes, problem.counters
-            cuts = partition_by_rounds(ranks, classes, layout=layout, model=model, counters=counters).numbered()
-            found = Partition(cuts, ranks, cuts.locate(ranks), frequencies.counts)
+            ranks, classes = ranks_of(problem.columns, frequencies.vectors, order="F"), frequencies.classes
+            found = partition_strictly(ranks, classes, layout=layout, model=model, counters=problem.counters)
         problem.progress(0.7)
         columns, values = summarize(
             problem.columns,

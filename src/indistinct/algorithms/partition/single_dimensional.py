@@ -3,12 +3,14 @@
 The baseline that multidimensional partitioning is compared with.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.partition import _single_dimensional_kernels as _kernels
 from indistinct.algorithms.partition.layout import ranks_of
 from indistinct.algorithms.partition.summaries import summarize
 from indistinct.arrays import Codes, starts_of
@@ -47,12 +49,45 @@ class SingleDimensional(Algorithm):
         """Return the recoding of the cuts found."""
         problem.model.check(problem.whole())
         ranks = ranks_of(problem.columns, problem.frequencies.vectors).astype(np.int64)
-        cuts = [_exact_cuts(ranks, problem)] if self.exact else _greedy_cuts(ranks, problem)
+        if self.exact:
+            cuts = [_exact_cuts(ranks, problem)]
+        elif problem.model.traits.sizes_only:
+            cuts = greedy_by_size(ranks, problem)
+        else:
+            cuts = greedy_by_rounds(ranks, problem)
         return _recoding(problem, ranks, cuts, Style(self.extent, self.numeric))
 
 
-def _greedy_cuts(ranks: Codes, problem: Problem) -> list[Codes]:
-    """Return each column's cuts as a mask over ranks: a cut after rank `r` where the mask is set."""
+def greedy_by_size(ranks: Codes, problem: Problem) -> list[Codes]:
+    """Return the cuts of `greedy_by_rounds` for a model that looks at class sizes alone, by a kernel.
+
+    A cut changes the gains only where it crosses a class, and what breaks a class is known from its first and last k
+    rows, so that no cut is tried in vain.
+    """
+    sizes, counts = [len(column.domain) for column in problem.columns], problem.frequencies.counts.astype(np.int64)
+    bases, cells, k = starts_of(sizes), len(ranks), problem.model.smallest
+    total, most = int(bases[-1]), min(cells, int(counts.sum()) // k) + 2
+    order = np.sort(ranks.T << 32 | np.arange(cells), axis=1)
+    classes, edges = np.zeros((most, 3), dtype=np.int64), np.zeros((len(sizes), 2, most), dtype=np.int64)
+    classes[0] = 0, cells, counts.sum()
+    after, chosen = np.arange(total + 1), np.zeros(total, dtype=bool)
+    steps, gains, owners = (np.zeros(size, dtype=np.int64) for size in (total, total, max(sizes)))
+    best = np.full(total // _kernels.BLOCK + 1, -1, dtype=np.int64)
+    spare, goes_left = np.empty(cells, dtype=np.int64), np.empty(cells, dtype=bool)
+    buffers = (owners, steps, gains, after, best, spare, goes_left, chosen)
+    _kernels.greedy_cuts(counts, order, bases[:-1], k, classes, edges, *buffers)
+    # What is still open crosses no class: such cuts change none, and narrow what is published.
+    free = after[:-1] == np.arange(total)
+    free[bases[1:] - 1] = False
+    problem.counters["checks"] += total - len(sizes) - int(free.sum())
+    return np.split(chosen | free, bases[1:-1])
+
+
+def greedy_by_rounds(ranks: Codes, problem: Problem) -> list[Codes]:
+    """Return each column's cuts as a mask over ranks: a cut after rank `r` where the mask is set.
+
+    Every cut is weighed anew in every round, in time that is quadratic in the number of values.
+    """
     sizes = [len(column.domain) for column in problem.columns]
     cuts = [np.zeros(size, dtype=bool) for size in sizes]
     # A cut that breaks a class breaks one of its parts as well, so it need never be tried again.
@@ -123,25 +158,41 @@ def _exact_cuts(ranks: Codes, problem: Problem) -> Codes:
             hint="leave out exact=true to search greedily",
         )
     # One column: the cells are its values in code order, which is rank order unless it is cut as a tree.
-    classes = problem.frequencies.classes.take(np.argsort(ranks[:, 0]))
+    order = np.argsort(ranks[:, 0])
+    classes, running = problem.frequencies.classes.take(order), starts_of(problem.frequencies.counts[order])
+    if problem.model.traits.sizes_only:
+        last = np.zeros(len(running), dtype=np.int64)
+        feasible = bool(_kernels.shortest_segments(running, problem.model.smallest, last))
+    else:
+        last, feasible = segments_by_rounds(classes, running, problem.model, progress=problem.progress)
+    if not feasible:
+        raise InfeasibleError(f"no cuts of one column satisfy {problem.model.spec()}")
+    cuts = np.zeros(len(problem.columns[0].domain), dtype=bool)
+    stop = len(classes)
+    while last[stop] > 0:
+        stop = int(last[stop])
+        cuts[ranks[order[stop - 1], 0]] = True
+    return cuts
+
+
+def segments_by_rounds(
+    classes: Classes, running: Codes, model: Model, *, progress: Callable[[float], None] = lambda share: None
+) -> tuple[Codes, bool]:
+    """Return for every end where the last of its segments begins, and whether all values can be covered.
+
+    Every segment is judged by the model: their number is quadratic in the number of values.
+    """
     size = len(classes)
-    running = starts_of(classes.sizes)
     cost, last = np.full(size + 1, np.inf), np.zeros(size + 1, dtype=np.int64)
     cost[0] = 0
     for stop in range(1, size + 1):
-        fits = _segments_fit(classes, running, stop, problem.model)
+        fits = _segments_fit(classes, running, stop, model)
         total = np.where(fits, cost[:stop] + (running[stop] - running[:stop]).astype(np.float64) ** 2, np.inf)
         # The earliest start wins ties, which gives the fewest classes.
         last[stop] = int(np.argmin(total))
         cost[stop] = total[last[stop]]
-    if not np.isfinite(cost[size]):
-        raise InfeasibleError(f"no cuts of one column satisfy {problem.model.spec()}")
-    cuts = np.zeros(len(problem.columns[0].domain), dtype=bool)
-    stop = size
-    while last[stop] > 0:
-        stop = int(last[stop])
-        cuts[np.sort(ranks[:, 0])[stop - 1]] = True
-    return cuts
+        progress(0.7 * stop / size)
+    return last, bool(np.isfinite(cost[size]))
 
 
 def _segments_fit(classes: Classes, running: Codes, stop: int, model: Model) -> Codes:

@@ -1,18 +1,27 @@
-"""Strict multidimensional partitioning for models that look at class sizes alone: kernels on several threads."""
+"""Strict multidimensional partitioning: kernels on several threads, or rounds where only the model itself can judge."""
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from indistinct.algorithms.partition import _strict_kernels as _kernels
+from indistinct.algorithms.partition._tested_kernels import partition_tested
 from indistinct.algorithms.partition.layout import Layout
+from indistinct.algorithms.partition.strict_any_model import partition_by_rounds
 from indistinct.arrays import Codes
+from indistinct.frequencies.value import Classes
+from indistinct.models._test_kernels import UNDECIDED
+from indistinct.models.base import Model
+from indistinct.models.compiled_test import CompiledTest, compile_test, scratch_of
 from indistinct.parallel import is_large, spread, workers
 from indistinct.recoding.regions import Cuts
 
 # A cell is looked at again on every depth of the tree, and so takes as long as so many rows that are counted.
 DEPTH = 16
+# Rounds in NumPy are done with fewer cells before the kernels of a test are compiled, or read from their cache.
+ROUNDS = 4
 # Parts that wait while the kernel works on others; more room is made where a tree of cuts is deeper to the left.
 STACK = 256
 
@@ -41,13 +50,62 @@ class _Tree:
     stops: Codes
 
 
+class _UndecidedError(Exception):
+    """A class lies so near a model's limit that only the model itself can judge it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rule:
+    """When parts are cut: into sides of `smallest` rows, or that pass a test; then parts have twice as many."""
+
+    layout: Layout
+    smallest: int
+    test: CompiledTest | None = None
+
+
+def partition_strictly(
+    ranks: Codes, classes: Classes, *, layout: Layout, model: Model, counters: Counter[str]
+) -> Partition:
+    """Return the greedy strict partition in which every part satisfies the model, by whatever finds it soonest."""
+    if model.traits.sizes_only:
+        return partition_by_size(ranks, classes.sizes, layout=layout, k=model.smallest)
+    if is_large(ROUNDS * len(ranks)):
+        found = partition_by_test(ranks, classes, layout=layout, model=model, counters=counters)
+        if found is not None:
+            return found
+    ranks = np.ascontiguousarray(ranks)
+    cuts = partition_by_rounds(ranks, classes, layout=layout, model=model, counters=counters).numbered()
+    return Partition(cuts, ranks, cuts.locate(ranks), classes.sizes)
+
+
 def partition_by_size(ranks: Codes, counts: Codes, *, layout: Layout, k: int) -> Partition:
     """Return the greedy strict partition with at least `k` rows a part; cells of one class stand together in it."""
-    rows = layout.pack(ranks, counts)
+    return _partition(layout.pack(ranks, counts), _Rule(layout, k), Counter())
+
+
+def partition_by_test(
+    ranks: Codes, classes: Classes, *, layout: Layout, model: Model, counters: Counter[str]
+) -> Partition | None:
+    """Return the greedy strict partition in which every part satisfies the model; None where no test can tell."""
+    test = compile_test(model, classes)
+    if test is None:
+        return None
+    packed = layout.pack(ranks, classes.sizes)
+    rows = np.insert(packed, packed.shape[1] - 1, np.arange(len(packed)), axis=1)
+    own: Counter[str] = Counter()
+    try:
+        found = _partition(rows, _Rule(layout, model.smallest, test), own)
+    except _UndecidedError:
+        return None
+    counters.update(own)
+    return found
+
+
+def _partition(rows: Codes, rule: _Rule, counters: Counter[str]) -> Partition:
     spare = np.empty_like(rows)
 
     def below(run: tuple[int, int], grain: int) -> _Tree:
-        return _run(rows[slice(*run)], spare[slice(*run)], first=run[0], layout=layout, k=k, grain=grain)
+        return _run(rows[slice(*run)], spare[slice(*run)], first=run[0], rule=rule, grain=grain, counters=counters)
 
     first, *finer = _grains(len(rows))
     tree = below((0, len(rows)), first)
@@ -58,7 +116,7 @@ def partition_by_size(ranks: Codes, counts: Codes, *, layout: Layout, k: int) ->
         tree = _grafted(tree, dict(zip(largest_first, found, strict=True)))
     class_ids = np.repeat(np.arange(len(tree.stops), dtype=np.int32), np.diff(tree.stops, prepend=0))
     right = np.where(tree.axis == _kernels.LEAF, np.int32(-1), tree.left + np.int32(1))
-    return Partition(Cuts(tree.axis, tree.cut, tree.left, right), layout.unpack(rows), class_ids, rows[:, -1])
+    return Partition(Cuts(tree.axis, tree.cut, tree.left, right), rule.layout.unpack(rows), class_ids, rows[:, -1])
 
 
 def _grains(cells: int) -> list[int]:
@@ -70,24 +128,31 @@ def _grains(cells: int) -> list[int]:
     if not is_large(DEPTH * cells) or workers() == 1:
         return [0]
     doublings = (workers() - 1).bit_length() - 1
-    return [cells, *(cells // (3 << step) for step in range(doublings)), cells // (8 * workers()), 0]
+    return [cells, *(cells // (3 << step) or 1 for step in range(doublings)), cells // (8 * workers()) or 1, 0]
 
 
-def _run(rows: Codes, spare: Codes, *, first: int, layout: Layout, k: int, grain: int) -> _Tree:
+def _run(rows: Codes, spare: Codes, *, first: int, rule: _Rule, grain: int, counters: Counter[str]) -> _Tree:
     """Partition the cells of `rows`, the first of which is `first` among all."""
+    layout, test = rule.layout, rule.test
     cells, columns = len(rows), len(layout.sizes)
     axis, cut, left = (np.empty(2 * cells, dtype=kind) for kind in (np.int16, np.int32, np.int32))
     stops, tally = np.empty(cells, dtype=np.int64), np.zeros(layout.tally_size, dtype=np.int64)
     buffers = np.empty(columns, dtype=np.float64), np.empty(columns, dtype=np.int64), spare, tally
-    room, nodes = STACK, -1
-    while nodes < 0:  # what was moved before the stack was full does no harm: the same cuts are found again
-        stack = np.empty((room, 6), dtype=np.int64)
+    given, tree = (rows, rule.smallest, grain, *layout.arrays), (axis, cut, left, stops)
+    room, nodes, checks = STACK, -1, np.zeros(1, dtype=np.int64)
+    while nodes == -1:  # what was moved before the stack was full does no harm: the same cuts are found again
+        stack, checks[0] = np.empty((room, 6), dtype=np.int64), 0
         low, high = np.empty((room, columns), dtype=np.int64), np.empty((room, columns), dtype=np.int64)
         stack[0], low[0], high[0] = (0, 0, cells, rows[:, -1].sum(), -1, -1), 0, np.array(layout.sizes) - 1
-        nodes = _kernels.partition_strict(
-            rows, k, grain, *layout.arrays, stack, low, high, *buffers, axis, cut, left, stops
-        )
+        if test is None:
+            nodes = _kernels.partition_strict(*given, stack, low, high, *buffers, *tree)
+        else:
+            own = np.empty(cells, dtype=np.int64), test, scratch_of(test), checks
+            nodes = partition_tested(*given, stack, low, high, *buffers, *tree, *own)
         room *= 2
+    if nodes == UNDECIDED:
+        raise _UndecidedError
+    counters["checks"] += int(checks[0])
     return _Tree(axis[:nodes].copy(), cut[:nodes].copy(), left[:nodes].copy(), stops[: (nodes + 1) // 2] + first)
 
 

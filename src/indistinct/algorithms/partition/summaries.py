@@ -20,9 +20,13 @@ from indistinct.recoding.summary import (
     region_bounds,
     summarize_ranges,
     summarize_sets,
+    summarize_text_regions,
     summarize_tree,
     tight_bounds,
 )
+
+# Regions of text are lists of values where the column has no more than these, and ranges by code points else.
+LISTED = 32
 
 
 def summarize(
@@ -48,7 +52,8 @@ def summarize(
         inside = np.ascontiguousarray(ranks[:, place], dtype=np.int32)
         region = (regions[0][:, place], regions[1][:, place]) if style.extent == "region" and regions else None
         summary, values[:, place] = _summarize_column(column, inside, pieces, region=region, style=style)
-        return RecodedColumn(column.domain, column.ranks, floor_of(column), summary)
+        floor = int(column.domain.missing) if summary.regions else floor_of(column)
+        return RecodedColumn(column.domain, column.ranks, floor, summary)
 
     return tuple(spread(one, range(len(columns)))), values
 
@@ -75,10 +80,12 @@ def _summarize_column(
     in_sets = style.trees == "set" if column.tree else not column.ranged
     if in_sets and region is None:
         return _summarize_members(column, ranks, pieces)
+    if region is not None and not column.tree and not column.ranged and len(column.domain) > LISTED:
+        return summarize_text_regions(column, *region)
     if region is not None:
         bounds = region_bounds(column, *region)
     else:
-        bounds = tight_bounds(column, ranks, class_ids=pieces.class_ids, classes=pieces.classes)
+        bounds = tight_bounds(column, ranks, class_ids=pieces.class_ids, classes=pieces.classes, starts=pieces.starts)
     if column.tree:
         return summarize_tree(column, bounds, regions=region is not None)
     if not column.ranged:

@@ -77,6 +77,8 @@ def _within(text: str, original: Any, order: Sequence[Any] | None) -> bool:
         return True
     if not (text.startswith("[") and text.endswith(("]", ")"))):
         return False
+    if isinstance(original, str) and order is None and _between_texts(text, original):
+        return True
     inner = text[1:-1]
     between = next((mark for mark in (" .. ", ", ") if mark in inner), "-")
     low, _, high = inner.partition(between)
@@ -88,6 +90,16 @@ def _within(text: str, original: Any, order: Sequence[Any] | None) -> bool:
         original < _parsed(high, original) if text.endswith(")") else original <= _parsed(high, original)
     )
     return bool(above and below)
+
+
+def _between_texts(text: str, original: str) -> bool:
+    """Return whether a text lies between two others by code points; ends may be quoted."""
+    end = r'"(?:[^"]|"")*"|[^"]*?'
+    written = re.fullmatch(rf"\[({end}) \.\. ({end})\]", text, re.DOTALL)
+    if written is None:
+        return False
+    low, high = (end[1:-1].replace('""', '"') if end[:1] == '"' else end for end in written.groups())
+    return low <= original <= high
 
 
 def _parsed(text: str, like: Any) -> Any:

@@ -1,0 +1,225 @@
+"""Numba kernels of single-dimensional partitioning, for models that look at class sizes alone.
+
+The plain twins are the functions of `single_dimensional.py` for any model.
+"""
+
+import numba as nb
+import numpy as np
+
+from indistinct.compiled import jit
+
+inner = nb.njit(nogil=True, no_cpython_wrapper=True)
+
+# The best cut is found among the best ones of so many neighbours.
+BLOCK = 1024
+# An item of an order is a rank and, in these bits, a cell: what is looked at in turn stands side by side.
+CELL = (1 << 32) - 1
+
+
+@jit
+def shortest_segments(running, k, last):
+    """Write for every end where the last of its segments begins, so that their squared sizes have the smallest sum.
+
+    A start that is better than an earlier one stays so for all later ends, so that starts wait in a queue for the end
+    from which they are better than the one before them (Galil and Park 1992). Of equals the earliest start wins.
+    """
+    size = len(running) - 1
+    cost = np.full(size + 1, np.int64(-1))
+    starts, since = np.empty(size + 1, dtype=np.int64), np.empty(size + 1, dtype=np.int64)
+    cost[0] = 0
+    head, tail, ready = 0, 0, 0
+    for stop in range(1, size + 1):
+        while ready < stop and running[stop] - running[ready] >= k:
+            if cost[ready] >= 0:
+                begins = np.int64(stop)
+                while tail > head:
+                    begins = better_from(running, cost, starts[tail - 1], ready, stop)
+                    if begins > max(since[tail - 1], stop):
+                        break
+                    tail -= 1
+                    begins = np.int64(stop)
+                if begins <= size:
+                    starts[tail], since[tail] = ready, begins
+                    tail += 1
+            ready += 1
+        while tail - head > 1 and since[head + 1] <= stop:
+            head += 1
+        if tail > head:
+            start = starts[head]
+            last[stop] = start
+            cost[stop] = cost[start] + (running[stop] - running[start]) ** 2
+    return cost[size] >= 0
+
+
+@inner
+def better_from(running, cost, earlier, later, stop):
+    """Return the first end, from `stop` on, for which the later of two starts is better; beyond the last if none is."""
+    low, high = np.int64(stop), np.int64(len(running))
+    while low < high:
+        end = (low + high) >> 1
+        one = cost[earlier] + (running[end] - running[earlier]) ** 2
+        if cost[later] + (running[end] - running[later]) ** 2 < one:
+            high = end
+        else:
+            low = end + 1
+    return low
+
+
+@inner
+def rank_at(order, column, place):
+    """Return the rank of a cell in the order of a column."""
+    return order[column, place] >> 32
+
+
+@inner
+def add_gains(weights, order, column, start, stop, total, base, sign, steps):
+    """Add what cuts through a class gain, twice the product of its sides, as steps from each cut to the next."""
+    left, before = np.int64(0), np.int64(0)
+    for i in range(start, stop):
+        left += weights[order[column, i] & CELL]
+        rank = rank_at(order, column, i)
+        if i + 1 == stop or rank_at(order, column, i + 1) != rank:
+            product = 2 * left * (total - left)
+            steps[base + rank] += sign * (product - before)
+            before = product
+
+
+@inner
+def next_open(after, cut):
+    """Return the first cut from one on that is not closed."""
+    top = cut
+    while after[top] != top:
+        top = after[top]
+    while after[cut] != cut:
+        after[cut], cut = top, after[cut]
+    return top
+
+
+@inner
+def close(after, first, end):
+    """Close all cuts from `first` to before `end`."""
+    cut = next_open(after, first)
+    while cut < end:
+        after[cut] = cut + 1
+        cut = next_open(after, cut)
+
+
+@inner
+def close_narrow(weights, order, column, start, stop, k, base, after):
+    """Close the cuts that leave fewer than k rows of a class on one side."""
+    rows, i = np.int64(0), start
+    while i < stop and rows < k:
+        rows += weights[order[column, i] & CELL]
+        i += 1
+    close(after, base + rank_at(order, column, start), base + rank_at(order, column, i - 1))
+    rows, i = np.int64(0), stop
+    while i > start and rows < k:
+        i -= 1
+        rows += weights[order[column, i] & CELL]
+    close(after, base + rank_at(order, column, i), base + rank_at(order, column, stop - 1))
+
+
+@inner
+def divide(order, start, stop, column, cut, spare, goes_left):
+    """Move the cells up to a cut to the front of a class in the order of every column; return where others begin."""
+    for i in range(start, stop):
+        goes_left[order[column, i] & CELL] = rank_at(order, column, i) <= cut
+    middle = start
+    for j in range(len(order)):
+        left, right = start, 0
+        for i in range(start, stop):
+            item = order[j, i]
+            side = np.int64(goes_left[item & CELL])
+            order[j, left] = item
+            spare[right] = item
+            left += side
+            right += 1 - side
+        for i in range(right):
+            order[j, left + i] = spare[i]
+        middle = left
+    return middle
+
+
+@inner
+def refresh(steps, gains, after, best, first, end, begin):
+    """Sum the steps of a column's cuts up anew from `first` to `end`, and find the best of every block."""
+    running = gains[first - 1] if first > begin else np.int64(0)
+    for cut in range(first, end):
+        running += steps[cut]
+        gains[cut] = running
+    for block in range(first // BLOCK, (end - 1) // BLOCK + 1):
+        best[block] = -1
+        for cut in range(block * BLOCK, min((block + 1) * BLOCK, len(gains))):
+            if after[cut] == cut and gains[cut] > 0 and (best[block] < 0 or gains[cut] > gains[best[block]]):
+                best[block] = cut
+
+
+@inner
+def best_cut(gains, best):
+    """Return the open cut with the largest gain, the first of equals, or -1."""
+    found = np.int64(-1)
+    for block in range(len(best)):
+        if best[block] >= 0 and (found < 0 or gains[best[block]] > gains[found]):
+            found = best[block]
+    return found
+
+
+@inner
+def enter(weights, order, bases, k, classes, edges, which, sign, steps, after, touched):
+    """Add or take away the gains of a class in every column, and note which cuts they are about."""
+    start, stop, total = classes[which, 0], classes[which, 1], classes[which, 2]
+    for j in range(len(order)):
+        base = bases[j]
+        add_gains(weights, order, j, start, stop, total, base, sign, steps)
+        first, last = rank_at(order, j, start), rank_at(order, j, stop - 1)
+        edges[j, 0, which], edges[j, 1, which] = first, last
+        touched[j, 0], touched[j, 1] = min(touched[j, 0], base + first), max(touched[j, 1], base + last + 1)
+        if sign > 0:
+            close_narrow(weights, order, j, start, stop, k, base, after)
+
+
+@inner
+def split_class(weights, order, classes, which, new, column, rank, spare, goes_left):
+    """Divide a class at a cut; the right side becomes the class `new`."""
+    start, stop, total = classes[which, 0], classes[which, 1], classes[which, 2]
+    middle, left = divide(order, start, stop, column, rank, spare, goes_left), np.int64(0)
+    for i in range(start, middle):
+        left += weights[order[0, i] & CELL]
+    classes[which, 1], classes[which, 2] = middle, left
+    classes[new, 0], classes[new, 1], classes[new, 2] = middle, stop, total - left
+
+
+@jit
+def greedy_cuts(weights, order, bases, k, classes, edges, owners, steps, gains, after, best, spare, goes_left, chosen):
+    """Choose cuts one after the other, each the allowable one that gains most; mark them in `chosen`.
+
+    `order` has the cells by rank in every column. A row of `classes` is the start, the stop and the rows of a class in
+    it, the first one the whole table; `edges` are its lowest and highest ranks. `after` leads from every cut to the
+    first one from it on that is not closed. Of a single column `owners` has the class of each rank.
+    """
+    touched = np.empty((len(order), 2), dtype=np.int64)
+    touched[:, 0], touched[:, 1] = len(gains), 0
+    enter(weights, order, bases, k, classes, edges, 0, 1, steps, after, touched)
+    count, alone = 1, len(order) == 1
+    while True:
+        for j in range(len(order)):
+            if touched[j, 0] < touched[j, 1]:
+                refresh(steps, gains, after, best, touched[j, 0], touched[j, 1], bases[j])
+        touched[:, 0], touched[:, 1] = len(gains), 0
+        cut = best_cut(gains, best)
+        if cut < 0:
+            return count
+        chosen[cut] = True
+        after[cut] = cut + 1
+        column = np.searchsorted(bases, cut, side="right") - 1
+        rank = cut - bases[column]
+        first, end = (owners[rank], owners[rank] + 1) if alone else (0, count)
+        for i in range(first, end):
+            if edges[column, 0, i] <= rank and rank < edges[column, 1, i]:
+                enter(weights, order, bases, k, classes, edges, i, -1, steps, after, touched)
+                split_class(weights, order, classes, i, count, column, rank, spare, goes_left)
+                enter(weights, order, bases, k, classes, edges, i, 1, steps, after, touched)
+                enter(weights, order, bases, k, classes, edges, count, 1, steps, after, touched)
+                if alone:
+                    owners[rank + 1 : edges[0, 1, count] + 1] = count
+                count += 1
