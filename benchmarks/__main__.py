@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from benchmarks.buckets import bucket_lines
 from benchmarks.clustering import clustering_growth_lines, clustering_lines
-from benchmarks.lattice import incognito_lines, million_lines, optimal_lines
+from benchmarks.lattice import closeness_lines, incognito_lines, million_lines, optimal_lines
 from benchmarks.partition import csv_lines, growth_lines, parquet_lines, search_lines
 from benchmarks.people import people_lines
 from benchmarks.startup import startup_lines
@@ -24,6 +24,7 @@ def main() -> None:
         "growth": lambda: growth_lines(chosen.rows),
         "startup": startup_lines,
         "optimal": optimal_lines,
+        "closeness": closeness_lines,
         "million": lambda: million_lines(min(chosen.rows, 1_000_000)),
         "incognito": incognito_lines,
         "clustering": clustering_lines,

@@ -55,6 +55,18 @@ class RecursiveLDiversity(SensitiveModel):
         counts, allowed = cross_multiplied(most, tail, ratio=parameters.exact(self.c))
         return np.asarray((classes.sizes > 0) & (counts >= allowed))
 
+    def inevitable(self, classes: Classes) -> Codes:
+        """Return how many rows of each class must go, at least, before its most frequent value is rare enough.
+
+        Rows that go never make the tail longer, so that in the end every count is below `c` times the tail of now.
+        """
+        histogram = self.histogram(classes)
+        _, tail = _head_and_tail(histogram, self.l)
+        most = np.ceil(float(self.c) * tail * (1 + 1e-9)).astype(np.int64)
+        above = np.maximum(histogram.counts - most[histogram.owners()], 0)
+        gone = np.where(tail > 0, per_class(np.add, above, indptr=histogram.indptr), classes.sizes)
+        return self._all_or_enough(classes, gone)
+
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the largest ratio of head to tail as `c`, beside the `l` it is for; nothing without rows.
 
