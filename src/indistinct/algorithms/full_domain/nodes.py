@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from indistinct.algorithms.base import Problem
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, starts_of
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.lattice import Lattice, Node, down_set
 from indistinct.frequencies.rollup import Cells, RolledUp
@@ -39,6 +39,11 @@ class FullDomain:
     def taxonomies(self) -> tuple[Taxonomy, ...]:
         """The hierarchies in quasi-identifier order."""
         return tuple(column.taxonomy for column in self.columns if column.taxonomy is not None)
+
+    @cached_property
+    def level_starts(self) -> tuple[Codes, ...]:
+        """Where the nodes of each level begin if those of all levels are numbered on, by column."""
+        return tuple(starts_of(taxonomy.ancestors.max(axis=0, initial=0) + 1) for taxonomy in self.taxonomies)
 
     @cached_property
     def lattice(self) -> Lattice:
@@ -116,8 +121,10 @@ class FullDomain:
         generalizations of a node come before it; it is passed over if one of them shows that it loses no fewer.
         """
         every = not self.problem.model.traits.absorbing and self.lattice.size <= ADVICE_LIMIT
+        if not every:
+            return self.suppressed_rows(self.cells.roll_up(self.cells.base, self.lattice.top))
         least, bounds = self.problem.frequencies.members, np.zeros(self.lattice.shape, dtype=np.int64)
-        for node in map(tuple, self.lattice.nodes()[::-1].tolist() if every else [self.lattice.top]):
+        for node in map(tuple, self.lattice.nodes()[::-1].tolist()):
             if bounds[node] < least:
                 rolled = self.cells.roll_up(self.cells.base, node)
                 least = min(least, self.suppressed_rows(rolled))
@@ -156,7 +163,7 @@ def recoded_column(column: QuasiColumn, level: int, *, starred: bool = False) ->
     taxonomy = column.taxonomy
     if taxonomy is None:
         raise ValueError(f"column {column.name!r} has no hierarchy")
-    nodes = np.arange(len(np.unique(taxonomy.ancestors[:, level])), dtype=np.int32)
+    nodes = np.arange(np.count_nonzero(np.bincount(taxonomy.ancestors[:, level])), dtype=np.int32)
     levels = np.full(len(nodes), level, dtype=np.int32)
     if starred:
         nodes, levels = np.append(nodes, 0).astype(np.int32), np.append(levels, taxonomy.height).astype(np.int32)
