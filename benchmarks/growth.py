@@ -33,6 +33,7 @@ SPELLINGS = {
 }
 QUADRATIC = {
     "kaca": "the nearest class of every small class is looked for among all",
+    "tds": "one node of a hierarchy after the other, each with a look at all cells",
     "value-suppression": "one value after the other, each with a look at all cells",
 }
 

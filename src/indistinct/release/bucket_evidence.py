@@ -91,7 +91,7 @@ def _of_tables(
             hint="give both tables of one release, as they were written",
         )
     counts = numbers[vectors.vectors[:, -1]] * vectors.counts
-    numbering = apart.known[BUCKET].translate(main.known[BUCKET])
+    numbering = _translation(apart.known[BUCKET], main.known[BUCKET])
     own = numbering[vectors.vectors[:, 0]]
     strange = own.min(initial=0) < 0
     sizes = np.zeros(0) if strange else np.bincount(own, weights=counts, minlength=len(main.frequencies))
@@ -189,7 +189,7 @@ class BucketEvidence:
         assert self.reference is not None  # noqa: S101
         theirs, mine = self.reference.known[name], self.known[name]
         codes = np.full(len(theirs), -1, dtype=np.int64)
-        back = mine.translate(theirs)
+        back = _translation(mine, theirs)
         codes[back[back >= 0]] = np.flatnonzero(back >= 0)
         return codes
 
@@ -345,6 +345,12 @@ class BucketEvidence:
     @cached_property
     def _codes(self) -> dict[tuple[int, bool], tuple[Codes, Codes]]:
         return {}
+
+
+def _translation(mine: Domain, theirs: Domain) -> Codes:
+    """Return the code in another domain of every value of one; mostly both are the same, and nothing is looked up."""
+    same = mine.missing == theirs.missing and mine.values.equals(theirs.values)
+    return np.arange(len(mine)) if same else mine.translate(theirs)
 
 
 def _require(buckets: Buckets, schema: Schema) -> None:
