@@ -8,7 +8,7 @@ RUNTIME := $(VENV)/requirements.ready
 DEV := $(VENV)/requirements-dev.ready
 WORKERS ?= 2
 
-.PHONY: demo test laws lint bench docs lock clean
+.PHONY: demo test laws lint bench growth docs lock clean
 .NOTPARALLEL:
 
 demo: $(RUNTIME)
@@ -28,6 +28,10 @@ lint: $(DEV)
 
 bench: $(DEV)
 	$(BIN)/python -m benchmarks
+
+# How the time of every algorithm grows on awkward tables; one to three hours.
+growth: $(DEV)
+	$(BIN)/python -m benchmarks growth-all
 
 docs: $(DEV)
 	$(BIN)/python -m indistinct.documentation docs/reference

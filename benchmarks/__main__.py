@@ -1,11 +1,12 @@
-"""Print how long we take against peers: `python -m benchmarks [--rows N] [name …]`."""
+"""Print how long we take against peers: `python -m benchmarks [--rows N] [name …]`, or `… growth-all [algorithm …]`."""
 
 import argparse
 from collections.abc import Callable, Iterator
 
 from benchmarks.buckets import bucket_lines
 from benchmarks.clustering import clustering_growth_lines, clustering_lines
-from benchmarks.lattice import incognito_lines, million_lines, optimal_lines
+from benchmarks.growth import growth_cases
+from benchmarks.lattice import closeness_lines, incognito_lines, million_lines, optimal_lines
 from benchmarks.loss import loss_growth_lines, loss_lines
 from benchmarks.optimum import optimum_lines
 from benchmarks.partition import csv_lines, growth_lines, parquet_lines, search_lines
@@ -19,7 +20,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000, help="rows of the large table")
     parser.add_argument("names", nargs="*", help="which measurements; all by default")
+    parser.add_argument("--limit", type=float, default=60.0, help="CPU seconds for each case of growth-all")
     chosen = parser.parse_args()
+    if chosen.names[:1] == ["growth-all"]:  # hours: never a part of the others
+        for case in growth_cases(chosen.names[1:], limit=chosen.limit):
+            print(case.text(), flush=True)
+        return
     cases: dict[str, Callable[[], Iterator[Line]]] = {
         "search": lambda: search_lines(chosen.rows),
         "parquet": lambda: parquet_lines(chosen.rows),
@@ -27,6 +33,7 @@ def main() -> None:
         "growth": lambda: growth_lines(chosen.rows),
         "startup": startup_lines,
         "optimal": optimal_lines,
+        "closeness": closeness_lines,
         "million": lambda: million_lines(min(chosen.rows, 1_000_000)),
         "incognito": incognito_lines,
         "clustering": clustering_lines,

@@ -26,6 +26,7 @@ def bucket_lines(rows: int) -> Iterator[Line]:
     yield from sliced_lines()
     yield from sliced_growth_lines(min(rows, 1_000_000))
     yield from many_columns_lines(min(rows, 100_000))
+    yield from sliced_large_lines(rows)
     yield from anatomy_lines(rows)
 
 
@@ -59,6 +60,15 @@ def sliced_growth_lines(largest: int) -> Iterator[Line]:
         scale = scale or ours / (rows * np.log2(rows))
         expected = float(rows * np.log2(rows) * scale)
         yield Line(f"growth of slicing, l = 2, {rows:,} rows", ours, "n log n from 10,000 rows", expected, None)
+
+
+def sliced_large_lines(rows: int) -> Iterator[Line]:
+    """Search, apply and verify of the large table: wall time, and CPU time beside it for busy machines."""
+    table = ind.open(census(rows)).data
+    anonymize(table.slice(0, 300_000), "slicing:l=2")
+    for clock, name in ((time.perf_counter, ""), (time.process_time, ", CPU")):
+        ours = best(partial(anonymize, table, "slicing:l=2"), repeat=2, clock=clock)
+        yield Line(f"slicing, l = 2, {rows:,} rows{name}", ours, "ten seconds per ten million", rows / 1e6, 1)
 
 
 def many_columns_lines(rows: int) -> Iterator[Line]:

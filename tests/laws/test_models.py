@@ -77,6 +77,17 @@ def test_merging_classes_that_satisfy_a_model_keeps_it(model, groups, data):
     assert not model.violations(classes.regroup(labels, 2)).any()
 
 
+@settings(deadline=None, max_examples=400)
+@given(conjunctions, groups_of_values, st.lists(cells, max_size=10))
+def test_no_split_of_a_class_loses_fewer_rows_than_are_inevitable(model, groups, extra):
+    original = [*(value for group in groups for value in group), *extra, *VALUES]
+    parts = classes_of(groups, original=original, paths=PATHS)
+    whole = parts.regroup(np.zeros(len(parts), dtype=np.int32), 1)
+    inevitable = int(model.inevitable(whole).sum())
+    assert inevitable <= parts.sizes[model.violations(parts)].sum()
+    assert (inevitable > 0) <= model.violations(whole).any()
+
+
 @settings(deadline=None)
 @given(conjunctions, groups_of_values, st.data())
 def test_dropping_classes_leaves_the_others_as_they_were(model, groups, data):

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from indistinct import parallel
-from indistinct.frequencies.grouping import WORD, group_rows, pack, run_starts, sort_words
+from indistinct.frequencies.grouping import WORD, distinct_codes, group_rows, pack, run_starts, sort_words
 
 
 def test_groups_ascend_and_keep_their_rows():
@@ -58,3 +60,11 @@ def test_sorting_by_several_threads(monkeypatch, threads, rows):
     grouping = group_rows([words], [50])
     assert words[grouping.first].tolist() == sorted(set(words.tolist()))
     assert np.array_equal(words[grouping.first][grouping.group_ids()], words)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 9) | st.integers(0, 2**40), max_size=30))
+def test_distinct_codes_are_those_of_numpy(codes):
+    values, places = np.unique(np.array(codes, dtype=np.int64), return_inverse=True)
+    found = distinct_codes(np.array(codes, dtype=np.int64))
+    assert [part.tolist() for part in found] == [values.tolist(), places.tolist()]

@@ -5,10 +5,13 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import indistinct as ind
+from indistinct.frequencies.slices import contained
 from indistinct.models import LDiverseLinks
-from indistinct.models.link_probability import Entries, link
+from indistinct.models.link_probability import Entries, expected_rows, link
 from indistinct.release.published import BucketTable
 
 
@@ -94,3 +97,32 @@ def test_weights_on_both_sides_of_the_scaling_are_added():
     exact = (first / 2 + second) / (first + second)
     assert found.matches.tolist() == [2]
     assert found.strongest[0] == pytest.approx(float(exact))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 12), st.sampled_from([1, 30, 1000]))
+def test_expected_rows_are_the_same_by_buckets_and_by_tuples(seed, slices, buckets, tuples):
+    """Few tuples are looked up in buckets, many are looked for among what each bucket could make."""
+    rng = np.random.default_rng(seed)
+    owners = rng.integers(0, buckets, 60)
+    owners[0] = buckets - 1
+    sizes = rng.integers(1, 8, slices)
+    entries = []
+    for size in sizes:
+        pairs, counts = np.unique(np.stack([owners, rng.integers(0, size, 60)], axis=1), axis=0, return_counts=True)
+        order = rng.permutation(len(pairs))
+        hidden = {"": np.zeros(len(pairs), dtype=np.int64)}
+        entries.append(Entries(pairs[order, 0], pairs[order, 1], counts[order], hidden))
+    wanted = np.unique(np.stack([rng.integers(-1, size + 1, tuples) for size in sizes], axis=1), axis=0)
+    expected = link(entries, wanted, home=0, name="").expected.sum()
+    assert expected_rows(entries, wanted) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**32), st.integers(1, 4), st.sampled_from([3, 2**40]))
+def test_vectors_are_contained_if_an_equal_one_is_there(seed, columns, size):
+    rng = np.random.default_rng(seed)
+    mine = [rng.integers(0, 4, 30) * (size // 3) for _ in range(columns)]
+    theirs = [rng.integers(-1, 4, 20) * (size // 3) for _ in range(columns)]
+    present = {vector for vector in zip(*theirs, strict=True) if min(vector) >= 0}
+    assert contained(mine, theirs).tolist() == [vector in present for vector in zip(*mine, strict=True)]

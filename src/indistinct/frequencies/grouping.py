@@ -161,3 +161,20 @@ def one_of_each(codes: Codes, size: int) -> Codes:
         if rows.min(initial=0) >= 0:
             break
     return rows
+
+
+def distinct_codes(codes: Codes) -> tuple[Codes, Codes]:
+    """Return the distinct ones of numbers from 0, ascending, and the place of each number among them.
+
+    Numbers that are not much larger than they are many are looked up in a table, others are sorted once.
+
+    >>> [part.tolist() for part in distinct_codes(np.array([4, 0, 4, 2]))]
+    [[0, 2, 4], [2, 0, 2, 1]]
+    """
+    size = int(codes.max(initial=-1)) + 1
+    if size > max(1 << 12, 4 * len(codes)):
+        grouping = group_rows([codes], [size])
+        return codes[grouping.first], grouping.group_ids().astype(np.int64)
+    present = np.zeros(size, dtype=bool)
+    present[codes] = True
+    return np.flatnonzero(present), (np.cumsum(present) - 1)[codes]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from indistinct.arrays import Codes
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.grouping import WORD, group_rows, pack
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,3 +61,17 @@ def together(mine: Sequence[Codes], theirs: Sequence[Codes] | None, *, rows: int
         return ids, None
     lost = np.logical_or.reduce([other < 0 for other in theirs])
     return ids[: len(mine[0])], np.where(lost, -1, ids[len(mine[0]) :])
+
+
+def contained(mine: Sequence[Codes], theirs: Sequence[Codes]) -> Codes:
+    """Return which vectors of codes are among those of the other side, where negative codes are like no other."""
+    kept = np.logical_and.reduce([other >= 0 for other in theirs])
+    others = [other[kept] for other in theirs]
+    sizes = [int(max(one.max(initial=0), other.max(initial=0))) + 1 for one, other in zip(mine, others, strict=True)]
+    if sum((size - 1).bit_length() for size in sizes) > WORD:
+        codes, others_codes = together(mine, others, rows=0)
+        return np.isin(codes, np.zeros(0) if others_codes is None else others_codes)
+    words, known = pack(mine, sizes)[0], np.sort(pack(others, sizes)[0])
+    if not len(known):
+        return np.zeros(len(words), dtype=bool)
+    return known[np.searchsorted(known, words).clip(max=len(known) - 1)] == words

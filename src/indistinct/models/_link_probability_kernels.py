@@ -117,3 +117,48 @@ def link_tuples(
         strongest[t] = top / weight if weight > 0.0 else 0.0
         matches[t] = matching
         expected[t] = mean
+
+
+@jit
+def expected_by_bucket(first, last, starts, known, counts, sizes, factors, lead, rests):
+    """Return how many rows of some buckets would equal a tuple if slices were permuted: Σ |B| f(t, B) over all tuples.
+
+    `starts[j, B]:starts[j, B + 1]` are the entries of slice `j` in bucket `B`: what is known, and how often. The tuples
+    whose value in slice 0 is `v` are `rests[lead[v]:lead[v + 1]]`, ascending: their other values as one number, each
+    times the factor of its slice.
+    """
+    slices = len(factors)
+    at = np.empty(slices, dtype=np.int64)
+    total = 0.0
+    for bucket in range(first, last):
+        empty = False
+        for j in range(slices):
+            at[j] = starts[j, bucket]
+            empty |= at[j] == starts[j, bucket + 1]
+        while not empty:
+            value, word, share = known[at[0]], np.int64(0), counts[at[0]]
+            low, high = lead[value], lead[value + 1]
+            for j in range(1, slices):
+                word += known[at[j]] * factors[j]
+                share *= counts[at[j]] / sizes[bucket]
+            end = high
+            while low < high:
+                middle = (low + high) >> 1
+                if rests[middle] < word:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < end and rests[low] == word:
+                total += share
+            j = slices - 1
+            if lead[value] == end:  # no tuple has the value: whatever stands beside it
+                j = 0
+                for later in range(1, slices):
+                    at[later] = starts[later, bucket]
+            at[j] += 1
+            while j > 0 and at[j] == starts[j, bucket + 1]:
+                at[j] = starts[j, bucket]
+                j -= 1
+                at[j] += 1
+            empty = at[0] == starts[0, bucket + 1]
+    return total

@@ -11,7 +11,7 @@ from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.value import Classes, Histogram
 from indistinct.models import parameters
-from indistinct.models.arithmetic import cross_multiplied, exact_ratio, per_class
+from indistinct.models.arithmetic import cross_multiplied, exact_ratio, per_class, whole_rows
 from indistinct.models.base import SensitiveModel
 from indistinct.models.histogram_test import SHARE, SIZE, HistogramTest
 from indistinct.models.k_anonymity import K_HINT, KAnonymity
@@ -78,6 +78,17 @@ class AlphaK(SensitiveModel):
         protected = self._protected_codes(histogram) if self.protected else np.ones(len(histogram.reference))
         share = HistogramTest(SHARE, self.keys[0], ratio=ratio, table=protected)
         return (HistogramTest(SIZE, least=self.k), share)
+
+    def inevitable(self, classes: Classes) -> Codes:
+        """Return how many rows of each class must go, at least, before no protected value is too frequent in the rest.
+
+        What remains after a split is a union of parts that satisfy the model, and satisfies it itself. If r of n rows
+        go, at least h - r with a value that h rows had are among the rest, so that h - r ≤ alpha·(n - r).
+        """
+        alpha, sizes = float(self.alpha), classes.sizes
+        excess = np.maximum(self._most_frequent(classes) - alpha * sizes, 0.0)
+        gone = whole_rows(excess / (1 - alpha), most=sizes) if alpha < 1 else 0 * sizes
+        return self._all_or_enough(classes, gone)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the largest share of a protected value as `alpha`, the size of the smallest class as `k`."""

@@ -5,8 +5,13 @@ from fractions import Fraction
 import numpy as np
 
 from indistinct.arrays import Codes
+from indistinct.frequencies.value import Histogram
 
 _INT64_LIMIT = 2**63
+# Bounds are lowered by this much, relatively and in rows, so that rounding never makes one too high.
+_ROUNDING = 1e-9
+# Newton's steps towards the rows that can remain of a class; each of them is a bound, and more are hardly sharper.
+_STEPS = 4
 
 
 def per_class(reduction: np.ufunc, values: Codes, *, indptr: Codes) -> Codes:
@@ -31,3 +36,29 @@ def cross_multiplied(left: Codes, right: Codes, *, ratio: Fraction) -> tuple[Cod
     largest = max(int(left.max(initial=0)) * bottom, int(right.max(initial=0)) * top)
     wide = np.int64 if max(largest, top, bottom) < _INT64_LIMIT else np.object_
     return left.astype(wide) * bottom, right.astype(wide) * top
+
+
+def rows_above(histogram: Histogram, sizes: Codes, *, shares: Codes, slack: float = 0.0) -> Codes:
+    """Return how many rows of each class must go until its counts exceed `shares` of the rest by at most the slack.
+
+    `shares` has one entry for each of the histogram; of m rows that remain, counts may exceed shares·m by slack·m in
+    sum. Each row that goes lowers that excess by at most 1, so that of n rows with counts h
+
+        f(m) = Σ max(0, h - share·m) - (n - m) - slack·m
+
+    must not be positive. f is convex and f(0) ≤ 0, hence Newton's steps from m = n downwards never pass the largest m
+    for which f(m) ≤ 0.
+    """
+    owners, remain = histogram.owners(), sizes.astype(np.float64)
+    for _ in range(_STEPS):
+        excess = histogram.counts - shares * remain[owners]
+        above = excess > 0
+        value = per_class(np.add, np.where(above, excess, 0.0), indptr=histogram.indptr) - sizes + (1 - slack) * remain
+        slope = 1 - slack - per_class(np.add, np.where(above, shares, 0.0), indptr=histogram.indptr)
+        remain -= np.divide(value, slope, where=(value > 0) & (slope > _ROUNDING), out=np.zeros(len(sizes)))
+    return whole_rows(sizes - remain, most=sizes)
+
+
+def whole_rows(amounts: Codes, *, most: Codes) -> Codes:
+    """Return the whole rows that amounts take at least, rounding errors aside, and never more than `most`."""
+    return np.ceil(amounts * (1 - _ROUNDING) - _ROUNDING).astype(np.int64).clip(0, most)

@@ -88,6 +88,23 @@ class Model(ABC):
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes that break the promise."""
 
+    def inevitable(self, classes: Classes) -> Codes:
+        """Return how many rows of each class break the promise at least, however the class is split.
+
+        Splitting leaves some rows in parts that satisfy the model. Where it is monotone, the union of these parts
+        satisfies it as well; so if a class breaks it, at least one row stands in a part that does, and every row where
+        fewer than `smallest` remain. Where it is absorbing no part of such a class satisfies it. A model that knows
+        more of its classes may return more.
+        """
+        broken = self.violations(classes)
+        if self.traits.absorbing:
+            return np.where(broken, classes.sizes, 0)
+        return self._all_or_enough(classes, broken.astype(np.int64)) if self.traits.monotone else 0 * classes.sizes
+
+    def _all_or_enough(self, classes: Classes, gone: Codes) -> Codes:
+        """Return the rows that go from each class: all of them where too few for any class would remain."""
+        return np.where(classes.sizes - gone < self.smallest, classes.sizes, gone)
+
     @abstractmethod
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the achieved value of each parameter over all classes, as a user would have asked for it."""
@@ -182,6 +199,13 @@ class All(Model):
         for model in self.models:
             broken |= model.violations(classes)
         return broken
+
+    def inevitable(self, classes: Classes) -> Codes:
+        """Return the most that any part says: what remains of a class satisfies each of them."""
+        gone = np.zeros(len(classes), dtype=np.int64)
+        for model in self.models:
+            np.maximum(gone, model.inevitable(classes), out=gone)
+        return self._all_or_enough(classes, gone)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the achieved values of every part, under `name.key`."""

@@ -4,6 +4,7 @@ What is known of a person is a tuple of every attribute that is not sensitive. A
 whose values stay together; it has, in each bucket, *entries*: a known part and sensitive values.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -68,7 +69,7 @@ def bound_of(entries: Entries, name: str, *, l: int) -> Bound:
 class Linked:
     """For every distinct tuple: the largest p(t, s), and the number of buckets that match it.
 
-    `expected` is Σ |B| f(t, B): how many rows of its bucket equal the tuple on average, if slices are permuted.
+    `expected` is Σ |B| f(t, B): how many rows equal the tuple on average, if slices are permuted.
     """
 
     strongest: Codes
@@ -103,6 +104,43 @@ def link(entries: Sequence[Entries], tuples: Codes, *, home: int, name: str) -> 
 
     spread(run, blocks(len(tuples), least=PARALLEL_FROM))
     return Linked(strongest, matches.astype(np.int64), expected)
+
+
+def expected_rows(entries: Sequence[Entries], tuples: Codes) -> float:
+    """Return how many rows would equal one of some distinct tuples if the slices were permuted anew.
+
+    It is what `link` expects, summed: over the buckets of each tuple, or over all that the entries of each bucket could
+    make, whichever takes fewer steps.
+    """
+    tuples = tuples[(tuples >= 0).all(axis=1)]
+    if not len(tuples):
+        return 0.0
+    sizes = [int(max(e.known.max(initial=0), tuples[:, j].max(initial=0))) + 1 for j, e in enumerate(entries)]
+    total = len(np.bincount(entries[0].buckets))
+    made = np.prod([np.bincount(each.buckets, minlength=total).astype(float) for each in entries], axis=0).sum()
+    holding = [np.bincount(e.known, minlength=sizes[j])[tuples[:, j]] for j, e in enumerate(entries)]
+    order = sorted(range(len(entries)), key=lambda j: -sizes[j])
+    if made > np.min(holding, axis=0).sum() or math.prod(sizes[j] for j in order[1:]) >= 2**62:
+        return float(link(entries, tuples, home=0, name=next(iter(entries[0].sensitive))).expected.sum())
+    factors = np.ones(len(entries), dtype=np.int64)
+    for place in reversed(range(1, len(order) - 1)):
+        factors[place] = factors[place + 1] * sizes[order[place + 1]]
+    first, rests = tuples[:, order[0]], np.zeros(len(tuples), dtype=np.int64)
+    for place, j in enumerate(order[1:], 1):
+        rests += tuples[:, j] * factors[place]
+    by_first = np.lexsort((rests, first))
+    lead = starts_of(np.bincount(first, minlength=sizes[order[0]]))
+    starts, known, counts, before = np.empty((len(entries), total + 1), dtype=np.int64), [], [], 0
+    for place, j in enumerate(order):
+        by_bucket = np.argsort(entries[j].buckets, kind="stable")
+        starts[place] = before + starts_of(np.bincount(entries[j].buckets, minlength=total))
+        known.append(entries[j].known[by_bucket].astype(np.int64))
+        counts.append(entries[j].counts[by_bucket].astype(np.float64))
+        before += len(by_bucket)
+    rows = np.bincount(entries[0].buckets, weights=entries[0].counts)
+    flat = (starts, np.concatenate(known), np.concatenate(counts), rows, factors, lead, rests[by_first])
+    parts = blocks(total, least=PARALLEL_FROM)
+    return sum(spread(lambda part: kernels.expected_by_bucket(part.start, part.stop, *flat), parts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -61,6 +61,18 @@ class RecursiveLDiversity(SensitiveModel):
         ratio = exact_ratio(parameters.exact(self.c), total=int(self.histogram(classes).counts.sum()))
         return None if ratio is None else (HistogramTest(RECURSIVE, self.keys[0], least=self.l, ratio=ratio),)
 
+    def inevitable(self, classes: Classes) -> Codes:
+        """Return how many rows of each class must go, at least, before its most frequent value is rare enough.
+
+        Rows that go never make the tail longer, so that in the end every count is below `c` times the tail of now.
+        """
+        histogram = self.histogram(classes)
+        _, tail = _head_and_tail(histogram, self.l)
+        most = np.ceil(float(self.c) * tail * (1 + 1e-9)).astype(np.int64)
+        above = np.maximum(histogram.counts - most[histogram.owners()], 0)
+        gone = np.where(tail > 0, per_class(np.add, above, indptr=histogram.indptr), classes.sizes)
+        return self._all_or_enough(classes, gone)
+
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the largest ratio of head to tail as `c`, beside the `l` it is for; nothing without rows.
 

@@ -11,7 +11,7 @@ from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.models import parameters
-from indistinct.models.arithmetic import per_class
+from indistinct.models.arithmetic import per_class, rows_above, whole_rows
 from indistinct.models.base import SensitiveModel
 from indistinct.models.histogram_test import EQUAL, HIERARCHICAL, ORDERED, HistogramTest
 from indistinct.schema import did_you_mean
@@ -93,6 +93,23 @@ class TCloseness(SensitiveModel):
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the largest distance as `t`; nothing where there are no rows."""
         return {"t": float(self._distances(classes)[classes.sizes > 0].max())} if classes.rows else {}
+
+    def inevitable(self, classes: Classes) -> Codes:
+        """Return how many rows of each class must go before the rest can be within `t`, and so in any split of it.
+
+        What remains after a split is a union of parts within `t`, and the distance is convex: it is within `t` itself.
+        Distances are at most 1, so n rows at distance d lose at least (d - t) / (1 - t) of n. Where all values are
+        equally far apart more is known: each row that goes takes at most 1 from the excess of the rest's counts over
+        the table's shares, and of m rows that remain the excess is at most t·m.
+        """
+        t, sizes = self.t + 2 * _NOISE, classes.sizes
+        if self.distance == "equal":
+            histogram = self.histogram(classes)
+            gone = rows_above(histogram, sizes, shares=_shares(histogram.reference)[histogram.codes], slack=t)
+        else:
+            excess = np.maximum(self._distances(classes) - t, 0.0) / max(1 - t, _NOISE)
+            gone = whole_rows(sizes * excess, most=sizes)
+        return self._all_or_enough(classes, gone)
 
     def _distances(self, classes: Classes) -> Codes:
         histogram = self.histogram(classes)

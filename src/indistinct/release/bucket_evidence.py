@@ -14,12 +14,12 @@ from indistinct.errors import InputError, SchemaError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
-from indistinct.frequencies.slices import Links, SliceCounts, together
+from indistinct.frequencies.slices import Links, SliceCounts, contained, together
 from indistinct.frequencies.uniqueness import vectors_alone
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.models.base import Model
 from indistinct.models.l_diverse_links import EXACT_ROWS
-from indistinct.models.link_probability import Entries, link
+from indistinct.models.link_probability import Entries, expected_rows
 from indistinct.recoding.labels import written_multiset
 from indistinct.recoding.outputs import MAIN, SENSITIVE, Buckets
 from indistinct.schema import BUCKET, COUNT, Schema
@@ -54,9 +54,10 @@ def count_buckets(
         case "multiset":
             slices, known = _of_multisets(count, buckets, schema)
         case _:
-            groupings = [(BUCKET, *names) for names in buckets.slices]
-            counted = count(MAIN, Request((BUCKET,), groupings=groupings, published=True))
-            slices = [_slice(names, counted.groupings[(BUCKET, *names)]) for names in buckets.slices]
+            first, *others = [(BUCKET, *names) for names in buckets.slices]
+            counted = count(MAIN, Request(first, groupings=others, published=True))
+            frequencies = {first: counted.frequencies, **counted.groupings}
+            slices = [_slice(names, frequencies[(BUCKET, *names)]) for names in buckets.slices]
             known = counted.known
     last = slices[-1] if light else max(slices, key=lambda each: len(each.buckets))
     sizes = np.bincount(last.buckets, weights=last.counts).astype(np.int64)
@@ -78,9 +79,8 @@ def _of_tables(
     known, hidden = buckets.slices
     wanted = known if light else (BUCKET, *known)
     main = count(MAIN, Request((BUCKET,), groupings=[wanted], published=True))
-    apart = count(SENSITIVE, Request((BUCKET,), groupings=[(BUCKET, *hidden, COUNT)], published=True))
-    amounts = apart.known[COUNT]
-    vectors = apart.groupings[(BUCKET, *hidden, COUNT)]
+    apart = count(SENSITIVE, Request((BUCKET, *hidden, COUNT), published=True))
+    amounts, vectors = apart.known[COUNT], apart.frequencies
     try:
         numbers = amounts.values.cast(pa.int64()).to_numpy(zero_copy_only=False)
     except pa.ArrowException:
@@ -91,10 +91,11 @@ def _of_tables(
             hint="give both tables of one release, as they were written",
         )
     counts = numbers[vectors.vectors[:, -1]] * vectors.counts
-    numbering = apart.known[BUCKET].translate(main.known[BUCKET])
+    numbering = _translation(apart.known[BUCKET], main.known[BUCKET])
     own = numbering[vectors.vectors[:, 0]]
-    sizes = np.bincount(own[own >= 0], weights=counts[own >= 0], minlength=len(main.frequencies))
-    if (own < 0).any() or not np.array_equal(sizes, main.frequencies.counts):
+    strange = own.min(initial=0) < 0
+    sizes = np.zeros(0) if strange else np.bincount(own, weights=counts, minlength=len(main.frequencies))
+    if not np.array_equal(sizes, main.frequencies.counts):
         raise InputError(
             "the two tables do not have the same buckets with the same numbers of rows",
             hint="give the tables of one release",
@@ -188,7 +189,7 @@ class BucketEvidence:
         assert self.reference is not None  # noqa: S101
         theirs, mine = self.reference.known[name], self.known[name]
         codes = np.full(len(theirs), -1, dtype=np.int64)
-        back = mine.translate(theirs)
+        back = _translation(mine, theirs)
         codes[back[back >= 0]] = np.flatnonzero(back >= 0)
         return codes
 
@@ -305,32 +306,51 @@ class BucketEvidence:
 
     def _by_chance(self, some: Sequence[int]) -> bool | None:
         """Return whether rows of some slices are true ones by chance; None if chance could make all of them so."""
-        parts = [self.slices[index] for index in some]
-        names = tuple(name for part in parts for name in part.names)
-        shown = self.count(MAIN, Request((BUCKET,), groupings=[names], published=True)).groupings[names]
-        whole, _ = self._originals(names)
-        mine = [shown.vectors[:, index] for index in range(len(names))]
-        codes, theirs = together(mine, whole, rows=0)
-        assert theirs is not None  # noqa: S101
-        true = np.isin(codes, theirs[theirs >= 0])
-        published = int(shown.counts[true].sum())
-        expected = self._expected(parts, whole)
+        names = [name for index in some for name in self.slices[index].names]
+        whole = bool(set(names) & set(self.schema.sensitive))
+        expected = self._expected(some, whole=whole)
         allowed = expected + DEVIATIONS * math.sqrt(2 * expected) + DEVIATIONS
-        return None if allowed >= self.sizes.sum() else published <= allowed
+        if allowed >= self.sizes.sum():
+            return None
+        true = contained([self._rows[0][name] for name in names], self._originals(names, whole=whole)[0])
+        return int(self._rows[1][true].sum()) <= allowed
 
-    def _expected(self, parts: Sequence[SliceCounts], whole: Sequence[Codes]) -> float:
+    @cached_property
+    def _rows(self) -> tuple[Mapping[str, Codes], Codes]:
+        """The distinct rows that are published, without their bucket, and how often each occurs."""
+        names = tuple(name for each in self.slices for name in each.names)
+        shown = self.count(MAIN, Request(names, published=True)).frequencies
+        return {name: shown.vectors[:, index] for index, name in enumerate(names)}, shown.counts
+
+    def _expected(self, some: Sequence[int], *, whole: bool) -> float:
         """Return how many rows would equal one of the original's if the slices were permuted anew."""
-        entries, columns, start = [], [], 0
-        for part in parts:
-            theirs = whole[start : start + len(part.names)]
-            start += len(part.names)
-            known, of_tuples = together([part.codes[name] for name in part.names], theirs, rows=0)
-            assert of_tuples is not None  # noqa: S101
-            entries.append(Entries(part.buckets, known, part.counts, {"": np.zeros(len(known), dtype=np.int64)}))
-            columns.append(of_tuples)
+        coded = [self._coded(index, whole=whole) for index in some]
+        columns = [of_tuples for _, of_tuples in coded]
         grouping = group_rows([c + 1 for c in columns], [int(c.max(initial=0)) + 2 for c in columns])
         tuples = np.stack([column[grouping.first] for column in columns], axis=1)
-        return float(link(entries, tuples, home=0, name="").expected.sum())
+        parts = [self.slices[index] for index in some]
+        entries = [
+            Entries(part.buckets, known, part.counts, {"": np.zeros(len(known), dtype=np.int64)})
+            for part, (known, _) in zip(parts, coded, strict=True)
+        ]
+        return expected_rows(entries, tuples)
+
+    def _coded(self, index: int, *, whole: bool) -> tuple[Codes, Codes]:
+        """Return the values of a slice as one code, as `compared` does, once for all slices beside it."""
+        if (index, whole) not in self._codes:
+            each = self.slices[index]
+            self._codes[(index, whole)] = self.compared(each, each.names, whole=whole)
+        return self._codes[(index, whole)]
+
+    @cached_property
+    def _codes(self) -> dict[tuple[int, bool], tuple[Codes, Codes]]:
+        return {}
+
+
+def _translation(mine: Domain, theirs: Domain) -> Codes:
+    """Return the code in another domain of every value of one; mostly both are the same, and nothing is looked up."""
+    same = mine.missing == theirs.missing and mine.values.equals(theirs.values)
+    return np.arange(len(mine)) if same else mine.translate(theirs)
 
 
 def _require(buckets: Buckets, schema: Schema) -> None:

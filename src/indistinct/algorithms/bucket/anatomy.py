@@ -16,7 +16,7 @@ from indistinct.algorithms.bucket import _kernels
 from indistinct.algorithms.bucket.diversity import require_diversity
 from indistinct.arrays import Codes, empty_large, narrowest, starts_of
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
-from indistinct.frequencies.grouping import repeated
+from indistinct.frequencies.grouping import distinct_codes, repeated, run_starts, sort_words
 from indistinct.frequencies.pieces import Pieces
 from indistinct.models.base import Model
 from indistinct.models.l_diverse_links import LDiverseLinks
@@ -176,7 +176,7 @@ def _violating(problem: Problem, rows: Pieces, model: Model) -> int:
     problem.counters["checks"] += 1
     if any(name in frequencies.names for key in model.keys for name in key):
         words = rows.class_ids.astype(np.int64) * len(frequencies) + rows.cells
-        rows = replace(rows, class_ids=np.unique(words, return_inverse=True)[1])
+        rows = replace(rows, class_ids=distinct_codes(words)[1])
     return int(np.count_nonzero(model.violations(rows.classes(frequencies, rows.size))))
 
 
@@ -204,5 +204,9 @@ def _draw(values: Codes, counts: Codes, l: int, *, seed: int | None, rules: Rule
 def _exceeding(class_ids: Codes, values: Codes, l: int) -> int:
     """Return the number of groups in which a value has a share above 1 / l."""
     sizes, width = np.bincount(class_ids), int(values.max()) + 1
-    words, counts = np.unique(class_ids.astype(np.int64) * width + values, return_counts=True)
-    return len(np.unique((words // width)[l * counts > sizes[words // width]]))
+    words = sort_words(class_ids.astype(np.uint64) * np.uint64(width) + values.astype(np.uint64))
+    starts = run_starts(words)
+    groups = (words[starts[:-1]] // np.uint64(width)).astype(np.int64)
+    exceeding = np.zeros(len(sizes), dtype=bool)
+    exceeding[groups[l * np.diff(starts) > sizes[groups]]] = True
+    return int(exceeding.sum())

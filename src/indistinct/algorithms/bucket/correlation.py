@@ -9,6 +9,7 @@ import numpy as np
 
 from indistinct.algorithms.base import Progress
 from indistinct.arrays import Codes
+from indistinct.frequencies.grouping import distinct_codes
 
 # Equal correlations must stay equal however values are numbered and sums are ordered: ties are decided by name.
 _DECIMALS = 12
@@ -66,8 +67,8 @@ def correlations(columns: Sequence[Codes], *, weights: Codes, progress: Progress
 
 def _counted(column: Codes, multiplicities: Codes | None) -> tuple[Codes, Codes]:
     """Return the rows of a column as codes without gaps, and how often each code occurs."""
-    values, codes = np.unique(column, return_inverse=True)
-    return codes.astype(np.int64), _count(codes, multiplicities, len(values))
+    values, codes = distinct_codes(column)
+    return codes, _count(codes, multiplicities, len(values))
 
 
 def _phi_squared(first: tuple[Codes, Codes], second: tuple[Codes, Codes], multiplicities: Codes | None) -> float:
@@ -81,7 +82,7 @@ def _phi_squared(first: tuple[Codes, Codes], second: tuple[Codes, Codes], multip
         joint = _count(pairs, multiplicities, cells).reshape(rows, columns)
         total = np.sum(np.sum(joint * joint / other_counts, axis=1) / counts)
     else:
-        kept, places = np.unique(pairs, return_inverse=True)
+        kept, places = distinct_codes(pairs)
         joint = _count(places, multiplicities, len(kept))
         total = np.sum(joint * joint / (counts[kept // columns] * other_counts[kept % columns]))
     # Σ (f_ij - e)² / e with e = f_i f_j is Σ f_ij² / e - 1, so pairs that do not occur need not be counted.

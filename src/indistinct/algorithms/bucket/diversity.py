@@ -12,6 +12,7 @@ import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
+from indistinct.frequencies.grouping import distinct_codes
 from indistinct.frequencies.value import FrequencySet, Histogram
 from indistinct.recoding.projection import project
 
@@ -73,7 +74,7 @@ def largest_diversity(links: Links) -> int | None:
     for part, histogram in zip(links.parts, links.histograms, strict=True):
         rows, width = np.bincount(part, weights=links.weights).astype(np.int64), len(histogram.reference)
         words = part[histogram.owners()].astype(np.int64) * width + histogram.codes
-        combinations, inverse = np.unique(words, return_inverse=True)
+        combinations, inverse = distinct_codes(words)
         counts = np.bincount(inverse, weights=histogram.counts).astype(np.int64)
         largest.append(int((rows[combinations // width] // np.maximum(counts, 1)).min()))
     return min(largest, default=None)
@@ -166,7 +167,7 @@ class DiversityCheck:
         weights = links.weights[cells]
         matching, weight, found = np.ones(len(candidates), dtype=bool), np.zeros(len(candidates)), []
         for place in range(links.values.shape[1]):
-            known, inverse = np.unique(links.values[cells, place], return_inverse=True)
+            known, inverse = np.unique(links.values[cells, place], return_inverse=True)  # mostly a few cells
             counts = np.bincount(inverse, weights=weights)
             wanted = links.values[candidates, place]
             at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)

@@ -18,7 +18,7 @@ from indistinct.algorithms.bucket import _kernels
 from indistinct.algorithms.bucket.diversity import DiversityCheck, Links
 from indistinct.arrays import Codes, starts_of
 from indistinct.errors import InfeasibleError
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.grouping import distinct_codes, group_rows
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 
@@ -133,9 +133,7 @@ def _flat(links: Links) -> tuple[Codes, Codes, Codes, Codes, Codes]:
     first_part, first_word = 0, 0
     for part, histogram in zip(links.parts, links.histograms, strict=True):
         own = histogram.owners()
-        distinct, inverse = np.unique(
-            part[own].astype(np.int64) * len(histogram.reference) + histogram.codes, return_inverse=True
-        )
+        distinct, inverse = distinct_codes(part[own].astype(np.int64) * len(histogram.reference) + histogram.codes)
         owners.append(own)
         words.append(inverse + first_word)
         counts.append(histogram.counts)

@@ -76,9 +76,9 @@ def settle(forest, state, ranks):
 
 
 @jit
-def gather(forest, state, k, stub):
-    """Merge waiting classes, first come first served, until each has `k` rows."""
-    while state.marks[TAKEN] < state.marks[PUT]:
+def gather(forest, state, k, stub, until):
+    """Merge waiting classes, first come first served, until each has `k` rows or `until` of them had their turn."""
+    while state.marks[TAKEN] < min(state.marks[PUT], until):
         waiting = state.queue[state.marks[TAKEN]]
         state.marks[TAKEN] += 1
         slot = state.slot_of[waiting]

@@ -24,6 +24,9 @@ class KACA(Algorithm):
     the trunk, as detailed as it was. Models that look at more than sizes take whole classes either way. `scheme` and
     `beta` weigh the steps up a hierarchy as in the metric `distortion`.
 
+    The nearest class of each is looked for among all, so that time grows with the square of the number of cells:
+    `top-down-kaca` and `two-level` suit large tables.
+
     Guarantees: every class satisfies the model, no row is suppressed, and who gives rows away keeps enough.
     """
 
@@ -47,12 +50,18 @@ class KACA(Algorithm):
         problem.model.check(problem.whole())
         frequencies, model, forest = problem.frequencies, problem.model, forest_of(space)
         cells, nodes = np.arange(len(frequencies)), space.cells + forest.offsets
+
+        def progress(share: float) -> None:
+            problem.progress(0.7 * share)
+
         if model.traits.sizes_only:
             pieces, merges = merge_by_size(
-                forest, cells, frequencies.counts, nodes=nodes, k=model.smallest, stub=self.stub
+                forest, cells, frequencies.counts, nodes=nodes, k=model.smallest, stub=self.stub, progress=progress
             )
         else:
-            pieces, merges = merge_by_model(forest, cells, nodes=nodes, classes=frequencies.classes, model=model)
+            pieces, merges = merge_by_model(
+                forest, cells, nodes=nodes, classes=frequencies.classes, model=model, progress=progress
+            )
         problem.counters["merges"] += merges
         problem.progress(0.7)
         return recoding_of(space, pieces, by_row=self.stub)

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from indistinct.algorithms.base import Progress
 from indistinct.algorithms.cluster import _merge_nearest_kernels as _kernels
 from indistinct.algorithms.cluster._merge_nearest_kernels import ABSENT, ASKED, BLOCK, NOBODY, Forest, State
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, Tree
@@ -20,11 +21,23 @@ from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.models.base import Model
 
+# Classes that have their turn between two reports of progress.
+TURNS = 1024
+
 Merged = tuple[Pieces, int]
 """The classes that merging ends with, and how many merges that took."""
 
 
-def merge_by_size(forest: Forest, cells: Codes, counts: Codes, *, nodes: Codes, k: int, stub: bool) -> Merged:
+def merge_by_size(
+    forest: Forest,
+    cells: Codes,
+    counts: Codes,
+    *,
+    nodes: Codes,
+    k: int,
+    stub: bool,
+    progress: Progress | None = None,
+) -> Merged:
     """Merge until every class has `k` rows; with `stub` a large class gives only as many rows as are missing.
 
     `nodes` are the forest's leaf nodes of the cells, in canonical order.
@@ -32,17 +45,26 @@ def merge_by_size(forest: Forest, cells: Codes, counts: Codes, *, nodes: Codes, 
     state = fresh_state(forest, cells, counts, nodes=nodes)
     small = np.flatnonzero(counts < k)
     state.queue[: len(small)], state.marks[_kernels.PUT] = small, len(small)
-    _kernels.gather(forest, state, k, stub)
+    while (taken := int(state.marks[_kernels.TAKEN])) < (put := int(state.marks[_kernels.PUT])):
+        if progress is not None:
+            progress(taken / put)  # a turn adds at most one class that waits, so that the share never falls
+        _kernels.gather(forest, state, k, stub, taken + TURNS)
     return members(state)
 
 
-def merge_by_model(forest: Forest, cells: Codes, *, nodes: Codes, classes: Classes, model: Model) -> Merged:
+def merge_by_model(
+    forest: Forest, cells: Codes, *, nodes: Codes, classes: Classes, model: Model, progress: Progress | None = None
+) -> Merged:
     """Merge whole classes until every class satisfies a model; `classes` are the cells as classes."""
     state = fresh_state(forest, cells, classes.sizes, nodes=nodes)
     books = _Books.of(classes)
     queue = deque(np.flatnonzero(model.violations(classes)).tolist())
+    taken = 0
     while queue:
         waiting = queue.popleft()
+        taken += 1
+        if progress is not None and taken % TURNS == 0:
+            progress(taken / (taken + len(queue)))
         slot = int(state.slot_of[waiting])
         if state.owner[slot] != waiting or not books.broken(waiting, model):
             continue

@@ -31,5 +31,5 @@ class BottomUp(AllNodes):
         space = FullDomain(problem)
         space.require_size(limit=SETS_LIMIT)
         problem.counters["scans"] = 0
-        search = BreadthFirst(space, self.marking, space.scan, rollup=self.rollup)
+        search = BreadthFirst(space, self.marking, space.scan, rollup=self.rollup, report=problem.progress)
         return search.search({tuple(node) for node in space.lattice.nodes().tolist()})

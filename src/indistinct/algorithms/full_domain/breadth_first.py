@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem, Progress
 from indistinct.algorithms.full_domain.nodes import FullDomain, precision_of
 from indistinct.errors import ParameterError
 from indistinct.frequencies.lattice import Node, specializations
@@ -35,6 +35,7 @@ class BreadthFirst:
     marking: Marking
     root: RootSource
     rollup: bool = True
+    report: Progress = lambda _share: None
     kept: dict[Node, RolledUp] = field(default_factory=dict)
 
     def search(self, candidates: set[Node]) -> set[Node]:
@@ -42,10 +43,12 @@ class BreadthFirst:
         roots = [node for node in candidates if not any(below in candidates for below in specializations(node))]
         queue = [(self.height(node), self.order(node), node) for node in roots]
         heapq.heapify(queue)
-        seen, marked, failed, at = set(roots), set[Node](), set[Node](), 0
+        seen, marked, failed, at, taken = set(roots), set[Node](), set[Node](), 0, 0
         transitive = self.marking == "transitive"
         while queue:
             height, _, node = heapq.heappop(queue)
+            taken += 1
+            self.report(taken / len(candidates))
             if height > at:  # no node from here on is rolled up from one more than a step below
                 self.kept = {one: rolled for one, rolled in self.kept.items() if self.height(one) == height - 1}
                 at = height

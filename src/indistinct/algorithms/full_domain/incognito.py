@@ -70,8 +70,12 @@ class Incognito(AllNodes):
         }
         found: list[set[Node]] = []
         for size in range(1, width + 1):
-            before = problem.counters["checks"]
-            search = BreadthFirst(space, self.marking, self._roots(space, candidates, cube))
+            before, done = problem.counters["checks"], size - 1
+
+            def report(share: float, done: int = done) -> None:
+                problem.progress((done + share) / width)
+
+            search = BreadthFirst(space, self.marking, self._roots(space, candidates, cube), report=report)
             found.append(search.search(candidates))
             problem.counters[f"checks over {size} columns"] = problem.counters["checks"] - before
             problem.progress(size / width)

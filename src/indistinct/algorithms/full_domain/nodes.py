@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from indistinct.algorithms.base import Problem
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, starts_of
 from indistinct.errors import InfeasibleError, ParameterError
-from indistinct.frequencies.lattice import Lattice, Node
+from indistinct.frequencies.lattice import Lattice, Node, down_set
 from indistinct.frequencies.rollup import Cells, RolledUp
 from indistinct.hierarchy import check_rooted
 from indistinct.hierarchy.value import Taxonomy
@@ -39,6 +39,11 @@ class FullDomain:
     def taxonomies(self) -> tuple[Taxonomy, ...]:
         """The hierarchies in quasi-identifier order."""
         return tuple(column.taxonomy for column in self.columns if column.taxonomy is not None)
+
+    @cached_property
+    def level_starts(self) -> tuple[Codes, ...]:
+        """Where the nodes of each level begin if those of all levels are numbered on, by column."""
+        return tuple(starts_of(taxonomy.ancestors.max(axis=0, initial=0) + 1) for taxonomy in self.taxonomies)
 
     @cached_property
     def lattice(self) -> Lattice:
@@ -98,10 +103,7 @@ class FullDomain:
     def infeasible(self) -> InfeasibleError:
         """Return the error for a lattice without a satisfying node, with the suppression that would do."""
         members, absorbing = self.problem.frequencies.members, self.problem.model.traits.absorbing
-        # Without that trait a finer node may keep rows apart that break the model, and so lose fewer of them.
-        every = not absorbing and self.lattice.size <= ADVICE_LIMIT
-        nodes = self.lattice.nodes().tolist() if every else [self.lattice.top]
-        least = min(self.suppressed_rows(self.cells.roll_up(self.cells.base, node)) for node in nodes)
+        least = self._least_suppressed_rows()
         using = "" if absorbing else ", with the algorithm optimal"
         unit, share = self.problem.unit, share_above(least, members)
         hint = f"suppression of {least} of {members} {unit} would do{using}: suppression={share}"
@@ -111,6 +113,34 @@ class FullDomain:
             hint=hint if least < members else "choose a weaker model, or leave out a quasi-identifier",
             least_suppressed_rows=least,
         )
+
+    def _least_suppressed_rows(self) -> int:
+        """Return how many rows the node that loses fewest suppresses; of a large lattice only the top is asked.
+
+        Unless the model is absorbing a finer node may keep rows apart that break it, and so lose fewer of them. All
+        generalizations of a node come before it; it is passed over if one of them shows that it loses no fewer.
+        """
+        every = not self.problem.model.traits.absorbing and self.lattice.size <= ADVICE_LIMIT
+        if not every:
+            return self.suppressed_rows(self.cells.roll_up(self.cells.base, self.lattice.top))
+        least, bounds = self.problem.frequencies.members, np.zeros(self.lattice.shape, dtype=np.int64)
+        for node in map(tuple, self.lattice.nodes()[::-1].tolist()):
+            if bounds[node] < least:
+                rolled = self.cells.roll_up(self.cells.base, node)
+                least = min(least, self.suppressed_rows(rolled))
+                below = bounds[down_set(node)]
+                np.maximum(below, self.inevitable_rows(rolled), out=below)
+        return least
+
+    def inevitable_rows(self, rolled: RolledUp) -> int:
+        """Return how many rows a node and all its specializations suppress at least.
+
+        Rows add up over classes. People do not: who breaks the model in one class may stand in others as well.
+        """
+        traits = self.problem.model.traits
+        if not (traits.monotone and traits.stable) or rolled.classes.unit != "rows":
+            return 0
+        return int(self.problem.model.inevitable(rolled.classes).sum())
 
     def recoding(self, levels: Node) -> ByColumn:
         """Return the recoding of a node: rows of classes that break the model are suppressed."""
@@ -133,7 +163,7 @@ def recoded_column(column: QuasiColumn, level: int, *, starred: bool = False) ->
     taxonomy = column.taxonomy
     if taxonomy is None:
         raise ValueError(f"column {column.name!r} has no hierarchy")
-    nodes = np.arange(len(np.unique(taxonomy.ancestors[:, level])), dtype=np.int32)
+    nodes = np.arange(np.count_nonzero(np.bincount(taxonomy.ancestors[:, level])), dtype=np.int32)
     levels = np.full(len(nodes), level, dtype=np.int32)
     if starred:
         nodes, levels = np.append(nodes, 0).astype(np.int32), np.append(levels, taxonomy.height).astype(np.int32)

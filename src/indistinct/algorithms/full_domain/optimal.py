@@ -1,9 +1,17 @@
 """The best node of the lattice under any metric, proven.
 
 In the manner of OLA (El Emam et al. 2009) and Flash (Kohlmayer et al. 2012): a node is looked at only while its bound
-from below is better than the best score so far. Where the model allows it, a node that cannot satisfy the model within
-the budget rules out all its specializations; chains from the most promising node to the top are searched by bisection,
-so that few counts rule out many nodes.
+from below is better than the best score so far. A counted node tells how many rows all its specializations suppress at
+least. That raises their bounds, or rules them out where it is more than the budget; so chains from the most promising
+node to the top are searched by bisection, for few counts rule out many nodes. Why it is true, by the model's traits:
+
+- absorbing: a class that satisfies the model still does when rows join. Hence a class that breaks it consists of
+  classes of the finer node that all break it, and all its rows go there too.
+- monotone, and no row may be suppressed: were every finer class to satisfy the model, so would the union.
+- monotone: whatever a finer node keeps of a class is a union of classes that satisfy the model, and satisfies it. So
+  at least as many rows go as must go from the class alone before the rest can satisfy it: `Model.inevitable`. Classes
+  share no rows, and their numbers add up.
+- otherwise nothing follows.
 """
 
 import math
@@ -40,7 +48,7 @@ class Optimal(Algorithm):
     """The best node of the lattice under a metric.
 
     `seconds` and `checks` limit the search; it then returns the best node found and counts `proven` as 0 and the bound
-    that is left as `bound`. Ties go to the lower sum of levels.
+    that is left as `bound`. Ties go to the lower sum of levels, then to the lexicographically first node.
     """
 
     name: ClassVar[str] = "optimal"
@@ -92,8 +100,12 @@ class LatticeSearch:
     def __init__(self, space: FullDomain, objective: Objective) -> None:
         self.space, self.objective = space, objective
         traits, shape = space.problem.model.traits, space.lattice.shape
-        self.prunes = traits.monotone and (not space.problem.suppression or traits.absorbing)
-        self.heights = space.lattice.node_heights()
+        # Strict: a node that breaks the model rules out its specializations, so that it pays to count hopeless ones.
+        self.strict = traits.monotone and (not space.problem.suppression or traits.absorbing)
+        self.monotone = traits.monotone
+        # Nodes in the order that decides among equals: by height, then lexicographically.
+        self.ranks = space.lattice.node_heights() * space.lattice.size
+        self.ranks += np.arange(space.lattice.size).reshape(shape)
         self.open = np.ones(shape, dtype=bool)
         self.least = np.zeros(shape, dtype=np.int64)  # rows that must be suppressed at least
         self.floors = self._floors(np.arange(space.lattice.size)).reshape(shape)
@@ -113,10 +125,13 @@ class LatticeSearch:
             if sweeps and counters["checks"] - before > patience:
                 self._sweep()
                 return
-            for node in self._chain(start) if self.prunes else [start]:
+            for node in self._chain(start) if self.monotone else [start]:
                 if time.monotonic() > deadline or counters["checks"] - before >= checks:
                     return
-                self._count(node)
+                if self.open[node] and (self.strict or self._beats(self.floors[node], self.ranks[node])):
+                    self._count(node)
+                else:
+                    self.last_satisfied = True
             self.space.problem.progress(1 - np.count_nonzero(self.open) / size)
         self.proven = True
 
@@ -129,7 +144,7 @@ class LatticeSearch:
         if fits.any():
             self.score = float(scores[fits].min())
             equal = np.flatnonzero(fits & (scores <= self.score + self._margin()))
-            first = equal[np.argmin(self.heights.reshape(-1)[equal])]
+            first = equal[np.argmin(self.ranks.reshape(-1)[equal])]
             self.best = tuple(int(level) for level in np.unravel_index(first, self.space.lattice.shape))
 
     def bound(self) -> float:
@@ -138,23 +153,23 @@ class LatticeSearch:
 
     def _most_promising(self) -> Node | None:
         """Return the open node with the smallest bound, once that is as sharp as it gets, if it beats the best."""
-        while len(places := np.flatnonzero(self.open & self._beats(self.floors, self.heights))):
+        while len(places := np.flatnonzero(self.open & self._beats(self.floors, self.ranks))):
             floors = self.floors.reshape(-1)
             if len(places) > BATCH:
                 places = places[np.argpartition(floors[places], BATCH)[:BATCH]]
             floors[places] = np.maximum(floors[places], self._floors(places))
-            first = places[np.lexsort((places, self.heights.reshape(-1)[places], floors[places]))[0]]
+            first = places[np.lexsort((self.ranks.reshape(-1)[places], floors[places]))[0]]
             node = tuple(int(level) for level in np.unravel_index(first, self.space.lattice.shape))
-            if self._beats(floors[first : first + 1], np.array([sum(node)])):
+            if self._beats(floors[first], self.ranks[node]):
                 return node
         return None
 
-    def _beats(self, scores: Codes, heights: Codes) -> Codes:
-        """Return which scores are better than the best, or as good but for rounding at a lower height."""
+    def _beats(self, scores: Codes | float, ranks: Codes) -> Codes:
+        """Return which scores are better than the best, or as good but for rounding at a lower rank."""
         if self.best is None:
-            return np.ones_like(scores, dtype=bool)
+            return np.ones(np.shape(scores), dtype=bool)
         margin = self._margin()
-        lower = (scores <= self.score + margin) & (heights < sum(self.best))
+        lower = (scores <= self.score + margin) & (ranks < self.ranks[self.best])
         return np.asarray((scores < self.score - margin) | lower)
 
     def _margin(self) -> float:
@@ -195,18 +210,16 @@ class LatticeSearch:
         self.space.problem.counters["checks"] += 1
         self.open[node] = False
         self.last_satisfied = suppressed <= self.space.allowed
-        if self.prunes:
+        if self.monotone:
+            least = suppressed if self.strict or not suppressed else self.space.inevitable_rows(rolled)
             below = down_set(node)
-            if self.last_satisfied:
-                np.maximum(self.least[below], suppressed, out=self.least[below])
-            else:
+            if least > self.space.allowed:
                 self.open[below] = False
+            else:
+                np.maximum(self.least[below], least, out=self.least[below])
         if self.last_satisfied:
             score = self.objective.score(rolled, broken)
-            beats = bool(self._beats(np.array([score]), np.array([sum(node)])))
-            if beats or (
-                score <= self.score + self._margin() and (sum(node), node) < (sum(self.best or ()), self.best)
-            ):
+            if self._beats(score, self.ranks[node]):
                 self.best, self.score = node, min(score, self.score)
         floor = self.objective.floor_above(rolled)
         if np.isfinite(floor):

@@ -51,7 +51,9 @@ class Samarati(Algorithm):
     def _choose(self, space: FullDomain, height: int) -> Node | None:
         """Return the preferred satisfying node of a height."""
         found: list[tuple[int, Fraction, Node]] = []
-        for node in map(tuple, np.argwhere(space.lattice.node_heights() == height).tolist()):
+        nodes = np.argwhere(space.lattice.node_heights() == height).tolist()
+        for place, node in enumerate(map(tuple, nodes)):
+            space.problem.progress(place / len(nodes))
             rolled = space.roll_up(space.cells.base, node)
             if space.check(rolled):
                 if self.first:

@@ -42,8 +42,13 @@ class SubtreeCut:
     def class_ids(self) -> Codes:
         """The class of every cell, numbered by first appearance."""
         vectors = self.space.problem.frequencies.vectors
-        codes = [group[vectors[:, j]] for j, group in enumerate(self.groups)]
-        words, _ = pack(codes, [int(group.max(initial=0)) + 1 for group in self.groups])
+        codes, sizes = [], []
+        for j, (taxonomy, levels) in enumerate(zip(self.space.taxonomies, self.levels, strict=True)):
+            starts = self.space.level_starts[j]
+            published = starts[levels] + taxonomy.ancestors[np.arange(len(levels)), levels]
+            codes.append(published[vectors[:, j]])
+            sizes.append(int(starts[-1]))
+        words, _ = pack(codes, sizes)
         return grouped(words, self.space.problem.frequencies.counts)[0]
 
     @cached_property

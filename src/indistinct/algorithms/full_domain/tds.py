@@ -11,6 +11,7 @@ from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.subtrees import SubtreeCut, grouped
 from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
+from indistinct.frequencies.grouping import distinct_codes
 from indistinct.frequencies.value import Key
 from indistinct.metrics import igpl, information_gain, information_gain_per_loss, privacy_loss
 from indistinct.recoding.kinds import Recoding
@@ -27,6 +28,9 @@ class TopDownSpecialization(Algorithm):
     in anonymity (`igpl`, or `igpl-original` without the + 1), or the gain alone (`ig`). Without a target the gain is
     that about the column's own values. With `siblings` a single child may leave its parent, which then stands for the
     other children.
+
+    Each node of a hierarchy that is specialized, or ruled out, takes a look at all cells: time grows with the number of
+    nodes times that of cells, and with the square of the rows where nearly every row has values of its own.
 
     The result is minimal: no further specialization satisfies the model. Rows are never suppressed.
     """
@@ -209,7 +213,7 @@ class Specialization:
         problem.counters["checks"] += 1
         changed = self._carrying(candidate.column, candidate.level, candidate.node)[self.vectors[:, candidate.column]]
         class_ids = self._parts(candidate)
-        _, dense = np.unique(class_ids[changed], return_inverse=True)
+        _, dense = distinct_codes(class_ids[changed])
         class_ids[~changed], class_ids[changed] = -1, dense
         classes = problem.frequencies.classes.regroup(class_ids, int(dense.max(initial=-1)) + 1)
         return not problem.model.violations(classes).any()
