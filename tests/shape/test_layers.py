@@ -11,6 +11,7 @@ LAYERS = {
     "arrays": 1,
     "encodings": 1,
     "compiled": 1,
+    "memory": 1,
     "input_files": 1,
     "parallel": 1,
     "extension": 1,

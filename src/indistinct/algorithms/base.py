@@ -13,6 +13,7 @@ import numpy as np
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy import Suppression
+from indistinct.memory import needs_memory
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import Recoding
@@ -136,6 +137,7 @@ class Algorithm(ABC):
         """Return a recoding whose classes satisfy the model; raise `InfeasibleError` if there is none."""
 
 
+@needs_memory("searching")
 def run_search(algorithm: Algorithm, problem: Problem) -> Recoding:
     """Return what an algorithm finds, and log how: counts and seconds, never a value."""
     began, size = time.perf_counter(), problem.frequencies

@@ -12,7 +12,8 @@ import typer
 
 import indistinct
 from indistinct.cli import anonymize, apply, explore, generate, inspect, listing, measure, reproduce, verify
-from indistinct.cli.failures import guarded
+from indistinct.cli.failures import guarded, outlived
+from indistinct.memory import address_space, check_address_space
 
 __all__ = ["app", "main"]
 
@@ -58,4 +59,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:  # a process of its own: being stopped takes temporary files away, as an interrupt does
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     command = typer.main.get_command(app)
-    return guarded(lambda: command.main(args=arguments, prog_name="indistinct", standalone_mode=False), arguments)
+
+    def run() -> object:
+        if not {"--help", "-h", "--version"} & set(arguments):
+            check_address_space()
+        return command.main(args=arguments, prog_name="indistinct", standalone_mode=False)
+
+    if argv is None and address_space() is not None:
+        return outlived(lambda: guarded(run, arguments), arguments)
+    return guarded(run, arguments)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError
+from indistinct.memory import is_memory
 from indistinct.tables.declared import read_column
 from indistinct.tables.dialect import (
     LONGEST_LINE,
@@ -60,7 +61,9 @@ def read_delimited(
                 return _read_as(path, _dialect(path, candidate, reading), reading, columns, published=published)
             except UnicodeError:
                 continue
-    except (OSError, EOFError):
+    except (OSError, EOFError) as error:
+        if is_memory(error):
+            raise
         raise InputError(
             f"{path} cannot be read, or is not a complete gzip file", hint="check the file and its permissions"
         ) from None

@@ -37,6 +37,8 @@ def read_parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
             repeating = _repeating(file.metadata, file.schema_arrow)
         with pq.ParquetFile(path, read_dictionary=repeating) as file:
             table = file.read(columns=names)
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError):
         raise _broken(path, "Parquet") from None
     return table
@@ -51,6 +53,8 @@ def read_arrow(path: Path, columns: Sequence[str] | None) -> pa.Table:
         for name in table.column_names:
             check_text(name, table[name])
         table.validate(full=True)  # codes that point beyond a dictionary would be followed there
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError):
         raise _broken(path, "Arrow IPC") from None
     return table.select(choose(table.column_names, columns))

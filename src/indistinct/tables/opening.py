@@ -12,6 +12,7 @@ import pyarrow as pa
 from indistinct.arrays import Codes
 from indistinct.errors import InputError
 from indistinct.input_files import check_ordinary
+from indistinct.memory import needs_memory
 from indistinct.tables.declared import read_frame
 from indistinct.tables.delimited import Delimited, read_delimited
 from indistinct.tables.dialect import Dialect, encodings, find_dialect, line_numbers
@@ -27,6 +28,7 @@ PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
 
 
+@needs_memory("reading the table")
 def open_table(
     source: Any,
     *,
