@@ -6,6 +6,7 @@ Commands import what they need when they run, so that `indistinct --help` answer
 import signal
 import sys
 from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
 from typing import Annotated
 
 import typer
@@ -53,11 +54,20 @@ app.command("reproduce")(reproduce.command)
 app.command("list")(listing.command)
 
 
+class _WithoutPandas(MetaPathFinder):
+    """Arrow imports pandas, where it is installed, to ask whether an array is one of its series: none is, here."""
+
+    def find_spec(self, fullname: str, *_: object) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError("pandas is not used here", name=fullname)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; no traceback reaches the user."""
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     if argv is None:  # a process of its own: being stopped takes temporary files away, as an interrupt does
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+        sys.meta_path.insert(0, _WithoutPandas())
     command = typer.main.get_command(app)
 
     def run() -> object:

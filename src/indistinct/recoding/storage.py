@@ -183,7 +183,7 @@ def _read(text: str, second: Callable[[], bytes]) -> Recoding:
             arrays = _arrays(content)
         head = ("format", "version", "arrow")
         recoding: Recoding = _value(Recoding, {key: data[key] for key in data if key not in head}, arrays)
-    except UNREADABLE:
+    except (*UNREADABLE, OSError):  # the bytes are read already: Arrow says of broken ones that they cannot be
         _refuse("the recoding cannot be read", hint="it must be a file that indistinct wrote")
     check_recoding(recoding)
     return recoding
