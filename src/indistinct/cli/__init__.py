@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import indistinct
-from indistinct.cli import anonymize, apply, explore, generate, inspect, listing, measure, reproduce, verify
+from indistinct.cli import anonymize, apply, explore, generate, inspect, listing, measure, reproduce, verify, warm_up
 from indistinct.cli.failures import guarded, outlived
 from indistinct.memory import address_space, check_address_space
 
@@ -51,6 +51,7 @@ app.command("verify")(verify.command)
 app.command("measure")(measure.command)
 app.command("generate")(generate.command)
 app.command("reproduce")(reproduce.command)
+app.command("warm-up")(warm_up.command)
 app.command("list")(listing.command)
 
 
