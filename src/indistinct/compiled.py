@@ -25,6 +25,11 @@ def jit(function: Any = None, **options: Any) -> Any:
     return kernel
 
 
+def inner(function: Any) -> Any:
+    """Compile a function that only kernels call: it is kept with each of them, and Python cannot call it."""
+    return numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+
+
 class _Kept:
     """Where a kernel is kept, looked for when the kernel is first called: most runs call a few of all kernels."""
 
