@@ -8,7 +8,7 @@ RUNTIME := $(VENV)/requirements.ready
 DEV := $(VENV)/requirements-dev.ready
 WORKERS ?= 2
 
-.PHONY: demo test laws lint bench growth docs lock clean
+.PHONY: demo test laws fuzz lint bench growth docs lock clean
 .NOTPARALLEL:
 
 demo: $(RUNTIME)
@@ -20,6 +20,11 @@ test: lint
 # The laws on examples that were not drawn before: run it often, it need not find the same twice.
 laws: $(DEV)
 	INDISTINCT_EXAMPLES=fresh $(BIN)/python -m pytest -n $(WORKERS) -q tests/laws tests/unit
+
+# Files that no run has seen: FUZZ of each kind are mutated and read, in some minutes.
+FUZZ ?= 100
+fuzz: $(DEV)
+	INDISTINCT_FUZZ=$(FUZZ) $(BIN)/python -m pytest -n $(WORKERS) -q tests/fuzz
 
 lint: $(DEV)
 	$(BIN)/ruff check .

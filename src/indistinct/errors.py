@@ -7,6 +7,7 @@
     │   └── UnseenValueError  a recoding meets a value that it does not know
     ├── PolicyError           a policy file cannot be read (exit 1)
     ├── OutputError           the release cannot be written (exit 1)
+    ├── OutOfMemoryError      a step needs more memory than there is (exit 1)
     ├── MissingExtraError     an optional package is not installed (exit 1)
     ├── ParameterError        a parameter or a name is not possible (exit 2)
     ├── InfeasibleError       no release can satisfy the model (exit 3)
@@ -67,6 +68,10 @@ class MissingExtraError(IndistinctError):
             f"{purpose} needs the package {package}, which is not installed",
             hint=f'pip install "indistinct[{extra}]"',
         )
+
+
+class OutOfMemoryError(IndistinctError, MemoryError):
+    """A step needs more memory than there is."""
 
 
 class ParameterError(IndistinctError):

@@ -10,6 +10,7 @@ from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import PERSON
 from indistinct.hierarchy import Hierarchy
+from indistinct.memory import needs_memory
 from indistinct.metrics import Measurements, Metric, measure_all, standard_metrics
 from indistinct.metrics.buckets import measure_buckets
 from indistinct.models import KAnonymity
@@ -43,6 +44,7 @@ def measure(
     return measure_all(release.assignment, standard_metrics(k=release.check.model.smallest, target=target))
 
 
+@needs_memory("measuring")
 def measure_table(
     published: Any,
     schema: Schema,

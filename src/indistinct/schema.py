@@ -4,6 +4,7 @@
 <Role.QUASI: 'quasi'>
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from difflib import get_close_matches
@@ -59,7 +60,7 @@ class Schema:
                     f"`{field}` must be a list of column names; got one string", hint=f"{field}=[{names!r}]"
                 )
             object.__setattr__(self, field, tuple(names))
-        twice = sorted(name for name in set(self.columns) if self.columns.count(name) > 1)
+        twice = sorted(name for name, count in Counter(self.columns).items() if count > 1)
         if twice:
             raise SchemaError(
                 f"a column has exactly one role; named twice: {', '.join(twice)}",

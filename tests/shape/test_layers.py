@@ -11,6 +11,8 @@ LAYERS = {
     "arrays": 1,
     "encodings": 1,
     "compiled": 1,
+    "memory": 1,
+    "input_files": 1,
     "parallel": 1,
     "extension": 1,
     "figures": 1,
@@ -41,9 +43,10 @@ LAYERS = {
     "measuring": 15,
     "reproduce": 16,
     "testing": 16,
-    "cli": 17,
-    "web": 17,
-    "documentation": 18,
+    "warm_up": 17,
+    "cli": 18,
+    "web": 18,
+    "documentation": 19,
 }
 # What the package says of itself, its version and its public names, may be read by everyone.
 ITSELF = {"__init__", "__main__"}

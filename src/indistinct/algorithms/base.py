@@ -14,6 +14,7 @@ from indistinct.algorithms.explanation import Explanation
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy import Suppression
+from indistinct.memory import needs_memory
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import Recoding
@@ -147,6 +148,7 @@ def fewest_rows(model: Model) -> int:
     return max((part.smallest for part in model.parts() if part.row_counts), default=1)
 
 
+@needs_memory("searching")
 def run_search(algorithm: Algorithm, problem: Problem) -> Recoding:
     """Return what an algorithm finds, and log how: counts and seconds, never a value."""
     began, size = time.perf_counter(), problem.frequencies

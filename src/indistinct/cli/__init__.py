@@ -6,13 +6,15 @@ Commands import what they need when they run, so that `indistinct --help` answer
 import signal
 import sys
 from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
 from typing import Annotated
 
 import typer
 
 import indistinct
-from indistinct.cli import anonymize, apply, explore, generate, inspect, listing, measure, reproduce, verify
-from indistinct.cli.failures import guarded
+from indistinct.cli import anonymize, apply, explore, generate, inspect, listing, measure, reproduce, verify, warm_up
+from indistinct.cli.failures import guarded, outlived
+from indistinct.memory import address_space, check_address_space
 
 __all__ = ["app", "main"]
 
@@ -49,7 +51,16 @@ app.command("verify")(verify.command)
 app.command("measure")(measure.command)
 app.command("generate")(generate.command)
 app.command("reproduce")(reproduce.command)
+app.command("warm-up")(warm_up.command)
 app.command("list")(listing.command)
+
+
+class _WithoutPandas(MetaPathFinder):
+    """Arrow imports pandas, where it is installed, to ask whether an array is one of its series: none is, here."""
+
+    def find_spec(self, fullname: str, *_: object) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError("pandas is not used here", name=fullname)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -57,5 +68,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     if argv is None:  # a process of its own: being stopped takes temporary files away, as an interrupt does
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+        sys.meta_path.insert(0, _WithoutPandas())
     command = typer.main.get_command(app)
-    return guarded(lambda: command.main(args=arguments, prog_name="indistinct", standalone_mode=False), arguments)
+
+    def run() -> object:
+        if not {"--help", "-h", "--version"} & set(arguments):
+            check_address_space()
+        return command.main(args=arguments, prog_name="indistinct", standalone_mode=False)
+
+    if argv is None and address_space() is not None:
+        return outlived(lambda: guarded(run, arguments), arguments)
+    return guarded(run, arguments)

@@ -5,15 +5,17 @@ An algorithm or an engine that fails unexpectedly may quote a cell in its messag
 
 import io
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
 from indistinct.cli.screen import print_json, say
 from indistinct.errors import IndistinctError
+from indistinct.memory import is_memory, out_of_memory, wanted_bytes
 
 INTERRUPTED = 130
 # Typer has its own copy of Click in newer versions; both end in these two classes.
@@ -51,6 +53,24 @@ def guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
         return _other(error, as_json=as_json)
 
 
+def outlived(run: Callable[[], int], arguments: Sequence[str]) -> int:
+    """Return the exit code of a run in a process of its own, which compiled code may end when it gets no memory."""
+    child = os.fork()
+    if not child:
+        code = run()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    for number in (signal.SIGINT, signal.SIGTERM):  # the child answers an interrupt, and clears up
+        signal.signal(number, lambda got, _frame: os.kill(child, got))
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return code if code >= 0 else guarded(lambda: _raise(out_of_memory("this command")), arguments)
+
+
+def _raise(error: Exception) -> NoReturn:
+    raise error
+
+
 def _other(error: Exception, *, as_json: bool) -> int:
     if isinstance(error, ClickError):
         message: Any = getattr(error, "format_message", error.__str__)
@@ -59,6 +79,10 @@ def _other(error: Exception, *, as_json: bool) -> int:
         return int(getattr(error, "exit_code", 2))
     if os.environ.get("INDISTINCT_DEBUG"):
         raise error
+    if is_memory(error):
+        short = out_of_memory("this command", wanted_bytes(error))
+        _tell("OutOfMemoryError", short.message, short.hint or "", as_json=as_json)
+        return short.exit_code
     _tell(
         "UnexpectedError",
         f"unexpected error: {type(error).__name__}",

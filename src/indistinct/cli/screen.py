@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 WIDTH = 80
 # Names of columns are cut to so many letters where they stand in a table.
 LONGEST_NAME = 24
+LONGEST_MESSAGE = 1500
 # A character that no text has, since it is set aside for private use.
 FILLER = "\ue000"
 
@@ -72,8 +73,9 @@ def _blocks(table: "Table", width: int) -> "Iterator[Table]":
 
 
 def say(message: str, *, style: str | None = None) -> None:
-    """Print a message that is not the result."""
-    _sentence(screen(stderr=True), message, style=style)
+    """Print a message that is not the result; one that lists very much is cut."""
+    shown = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} …"
+    _sentence(screen(stderr=True), shown, style=style)
 
 
 def _sentence(console: "Console", text: str, *, style: str | None = None) -> None:

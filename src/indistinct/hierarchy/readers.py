@@ -13,6 +13,7 @@ from indistinct.encodings import encodings_of
 from indistinct.errors import HierarchyError, ParameterError
 from indistinct.hierarchy.explicit import Explicit
 from indistinct.hierarchy.value import Hierarchy
+from indistinct.input_files import read_ordinary
 from indistinct.schema import did_you_mean
 
 _DELIMITERS = (";", "\t", ",")
@@ -112,7 +113,7 @@ _OPTIONS = tuple(dict.fromkeys(option for allowed, _ in _KINDS.values() for opti
 
 def _text(place: Path, encoding: str | None) -> str:
     try:
-        content = place.read_bytes()
+        content = read_ordinary(place)
     except OSError as error:
         raise HierarchyError(
             f"cannot read the hierarchy {place}: {error.strerror or 'unreadable'}", hint="check the path"

@@ -12,6 +12,7 @@ from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.errors import IndistinctError, ParameterError, PolicyError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
+from indistinct.input_files import read_ordinary
 from indistinct.policy.value import Input, Output, Policy, predicted_column
 from indistinct.registry import parse_algorithm, parse_metric, parse_model
 from indistinct.schema import Role, Schema, did_you_mean
@@ -37,6 +38,16 @@ TEXTS_OR_TABLE: Accepts = (
     lambda value: all(
         TEXT[1](each) or TEXTS[1](each) for each in (value.values() if isinstance(value, dict) else [value])
     ),
+)
+
+# More than any policy has: what is checked before the parser, which reads deep nesting and long keys in quadratic time.
+LARGEST_POLICY = 1 << 26
+DEEPEST = 100
+LONGEST_WORD = 1000
+TOKENS = re.compile(
+    r'"""(?:\\.|[^\\])*?(?:"""|\Z)|\'\'\'.*?(?:\'\'\'|\Z)|"(?:\\.|[^"\\\n])*"?|\'[^\'\n]*\'?'
+    r"|#[^\n]*|[\[{\]}=,\n]|(?P<word>[^\s\[\]{}\"'#,=]+)",
+    re.DOTALL,
 )
 
 # Every table of a policy but [columns], whose keys are the columns.
@@ -66,7 +77,7 @@ def read_policy(path: str | Path) -> Policy:
     """Return the policy in a TOML file; paths in it are relative to the file."""
     place = Path(path)
     try:
-        text = place.read_bytes().decode("utf-8-sig")
+        text = read_ordinary(place, most=LARGEST_POLICY).decode("utf-8-sig")
     except OSError as error:
         raise PolicyError(
             f"cannot read the policy {place}: {error.strerror or 'unreadable'}",
@@ -141,6 +152,7 @@ def _reading(given: Mapping[str, Any], schema: Schema) -> Reading:
 
 
 def _parse(text: str) -> dict[str, Any]:
+    _check_size(text)
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -152,6 +164,27 @@ def _parse(text: str) -> dict[str, Any]:
             f"{where}: broken TOML: {reason}",
             hint="texts stand in double quotes, a table is one line, and a column is named once",
         ) from None
+
+
+def _check_size(text: str) -> None:
+    """Raise `PolicyError` with its line for nesting, dotted keys and words that the parser would take ages for."""
+    line, depth, dots = 1, 0, 0
+    for token in TOKENS.finditer(text):
+        word = token[0]
+        depth += (word in ("[", "{")) - (word in ("]", "}"))
+        dots = 0 if word in ("=", ",", "\n") else dots + (word.count(".") if token["word"] else 0)
+        wrong = (
+            f"brackets nest deeper than {DEEPEST}"
+            if depth > DEEPEST
+            else f"a key has more than {DEEPEST} dots"
+            if dots > DEEPEST
+            else f"a word is longer than {LONGEST_WORD:,} characters"
+            if token["word"] and len(word) > LONGEST_WORD
+            else None
+        )
+        if wrong is not None:
+            raise PolicyError(f"line {line}: broken TOML: {wrong}", hint="texts stand in double quotes")
+        line += word.count("\n")
 
 
 def _column(name: str, given: Any) -> dict[str, Any]:

@@ -34,8 +34,12 @@ _MARKED = r'"|(^| )\.\.( |$)|^\s|\s$|^$'
 _MEMBER = r'"(?:[^"]|"")*"|[^,{}"\s][^,{}"]*'
 _SET = re.compile(rf"\{{(?:{_MEMBER})(?:, ?(?:{_MEMBER}))*\}}")
 
-_COUNTED = re.compile(r'("(?:[^"]|"")*"|[^,:{}"\s][^,:{}"]*):([1-9][0-9]*)')
+_COUNTED = re.compile(r'("(?:[^"]|"")*"|[^,:{}"\s][^,:{}"]*):([1-9][0-9]{0,17})')
 _MULTISET = re.compile(rf"{_COUNTED.pattern}(?:,{_COUNTED.pattern})*")
+
+
+# A label is read in at most so many ways by each separator, so that a long one is read in linear time.
+MOST_READINGS = 100
 
 
 class WrittenRange(NamedTuple):
@@ -135,7 +139,9 @@ def written_ranges(label: str) -> Iterator[WrittenRange]:
     closed = not bracketed or label[-1] == "]"
     for separator in (" .. ", "-", ", ") if bracketed else ("-",):
         start = inside.find(separator)
-        while start >= 0:
+        for _ in range(MOST_READINGS):
+            if start < 0:
+                break
             first, last = inside[:start], inside[start + len(separator) :]
             if bracketed or (first and last):  # -5 is a number
                 yield WrittenRange(first, last, closed)

@@ -20,6 +20,7 @@ import pyarrow as pa
 from indistinct.arrays import Codes, empty_large
 from indistinct.errors import HierarchyError, InputError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
+from indistinct.input_files import read_ordinary
 from indistinct.recoding.earlier import upgraded
 from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding
 from indistinct.recoding.parts import digest_parts, parts_of
@@ -96,15 +97,15 @@ def beside(path: str | Path) -> Path:
 def second_file(path: str | Path) -> Path | None:
     """Return the file with the arrays of the recoding at a path, None if there is no such recoding or no such file."""
     try:
-        named = json.loads(Path(path).read_bytes())["arrow"]
-        return beside(path) if hashlib.sha256(beside(path).read_bytes()).hexdigest() == named else None
+        named = json.loads(read_ordinary(Path(path)))["arrow"]
+        return beside(path) if hashlib.sha256(read_ordinary(beside(path))).hexdigest() == named else None
     except (*UNREADABLE, OSError):
         return None
 
 
 def _bytes_of(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_ordinary(path)
     except OSError as error:
         raise InputError(
             f"cannot read the recoding {path}: {error.strerror or 'unreadable'}",
@@ -182,7 +183,7 @@ def _read(text: str, second: Callable[[], bytes]) -> Recoding:
             arrays = _arrays(content)
         head = ("format", "version", "arrow")
         recoding: Recoding = _value(Recoding, {key: data[key] for key in data if key not in head}, arrays)
-    except UNREADABLE:
+    except (*UNREADABLE, OSError):  # the bytes are read already: Arrow says of broken ones that they cannot be
         _refuse("the recoding cannot be read", hint="it must be a file that indistinct wrote")
     check_recoding(recoding)
     return recoding

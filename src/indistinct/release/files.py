@@ -10,6 +10,7 @@ from types import MappingProxyType
 import pyarrow as pa
 
 from indistinct.errors import OutputError
+from indistinct.input_files import read_ordinary
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate import Certificate
 from indistinct.release.formats import producer_for
@@ -84,10 +85,10 @@ def _outdated(target: Path, kept: Sequence[str]) -> list[Path]:
     Only files that the old certificate names and that are still what it says: nobody else's file is touched.
     """
     try:
-        digests = json.loads(certificate_path(target).read_text(encoding="utf-8"))["other_digests"]
+        digests = json.loads(read_ordinary(certificate_path(target)))["other_digests"]
         places = {table_path(target, name): digest for name, digest in digests.items() if name not in kept}
         return [place for place, digest in places.items() if place.is_file() and digest_of(place) == digest]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return []
 
 

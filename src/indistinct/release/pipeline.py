@@ -11,6 +11,7 @@ from indistinct.algorithms.full_domain.nodes import share_above
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import InfeasibleError
 from indistinct.frequencies.count import Counted
+from indistinct.memory import needs_memory
 from indistinct.models.base import Model
 from indistinct.randomness import Secret
 from indistinct.recoding.assign import assign
@@ -59,6 +60,7 @@ class Destination:
     private: Mapping[Path, Produce] = field(default_factory=dict)
 
 
+@needs_memory("verifying and writing the release")
 def publish(
     job: Job, destination: Destination | None = None, *, counters: Mapping[str, float] | None = None
 ) -> Release:

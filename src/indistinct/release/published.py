@@ -9,6 +9,7 @@ from typing import Any
 from indistinct.engines import open_source
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError
+from indistinct.input_files import read_ordinary
 from indistinct.recoding.outputs import MAIN, SENSITIVE, Buckets, Form
 from indistinct.release.columns import published_schema
 from indistinct.release.files import certificate_path
@@ -82,8 +83,7 @@ def _as_text(published: Any, schema: Schema) -> Any:
 def read_certificate(path: Path) -> dict[str, Any] | None:
     """Return the certificate that lies beside a release, None if there is none."""
     try:
-        text = certificate_path(path).read_text(encoding="utf-8")
-        told = json.loads(text)
+        told = json.loads(read_ordinary(certificate_path(path)))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError):

@@ -11,8 +11,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError
+from indistinct.memory import is_memory
 from indistinct.tables.declared import read_column
-from indistinct.tables.dialect import Dialect, diagnose, encodings, find_dialect, line_numbers, nul_error
+from indistinct.tables.dialect import (
+    LONGEST_LINE,
+    NAMELESS,
+    Dialect,
+    diagnose,
+    encodings,
+    find_dialect,
+    line_numbers,
+    nul_error,
+)
 from indistinct.tables.dictionaries import TEXT
 from indistinct.tables.files import choose
 from indistinct.tables.inference import maybe_grouped, respelled, settle, spellings
@@ -23,7 +33,7 @@ from indistinct.tables.value import Reading
 
 # Small blocks keep the reader's dictionaries in the cache; a record must fit into one block.
 BLOCK_BYTES = 1 << 21
-LARGEST_BLOCK_BYTES = 1 << 30
+LARGEST_BLOCK_BYTES = 4 * LONGEST_LINE
 
 
 class Delimited(NamedTuple):
@@ -51,7 +61,9 @@ def read_delimited(
                 return _read_as(path, _dialect(path, candidate, reading), reading, columns, published=published)
             except UnicodeError:
                 continue
-    except (OSError, EOFError):
+    except (OSError, EOFError) as error:
+        if is_memory(error):
+            raise
         raise InputError(
             f"{path} cannot be read, or is not a complete gzip file", hint="check the file and its permissions"
         ) from None
@@ -79,7 +91,7 @@ def _read_as(
         # A quote in a column that is not read, or in a missing value, would not be seen.
         dialect = replace(dialect, quoted=True)
     # The last column is read in any case, because a quote that never ends shows there.
-    nameless = [name for name in dialect.names if name not in dialect.columns]
+    nameless = [name for name in dialect.names if name.startswith(NAMELESS)]
     names = list(dict.fromkeys([*wanted, *nameless, dialect.names[-1]]))
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as threads:
         dialect, columns_read = _read_text(path, dialect, missing, names)

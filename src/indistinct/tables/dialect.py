@@ -8,15 +8,15 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from indistinct.encodings import encodings_of
 from indistinct.errors import InputError, ParameterError
 from indistinct.tables.headers import check_header
-from indistinct.tables.value import check_names
+from indistinct.tables.value import check_names, check_width
 
-# As long as a block of the fast reader may become; Python's own limit is 131,072 characters.
-LONGEST_FIELD = 1 << 30
+# No line of a table is longer: a file without line ends would be read for ever, and a small one inflate for ever.
+LONGEST_LINE = 1 << 23
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE_BYTES = 1 << 18
 SAMPLE_RECORDS = 200
@@ -77,28 +77,41 @@ def find_dialect(path: Path, encoding: str, delimiter: str | None, *, header: bo
     """
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'):
         raise ParameterError("`delimiter` must be one ASCII character", hint='for example delimiter=";"')
-    size = SAMPLE_BYTES
-    while True:
+    for size in (SAMPLE_BYTES, SAMPLE_BYTES << 3, LONGEST_LINE):
         text, complete = _sample(path, encoding, size)
-        if not text.strip("\r\n"):
+        start = len(text) - len(text.lstrip("\r\n"))
+        if start == len(text):
             if complete:
                 raise InputError(f"{path} is empty", hint="a table has a header line with the names of its columns")
-        else:
-            chosen = delimiter or _find_delimiter(text, complete)
-            found = _records(text, chosen, complete, limit=SAMPLE_RECORDS)
-            if found or complete:
-                names = found[0] if found else []
-                if any("\0" in name for name in names):
-                    raise nul_error()
-                if not header:
-                    check_header(path, found)
-                if any(name.strip() for name in names):
-                    names = [name if name.strip() else f"{NAMELESS}{place}" for place, name in enumerate(names)]
-                check_names(names, quote=False)
-                bare = complete and _is_bare(text, chosen)
-                ahead = len(text[: len(text) - len(text.lstrip("\r\n"))].splitlines())
-                return Dialect(encoding, chosen, tuple(names), bare=bare, quoted='"' in text, ahead=ahead)
-        size *= 8
+            continue
+        end = _line_end(text, start)
+        check_width(1 + max(text.count(mark, start, end) for mark in (delimiter or DELIMITERS)))
+        if end == len(text) and not complete:
+            continue
+        chosen = delimiter or _find_delimiter(text, complete)
+        found = _records(text, chosen, complete, limit=SAMPLE_RECORDS)
+        if found or complete:
+            names = found[0] if found else []
+            if any("\0" in name for name in names):
+                raise nul_error()
+            if not header:
+                check_header(path, found)
+            if any(name.strip() for name in names):
+                names = [name if name.strip() else f"{NAMELESS}{place}" for place, name in enumerate(names)]
+            check_names(names, quote=False)
+            bare = complete and _is_bare(text, chosen)
+            ahead = len(text[:start].splitlines())
+            return Dialect(encoding, chosen, tuple(names), bare=bare, quoted='"' in text, ahead=ahead)
+    raise InputError(
+        f"the first line of {path} does not end within {LONGEST_LINE >> 20} MB",
+        hint="check that this is delimited text with a line of names; a quote that is left open swallows lines",
+    )
+
+
+def _line_end(text: str, start: int) -> int:
+    """Return where the line that begins at `start` ends, the length of the text if it does not."""
+    ends = [end for mark in "\r\n" if (end := text.find(mark, start)) >= 0]
+    return min(ends, default=len(text))
 
 
 def _is_bare(text: str, delimiter: str) -> bool:
@@ -204,8 +217,37 @@ def empty_rows(path: Path, dialect: Dialect, candidates: Collection[int]) -> lis
 
 def _strict_rows(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
-    with open_bytes(path) as file, io.TextIOWrapper(file, encoding=encoding, newline="", errors="replace") as text:
-        csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
-        reader = csv.reader(text, delimiter=dialect.delimiter, strict=True)
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+    with open_bytes(path) as file, io.BufferedReader(_EndingLines(path, file), 1 << 16) as buffered:
+        reader = csv.reader(
+            io.TextIOWrapper(buffered, encoding=encoding, newline="", errors="replace"),
+            delimiter=dialect.delimiter,
+            strict=True,
+        )
         for row in reader:
             yield reader.line_num, row
+
+
+class _EndingLines(io.RawIOBase):
+    """The bytes of a file; raises `InputError` where a line is longer than any, before it is read as one text."""
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        super().__init__()
+        self._path, self._file, self._ended, self._open = path, file, 0, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._file.read(len(buffer))
+        buffer[: len(part)] = part
+        last = max(part.rfind(b"\n"), part.rfind(b"\r"))
+        self._ended += part.count(b"\n")
+        self._open = self._open + len(part) if last < 0 else len(part) - last
+        if self._open > LONGEST_LINE:
+            raise InputError(
+                f"line {self._ended + 1:,} of {self._path} is longer than {LONGEST_LINE >> 20} MB",
+                hint="check that this is delimited text, and complete",
+                line=self._ended + 1,
+            )
+        return len(part)

@@ -4,12 +4,15 @@ A dictionary may hold values that no row has, such as those of suppressed rows, 
 in which the values first occurred in the original. Both would be written into an Arrow or a Parquet file.
 """
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.arrays import empty_large
 from indistinct.domain import with_room
+from indistinct.errors import InputError
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 
@@ -19,6 +22,22 @@ def is_text(kind: pa.DataType) -> bool:
     if isinstance(kind, pa.DictionaryType):
         kind = kind.value_type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def check_text(name: str, column: pa.ChunkedArray) -> None:
+    """Raise `InputError` if a column has text that is not UTF-8: what others wrote need not be what it says."""
+    for chunk in column.chunks if is_text(column.type) else ():
+        try:
+            (chunk.dictionary if isinstance(chunk.type, pa.DictionaryType) else chunk).validate(full=True)
+        except pa.ArrowInvalid as error:
+            row = re.search(r"index (\d+)$", str(error))
+            direct = column.num_chunks == 1 and not isinstance(chunk.type, pa.DictionaryType)
+            where = f", the first in row {int(row[1]) + 1}" if row and direct else ""
+            raise InputError(
+                f"column {name!r} has text that is not UTF-8{where}",
+                hint="write the file again with valid text",
+                column=name,
+            ) from None
 
 
 def assemble(column: pa.ChunkedArray) -> pa.DictionaryArray:

@@ -8,15 +8,17 @@ import pyarrow as pa
 
 from indistinct.errors import InputError
 from indistinct.schema import where_is
-from indistinct.tables.dictionaries import is_text
+from indistinct.tables.dictionaries import check_text, is_text
+from indistinct.tables.value import check_width
 
 
 def choose(names: Sequence[str], columns: Sequence[str] | None) -> list[str]:
     """Return the wanted columns, all by default; raise `InputError` for one that is not there."""
     if columns is None:
         return list(names)
+    present = set(names)
     for name in columns:
-        if name not in names:
+        if name not in present:
             raise InputError(
                 f"the table has no column {name!r}",
                 hint=where_is(name, names, expected=columns),
@@ -30,12 +32,16 @@ def read_parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
 
     try:
         with pq.ParquetFile(path) as file:
+            check_width(len(file.schema_arrow.names))
             names = choose(file.schema_arrow.names, columns)
             repeating = _repeating(file.metadata, file.schema_arrow)
         with pq.ParquetFile(path, read_dictionary=repeating) as file:
-            return file.read(columns=names)
+            table = file.read(columns=names)
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError):
         raise _broken(path, "Parquet") from None
+    return table
 
 
 def read_arrow(path: Path, columns: Sequence[str] | None) -> pa.Table:
@@ -43,7 +49,12 @@ def read_arrow(path: Path, columns: Sequence[str] | None) -> pa.Table:
     try:
         with pa.OSFile(str(path)) as file:
             table = _arrow_table(file)
+        table.validate()
+        for name in table.column_names:
+            check_text(name, table[name])
         table.validate(full=True)  # codes that point beyond a dictionary would be followed there
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError):
         raise _broken(path, "Arrow IPC") from None
     return table.select(choose(table.column_names, columns))

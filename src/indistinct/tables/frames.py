@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.errors import InputError
-from indistinct.tables.dictionaries import TEXT, is_text
+from indistinct.tables.dictionaries import TEXT, check_text, is_text
 from indistinct.tables.value import check_names
 
 
@@ -77,6 +77,7 @@ def _from_pandas(frame: Any) -> pa.Table:
 def _flat_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = column.type
     if is_text(kind):
+        check_text(name, column)
         if isinstance(kind, pa.DictionaryType):
             return column if kind == TEXT else column.cast(TEXT)
         return column if pa.types.is_string(kind) else column.cast(pa.string())
@@ -105,7 +106,7 @@ def _index_columns(table: pa.Table) -> set[str]:
         return set()
     try:
         return {name for name in json.loads(described)["index_columns"] if isinstance(name, str)}
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return set()
 
 

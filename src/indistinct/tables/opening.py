@@ -1,5 +1,6 @@
 """One door for every table: a path or a frame goes in, a `Table` that every engine takes comes out."""
 
+import errno
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -10,6 +11,8 @@ import pyarrow as pa
 
 from indistinct.arrays import Codes
 from indistinct.errors import InputError
+from indistinct.input_files import check_ordinary
+from indistinct.memory import needs_memory
 from indistinct.tables.declared import read_frame
 from indistinct.tables.delimited import Delimited, read_delimited
 from indistinct.tables.dialect import Dialect, encodings, find_dialect, line_numbers
@@ -25,6 +28,7 @@ PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
 
 
+@needs_memory("reading the table")
 def open_table(
     source: Any,
     *,
@@ -148,12 +152,12 @@ def _declared(table: pa.Table, reading: Reading) -> pa.Table:
 
 def _check_file(path: Path) -> None:
     try:
-        folder, present = path.is_dir(), path.exists()
-    except (OSError, ValueError):
-        folder = present = False
-    if folder:
-        raise InputError(f"{path} is a directory, not a file", hint="name one file")
-    if not present:
+        check_ordinary(path)
+    except (OSError, ValueError) as error:
+        if getattr(error, "errno", None) == errno.EINVAL:
+            raise InputError(
+                f"cannot read {path}: {getattr(error, 'strerror', '')}", hint="save the table in a file, and name that"
+            ) from None
         raise InputError(
             f"there is no file {path}", hint="check the path; a relative one starts at the working directory"
-        )
+        ) from None

@@ -1,5 +1,6 @@
 """The table that an engine counts and a recoding is applied to: named Arrow columns and nothing else."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,8 @@ import pyarrow as pa
 from indistinct.domain import Kind, kind_of
 from indistinct.errors import InputError
 
+# Every column costs milliseconds; a million of them would take as many.
+MOST_COLUMNS = 20_000
 EVERY = "*"
 """Where columns are named, the name that stands for all of them."""
 
@@ -95,6 +98,15 @@ class Table:
         return int(self.data.num_rows)
 
 
+def check_width(columns: int) -> None:
+    """Raise `InputError` if there are more columns than are ever read."""
+    if columns > MOST_COLUMNS:
+        raise InputError(
+            f"a table has at most {MOST_COLUMNS:,} columns; got {columns:,}",
+            hint="save the columns that are to be published in a file of their own",
+        )
+
+
 def check_names(names: list[str], *, quote: bool = True) -> None:
     """Raise `InputError` unless there is a column, every column has a name, and no two share one.
 
@@ -102,15 +114,17 @@ def check_names(names: list[str], *, quote: bool = True) -> None:
     """
     if not names:
         raise InputError("a table has at least one column; got none", hint="check that this is the right table")
+    check_width(len(names))
     blank = [place for place, name in enumerate(names, start=1) if not name.strip()]
     if blank:
         raise InputError(
             f"every column has a name; missing for column number {', '.join(map(str, blank))}",
             hint="name the column; if it is a row number, remove it: a row number points to a person",
         )
-    twice = sorted({name for name in names if names.count(name) > 1})
+    counts = Counter(names)
+    twice = sorted(name for name, count in counts.items() if count > 1)
     if twice:
-        numbers = [str(number) for number, name in enumerate(names, start=1) if name in twice]
+        numbers = [str(number) for number, name in enumerate(names, start=1) if counts[name] > 1]
         which = ", ".join(map(repr, twice)) if quote else f"those of the columns number {', '.join(numbers)}"
         raise InputError(
             f"column names are distinct; found more than once: {which}",

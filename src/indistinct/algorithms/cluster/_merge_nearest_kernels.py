@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from indistinct.arrays import Codes
-from indistinct.compiled import jit
+from indistinct.compiled import inner, jit
 
 BLOCK = 512
 ABSENT = 255
@@ -127,7 +127,7 @@ def read_pieces(state, cells, class_ids, counts):
     return written
 
 
-@jit
+@inner
 def _nearest(forest, state, slot, query, k, stub):
     """Return the class that costs least to unite with; ties: fewer levels climbed, then smallest first, then oldest."""
     size, climbed = state.sizes[slot], state.climbed[slot]
@@ -189,7 +189,9 @@ def _bound(forest, masks, query, limit):
 def _distances(forest, planes, query, differs, sums):
     """Set what the closest common generalization with each class of a block costs a row; return the least."""
     width = len(sums)
-    sums[:] = 0
+    # Here and below no array is assigned to a slice: the words of its error would be compiled, which takes seconds.
+    for lane in range(width):
+        sums[lane] = 0
     for plane in range(len(query)):
         byte, weight, bytes_ = query[plane], forest.weights[plane], planes[plane]
         if forest.starts[plane]:
@@ -207,7 +209,7 @@ def _distances(forest, planes, query, differs, sums):
     return np.int64(least)
 
 
-@jit
+@inner
 def _meet(forest, first, second):
     """Return the lowest common ancestor of two nodes."""
     while first != second:
@@ -219,7 +221,7 @@ def _meet(forest, first, second):
     return first
 
 
-@jit
+@inner
 def _steps(forest, state, slot, other):
     total = np.int64(0)
     for column in range(state.nodes.shape[1]):
@@ -227,7 +229,7 @@ def _steps(forest, state, slot, other):
     return total
 
 
-@jit
+@inner
 def _unite(forest, state, slot, partner, wanted):
     """Make one class of an erased class and rows of its partner, and of the class that has their tuple already."""
     tuple_ = np.empty(state.nodes.shape[1], dtype=np.int32)
@@ -247,7 +249,8 @@ def _unite(forest, state, slot, partner, wanted):
         start, stop = _cut(state, partner, wanted)
     if existing < 0:
         existing = slot
-        state.nodes[slot] = tuple_
+        for column in range(len(tuple_)):
+            state.nodes[slot, column] = tuple_[column]
         state.owner[slot] = state.marks[IDENTITIES]
         state.slot_of[state.marks[IDENTITIES]] = slot
         state.marks[IDENTITIES] += 1
@@ -262,13 +265,13 @@ def _unite(forest, state, slot, partner, wanted):
     return existing
 
 
-@jit
+@inner
 def _append(state, slot, start, stop):
     state.following[state.tail[slot]] = start
     state.tail[slot] = stop
 
 
-@jit
+@inner
 def _cut(state, slot, wanted):
     """Take rows from the front of a class; return the first and last of their pieces."""
     start = piece = state.head[slot]
@@ -292,7 +295,7 @@ def _cut(state, slot, wanted):
     return start, piece
 
 
-@jit
+@inner
 def _erase(state, slot):
     state.owner[slot] = NOBODY
     block, lane = divmod(slot, state.planes.shape[2])
@@ -300,7 +303,7 @@ def _erase(state, slot):
         state.planes[block, plane, lane] = ABSENT
 
 
-@jit
+@inner
 def _write(forest, state, slot):
     """Spell the tuple of a class in its planes and masks, sum up its cost, and enter it into the table."""
     block, lane = divmod(slot, state.planes.shape[2])
@@ -322,7 +325,7 @@ def _write(forest, state, slot):
     state.table[probe] = slot
 
 
-@jit
+@inner
 def _find(forest, state, tuple_):
     """Return where a class with a tuple lies, or -1. Entries of classes that have changed match nothing."""
     probe = _hash(forest, tuple_) & (len(state.table) - 1)
@@ -338,7 +341,7 @@ def _find(forest, state, tuple_):
     return NOBODY
 
 
-@jit
+@inner
 def _hash(forest, tuple_):
     word = np.uint64(0)
     for column in range(len(tuple_)):

@@ -10,6 +10,7 @@ from indistinct.engines.memory.count import count_table
 from indistinct.engines.memory.publish import publish_table
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
+from indistinct.memory import needs_memory
 from indistinct.randomness import Secret
 from indistinct.recoding.outputs import Assignment
 from indistinct.tables import Reading, Table, open_table
@@ -29,6 +30,7 @@ class Memory:
         """Return the table at a path or in a frame."""
         return open_table(source, reading=None if isinstance(source, Table) else reading)
 
+    @needs_memory("counting cells")
     def count(self, source: Table, request: Request) -> Counted:
         """Return the cells of a table; the rows behind them are kept in the table until it is published."""
         began = time.perf_counter()
@@ -40,6 +42,7 @@ class Memory:
         source.learned["rows"] = (counted.frequencies, grouping)
         return counted
 
+    @needs_memory("publishing rows")
     def publish(self, source: Table, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
         """Give a sink the published tables."""
         publish_table(source, assignment, sink, secret=secret)

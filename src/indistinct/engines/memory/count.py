@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 
 from indistinct.arrays import Codes
 from indistinct.domain import Domain, Kind
-from indistinct.errors import InputError
+from indistinct.errors import InputError, SchemaError
 from indistinct.frequencies.count import Counted, count_cells, count_pieces, group_encoded, join_columns, pair_people
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.frequencies.grouping import Grouping, group_rows
@@ -28,6 +28,9 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
         return Counted((), whole, alone=alone), Grouping(np.arange(source.rows), np.array([0, source.rows]))
     asked = [request.quasi, *request.keys, *request.groupings]
     names = dict.fromkeys(name for key in asked for name in key if name != PERSON)
+    for name in names:
+        if name not in source.columns:
+            raise SchemaError(f"the table has no column {name!r}", hint="give the roles that its columns have")
     columns = {name: _encoded(source.data, name, request) for name in names}
     population = None
     if isinstance(request.population, Table):

@@ -1,0 +1,126 @@
+"""What happens when memory runs out: which step needed how much of it, and what takes less.
+
+Steps of a run are marked with `needs_memory`; the innermost one that fails names itself, whichever library asked.
+"""
+
+import errno
+import functools
+import os
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, ParamSpec, TypeVar
+
+from indistinct.errors import OutOfMemoryError
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+MEGABYTE = 1 << 20
+# Libraries of compiled code are mapped whole, and every thread has its stack: below, some of them end the process.
+LIBRARIES, PER_CORE = 900 * MEGABYTE, 80 * MEGABYTE
+HINTS = {
+    "reading": "save only the columns that are used, or save the table as Parquet, which takes less than text",
+    "counting": "leave out quasi-identifiers, or give those with many values a coarser hierarchy",
+    "searching": "leave out quasi-identifiers, or choose a search that keeps less: mondrian or datafly",
+    "measuring": "measure fewer metrics: they are listed under [measure] of a policy",
+}
+OTHERWISE = "publish fewer columns, or write Parquet, which takes less than text"
+THREADS = "INDISTINCT_THREADS=1 takes less at once"
+
+
+def needs_memory(step: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Mark a function as a step, such as "reading the table": what runs out of memory in it becomes an error of ours.
+
+    >>> @needs_memory("reading the table")
+    ... def read():
+    ...     raise MemoryError
+    >>> read()
+    Traceback (most recent call last):
+    indistinct.errors.OutOfMemoryError: there is not enough memory for reading the table
+    ...
+    """
+
+    def mark(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+        @functools.wraps(function)
+        def run(*arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+            try:
+                return function(*arguments, **options)
+            except (MemoryError, OSError, RuntimeError, SystemError) as error:
+                if isinstance(error, OutOfMemoryError) or not is_memory(error):
+                    raise
+                wanted, size = wanted_bytes(error), _size_of((*arguments, *options.values()))
+            # Outside, so that what the failed step had is free again.
+            raise out_of_memory(step, wanted, size)
+
+        return run
+
+    return mark
+
+
+def is_memory(error: BaseException) -> bool:
+    """Return whether an error says that memory, or a thread for want of it, could not be had."""
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+        return True
+    text = str(error).lower()
+    return any(words in text for words in ("cannot allocate memory", "can't start new thread", "failed to map segment"))
+
+
+def wanted_bytes(error: BaseException) -> int | None:
+    """Return how many bytes were asked for, where NumPy or Arrow tell.
+
+    >>> wanted_bytes(MemoryError("malloc of size 640 failed"))
+    640
+    """
+    told = getattr(error, "_total_size", None)
+    if isinstance(told, int):
+        return told
+    found = re.search(r"of size (\d+)", str(error))
+    return int(found[1]) if found else None
+
+
+def out_of_memory(step: str, wanted: int | None = None, size: str = "") -> OutOfMemoryError:
+    """Return the error of a step that needed more memory than there is."""
+    asked = "" if wanted is None else f": {_megabytes(wanted)} more were asked for"
+    limit = address_space()
+    allowed = "" if limit is None else f"; this process may use {_megabytes(limit)} of addresses (ulimit -v)"
+    return OutOfMemoryError(
+        f"there is not enough memory for {step}{size}{asked}{allowed}",
+        hint=f"{HINTS.get(step.split()[0], OTHERWISE)}; {THREADS}",
+        step=step,
+        wanted=wanted,
+    )
+
+
+def check_address_space() -> None:
+    """Raise `OutOfMemoryError` if so few addresses are allowed that libraries would end the process when they load."""
+    limit = address_space()
+    needed = LIBRARIES + PER_CORE * (os.cpu_count() or 1)
+    if limit is not None and limit < needed:
+        raise OutOfMemoryError(
+            f"this process may use {_megabytes(limit)} of addresses (ulimit -v), and needs at least "
+            f"{_megabytes(needed)} before it reads a table",
+            hint="raise the limit with ulimit -v, or limit what is used (a container's memory) and not addresses",
+        )
+
+
+def address_space() -> int | None:
+    """Return how many bytes of addresses this process may use, None if nothing limits it."""
+    try:
+        import resource
+    except ImportError:  # other systems than Unix have no such limit
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def _size_of(arguments: Iterable[Any]) -> str:
+    """Return how large the table among some arguments is, in words."""
+    for each in arguments:
+        rows, columns = getattr(each, "rows", None), getattr(each, "columns", None)
+        if isinstance(rows, int) and isinstance(columns, tuple):
+            return f" of {rows:,} rows and {len(columns):,} columns"
+    return ""
+
+
+def _megabytes(size: int) -> str:
+    return f"{max(1, size // MEGABYTE):,} MB"

@@ -1,0 +1,30 @@
+"""Kernels can be compiled ahead of the first run."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from indistinct.registry import ALGORITHMS
+from indistinct.testing.checks.examples import forms_of
+
+
+def test_kernels_of_an_algorithm_are_kept(run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
+    ran = run("warm-up", "--algorithm", "datafly", "--json")
+    assert ran.code == 0, ran.err
+    told = json.loads(ran.out)
+    assert told["kernels"] > 0
+    assert list((tmp_path / "kernels").rglob("*.nbc"))
+    assert all(folder.startswith(str(tmp_path / "kernels")) for folder in told["folders"])
+
+
+def test_an_unknown_algorithm_is_refused(run: Callable) -> None:
+    ran = run("warm-up", "--algorithm", "mondrain")
+    assert ran.code == 2
+    assert "mondrian" in ran.err
+
+
+def test_every_registered_algorithm_has_forms_to_run() -> None:
+    assert all(forms_of(name) for name in ALGORITHMS)

@@ -1,0 +1,127 @@
+"""Files of every kind that the program reads, small and whole: what mutations begin with.
+
+Cells of the table hold a mark that no message may repeat.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+import indistinct as ind
+from indistinct.datasets import generate_patients
+from indistinct.recoding import storage
+from indistinct.release.writing import write_table
+
+MARK = "Qzxv"
+ROLES = ["--identifier", "name", "--quasi", "age,sex,zipcode,admitted", "--sensitive", "disease,cost"]
+MODEL = ["--model", "k-anonymity:k=3"]
+OUT = ["-o", "out.csv", "--overwrite"]
+SCHEMA = ind.Schema(["name"], ["age", "sex", "zipcode", "admitted"], ["disease", "cost"])
+POLICY = """
+[input]
+path = "data.csv"
+missing = ["", "-99"]
+
+[columns]
+name = "identifier"
+age = { role = "quasi", hierarchy = { intervals = [5, 10, 20] } }
+sex = "quasi"
+zipcode = { role = "quasi", hierarchy = { file = "zipcode.csv" } }
+admitted = { role = "quasi", hierarchy = { dates = ["month", "year"] } }
+disease = "sensitive"
+cost = "sensitive"
+
+[privacy]
+models = ["k-anonymity:k=3"]
+suppression = 0.05
+
+[algorithm]
+use = "optimal"
+
+[measure]
+metrics = ["discernibility"]
+
+[output]
+path = "release.csv"
+"""
+
+
+@dataclass(frozen=True)
+class Seed:
+    """A file and the commands that read it."""
+
+    name: str
+    commands: tuple[tuple[str, ...], ...]
+
+
+def _table_commands(name: str) -> tuple[tuple[str, ...], ...]:
+    return (
+        ("inspect", name),
+        ("anonymize", name, *ROLES, *MODEL, *OUT),
+        ("apply", "recoding.json", name, *OUT),
+        ("verify", name, *ROLES, *MODEL),
+        ("measure", name, *ROLES, "--original", "data.parquet"),
+        ("explore", name, *ROLES, *MODEL, "--hierarchy", "age=intervals:10,50"),
+    )
+
+
+SEEDS = (
+    Seed("data.csv", _table_commands("data.csv")),
+    Seed("small.parquet", _table_commands("small.parquet")),
+    Seed("data.arrow", _table_commands("data.arrow")),
+    Seed("published.csv", _table_commands("published.csv")[3:5]),
+    Seed(
+        "policy.toml",
+        (
+            ("anonymize", "policy.toml", *OUT),
+            ("explore", "policy.toml"),
+            ("verify", "published.csv", "--policy", "policy.toml"),
+            ("measure", "published.csv", "--policy", "policy.toml"),
+        ),
+    ),
+    Seed("zipcode.csv", (("anonymize", "policy.toml", *OUT), ("explore", "policy.toml"))),
+    Seed("recoding.json", (("apply", "recoding.json", "data.parquet", *OUT),)),
+    Seed("large.json", (("apply", "large.json", "data.parquet", *OUT),)),
+    Seed("large.json.arrow", (("apply", "large.json", "data.parquet", *OUT),)),
+    Seed(
+        "buckets.csv.certificate.json",
+        (
+            ("verify", "buckets.csv", *ROLES, *MODEL, "--algorithm", "anatomy:l=2"),
+            ("measure", "buckets.csv", *ROLES, "--algorithm", "anatomy:l=2", "--original", "data.parquet"),
+            ("verify", "buckets.csv", *ROLES, *MODEL),
+        ),
+    ),
+)
+
+
+def plant(folder: Path) -> Mapping[str, bytes]:
+    """Write every seed into a folder and return the content of each."""
+    table = generate_patients(60, seed=1)
+    for column in ("name", "disease"):
+        place = table.column_names.index(column)
+        marked = pc.binary_join_element_wise(MARK, table[column].cast(pa.string()), "")
+        table = table.set_column(place, column, marked)
+    write_table(table, folder / "data.csv")
+    write_table(table, folder / "data.arrow")
+    for name in ("data.parquet", "small.parquet"):
+        pq.write_table(table, folder / name)
+    (folder / "policy.toml").write_text(POLICY)
+    codes = sorted(set(table["zipcode"].cast(pa.string()).to_pylist()))
+    (folder / "zipcode.csv").write_text("".join(f"{code};{code[:3]}**;{code[:1]}****;*\n" for code in codes))
+    release = ind.anonymize(folder / "data.csv", SCHEMA, model="k-anonymity:k=3")
+    release.write(folder / "published.csv")
+    release.write_recoding(folder / "recoding.json")
+    large, storage.LARGE = storage.LARGE, 0
+    try:
+        release.write_recoding(folder / "large.json")
+    finally:
+        storage.LARGE = large
+    one = ind.Schema(["name"], ["age", "sex", "zipcode", "admitted"], ["disease"], ["cost"])
+    ind.anonymize(folder / "data.csv", one, algorithm="anatomy:l=2").write(folder / "buckets.csv")
+    json.loads((folder / "buckets.csv.certificate.json").read_text())
+    return {seed.name: (folder / seed.name).read_bytes() for seed in SEEDS}

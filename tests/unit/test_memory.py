@@ -1,0 +1,75 @@
+"""Memory that runs out: which step needed how much, in the library's own error."""
+
+import errno
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import indistinct as ind
+from indistinct.engines.memory import Memory
+from indistinct.memory import check_address_space, is_memory, needs_memory, wanted_bytes
+
+TABLE = pa.table({"age": [20, 30] * 5})
+
+
+def exhausted(error: BaseException):
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise error
+
+    return fail
+
+
+def numpy_error() -> MemoryError:
+    with pytest.raises(MemoryError) as raised:
+        np.empty((1 << 46,), dtype=np.int64)
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (MemoryError(), "there is not enough memory for counting cells of 10 rows and 1 columns"),
+        (pa.ArrowMemoryError("malloc of size 5242880 failed"), "5 MB more were asked for"),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), "counting cells"),
+        (RuntimeError("can't start new thread"), "counting cells"),
+    ],
+)
+def test_a_step_says_what_it_needed(monkeypatch, error, words):
+    monkeypatch.setattr("indistinct.engines.memory.count_table", exhausted(error))
+    with pytest.raises(ind.OutOfMemoryError, match=words) as raised:
+        ind.anonymize(TABLE, ind.Schema(quasi=["age"]), model="k-anonymity:k=2")
+    assert isinstance(raised.value, MemoryError)
+    assert "quasi-identifiers" in raised.value.hint
+
+
+def test_numpy_says_how_much():
+    assert wanted_bytes(numpy_error()) == 1 << 49
+
+
+def test_other_errors_pass(monkeypatch):
+    monkeypatch.setattr("indistinct.engines.memory.count_table", exhausted(RuntimeError("something else")))
+    with pytest.raises(RuntimeError, match="something else"):
+        Memory().count(ind.open(TABLE), None)
+
+
+def test_the_innermost_step_is_named():
+    inner = needs_memory("reading the table")(exhausted(MemoryError()))
+    with pytest.raises(ind.OutOfMemoryError, match="reading the table"):
+        needs_memory("searching")(inner)()
+
+
+def test_what_is_no_want_of_memory():
+    assert not is_memory(OSError(errno.ENOENT, "No such file"))
+
+
+@pytest.mark.parametrize("limit", [250, 600, 900])
+def test_too_few_addresses_are_told_before_libraries_load(monkeypatch, limit):
+    monkeypatch.setattr("indistinct.memory.address_space", lambda: limit << 20)
+    with pytest.raises(ind.OutOfMemoryError, match=f"may use {limit} MB of addresses"):
+        check_address_space()
+
+
+def test_no_limit_is_no_error(monkeypatch):
+    monkeypatch.setattr("indistinct.memory.address_space", lambda: None)
+    check_address_space()
