@@ -38,3 +38,14 @@ def starts_of(sizes: Codes | Sequence[int]) -> Codes:
     starts = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=starts[1:])
     return starts
+
+
+def run_starts(words: Codes) -> Codes:
+    """Return where each run of equal words begins, and the end as the last entry."""
+    if not len(words):
+        return np.zeros(1, dtype=np.int64)
+    inner = np.flatnonzero(words[1:] != words[:-1])
+    starts = np.empty(len(inner) + 2, dtype=np.int64)
+    starts[0], starts[-1] = 0, len(words)
+    np.add(inner, 1, out=starts[1:-1])
+    return starts

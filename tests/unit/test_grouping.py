@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from indistinct import parallel
-from indistinct.frequencies.grouping import WORD, group_rows, pack, run_starts, sort_words
+from indistinct.arrays import run_starts
+from indistinct.frequencies.grouping import WORD, group_rows, pack
+from indistinct.ordering import sort_words
 
 
 def test_groups_ascend_and_keep_their_rows():

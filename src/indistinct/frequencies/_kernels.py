@@ -108,18 +108,6 @@ def add_rows(words, first, bits):
 
 
 @jit
-def merge_sorted(left, right, out):
-    """Merge two ascending arrays."""
-    i, j = 0, 0
-    ends = len(left), len(right)
-    for place in range(len(out)):
-        from_left = j == ends[1] or (i < ends[0] and left[i] <= right[j])
-        out[place] = left[i] if from_left else right[j]
-        i += from_left
-        j += not from_left
-
-
-@jit
 def hashed(word):
     """Return a word with its bits well mixed (the finalizer of a 64-bit mixing function)."""
     word ^= word >> np.uint64(32)

@@ -7,6 +7,7 @@ import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.frequencies.encode import Encoded
+from indistinct.ordering import distinct
 from indistinct.parallel import spread
 
 # Rows of a block: words for them fill half a megabyte.
@@ -23,7 +24,7 @@ def in_blocks(columns: Sequence[Encoded], work: Work[Result]) -> list[Result]:
     """
     ends = [column.ends for column in columns]
     rows = int(ends[0][-1])
-    bounds = np.unique(np.concatenate([[0], *ends, np.arange(0, rows, BLOCK)]))
+    bounds = distinct(np.concatenate([[0], *ends, np.arange(0, rows, BLOCK)]))
     places = [np.searchsorted(end, bounds[:-1], side="right").tolist() for end in ends]
 
     def call(block: int) -> Result:

@@ -20,6 +20,7 @@ from indistinct.errors import InputError, ParameterError, SchemaError, Verificat
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import PERSON
+from indistinct.ordering import distinct
 from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
@@ -175,8 +176,8 @@ def overlap_of(engine: Engine, source: Source, assignment: Assignment, earlier: 
         return Overlap(0, 0, 0, k)
     grouping = group_rows([pairs[:, 1], pairs[:, 2]], [int(pairs[:, place].max()) + 1 for place in (1, 2)])
     sizes = grouping.counts[grouping.group_ids()]
-    below = len(np.unique(pairs[sizes < k, 0]))
-    return Overlap(len(np.unique(pairs[:, 0])), int(sizes.min()), below, k)
+    below = len(distinct(pairs[sizes < k, 0]))
+    return Overlap(len(distinct(pairs[:, 0])), int(sizes.min()), below, k)
 
 
 def _common_people(engine: Engine, source: Source, earlier: Earlier) -> Mapping[str, Domain]:
