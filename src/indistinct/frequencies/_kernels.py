@@ -51,9 +51,10 @@ def compact_entries(room, codes, counts, size, width):
 
 @jit
 def add_up(class_ids, counts, sums):
-    """Add each count to the sum of its label."""
+    """Add each count to the sum of its class; a negative class has none."""
     for i in range(len(class_ids)):
-        sums[class_ids[i]] += counts[i]
+        if class_ids[i] >= 0:
+            sums[class_ids[i]] += counts[i]
 
 
 @jit

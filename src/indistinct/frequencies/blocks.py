@@ -17,10 +17,11 @@ Result = TypeVar("Result")
 Work = Callable[[int, int, list[tuple[int, Codes]]], Result]
 
 
-def in_blocks(columns: Sequence[Encoded], work: Work[Result]) -> list[Result]:
+def in_blocks(columns: Sequence[Encoded], work: Work[Result], *, last: int | None = None) -> list[Result]:
     """Call `work(start, stop, parts)` for every block of rows, on several threads; return what it returned.
 
-    `parts` has, for each column, the number of the chunk in which the block lies, and the block's cells.
+    `parts` has, for each column, the number of the chunk in which the block lies, and the block's cells. Where `last`
+    is given, only blocks that begin before that row are looked at.
     """
     ends = [column.ends for column in columns]
     rows = int(ends[0][-1])
@@ -36,4 +37,5 @@ def in_blocks(columns: Sequence[Encoded], work: Work[Result]) -> list[Result]:
             parts.append((chunk, column.chunks[chunk][first : first + stop - start]))
         return work(start, stop, parts)
 
-    return spread(call, range(len(bounds) - 1))
+    count = len(bounds) - 1 if last is None else min(int(np.searchsorted(bounds, last)), len(bounds) - 1)
+    return spread(call, range(count))

@@ -20,6 +20,7 @@ from indistinct.frequencies.grouping import (
     one_of_each,
     pack,
 )
+from indistinct.frequencies.runs import group_runs
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Joint, Key
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.parallel import is_large
@@ -134,6 +135,9 @@ def group_encoded(columns: Sequence[Encoded]) -> tuple[Grouping, Codes]:
     if len(columns) == 1 and columns[0].order is not None:
         grouping = Grouping(*columns[0].order)
         return grouping, np.arange(len(grouping), dtype=np.int32)[:, None]
+    in_runs = group_runs(columns)
+    if in_runs is not None:
+        return in_runs
     widths = [max(len(column.domain) - 1, 0).bit_length() for column in columns]
     row_bits = max(rows - 1, 0).bit_length()
     if sum(widths) + row_bits > WORD:

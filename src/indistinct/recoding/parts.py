@@ -8,11 +8,14 @@ from itertools import zip_longest
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from indistinct.arrays import Codes
 
 # Rows of an array that are hashed at a time: a whole array would be copied.
 BLOCK = 1 << 16
+# What JSON writes in another way than it is.
+ESCAPED = r'["\\\x00-\x1f\x7f]'
 
 
 def parts_of(value: object, path: str = "") -> Iterator[tuple[str, object]]:
@@ -55,11 +58,23 @@ def digest_parts(value: object, *, nonce: str) -> str:
                 for start in range(0, len(part), BLOCK):
                     state.update(np.ascontiguousarray(part[start : start + BLOCK], dtype=kind).tobytes())
             case pa.Array():
-                texts = part.cast(pa.string()).to_pylist()
-                state.update(json.dumps([str(part.type), texts], ensure_ascii=False).encode())
+                state.update(f"[{json.dumps(str(part.type))}, [".encode())
+                written = pa.types.is_string(part.type)
+                for start in range(0, len(part), BLOCK):
+                    state.update(b", " if start else b"")
+                    state.update(_json_items(part.slice(start, BLOCK).cast(pa.string()), written=written))
+                state.update(b"]]")
             case _:
                 state.update(json.dumps(part, ensure_ascii=False).encode())
     return state.hexdigest()
+
+
+def _json_items(texts: pa.Array, *, written: bool) -> bytes:
+    """Return texts as items of a JSON list, `"a", null, "b"`; only those that people have `written` need escapes."""
+    if written and pc.any(pc.match_substring_regex(texts, ESCAPED)).as_py():
+        return json.dumps(texts.to_pylist(), ensure_ascii=False)[1:-1].encode()
+    quoted = pc.fill_null(pc.binary_join_element_wise('"', texts, '"', ""), "null")
+    return bytes(pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(texts)]), quoted), ", ")[0].as_buffer())
 
 
 def _same(mine: object, theirs: object) -> bool:

@@ -5,6 +5,7 @@ It shares no code with the writers, so that what they got wrong is seen here.
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -69,9 +70,17 @@ def _parquet(file: Path, columns: Sequence[str]) -> pa.Table:
 
     names = list(columns)
     with pq.ParquetFile(file) as opened:
-        texts = [field.name for field in opened.schema_arrow if field.name in names and pa.types.is_string(field.type)]
+        texts = [name for name in names if pa.types.is_string(opened.schema_arrow.field(name).type)]
+        texts = [name for name in texts if _in_codes(opened.metadata, name)]
     with pq.ParquetFile(file, read_dictionary=texts) as opened:
         return opened.read(columns=names).select(names)
+
+
+def _in_codes(metadata: Any, name: str) -> bool:
+    """Return whether every part of a column is stored as codes; to read others as codes would hash every cell twice."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    parts = [group.column(number) for group in groups for number in range(metadata.num_columns)]
+    return all(part.has_dictionary_page for part in parts if part.path_in_schema == name)
 
 
 def _in_zones(table: pa.Table, schema: pa.Schema) -> pa.Table:

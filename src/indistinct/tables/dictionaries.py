@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.arrays import empty_large
-from indistinct.domain import with_room
+from indistinct.domain import ascends, with_room
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 
@@ -26,7 +26,7 @@ def assemble(column: pa.ChunkedArray) -> pa.DictionaryArray:
     chunks = with_room(column if isinstance(column.type, pa.DictionaryType) else column.cast(TEXT), pa.string()).chunks
     if len(chunks) == 1:
         values = chunks[0].dictionary
-        if values.null_count == 0 and len(values.unique()) == len(values):
+        if ascends(values) or (values.null_count == 0 and len(values.unique()) == len(values)):
             return chunks[0]
     spelled = pa.chunked_array([chunk.dictionary for chunk in chunks], pa.string())
     values = pc.drop_null(spelled.unique())
@@ -57,8 +57,10 @@ def compact(column: pa.ChunkedArray, *, ascending: bool = False) -> pa.Dictionar
     """
     array = assemble(column)
     values = array.dictionary
-    kept = np.sort(pc.unique(array.indices).drop_null().to_numpy())
-    if ascending:
+    used = np.zeros(len(values) + 1, dtype=bool)
+    used[(pc.fill_null(array.indices, -1) if array.null_count else array.indices).to_numpy()] = True
+    kept = np.flatnonzero(used[:-1])
+    if ascending and not ascends(values):
         kept = kept[pc.sort_indices(values.take(pa.array(kept))).to_numpy()]
     if np.array_equal(kept, np.arange(len(values))):
         return array

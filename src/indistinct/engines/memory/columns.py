@@ -7,9 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.arrays import Codes
-from indistinct.domain import with_room
+from indistinct.domain import ascends, with_room
 from indistinct.engines.memory import _kernels
 from indistinct.frequencies.encode import from_dictionary
+from indistinct.ordering import text_order
 from indistinct.parallel import spread
 
 # Offsets of plain text count up to so many bytes.
@@ -32,12 +33,18 @@ def compact(values: pa.Array, codes: Codes, sizes: Codes | None = None) -> pa.Ar
     used = np.zeros(len(values) + 1, dtype=bool)
     used[codes] = True
     present = np.flatnonzero(used[:-1])
-    kept = values.take(pa.array(present))
-    distinct = kept.drop_null().unique()
-    dictionary = distinct.take(pc.sort_indices(distinct))
-    kind = index_type(len(dictionary))
+    kept = values if len(present) == len(values) else values.take(pa.array(present))
+    kind = index_type(len(kept))
     lookup = np.full(len(values) + 1, -1, dtype=kind)
-    lookup[present] = pc.fill_null(pc.index_in(kept, value_set=dictionary), -1).to_numpy().astype(kind)
+    if ascends(kept):
+        dictionary, lookup[present] = kept, np.arange(len(kept), dtype=kind)
+    else:
+        encoded = kept.dictionary_encode()
+        order = text_order(encoded.dictionary)
+        ranks = np.full(len(order) + 1, -1, dtype=kind)
+        ranks[order] = np.arange(len(order), dtype=kind)
+        dictionary = encoded.dictionary.take(pa.array(order))
+        lookup[present] = ranks[pc.fill_null(encoded.indices, len(order)).to_numpy()]
     indices = lookup[codes]
     absent = indices < 0 if (lookup[used] < 0).any() else None
     if sizes is not None:
