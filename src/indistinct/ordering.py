@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct import _ordering_kernels
-from indistinct.arrays import Codes, empty_large, run_starts
+from indistinct.arrays import Codes, empty_large, repeated, run_starts
 from indistinct.parallel import blocks, is_large, spread, workers
 
 BITS = 64
@@ -43,7 +43,7 @@ def distinct_with_places(values: Codes) -> tuple[Codes, Codes]:
 def places_of(order: Codes, starts: Codes, kind: type[np.integer] = np.int32) -> Codes:
     """Return the run in which each row is, where rows in an order are cut into runs."""
     places = empty_large(len(order), kind)
-    places[order] = np.repeat(np.arange(len(starts) - 1, dtype=places.dtype), np.diff(starts))
+    places[order] = repeated(np.arange(len(starts) - 1, dtype=kind), np.diff(starts))
     return places
 
 

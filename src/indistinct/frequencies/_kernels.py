@@ -58,16 +58,6 @@ def add_up(class_ids, counts, sums):
 
 
 @jit
-def repeat(values, counts, out):
-    """Write each value as often as its count says."""
-    end = 0
-    for i in range(len(values)):
-        for _ in range(counts[i]):
-            out[end] = values[i]
-            end += 1
-
-
-@jit
 def are_entries(cells, codes, counts, indptr, entry_codes, entry_counts):
     """Return whether pieces, ascending by cell and code, add up to exactly the entries of compressed sparse rows.
 

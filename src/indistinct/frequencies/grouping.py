@@ -10,10 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from indistinct.arrays import Codes, empty_large, run_starts
-from indistinct.frequencies import _kernels
+from indistinct.arrays import Codes, empty_large, repeated, run_starts
 from indistinct.ordering import distinct_with_places, ordered, sort_words
-from indistinct.parallel import LARGE, blocks, is_large, spread
+from indistinct.parallel import LARGE, blocks, spread
 
 WORD = 64
 
@@ -94,16 +93,6 @@ def pack(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[Codes, int]:
         words |= codes.astype(np.uint64)
         bits += width
     return words, bits
-
-
-def repeated(values: Codes, counts: Codes) -> Codes:
-    """Return each value as often as its count says."""
-    rows = int(counts.sum())
-    if not is_large(rows):
-        return np.repeat(values, counts)
-    out = empty_large(rows, values.dtype)
-    _kernels.repeat(values, counts, out)
-    return out
 
 
 def one_of_each(codes: Codes, size: int) -> Codes:

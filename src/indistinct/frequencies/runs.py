@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from indistinct.arrays import Codes, empty_large, starts_of
+from indistinct.arrays import Codes, repeated, row_numbers, starts_of
 from indistinct.frequencies.blocks import BLOCK, in_blocks
 from indistinct.frequencies.encode import Encoded
 from indistinct.frequencies.grouping import Grouping, group_rows
@@ -41,8 +41,9 @@ def group_runs(columns: Sequence[Encoded]) -> tuple[Grouping, Codes] | None:
     grouping = group_rows(codes, [len(column.domain) for column in columns])
     lengths = np.diff(np.append(firsts, rows))[grouping.order]
     begins = starts_of(lengths)
-    order = empty_large(rows, np.uint32 if rows <= 1 << 32 else np.int64)
-    np.add(np.arange(rows), np.repeat(firsts[grouping.order] - begins[:-1], lengths), out=order, casting="unsafe")
+    order = row_numbers(rows)
+    if (grouping.order[1:] < grouping.order[:-1]).any():  # runs do not stand in order yet
+        order += repeated((firsts[grouping.order] - begins[:-1]).astype(order.dtype), lengths)
     vectors = [column[grouping.first].astype(np.int32) for column in codes]
     return Grouping(order, begins[grouping.starts]), np.asfortranarray(np.stack(vectors, axis=1))
 

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.errors import OutputError
+from indistinct.tables.row_groups import read_row_groups
 from indistinct.tables.value import Table
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -72,8 +73,8 @@ def _parquet(file: Path, columns: Sequence[str]) -> pa.Table:
     with pq.ParquetFile(file) as opened:
         texts = [name for name in names if pa.types.is_string(opened.schema_arrow.field(name).type)]
         texts = [name for name in texts if _in_codes(opened.metadata, name)]
-    with pq.ParquetFile(file, read_dictionary=texts) as opened:
-        return opened.read(columns=names).select(names)
+    with pq.ParquetFile(file, read_dictionary=texts, pre_buffer=False) as opened:
+        return read_row_groups(opened, names)
 
 
 def _in_codes(metadata: Any, name: str) -> bool:

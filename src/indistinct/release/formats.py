@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import OutputError
+from indistinct.parallel import spread
 from indistinct.release.delimited import write_delimited
 from indistinct.tables.dictionaries import compact, is_text
 
@@ -47,7 +48,7 @@ def _fill(write: Write, batches: Iterable[pa.Table], place: Path) -> None:
 
 def publishable(table: pa.Table) -> pa.Table:
     """Return a table that holds the published values and no trace of others."""
-    columns = [_publishable_column(column) for column in table.columns]
+    columns = spread(_publishable_column, table.columns, rows=len(table))
     return pa.table(columns, names=table.column_names)
 
 

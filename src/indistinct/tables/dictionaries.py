@@ -12,6 +12,8 @@ from indistinct.arrays import empty_large
 from indistinct.domain import ascends, with_room
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
+# Cells that are looked at together, so that what NumPy makes of them stays in the cache.
+BLOCK = 1 << 14
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -57,8 +59,10 @@ def compact(column: pa.ChunkedArray, *, ascending: bool = False) -> pa.Dictionar
     """
     array = assemble(column)
     values = array.dictionary
+    cells = (pc.fill_null(array.indices, -1) if array.null_count else array.indices).to_numpy()
     used = np.zeros(len(values) + 1, dtype=bool)
-    used[(pc.fill_null(array.indices, -1) if array.null_count else array.indices).to_numpy()] = True
+    for start in range(0, len(cells), BLOCK):
+        used[cells[start : start + BLOCK]] = True
     kept = np.flatnonzero(used[:-1])
     if ascending and not ascends(values):
         kept = kept[pc.sort_indices(values.take(pa.array(kept))).to_numpy()]

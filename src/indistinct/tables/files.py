@@ -9,6 +9,7 @@ import pyarrow as pa
 from indistinct.errors import InputError
 from indistinct.schema import where_is
 from indistinct.tables.dictionaries import is_text
+from indistinct.tables.row_groups import read_row_groups
 
 
 def choose(names: Sequence[str], columns: Sequence[str] | None) -> list[str]:
@@ -32,8 +33,8 @@ def read_parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
         with pq.ParquetFile(path) as file:
             names = choose(file.schema_arrow.names, columns)
             repeating = _repeating(file.metadata, file.schema_arrow)
-        with pq.ParquetFile(path, read_dictionary=repeating) as file:
-            return file.read(columns=names)
+        with pq.ParquetFile(path, read_dictionary=repeating, pre_buffer=False) as file:
+            return read_row_groups(file, names)
     except (pa.ArrowException, OSError):
         raise _broken(path, "Parquet") from None
 

@@ -14,9 +14,8 @@ import numpy as np
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.bucket import _kernels
 from indistinct.algorithms.bucket.diversity import require_diversity
-from indistinct.arrays import Codes, empty_large, narrowest, starts_of
+from indistinct.arrays import Codes, empty_large, narrowest, repeated, starts_of
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
-from indistinct.frequencies.grouping import repeated
 from indistinct.frequencies.pieces import Pieces
 from indistinct.models.base import Model
 from indistinct.models.l_diverse_links import LDiverseLinks

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, repeated
 from indistinct.domain import ascends, with_room
 from indistinct.engines.memory import _kernels
 from indistinct.frequencies.encode import from_dictionary
@@ -21,7 +21,7 @@ def taken(values: pa.Array, codes: Codes, sizes: Codes | None = None) -> pa.Arra
     """Return published values by their codes, text as a dictionary; with `sizes` each stands for so many rows."""
     if pa.types.is_string(values.type):
         return compact(values, codes, sizes)
-    return values.take(pa.array(codes if sizes is None else np.repeat(codes, sizes)))
+    return values.take(pa.array(codes if sizes is None else repeated(codes, sizes)))
 
 
 def compact(values: pa.Array, codes: Codes, sizes: Codes | None = None) -> pa.Array:
@@ -48,8 +48,8 @@ def compact(values: pa.Array, codes: Codes, sizes: Codes | None = None) -> pa.Ar
     indices = lookup[codes]
     absent = indices < 0 if (lookup[used] < 0).any() else None
     if sizes is not None:
-        indices = np.repeat(indices, sizes)
-        absent = None if absent is None else np.repeat(absent, sizes)
+        indices = repeated(indices, sizes)
+        absent = None if absent is None else repeated(absent, sizes)
     return pa.DictionaryArray.from_arrays(pa.array(indices, mask=absent), dictionary)
 
 
