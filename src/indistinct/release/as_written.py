@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.errors import OutputError
+from indistinct.tables.fields import LONGEST_LINE, read_fields
 from indistinct.tables.row_groups import read_row_groups
 from indistinct.tables.value import Table
 
@@ -48,7 +49,11 @@ def _delimited(file: Path, columns: Sequence[str], mark: str) -> pa.Table:
     from pyarrow import csv
 
     with csv.open_csv(file, parse_options=csv.ParseOptions(delimiter=mark, newlines_in_values=True)) as opened:
-        alone = len(opened.schema) == 1  # an empty field would be a blank line: missing is `""` as well
+        names = opened.schema.names
+        alone = len(names) == 1  # an empty field would be a blank line: missing is `""` as well
+    quick = _in_one_pass(file, [names.index(name) for name in columns], width=len(names), mark=mark)
+    if quick is not None:
+        return pa.table(quick, names=list(columns))
     convert = csv.ConvertOptions(
         include_columns=list(columns),
         column_types=dict.fromkeys(columns, TEXT),
@@ -64,6 +69,15 @@ def _delimited(file: Path, columns: Sequence[str], mark: str) -> pa.Table:
     except pa.ArrowInvalid:  # a line break inside a cell, where blocks were cut: slower, one block after the other
         parse = csv.ParseOptions(delimiter=mark, newlines_in_values=True)
         return csv.read_csv(file, read_options=blocks, parse_options=parse, convert_options=convert)
+
+
+def _in_one_pass(file: Path, places: list[int], *, width: int, mark: str) -> list[pa.ChunkedArray] | None:
+    """Return some columns of a large and plain file, whose header is one line without quotes; else None."""
+    with file.open("rb") as opened:
+        header = opened.readline(LONGEST_LINE)
+    if b'"' in header or b"\r" in header or header.count(mark.encode()) != width - 1:
+        return None
+    return read_fields(file, places, width=width, delimiter=mark, begin=len(header))
 
 
 def _parquet(file: Path, columns: Sequence[str]) -> pa.Table:

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.arrays import empty_large
+from indistinct.tables.dictionaries import TEXT
 
 
 def read_row_groups(file: Any, columns: Sequence[str]) -> pa.Table:
@@ -15,29 +16,25 @@ def read_row_groups(file: Any, columns: Sequence[str]) -> pa.Table:
     What Arrow decodes is wide, and is used again for the next row group.
     """
     names = list(columns)
-    widths: dict[str, Any] = {}
-    groups = [
-        _narrow(file.read_row_group(number, columns=names).select(names), widths)
-        for number in range(file.num_row_groups)
-    ]
+    numbers = range(file.num_row_groups)
+    groups = [_narrow(file.read_row_group(number, columns=names).select(names)) for number in numbers]
     if not groups:
         return file.read(columns=names).select(names)
     table = pa.table([_joined([group.column(i) for group in groups]) for i in range(len(names))], names=names)
     return table.replace_schema_metadata(file.schema_arrow.metadata)
 
 
-def _narrow(table: pa.Table, widths: dict[str, Any]) -> pa.Table:
-    """Return a table with codes no wider than its dictionaries need, or those before it did."""
-    columns = []
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if isinstance(column.type, pa.DictionaryType):
-            largest = max((len(chunk.dictionary) for chunk in column.chunks), default=0)
-            kind = next(kind for kind in (np.int8, np.int16, np.int32) if largest < np.iinfo(kind).max)
-            widths[name] = max(widths.get(name, kind), kind, key=lambda each: np.dtype(each).itemsize)
-            columns.append(pa.chunked_array([_with_codes(chunk, widths[name]) for chunk in column.chunks]))
-        else:
-            columns.append(column)
-    return pa.table(columns, names=table.column_names)
+def _narrow(table: pa.Table) -> pa.Table:
+    """Return a table with codes no wider than its dictionaries need, and missing."""
+    return pa.table([_narrow_column(column) for column in table.columns], names=table.column_names)
+
+
+def _narrow_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if not isinstance(column.type, pa.DictionaryType):
+        return column
+    largest = max((len(chunk.dictionary) for chunk in column.chunks), default=0)
+    kind = next(kind for kind in (np.int8, np.int16, np.int32) if largest < np.iinfo(kind).max)
+    return pa.chunked_array([_with_codes(chunk, kind) for chunk in column.chunks], None if column.num_chunks else TEXT)
 
 
 def _with_codes(chunk: pa.DictionaryArray, kind: Any) -> pa.DictionaryArray:
@@ -54,9 +51,13 @@ def _with_codes(chunk: pa.DictionaryArray, kind: Any) -> pa.DictionaryArray:
 
 
 def _joined(columns: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
-    """Return the parts of a column as one; the last one has the widest codes."""
-    kind = columns[-1].type
-    if isinstance(kind, pa.DictionaryType):
-        width = kind.index_type.to_pandas_dtype()
-        return pa.chunked_array([_with_codes(chunk, width) for column in columns for chunk in column.chunks], kind)
-    return pa.chunked_array([chunk for column in columns for chunk in column.chunks], kind)
+    """Return the parts of a column as one."""
+    chunks = [chunk for column in columns for chunk in column.chunks]
+    kind = columns[0].type
+    return of_one_width(chunks) if isinstance(kind, pa.DictionaryType) and chunks else pa.chunked_array(chunks, kind)
+
+
+def of_one_width(chunks: Sequence[pa.DictionaryArray]) -> pa.ChunkedArray:
+    """Return dictionaries as one column, with codes as wide as the widest."""
+    widest = max((chunk.indices.type.to_pandas_dtype() for chunk in chunks), key=lambda kind: np.dtype(kind).itemsize)
+    return pa.chunked_array([_with_codes(chunk, widest) for chunk in chunks])
