@@ -210,7 +210,8 @@ def _stands(engine: Engine, source: Source, assignment: Assignment, people: Mapp
     stands = np.concatenate([cells.vectors[:, len(names) :], class_ids[:, None]], axis=1).astype(np.int64)
     missing = np.array([domain.missing for domain in people.values()])
     nobody = ((stands[:, : len(people)] == 0) & missing).any(axis=1)
-    return np.unique(stands[(class_ids >= 0) & ~nobody], axis=0)
+    stands = stands[(class_ids >= 0) & ~nobody]
+    return stands[group_rows(list(stands.T), (stands.max(axis=0, initial=0) + 1).tolist()).first]
 
 
 def _joined(new: Codes, old: Codes) -> Codes:
