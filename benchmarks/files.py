@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -34,7 +35,7 @@ def parquet_lines(rows: int) -> Iterator[Line]:
             yield Line(f"Parquet to verified Parquet, {size:,} rows", child["seconds"], COPY, best(copy), 1.3)
             connection = duckdb.connect(config={"threads": 2})
             ordered = f"COPY (SELECT * FROM '{source}' ORDER BY {ORDER}) TO '{target}' (FORMAT parquet)"
-            theirs = best(lambda ordered=ordered: connection.execute(ordered), repeat=1)  # type: ignore[misc]
+            theirs = best(partial(connection.execute, ordered), repeat=1)
             yield Line("  the same", child["seconds"], "DuckDB COPY … ORDER BY", theirs, 2)
         arrow = pq.read_table(source).nbytes / 1e9
         yield Line("  peak memory of that process, GB", child["peak"] / 1e9, "Arrow size of the input, GB", arrow, 4)
@@ -74,8 +75,8 @@ def distinct_lines(rows: int) -> Iterator[Line]:
         table = pa.table({"x": values})
         keys = np.asarray(values) if what != "texts" else rng.permutation(rows)
         count_source(table, Request(["x"]))
-        ours = best(lambda table=table: count_source(table, Request(["x"])))  # type: ignore[misc]
-        theirs = best(lambda keys=keys: np.sort(keys))  # type: ignore[misc]
+        ours = best(partial(count_source, table, Request(["x"])))
+        theirs = best(partial(np.sort, keys))
         goal = 5 if what == "integers" else None
         yield Line(f"count {rows:,} distinct {what}", ours, "np.sort of as many numbers", theirs, goal)
         if what == "integers":
@@ -88,6 +89,5 @@ def distinct_lines(rows: int) -> Iterator[Line]:
                     release.write(Path(folder) / "release.parquet", overwrite=True)
 
                 whole = best(publish, repeat=2)
-            yield Line(
-                f"publish {rows:,} distinct {what}", whole, "ten seconds", 10.0, 1 if rows == 10_000_000 else None
-            )
+            goal = 1 if rows == 10_000_000 else None
+            yield Line(f"publish {rows:,} distinct {what}", whole, "ten seconds", 10.0, goal)
