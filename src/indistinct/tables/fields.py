@@ -3,7 +3,6 @@
 Engines count codes, so that a field is compared with others once and never becomes a text of its own.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,12 +33,11 @@ def read_fields(
     size = path.stat().st_size
     if not is_large(size // max(width, 1) // 8) or width < 2 or len(delimiter.encode()) != 1:
         return None
-    with path.open("rb") as file:
-        bounds = _bounds(file.fileno(), begin, size)
-        if bounds is None:
-            return None
-        layout = _Layout.of(places, width, delimiter)
-        parts = spread(lambda one, end: _read_part(file.fileno(), one, end, layout), bounds[:-1], bounds[1:])
+    bounds = _bounds(path, begin, size)
+    if bounds is None:
+        return None
+    layout = _Layout.of(places, width, delimiter)
+    parts = spread(lambda one, end: _read_part(path, one, end, layout), bounds[:-1], bounds[1:])
     if any(part is None for part in parts):
         return None
     blocks = [block for part in parts if part is not None for block in part]
@@ -96,44 +94,51 @@ class _Room:
         )
 
 
-def _bounds(file: int, begin: int, size: int) -> list[int] | None:
+def _bounds(path: Path, begin: int, size: int) -> list[int] | None:
     """Return where the rows of each thread begin, and the end of the last; None where a line does not end soon."""
     bounds = [begin]
-    for part in range(1, workers()):
-        guess = max(begin + (size - begin) * part // workers() - 1, bounds[-1])
-        end = os.pread(file, LONGEST_LINE, guess).find(b"\n")
-        if end < 0:
-            return None
-        bounds.append(guess + end + 1)
+    with path.open("rb", buffering=0) as file:
+        for part in range(1, workers()):
+            guess = file.seek(max(begin + (size - begin) * part // workers() - 1, bounds[-1]))
+            end = file.read(LONGEST_LINE).find(b"\n")
+            if end < 0:
+                return None
+            bounds.append(guess + end + 1)
     return [*bounds, size]
 
 
-def _read_part(file: int, begin: int, end: int, layout: _Layout) -> list[list[pa.Array]] | None:
+def _read_part(path: Path, begin: int, end: int, layout: _Layout) -> list[list[pa.Array]] | None:
     """Return the rows between two places in blocks, each with its columns; None where they are not plain."""
     room, blocks = _Room.of(layout, ROOM), []
-    while begin < end:
-        size = os.preadv(file, [room.data[: min(BLOCK, end - begin)].data], begin)
-        stop = _last_line(room.data, size)
-        if not stop:
-            return None
-        rows = kernels.FULL
-        while rows == kernels.FULL:
-            room.slots.fill(-1)
-            room.counts.fill(0)
-            tables = (room.codes, room.slots, room.begins, room.lengths, room.keys, room.counts)
-            rows = kernels.number_fields(room.data, room.words, stop, layout.mark, layout.wanted, *tables)
-            if rows == kernels.FULL:
-                larger = _Room.of(layout, 8 * room.entries)
-                larger.data, larger.words = room.data, room.words
-                room = larger
-        if rows == kernels.STRANGE:
-            return None
-        columns = list(_columns(room, rows))
-        if any(column is None for column in columns):
-            return None
-        blocks.append(columns)
-        begin += stop
+    with path.open("rb", buffering=0) as file:
+        while begin < end:
+            file.seek(begin)
+            stop = _last_line(room.data, file.readinto(room.data[: min(BLOCK, end - begin)].data) or 0)
+            if not stop:
+                return None
+            room, rows = _numbered(room, stop, layout)
+            if rows == kernels.STRANGE:
+                return None
+            columns = list(_columns(room, rows))
+            if any(column is None for column in columns):
+                return None
+            blocks.append(columns)
+            begin += stop
     return blocks
+
+
+def _numbered(room: _Room, stop: int, layout: _Layout) -> tuple[_Room, int]:
+    """Number the fields of a block; return the number of its rows, and the room that they needed."""
+    while True:
+        room.slots.fill(-1)
+        room.counts.fill(0)
+        tables = (room.codes, room.slots, room.begins, room.lengths, room.keys, room.counts)
+        rows = kernels.number_fields(room.data, room.words, stop, layout.mark, layout.wanted, *tables)
+        if rows != kernels.FULL:
+            return room, rows
+        larger = _Room.of(layout, 4 * room.entries)
+        larger.data, larger.words = room.data, room.words
+        room = larger
 
 
 def _last_line(data: Codes, size: int) -> int:
