@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator
 
 from benchmarks.buckets import bucket_lines
 from benchmarks.clustering import clustering_growth_lines, clustering_lines
+from benchmarks.files import csv_lines, distinct_lines, optimal_csv_lines, parquet_lines
 from benchmarks.growth import growth_cases
 from benchmarks.lattice import closeness_lines, incognito_lines, million_lines, optimal_lines
 from benchmarks.loss import loss_growth_lines, loss_lines
 from benchmarks.optimum import optimum_lines
-from benchmarks.partition import csv_lines, growth_lines, parquet_lines, search_lines
+from benchmarks.partition import growth_lines, search_lines
 from benchmarks.partition_cliffs import partition_cliff_lines
 from benchmarks.people import people_lines
 from benchmarks.startup import startup_lines
@@ -30,6 +31,8 @@ def main() -> None:
         "search": lambda: search_lines(chosen.rows),
         "parquet": lambda: parquet_lines(chosen.rows),
         "csv": lambda: csv_lines(chosen.rows),
+        "optimal-csv": lambda: optimal_csv_lines(min(chosen.rows, 5_000_000)),
+        "distinct": lambda: distinct_lines(chosen.rows),
         "growth": lambda: growth_lines(chosen.rows),
         "startup": startup_lines,
         "optimal": optimal_lines,

@@ -1,19 +1,15 @@
-"""Mondrian against a plain sort, from files and in memory."""
+"""Mondrian against a plain sort, in memory."""
 
-import tempfile
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import duckdb
 import numpy as np
-import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 import indistinct as ind
 from benchmarks.data import QUASI, census
-from benchmarks.timing import Line, best, in_child
+from benchmarks.timing import Line, best
 from indistinct.algorithms.base import Problem
 from indistinct.engines import count_source
 from indistinct.frequencies.encode import encode_column
@@ -43,28 +39,6 @@ def search_lines(rows: int) -> Iterator[Line]:
     theirs = best(lambda: connection.execute(f"CREATE OR REPLACE TABLE s AS FROM texts ORDER BY {ORDER}"), repeat=1)
     yield Line(f"search, strict, {rows:,} rows", ours, "DuckDB sorts the same 8 columns", theirs, 0.5)
     assert len(texts) == rows
-
-
-def parquet_lines(rows: int) -> Iterator[Line]:
-    source = census(rows)
-    child = in_child("benchmarks.release_child", str(source), ".parquet")
-    with tempfile.TemporaryDirectory(dir=source.parent) as folder:
-        target = Path(folder) / "sorted.parquet"
-        connection = duckdb.connect(config={"threads": 2})
-        copy = f"COPY (SELECT * FROM '{source}' ORDER BY {ORDER}) TO '{target}' (FORMAT parquet)"
-        theirs = best(lambda: connection.execute(copy), repeat=1)
-    yield Line(f"Parquet to verified Parquet, {rows:,} rows", child["seconds"], "DuckDB COPY … ORDER BY", theirs, 2)
-    size = pq.read_table(source).nbytes
-    yield Line("  peak memory of that process, GB", child["peak"] / 1e9, "Arrow size of the input, GB", size / 1e9, 4)
-
-
-def csv_lines(rows: int) -> Iterator[Line]:
-    with tempfile.TemporaryDirectory(dir=census(rows).parent) as folder:
-        source, target = Path(folder) / "census.csv", Path(folder) / "copy.csv"
-        pl.read_parquet(census(rows)).write_csv(source)
-        child = in_child("benchmarks.release_child", str(source), ".csv")
-        theirs = best(lambda: pl.read_csv(source).write_csv(target), repeat=2)
-    yield Line(f"CSV to verified CSV, {rows:,} rows", child["seconds"], "polars reads and writes it", theirs, 3)
 
 
 def growth_lines(largest: int) -> Iterator[Line]:

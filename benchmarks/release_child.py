@@ -6,9 +6,21 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import indistinct as ind
 from benchmarks.data import QUASI
+from indistinct.datasets import census_hierarchies
+
+JOBS: dict[str, dict[str, Any]] = {
+    "mondrian": {"schema": ind.Schema(quasi=QUASI, insensitive=["salary"]), "algorithm": "mondrian"},
+    "optimal": {
+        "schema": ind.Schema(quasi=[*QUASI, "salary"]),
+        "algorithm": "optimal",
+        "hierarchies": census_hierarchies(),
+        "suppression": 0.05,
+    },
+}
 
 
 def peak_bytes() -> int:
@@ -19,12 +31,12 @@ def peak_bytes() -> int:
 
 def main() -> None:
     source, suffix = Path(sys.argv[1]), sys.argv[2]
-    schema = ind.Schema(quasi=QUASI, insensitive=["salary"])
+    job = JOBS[sys.argv[3] if len(sys.argv) > 3 else "mondrian"]
     seconds, peak = [], 0
     with tempfile.TemporaryDirectory(dir=source.parent) as folder:
         for run in range(2):  # the second run has warm code caches, as a long-lived process has
             began = time.perf_counter()
-            release = ind.anonymize(ind.open(source), schema, model=ind.KAnonymity(k=5))
+            release = ind.anonymize(ind.open(source), model=ind.KAnonymity(k=5), **job)
             release.write(Path(folder) / f"release-{run}{suffix}")
             seconds.append(time.perf_counter() - began)
             del release

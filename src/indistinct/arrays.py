@@ -11,6 +11,8 @@ Codes = np.ndarray[Any, np.dtype[Any]]
 
 # Smaller arrays fit the heap that is there already.
 LARGE_BYTES = 1 << 20
+# Entries that are made together: what NumPy needs for them stays in the cache, and nothing large is allocated twice.
+BLOCK = 1 << 14
 
 
 def empty_large(size: int, kind: Any) -> Codes:
@@ -37,4 +39,38 @@ def starts_of(sizes: Codes | Sequence[int]) -> Codes:
     """
     starts = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=starts[1:])
+    return starts
+
+
+def row_numbers(rows: int) -> Codes:
+    """Return the numbers below `rows`, in ascending order."""
+    numbers = empty_large(rows, np.uint32 if rows <= 1 << 32 else np.int64)
+    for start in range(0, rows, BLOCK):
+        stop = min(start + BLOCK, rows)
+        numbers[start:stop] = np.arange(start, stop)
+    return numbers
+
+
+def repeated(values: Codes, counts: Codes) -> Codes:
+    """Return each value as often as its count says.
+
+    >>> repeated(np.array([7, 8]), np.array([2, 1])).tolist()
+    [7, 7, 8]
+    """
+    starts = starts_of(counts)
+    out = empty_large(int(starts[-1]), values.dtype)
+    for start in range(0, len(values), BLOCK):
+        stop = min(start + BLOCK, len(values))
+        out[starts[start] : starts[stop]] = np.repeat(values[start:stop], counts[start:stop])
+    return out
+
+
+def run_starts(words: Codes) -> Codes:
+    """Return where each run of equal words begins, and the end as the last entry."""
+    if not len(words):
+        return np.zeros(1, dtype=np.int64)
+    inner = np.flatnonzero(words[1:] != words[:-1])
+    starts = np.empty(len(inner) + 2, dtype=np.int64)
+    starts[0], starts[-1] = 0, len(words)
+    np.add(inner, 1, out=starts[1:-1])
     return starts

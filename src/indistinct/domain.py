@@ -99,8 +99,11 @@ class Domain:
         """
         kind = other.values.type
         values = self.values if self.values.type == kind else _read_as(self.values, kind)
-        codes = pc.fill_null(pc.index_in(values, value_set=other.values), -1).to_numpy(zero_copy_only=False)
-        codes = np.where(codes < 0, -1, codes + other.missing).astype(np.int64)
+        if values.equals(other.values):
+            codes = np.arange(len(values), dtype=np.int64) + other.missing
+        else:
+            codes = pc.fill_null(pc.index_in(values, value_set=other.values), -1).to_numpy(zero_copy_only=False)
+            codes = np.where(codes < 0, -1, codes + other.missing).astype(np.int64)
         if not self.missing:
             return codes
         absent = 0 if other.missing else -1
@@ -182,6 +185,13 @@ def plain_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         # Numbers and dates are checked, and their zeros united, where they stand in cells.
         return with_room(column, kind) if pa.types.is_string(kind) else column.cast(kind)
     return column.cast(kind, safe=False) if column.type != kind else column
+
+
+def ascends(values: pa.Array) -> bool:
+    """Return whether every value is larger than the one before, so that all differ and none is missing."""
+    if values.null_count or len(values) < 2:
+        return not values.null_count
+    return bool(pc.all(pc.less(values[:-1], values[1:])).as_py())
 
 
 def one_to_one(kind: pa.DataType) -> bool:

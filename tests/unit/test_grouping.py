@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indistinct import parallel
-from indistinct.frequencies.grouping import WORD, distinct_codes, group_rows, pack, run_starts, sort_words
+from indistinct.arrays import run_starts
+from indistinct.frequencies.grouping import WORD, distinct_codes, group_rows, pack
+from indistinct.ordering import sort_words
 
 
 def test_groups_ascend_and_keep_their_rows():

@@ -9,6 +9,7 @@ from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.partition.layout import ranks_of
 from indistinct.algorithms.partition.summaries import summarize
 from indistinct.arrays import Codes
+from indistinct.ordering import distinct_with_places
 from indistinct.recoding.kinds import ByCell, ByColumn
 from indistinct.recoding.summary import Style
 
@@ -29,7 +30,7 @@ def recode_classes(problem: Problem, class_ids: Codes) -> ByCell:
     that look alike then are one.
     """
     kept, vectors = np.flatnonzero(class_ids >= 0), problem.frequencies.vectors
-    distinct, ids = np.unique(class_ids[kept], return_inverse=True)
+    distinct, ids = distinct_with_places(class_ids[kept])
     ids = ids.astype(np.int32)
     columns, values = summarize(
         problem.columns,

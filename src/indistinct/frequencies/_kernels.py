@@ -51,19 +51,10 @@ def compact_entries(room, codes, counts, size, width):
 
 @jit
 def add_up(class_ids, counts, sums):
-    """Add each count to the sum of its label."""
+    """Add each count to the sum of its class; a negative class has none."""
     for i in range(len(class_ids)):
-        sums[class_ids[i]] += counts[i]
-
-
-@jit
-def repeat(values, counts, out):
-    """Write each value as often as its count says."""
-    end = 0
-    for i in range(len(values)):
-        for _ in range(counts[i]):
-            out[end] = values[i]
-            end += 1
+        if class_ids[i] >= 0:
+            sums[class_ids[i]] += counts[i]
 
 
 @jit
@@ -105,18 +96,6 @@ def add_rows(words, first, bits):
     """Append the row number, counted from `first`, to every word."""
     for i in range(len(words)):
         words[i] = (words[i] << bits) | np.uint64(first + i)
-
-
-@jit
-def merge_sorted(left, right, out):
-    """Merge two ascending arrays."""
-    i, j = 0, 0
-    ends = len(left), len(right)
-    for place in range(len(out)):
-        from_left = j == ends[1] or (i < ends[0] and left[i] <= right[j])
-        out[place] = left[i] if from_left else right[j]
-        i += from_left
-        j += not from_left
 
 
 @jit

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes, empty_large, starts_of
+from indistinct.arrays import Codes, empty_large, run_starts, starts_of
 from indistinct.domain import Domain
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.blocks import in_blocks
@@ -19,8 +19,8 @@ from indistinct.frequencies.grouping import (
     number_words,
     one_of_each,
     pack,
-    run_starts,
 )
+from indistinct.frequencies.runs import group_runs
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Joint, Key
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.parallel import is_large
@@ -132,6 +132,12 @@ def _parts(together: Encoded, keys: Mapping[Key, Encoded]) -> dict[Key, Codes]:
 def group_encoded(columns: Sequence[Encoded]) -> tuple[Grouping, Codes]:
     """Group rows by their vector; return the vectors as well, one row a group."""
     rows = int(columns[0].ends[-1])
+    if len(columns) == 1 and columns[0].order is not None:
+        grouping = Grouping(*columns[0].order)
+        return grouping, np.arange(len(grouping), dtype=np.int32)[:, None]
+    in_runs = group_runs(columns)
+    if in_runs is not None:
+        return in_runs
     widths = [max(len(column.domain) - 1, 0).bit_length() for column in columns]
     row_bits = max(rows - 1, 0).bit_length()
     if sum(widths) + row_bits > WORD:
@@ -162,7 +168,11 @@ def _packed(columns: Sequence[Encoded], widths: Sequence[int], rows: int, row_bi
         block = words[start:stop]
         block[:] = 0
         for column, tables, width, (chunk, cells) in zip(columns, lookups, widths, parts, strict=True):
-            _kernels.pack_field(block, cells, column.base, tables[chunk], np.uint64(width))
+            if tables:
+                _kernels.pack_field(block, cells, column.base, tables[chunk], np.uint64(width))
+            else:
+                block <<= np.uint64(width)
+                np.bitwise_or(block, cells, out=block, dtype=np.uint64, casting="unsafe")
         _kernels.add_rows(block, start, np.uint64(row_bits))
 
     in_blocks(columns, fill)

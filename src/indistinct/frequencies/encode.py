@@ -1,7 +1,7 @@
 """From columns to codes: the first step of every engine that works in memory."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +12,7 @@ from indistinct.arrays import Codes, narrowest
 from indistinct.domain import Domain, plain_column
 from indistinct.errors import InputError
 from indistinct.frequencies import _kernels
+from indistinct.ordering import ordered, places_of, text_order
 from indistinct.parallel import is_large, spread
 
 # A table of this many entries stays in the second-level cache, so looking codes up beats sorting the column; of more
@@ -23,22 +24,26 @@ LOOKUP_LIMIT = 1 << 20
 class Encoded:
     """A column as codes into its domain: the code of a cell of chunk `i` is `lookups[i][cell - base]`.
 
-    The cells stay where Arrow has them, chunk by chunk, until somebody needs the codes.
+    The cells stay where Arrow has them, chunk by chunk, until somebody needs the codes. Without lookups they are codes
+    already. `order` has the rows in the order of their codes, and where each code begins, where that is known.
     """
 
     domain: Domain
     chunks: tuple[Codes, ...]
-    lookups: tuple[Codes, ...]
+    lookups: tuple[Codes, ...] = ()
     base: int = 0
+    order: tuple[Codes, Codes] | None = None
 
     @classmethod
     def plain(cls, domain: Domain, codes: Codes) -> "Encoded":
         """Return a column whose cells are codes already."""
-        return cls(domain, (codes,), (np.arange(len(domain), dtype=narrowest(len(domain))),))
+        return cls(domain, (codes,))
 
     @cached_property
     def codes(self) -> Codes:
         """The code of every cell, in the narrowest unsigned type."""
+        if not self.lookups:
+            return self.chunks[0].astype(narrowest(len(self.domain)), copy=False)
         pairs = zip(self.lookups, self.chunks, strict=True)
         parts = [lookup[chunk - self.base if self.base else chunk] for lookup, chunk in pairs]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -65,33 +70,54 @@ def encode_column(
             )
         nothing = Domain(name, pa.array([], pa.string()), missing=bool(len(column)))
         return Encoded.plain(nothing, np.zeros(len(column), dtype=np.uint8))
-    if isinstance(column.type, pa.DictionaryType):
-        found = from_dictionary(column)
-    elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        found = _from_numbers(name, column)
-    else:
-        found = from_dictionary(column.dictionary_encode())
+    found = _distinct_values(name, column)
     if not len(found.values):  # a dictionary may hide that every cell is missing
         return encode_column(name, pa.chunked_array([pa.nulls(len(column), pa.string())]), required=required)
-    arranged = _arrangement(name, found.values, order)
-    ranks = np.empty(len(arranged), dtype=np.int64)
-    ranks[arranged] = np.arange(len(arranged))
-    values = found.values.take(pa.array(arranged))
+    if found.order is not None and order is None:
+        return Encoded(Domain(name, found.values), found.chunks, order=found.order)
+    values, ranks = found.values, np.arange(len(found.values))
+    if not found.ascending or order is not None:
+        arranged = _arrangement(name, values, order)
+        ranks[arranged] = np.arange(len(arranged))
+        values = values.take(pa.array(arranged))
     domain = Domain(name, values, missing=found.missing, declared=order is not None)
     # Places of cells that do not occur point to code 0, which nobody reads unless it stands for missing.
     codes = np.append(ranks + found.missing, 0).astype(narrowest(len(domain)))
-    return Encoded(domain, found.chunks, tuple(codes[places] for places in found.places), found.base)
+    lookups = tuple(codes[places] for places in found.places) or (codes,)
+    return Encoded(domain, found.chunks, lookups, found.base)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistinctValues:
-    """The values that occur; `places[i][cell - base]` is where a cell of chunk `i` is among them, -1 for missing."""
+    """The values that occur; `places[i][cell - base]` is where a cell of chunk `i` is among them, -1 for missing.
+
+    `ascending` says that the values are in canonical order. `order` has the rows in the order of their values and where
+    each value begins, where they were sorted and none is missing; cells are then places among the values themselves.
+    """
 
     values: pa.Array
     missing: bool
     chunks: tuple[Codes, ...]
     places: tuple[Codes, ...]
     base: int = 0
+    ascending: bool = False
+    order: tuple[Codes, Codes] | None = None
+
+
+def _distinct_values(name: str, column: pa.ChunkedArray) -> DistinctValues:
+    kind = column.type
+    if isinstance(kind, pa.DictionaryType):
+        return from_dictionary(column)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return _from_numbers(name, column)
+    if pa.types.is_temporal(kind):
+        found = _from_numbers(name, column.cast(pa.int32() if kind.bit_width == 32 else pa.int64()))
+        return replace(found, values=found.values.cast(kind))
+    encoded = column.dictionary_encode()  # every chunk has the same dictionary, of values that occur
+    values = encoded.chunk(0).dictionary
+    chunks = tuple(_filled(chunk.indices, len(values)) for chunk in encoded.chunks)
+    places = np.append(np.arange(len(values)), -1)
+    return DistinctValues(values, column.null_count > 0, chunks, (places,) * len(chunks))
 
 
 def from_dictionary(column: pa.ChunkedArray) -> DistinctValues:
@@ -100,20 +126,28 @@ def from_dictionary(column: pa.ChunkedArray) -> DistinctValues:
     Every chunk may have a dictionary of its own, and dictionaries from elsewhere may hold unused, repeated or missing
     entries.
     """
-    dictionaries = [chunk.dictionary for chunk in column.chunks]
-    every = pc.drop_null(pa.chunked_array(dictionaries, column.type.value_type).unique())
-    chunks, own, used = [], [], np.zeros(len(every) + 1, dtype=bool)
-    for chunk, dictionary in zip(column.chunks, dictionaries, strict=True):
-        places = _filled(pc.index_in(dictionary, value_set=every), -1)
-        own.append(np.append(places, -1))
-        chunks.append(_filled(chunk.indices, len(dictionary)))
+    shared = {_address(chunk.dictionary): chunk.dictionary for chunk in column.chunks}
+    encoded = pa.chunked_array(list(shared.values()), column.type.value_type).dictionary_encode()
+    every = encoded.chunk(0).dictionary if encoded.num_chunks else pa.array([], column.type.value_type)
+    # Arrow leaves out chunks without cells, so that places are cut by the sizes of the dictionaries.
+    found = np.concatenate([np.zeros(0, dtype=np.int32), *(_filled(chunk.indices, -1) for chunk in encoded.chunks)])
+    cuts = np.split(found, np.cumsum([len(values) for values in shared.values()]))
+    known = {address: np.append(places, -1) for address, places in zip(shared, cuts, strict=False)}
+    own = [known[_address(chunk.dictionary)] for chunk in column.chunks]
+    chunks = [_filled(chunk.indices, len(chunk.dictionary)) for chunk in column.chunks]
+    used = np.zeros(len(every) + 1, dtype=bool)
     for places, here in zip(own, _used(chunks, 0, [len(places) for places in own]), strict=True):
         used[places[here]] = True
     present = np.flatnonzero(used[:-1])
     dense = np.full(len(every) + 1, -1, dtype=np.int64)
     dense[present] = np.arange(len(present))
-    values = every.take(pa.array(present))
+    values = every if len(present) == len(every) else every.take(pa.array(present))
     return DistinctValues(values, bool(used[-1]), tuple(chunks), tuple(dense[places] for places in own))
+
+
+def _address(values: pa.Array) -> tuple[int, ...]:
+    """Return where the content of an array is: two with the same address are the same."""
+    return (values.offset, len(values), *(0 if buffer is None else buffer.address for buffer in values.buffers()))
 
 
 def _used(chunks: Sequence[Codes], base: int, sizes: Sequence[int]) -> list[Codes]:
@@ -142,12 +176,13 @@ def _from_numbers(name: str, column: pa.ChunkedArray) -> DistinctValues:
     if not whole:
         _check_finite(name, numbers)
         numbers = numbers + numbers.dtype.type(0)  # -0.0 and 0.0 are one value
-    distinct, ranks = np.unique(numbers, return_inverse=True)
-    if column.null_count:
-        known, ranks = ranks, np.full(len(column), len(distinct))
-        ranks[column.is_valid().to_numpy()] = known
-    places = np.append(np.arange(len(distinct)), -1)
-    return DistinctValues(pa.array(distinct, column.type), column.null_count > 0, (ranks,), (places,))
+    order, starts = ordered(numbers)
+    distinct, ranks = pa.array(numbers[order[starts[:-1]]], column.type), places_of(order, starts)
+    if not column.null_count:
+        return DistinctValues(distinct, False, (ranks,), (), ascending=True, order=(order, starts))
+    cells = np.full(len(column), len(distinct), dtype=ranks.dtype)
+    cells[column.is_valid().to_numpy()] = ranks
+    return DistinctValues(distinct, True, (cells,), (np.append(np.arange(len(distinct)), -1),), ascending=True)
 
 
 def _by_lookup(column: pa.ChunkedArray, low: int, high: int) -> DistinctValues:
@@ -157,7 +192,7 @@ def _by_lookup(column: pa.ChunkedArray, low: int, high: int) -> DistinctValues:
     places = np.where(used, np.cumsum(used) - 1, -1)
     places[-1] = -1
     values = pa.array(np.flatnonzero(used[:-1]) + low, pa.int64()).cast(column.type)
-    return DistinctValues(values, bool(used[-1]), chunks, (places,) * len(chunks), low)
+    return DistinctValues(values, bool(used[-1]), chunks, (places,) * len(chunks), low, ascending=True)
 
 
 def _check_finite(name: str, numbers: Codes) -> None:
@@ -172,7 +207,7 @@ def _check_finite(name: str, numbers: Codes) -> None:
 def _arrangement(name: str, values: pa.Array, order: Sequence[str] | None) -> Codes:
     """Return where the values are, in canonical or declared order."""
     if order is None:
-        return np.asarray(pc.sort_indices(values).to_numpy())
+        return text_order(values) if pa.types.is_string(values.type) else np.asarray(pc.sort_indices(values))
     place = {text: rank for rank, text in enumerate(order)}
     texts = values.cast(pa.string()).to_pylist()
     strangers = [text for text in texts if text not in place]

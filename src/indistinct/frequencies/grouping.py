@@ -4,15 +4,15 @@ Each column gets a bit field of a word. Where the row number still fits behind t
 integers gives the cells, their counts and the rows of each.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from indistinct.arrays import Codes, empty_large
-from indistinct.frequencies import _kernels
-from indistinct.parallel import LARGE, blocks, is_large, spread, workers
+from indistinct.arrays import Codes, empty_large, repeated, run_starts
+from indistinct.ordering import distinct_with_places, ordered, sort_words
+from indistinct.parallel import LARGE, blocks, spread
 
 WORD = 64
 
@@ -50,8 +50,7 @@ def group_rows(columns: Sequence[Codes], sizes: Sequence[int]) -> Grouping:
     row_bits = max(len(words) - 1, 0).bit_length()
     if bits + row_bits <= WORD:
         return group_words(number_words(words, row_bits), row_bits)[0]
-    order = np.argsort(words)
-    return Grouping(order, run_starts(words[order]))
+    return Grouping(*ordered(words))
 
 
 def number_words(words: Codes, row_bits: int) -> Codes:
@@ -78,41 +77,6 @@ def group_words(words: Codes, row_bits: int) -> tuple[Grouping, Codes]:
     return Grouping(order, starts), words[starts[:-1]]
 
 
-def sort_words(words: Codes) -> Codes:
-    """Return words in ascending order: every thread sorts a run, and then neighbouring runs are merged by all."""
-    runs = blocks(len(words))
-    spread(np.ndarray.sort, [words[run] for run in runs])
-    bounds = [*(run.start for run in runs), len(words)]
-    while len(bounds) > 2:
-        merged = np.empty_like(words)
-        spread(_kernels.merge_sorted, *zip(*_merges(words, merged, bounds), strict=True))
-        words, bounds = merged, [*bounds[:-1:2], bounds[-1]]
-    return words
-
-
-def _merges(words: Codes, merged: Codes, bounds: Sequence[int]) -> Iterator[tuple[Codes, Codes, Codes]]:
-    """Yield the merges of every two neighbouring runs, cut into parts that can be made at the same time."""
-    threads = workers()
-    for start, middle, stop in zip(bounds[:-1:2], bounds[1::2], [*bounds[2::2], bounds[-1]], strict=False):
-        left, right, out = words[start:middle], words[middle:stop], merged[start:stop]
-        ends = [len(out) * part // threads for part in range(threads + 1)]
-        cuts = [(_from_left(left, right, end), end) for end in ends]
-        for (low, first), (high, last) in pairwise(cuts):
-            yield left[low:high], right[first - low : last - high], out[first:last]
-
-
-def _from_left(left: Codes, right: Codes, count: int) -> int:
-    """Return how many of the first `count` words of two sorted runs, merged, come from the left one."""
-    low, high = max(count - len(right), 0), min(count, len(left))
-    while low < high:
-        middle = (low + high) // 2
-        if left[middle] < right[count - middle - 1]:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 def pack(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[Codes, int]:
     """Return one word a row that ascends as the vectors do, and the number of bits used.
 
@@ -123,33 +87,12 @@ def pack(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[Codes, int]:
     for codes, size in zip(columns, sizes, strict=True):
         width = max(size - 1, 0).bit_length()
         if bits + width > WORD:
-            distinct, ranks = np.unique(words, return_inverse=True)
-            words, bits = ranks.astype(np.uint64), max(len(distinct) - 1, 0).bit_length()
+            found, ranks = distinct_with_places(words)
+            words, bits = ranks.astype(np.uint64), max(len(found) - 1, 0).bit_length()
         words <<= np.uint64(width)
         words |= codes.astype(np.uint64)
         bits += width
     return words, bits
-
-
-def run_starts(words: Codes) -> Codes:
-    """Return where each run of equal words begins, and the end as the last entry."""
-    if not len(words):
-        return np.zeros(1, dtype=np.int64)
-    inner = np.flatnonzero(words[1:] != words[:-1])
-    starts = np.empty(len(inner) + 2, dtype=np.int64)
-    starts[0], starts[-1] = 0, len(words)
-    np.add(inner, 1, out=starts[1:-1])
-    return starts
-
-
-def repeated(values: Codes, counts: Codes) -> Codes:
-    """Return each value as often as its count says."""
-    rows = int(counts.sum())
-    if not is_large(rows):
-        return np.repeat(values, counts)
-    out = empty_large(rows, values.dtype)
-    _kernels.repeat(values, counts, out)
-    return out
 
 
 def one_of_each(codes: Codes, size: int) -> Codes:

@@ -13,6 +13,7 @@ import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.frequencies.grouping import group_rows
+from indistinct.ordering import distinct
 
 # A person has a few rows, and enough people have more than one.
 FEWEST_PEOPLE, FEWEST_REPEATED, REPEATED_ROWS, MOST_ROWS = 20, 10, 0.05, 50
@@ -104,7 +105,7 @@ class _Groups:
 def _tells_people(stable: Sequence[Codes], people: int) -> bool:
     """Return whether columns that are the same in all rows of a value are many and independent, as a person's are."""
     chosen: list[Codes] = []
-    for values in sorted(stable, key=lambda each: -len(np.unique(each))):
+    for values in sorted(stable, key=lambda each: -len(distinct(each))):
         if all(_independent(values, other) and _independent(other, values) for other in chosen):
             chosen.append(values)
     if len(chosen) < 2:

@@ -7,6 +7,7 @@ import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
+from indistinct.ordering import distinct
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +64,7 @@ class Pieces:
         # The pieces and the histograms of the cells lie along the same line of rows, which is cut at the ends of both.
         histogram = frequencies.joint.histogram
         ends = np.cumsum(histogram.counts), np.cumsum(whole.counts)
-        cuts = np.unique(np.concatenate([[0], *ends]))
+        cuts = distinct(np.concatenate([[0], *ends]))
         entries, pieces = (np.searchsorted(line, cuts[:-1], side="right") for line in ends)
         found = whole.take(pieces)
         return replace(found, joint=histogram.codes[entries], counts=np.diff(cuts)).in_order()

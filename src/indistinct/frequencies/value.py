@@ -13,6 +13,7 @@ import numpy as np
 from indistinct.arrays import Codes, starts_of
 from indistinct.frequencies import _kernels
 from indistinct.hierarchy.value import Taxonomy
+from indistinct.parallel import is_large
 
 Key = tuple[str, ...]
 PERSON = ""
@@ -99,9 +100,8 @@ class Classes:
 
     def regroup(self, class_ids: Codes, size: int) -> "Classes":
         """Return the merged classes: class `i` goes to `class_ids[i]`, or nowhere if that is negative."""
-        kept = class_ids >= 0
         return Classes(
-            np.bincount(class_ids[kept], weights=self.sizes[kept], minlength=size).astype(np.int64),
+            _sums(class_ids, self.sizes, size),
             {key: histogram.regroup(class_ids, size) for key, histogram in self.histograms.items()},
         )
 
@@ -111,6 +111,16 @@ class Classes:
             self.sizes[classes],
             {key: histogram.take(classes) for key, histogram in self.histograms.items()},
         )
+
+
+def _sums(class_ids: Codes, counts: Codes, size: int) -> Codes:
+    """Return the sum of the counts of each class; a negative class has none."""
+    if not is_large(len(class_ids)):
+        kept = class_ids >= 0
+        return np.bincount(class_ids[kept], weights=counts[kept], minlength=size).astype(np.int64)
+    sums = np.zeros(size, dtype=np.int64)
+    _kernels.add_up(class_ids, counts, sums)
+    return sums
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,6 +8,7 @@ import numpy as np
 from indistinct.frequencies.slices import Links
 from indistinct.metrics.base import Goal
 from indistinct.metrics.measurements import Measurements
+from indistinct.ordering import distinct_with_places
 
 BUCKET_METRICS: Mapping[str, tuple[Goal, str]] = MappingProxyType(
     {
@@ -30,7 +31,7 @@ def reconstruction_error(links: Links) -> float:
     for name in links.sensitive:
         home = links.slices[links.home(name)]
         width = int(home.codes[name].max(initial=0)) + 1
-        words, owners = np.unique(home.buckets.astype(np.int64) * width + home.codes[name], return_inverse=True)
+        words, owners = distinct_with_places(home.buckets.astype(np.int64) * width + home.codes[name])
         counts = np.bincount(owners, weights=home.counts)
         # Σ over rows of (1 - 2 p(own) + Σ p²), with p = count / size: size - Σ count² / size.
         squares = np.bincount(words // width, weights=counts**2, minlength=len(links.sizes))

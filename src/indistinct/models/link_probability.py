@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.arrays import Codes, starts_of
-from indistinct.frequencies.grouping import group_rows, run_starts
+from indistinct.arrays import Codes, run_starts, starts_of
+from indistinct.frequencies.grouping import group_rows
 from indistinct.models import _link_probability_kernels as kernels
 from indistinct.parallel import blocks, spread
 

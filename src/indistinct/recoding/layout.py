@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from indistinct.arrays import Codes, starts_of
+from indistinct.ordering import distinct_with_places
 from indistinct.recoding.kinds import ByBucket
 from indistinct.recoding.labels import multiset_labels
 from indistinct.recoding.outputs import (
@@ -82,7 +83,7 @@ def _multisets(assignment: Assignment, recoding: ByBucket) -> dict[str, Output]:
     every = np.arange(len(assignment.classes))
     for index, domain in enumerate(recoding.domains):
         codes = recoding.vectors[assignment.cells, index]
-        words, inverse = np.unique(assignment.class_ids.astype(np.int64) * len(domain) + codes, return_inverse=True)
+        words, inverse = distinct_with_places(assignment.class_ids.astype(np.int64) * len(domain) + codes)
         counts = np.bincount(inverse, weights=assignment.counts).astype(np.int64)
         owners, members = np.divmod(words, len(domain))
         indptr = starts_of(np.bincount(owners, minlength=len(every)))

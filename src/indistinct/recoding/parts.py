@@ -18,7 +18,7 @@ BLOCK = 1 << 16
 LATER = {"later": True}
 """Metadata of a field that came after the first release: where it is None, digests stay what they were before."""
 # What JSON writes in another way than it is.
-_ESCAPED = r'["\\\x00-\x1f]'
+ESCAPED = r'["\\\x00-\x1f\x7f]'
 
 
 def parts_of(value: object, path: str = "") -> Iterator[tuple[str, object]]:
@@ -62,21 +62,20 @@ def digest_parts(value: object, *, nonce: str) -> str:
                     state.update(np.ascontiguousarray(part[start : start + BLOCK], dtype=kind).tobytes())
             case pa.Array():
                 blocks = [part.slice(start, BLOCK) for start in range(0, len(part), BLOCK)]
-                inside = b", ".join(spread(_json_of, blocks))
+                inside = b", ".join(spread(_json_items, blocks))
                 state.update(b"[%s, [%s]]" % (json.dumps(str(part.type)).encode(), inside))
             case _:
                 state.update(json.dumps(part, ensure_ascii=False).encode())
     return state.hexdigest()
 
 
-def _json_of(block: pa.Array) -> bytes:
-    """Return values as they stand inside a JSON list of their texts; plain texts never become Python's."""
+def _json_items(block: pa.Array) -> bytes:
+    """Return values as items of a JSON list of texts, `"a", null, "b"`; only what people have written needs escapes."""
     texts = block.cast(pa.string())
-    worded = pa.types.is_string(block.type)
-    if texts.null_count or (worded and pc.any(pc.match_substring_regex(texts, _ESCAPED)).as_py()):
+    if pa.types.is_string(block.type) and pc.any(pc.match_substring_regex(texts, ESCAPED)).as_py():
         return json.dumps(texts.to_pylist(), ensure_ascii=False)[1:-1].encode()
-    joined = pc.binary_join(pa.ListArray.from_arrays([0, len(texts)], texts), '", "')
-    return b'"%s"' % joined[0].as_buffer().to_pybytes()
+    quoted = pc.fill_null(pc.binary_join_element_wise('"', texts, '"', ""), "null")
+    return bytes(pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(texts)]), quoted), ", ")[0].as_buffer())
 
 
 def _same(mine: object, theirs: object) -> bool:

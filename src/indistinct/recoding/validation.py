@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.arrays import Codes
-from indistinct.domain import Domain
+from indistinct.domain import Domain, ascends
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.grouping import pack
 from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, RecodedColumn, Recoding
@@ -96,7 +96,8 @@ def _check_domain(domain: Domain) -> None:
     _require(0 < len(domain) <= MOST, f"{name!r} must have some values")
     if pa.types.is_floating(values.type):
         _require(pc.all(pc.is_finite(values)).as_py() is not False, f"the values of {name!r} must be finite")
-    _require(pc.count_distinct(values).as_py() == len(values), f"the values of {name!r} must be distinct")
+    differ = ascends(values) or pc.count_distinct(values).as_py() == len(values)
+    _require(differ, f"the values of {name!r} must be distinct")
 
 
 def _plain(kind: pa.DataType) -> bool:

@@ -5,10 +5,13 @@ It shares no code with the writers, so that what they got wrong is seen here.
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from indistinct.errors import OutputError
+from indistinct.tables.fields import LONGEST_LINE, read_fields
+from indistinct.tables.row_groups import read_row_groups
 from indistinct.tables.value import Table
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -46,7 +49,11 @@ def _delimited(file: Path, columns: Sequence[str], mark: str) -> pa.Table:
     from pyarrow import csv
 
     with csv.open_csv(file, parse_options=csv.ParseOptions(delimiter=mark, newlines_in_values=True)) as opened:
-        alone = len(opened.schema) == 1  # an empty field would be a blank line: missing is `""` as well
+        names = opened.schema.names
+        alone = len(names) == 1  # an empty field would be a blank line: missing is `""` as well
+    quick = _in_one_pass(file, [names.index(name) for name in columns], width=len(names), mark=mark)
+    if quick is not None:
+        return pa.table(quick, names=list(columns))
     convert = csv.ConvertOptions(
         include_columns=list(columns),
         column_types=dict.fromkeys(columns, TEXT),
@@ -64,14 +71,31 @@ def _delimited(file: Path, columns: Sequence[str], mark: str) -> pa.Table:
         return csv.read_csv(file, read_options=blocks, parse_options=parse, convert_options=convert)
 
 
+def _in_one_pass(file: Path, places: list[int], *, width: int, mark: str) -> list[pa.ChunkedArray] | None:
+    """Return some columns of a large and plain file, whose header is one line without quotes; else None."""
+    with file.open("rb") as opened:
+        header = opened.readline(LONGEST_LINE)
+    if b'"' in header or b"\r" in header or header.count(mark.encode()) != width - 1:
+        return None
+    return read_fields(file, places, width=width, delimiter=mark, begin=len(header))
+
+
 def _parquet(file: Path, columns: Sequence[str]) -> pa.Table:
     import pyarrow.parquet as pq
 
     names = list(columns)
     with pq.ParquetFile(file) as opened:
-        texts = [field.name for field in opened.schema_arrow if field.name in names and pa.types.is_string(field.type)]
-    with pq.ParquetFile(file, read_dictionary=texts) as opened:
-        return opened.read(columns=names).select(names)
+        texts = [name for name in names if pa.types.is_string(opened.schema_arrow.field(name).type)]
+        texts = [name for name in texts if _in_codes(opened.metadata, name)]
+    with pq.ParquetFile(file, read_dictionary=texts, pre_buffer=False) as opened:
+        return read_row_groups(opened, names)
+
+
+def _in_codes(metadata: Any, name: str) -> bool:
+    """Return whether every part of a column is stored as codes; to read others as codes would hash every cell twice."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    parts = [group.column(number) for group in groups for number in range(metadata.num_columns)]
+    return all(part.has_dictionary_page for part in parts if part.path_in_schema == name)
 
 
 def _in_zones(table: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -19,6 +19,7 @@ from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.models.base import Model
+from indistinct.ordering import distinct
 from indistinct.recoding.assign import assign, domains_of, gaps_of, needs_joint
 from indistinct.recoding.extend import Extended, as_stored, extended
 from indistinct.recoding.kinds import Recoding
@@ -151,7 +152,7 @@ def _with_gaps(counted: Counted, larger: Extended) -> Fit:
         blamed |= here
         uncovered[domain.column] = int(cells.counts[here].sum())
         texts = domain.texts()
-        values += [texts[code] for code in np.unique(codes[here]).tolist()]
+        values += [texts[code] for code in distinct(codes[here]).tolist()]
     combinations = int(cells.counts[gaps.cells & ~blamed].sum())
     assignment = assign(cells, recoding, without=gaps.cells)
     return Fit(counted, recoding, assignment, gaps.cells, uncovered, combinations, tuple(values))

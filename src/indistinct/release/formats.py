@@ -14,8 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import OutputError
+from indistinct.parallel import spread
 from indistinct.release.delimited import write_delimited
 from indistinct.tables.dictionaries import compact, is_text
+
+# Rows of a Parquet file that are written together, and how often a value must occur there for codes to pay; a few
+# values are always written as codes.
+ROW_GROUP, REPEATED, FEW = 1 << 20, 4, 1 << 12
 
 Write = Callable[[Iterator[pa.Table], Path], None]
 
@@ -43,7 +48,7 @@ def _fill(write: Write, batches: Iterable[pa.Table], place: Path) -> None:
 
 def publishable(table: pa.Table) -> pa.Table:
     """Return a table that holds the published values and no trace of others."""
-    columns = [_publishable_column(column) for column in table.columns]
+    columns = spread(_publishable_column, table.columns, rows=len(table))
     return pa.table(columns, names=table.column_names)
 
 
@@ -62,10 +67,24 @@ def write_parquet(batches: Iterator[pa.Table], place: Path) -> None:
     first = next(batches)
     # Statistics of dictionary columns cost more than the rest of the file.
     measured = [field.name for field in first.schema if not isinstance(field.type, pa.DictionaryType)]
+    plain = [name for name in first.column_names if _hardly_repeats(first[name])]
+    coded = [name for name in first.column_names if name not in plain]
+    kinds = [pa.string() if field.name in plain else field.type for field in first.schema]
+    schema = pa.schema([pa.field(name, kind) for name, kind in zip(first.column_names, kinds, strict=True)])
     options = {"compression": "zstd", "compression_level": 1, "store_schema": False}
-    with pq.ParquetWriter(place, first.schema, write_statistics=measured or False, **options) as writer:
+    options |= {"write_statistics": measured or False, "use_dictionary": coded or False}
+    with pq.ParquetWriter(place, schema, **options) as writer:
         for table in chain([first], batches):
-            writer.write_table(table.cast(first.schema))
+            for start in range(0, max(len(table), 1), ROW_GROUP):
+                writer.write_table(table.slice(start, ROW_GROUP).cast(schema))
+
+
+def _hardly_repeats(column: pa.ChunkedArray) -> bool:
+    """Return whether a dictionary is so large that writing it into every row group costs more than it saves."""
+    if not isinstance(column.type, pa.DictionaryType) or column.num_chunks != 1:
+        return False
+    values, groups = len(column.chunk(0).dictionary), -(-len(column) // ROW_GROUP)
+    return values > FEW and groups * values * REPEATED > len(column)
 
 
 def write_arrow(batches: Iterator[pa.Table], place: Path) -> None:

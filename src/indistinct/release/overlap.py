@@ -20,6 +20,7 @@ from indistinct.errors import InputError, ParameterError, SchemaError, Verificat
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import PERSON
+from indistinct.ordering import distinct
 from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
@@ -175,8 +176,8 @@ def overlap_of(engine: Engine, source: Source, assignment: Assignment, earlier: 
         return Overlap(0, 0, 0, k)
     grouping = group_rows([pairs[:, 1], pairs[:, 2]], [int(pairs[:, place].max()) + 1 for place in (1, 2)])
     sizes = grouping.counts[grouping.group_ids()]
-    below = len(np.unique(pairs[sizes < k, 0]))
-    return Overlap(len(np.unique(pairs[:, 0])), int(sizes.min()), below, k)
+    below = len(distinct(pairs[sizes < k, 0]))
+    return Overlap(len(distinct(pairs[:, 0])), int(sizes.min()), below, k)
 
 
 def _common_people(engine: Engine, source: Source, earlier: Earlier) -> Mapping[str, Domain]:
@@ -209,7 +210,8 @@ def _stands(engine: Engine, source: Source, assignment: Assignment, people: Mapp
     stands = np.concatenate([cells.vectors[:, len(names) :], class_ids[:, None]], axis=1).astype(np.int64)
     missing = np.array([domain.missing for domain in people.values()])
     nobody = ((stands[:, : len(people)] == 0) & missing).any(axis=1)
-    return np.unique(stands[(class_ids >= 0) & ~nobody], axis=0)
+    stands = stands[(class_ids >= 0) & ~nobody]
+    return stands[group_rows(list(stands.T), (stands.max(axis=0, initial=0) + 1).tolist()).first]
 
 
 def _joined(new: Codes, old: Codes) -> Codes:

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, run_starts
 from indistinct.errors import InputError, ParameterError
-from indistinct.frequencies.grouping import group_rows, pack, run_starts, sort_words
+from indistinct.frequencies.grouping import group_rows, pack
+from indistinct.ordering import distinct, distinct_with_places, sort_words
 from indistinct.risks import _membership_kernels as kernels
 
 # A group's last number of matching buckets and its label, as the paper groups them.
@@ -171,12 +172,12 @@ class _Index:
 
 
 def _index(published: BucketCodes) -> _Index:
-    buckets = np.unique(published.buckets, return_inverse=True)[1].astype(np.int64)
+    buckets = distinct_with_places(published.buckets)[1].astype(np.int64)
     count = int(buckets.max()) + 1 if len(buckets) else 0
     starts, values, holders, lengths = [], [], [], []
     for column in published.columns:
         size = int(column.max()) + 1 if len(column) else 0
-        held, codes = np.divmod(np.unique(buckets * max(size, 1) + column.astype(np.int64)), max(size, 1))
+        held, codes = np.divmod(distinct(buckets * max(size, 1) + column.astype(np.int64)), max(size, 1))
         starts.append(np.searchsorted(held, np.arange(count + 1)))
         values.append(codes)
         holders.append(held[np.argsort(codes, kind="stable")])
@@ -239,8 +240,8 @@ def _products(index: _Index) -> Codes:
     starts = np.arange(len(words) + 1)
     for value_starts, values, size in zip(index.starts, index.values, index.sizes, strict=True):
         if span * int(size) > WORDS:
-            distinct, ranks = np.unique(words, return_inverse=True)
-            words, span = ranks.astype(np.uint64), len(distinct)
+            found, ranks = distinct_with_places(words)
+            words, span = ranks.astype(np.uint64), len(found)
         lengths = np.diff(starts) * np.diff(value_starts)
         out = np.empty(int(lengths.sum()), dtype=np.uint64)
         kernels.extend_products(words, starts, values.astype(np.uint64), value_starts, np.uint64(size), out)

@@ -14,6 +14,7 @@ from indistinct.frequencies.count import Counted
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
+from indistinct.ordering import distinct_with_places
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.outputs import MAIN
 from indistinct.recoding.read_back import Cover, cover_of
@@ -104,7 +105,7 @@ def _padded(covers: Sequence[Cover], originals: Codes) -> tuple[BucketCodes, Cod
     columns, wanted = [], []
     for index, cover in enumerate(covers):
         codes = cover.codes[cover.indptr[buckets] + steps % lengths[buckets, index]]
-        dense = np.unique(codes, return_inverse=True)[1]
+        dense = distinct_with_places(codes)[1]
         lookup = np.full(int(max(codes.max(), originals[:, index].max())) + 1, -1, dtype=np.int64)
         lookup[codes] = dense
         columns.append(dense)

@@ -11,10 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.arrays import empty_large
-from indistinct.domain import with_room
+from indistinct.domain import ascends, with_room
 from indistinct.errors import InputError
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
+# Cells that are looked at together, so that what NumPy makes of them stays in the cache.
+BLOCK = 1 << 14
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -45,7 +47,7 @@ def assemble(column: pa.ChunkedArray) -> pa.DictionaryArray:
     chunks = with_room(column if isinstance(column.type, pa.DictionaryType) else column.cast(TEXT), pa.string()).chunks
     if len(chunks) == 1:
         values = chunks[0].dictionary
-        if values.null_count == 0 and len(values.unique()) == len(values):
+        if ascends(values) or (values.null_count == 0 and len(values.unique()) == len(values)):
             return chunks[0]
     spelled = pa.chunked_array([chunk.dictionary for chunk in chunks], pa.string())
     values = pc.drop_null(spelled.unique())
@@ -76,8 +78,12 @@ def compact(column: pa.ChunkedArray, *, ascending: bool = False) -> pa.Dictionar
     """
     array = assemble(column)
     values = array.dictionary
-    kept = np.sort(pc.unique(array.indices).drop_null().to_numpy())
-    if ascending:
+    cells = (pc.fill_null(array.indices, -1) if array.null_count else array.indices).to_numpy()
+    used = np.zeros(len(values) + 1, dtype=bool)
+    for start in range(0, len(cells), BLOCK):
+        used[cells[start : start + BLOCK]] = True
+    kept = np.flatnonzero(used[:-1])
+    if ascending and not ascends(values):
         kept = kept[pc.sort_indices(values.take(pa.array(kept))).to_numpy()]
     if np.array_equal(kept, np.arange(len(values))):
         return array

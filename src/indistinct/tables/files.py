@@ -9,6 +9,7 @@ import pyarrow as pa
 from indistinct.errors import InputError
 from indistinct.schema import where_is
 from indistinct.tables.dictionaries import check_text, is_text
+from indistinct.tables.row_groups import read_row_groups
 from indistinct.tables.value import check_width
 
 
@@ -35,13 +36,12 @@ def read_parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
             check_width(len(file.schema_arrow.names))
             names = choose(file.schema_arrow.names, columns)
             repeating = _repeating(file.metadata, file.schema_arrow)
-        with pq.ParquetFile(path, read_dictionary=repeating) as file:
-            table = file.read(columns=names)
+        with pq.ParquetFile(path, read_dictionary=repeating, pre_buffer=False) as file:
+            return read_row_groups(file, names)
     except MemoryError:
         raise
     except (pa.ArrowException, OSError):
         raise _broken(path, "Parquet") from None
-    return table
 
 
 def read_arrow(path: Path, columns: Sequence[str] | None) -> pa.Table:

@@ -45,7 +45,7 @@ def from_frame(source: Any) -> pa.Table:
 
 
 def flat(table: pa.Table) -> pa.Table:
-    """Return a table of numbers, dates, booleans and text: int32 codes into strings, or plain strings.
+    """Return a table of numbers, dates, booleans and text: codes into strings, or plain strings.
 
     Index columns that pandas announces in the metadata are dropped. Dictionaries of other values are decoded,
     those of text hold exactly the values that occur.
@@ -79,7 +79,8 @@ def _flat_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     if is_text(kind):
         check_text(name, column)
         if isinstance(kind, pa.DictionaryType):
-            return column if kind == TEXT else column.cast(TEXT)
+            coded = pa.types.is_string(kind.value_type) and pa.types.is_signed_integer(kind.index_type)
+            return column if coded else column.cast(TEXT)
         return column if pa.types.is_string(kind) else column.cast(pa.string())
     if isinstance(kind, pa.DictionaryType):
         return _flat_column(name, column.cast(kind.value_type))

@@ -14,12 +14,13 @@ import numpy as np
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.bucket import _kernels
 from indistinct.algorithms.bucket.diversity import require_diversity
-from indistinct.arrays import Codes, empty_large, narrowest, starts_of
+from indistinct.arrays import Codes, empty_large, narrowest, repeated, run_starts, starts_of
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
-from indistinct.frequencies.grouping import distinct_codes, repeated, run_starts, sort_words
+from indistinct.frequencies.grouping import distinct_codes
 from indistinct.frequencies.pieces import Pieces
 from indistinct.models.base import Model
 from indistinct.models.l_diverse_links import LDiverseLinks
+from indistinct.ordering import sort_words
 from indistinct.randomness import shuffle_runs
 from indistinct.recoding.kinds import ByBucket
 from indistinct.recoding.outputs import Buckets, Form

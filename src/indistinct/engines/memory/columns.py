@@ -6,10 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes
-from indistinct.domain import with_room
+from indistinct.arrays import Codes, repeated
+from indistinct.domain import ascends, with_room
 from indistinct.engines.memory import _kernels
 from indistinct.frequencies.encode import from_dictionary
+from indistinct.ordering import text_order
 from indistinct.parallel import spread
 
 # Offsets of plain text count up to so many bytes.
@@ -20,7 +21,7 @@ def taken(values: pa.Array, codes: Codes, sizes: Codes | None = None) -> pa.Arra
     """Return published values by their codes, text as a dictionary; with `sizes` each stands for so many rows."""
     if pa.types.is_string(values.type):
         return compact(values, codes, sizes)
-    return values.take(pa.array(codes if sizes is None else np.repeat(codes, sizes)))
+    return values.take(pa.array(codes if sizes is None else repeated(codes, sizes)))
 
 
 def compact(values: pa.Array, codes: Codes, sizes: Codes | None = None) -> pa.Array:
@@ -32,17 +33,23 @@ def compact(values: pa.Array, codes: Codes, sizes: Codes | None = None) -> pa.Ar
     used = np.zeros(len(values) + 1, dtype=bool)
     used[codes] = True
     present = np.flatnonzero(used[:-1])
-    kept = values.take(pa.array(present))
-    distinct = kept.drop_null().unique()
-    dictionary = distinct.take(pc.sort_indices(distinct))
-    kind = index_type(len(dictionary))
+    kept = values if len(present) == len(values) else values.take(pa.array(present))
+    kind = index_type(len(kept))
     lookup = np.full(len(values) + 1, -1, dtype=kind)
-    lookup[present] = pc.fill_null(pc.index_in(kept, value_set=dictionary), -1).to_numpy().astype(kind)
+    if ascends(kept):
+        dictionary, lookup[present] = kept, np.arange(len(kept), dtype=kind)
+    else:
+        encoded = kept.dictionary_encode()
+        order = text_order(encoded.dictionary)
+        ranks = np.full(len(order) + 1, -1, dtype=kind)
+        ranks[order] = np.arange(len(order), dtype=kind)
+        dictionary = encoded.dictionary.take(pa.array(order))
+        lookup[present] = ranks[pc.fill_null(encoded.indices, len(order)).to_numpy()]
     indices = lookup[codes]
     absent = indices < 0 if (lookup[used] < 0).any() else None
     if sizes is not None:
-        indices = np.repeat(indices, sizes)
-        absent = None if absent is None else np.repeat(absent, sizes)
+        indices = repeated(indices, sizes)
+        absent = None if absent is None else repeated(absent, sizes)
     return pa.DictionaryArray.from_arrays(pa.array(indices, mask=absent), dictionary)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, row_numbers
 from indistinct.domain import Domain, Kind
 from indistinct.errors import InputError, SchemaError
 from indistinct.frequencies.count import Counted, count_cells, count_pieces, group_encoded, join_columns, pair_people
@@ -25,7 +25,7 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
     alone = dict(zip(request.alone, spread(lambda n: rows_alone(source.data[n]), request.alone), strict=True))
     if not request.quasi:  # the whole table is one cell
         whole = FrequencySet((), np.zeros((1, 0), dtype=np.int32), Classes(np.array([source.rows])))
-        return Counted((), whole, alone=alone), Grouping(np.arange(source.rows), np.array([0, source.rows]))
+        return Counted((), whole, alone=alone), Grouping(row_numbers(source.rows), np.array([0, source.rows]))
     asked = [request.quasi, *request.keys, *request.groupings]
     names = dict.fromkeys(name for key in asked for name in key if name != PERSON)
     for name in names:

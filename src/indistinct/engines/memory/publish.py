@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes, empty_large, starts_of
+from indistinct.arrays import Codes, empty_large, repeated, starts_of
 from indistinct.domain import one_to_one
 from indistinct.engines.base import Sink
 from indistinct.engines.memory import _kernels
@@ -15,7 +15,7 @@ from indistinct.engines.memory.columns import gather_columns, taken
 from indistinct.engines.memory.count import rows_of
 from indistinct.frequencies.count import join_columns
 from indistinct.frequencies.encode import encode_column
-from indistinct.frequencies.grouping import one_of_each, repeated
+from indistinct.frequencies.grouping import one_of_each
 from indistinct.parallel import spread
 from indistinct.randomness import Secret
 from indistinct.recoding.outputs import Assignment, Output, OutputTable

@@ -1,0 +1,46 @@
+"""Numba kernels for sorting: merging sorted words, and texts as words."""
+
+import numpy as np
+
+from indistinct.compiled import jit
+
+
+@jit
+def merge_sorted(left, right, out):
+    """Merge two ascending arrays."""
+    i, j = 0, 0
+    ends = len(left), len(right)
+    for place in range(len(out)):
+        from_left = j == ends[1] or (i < ends[0] and left[i] <= right[j])
+        out[place] = left[i] if from_left else right[j]
+        i += from_left
+        j += not from_left
+
+
+@jit
+def common_prefix(begins, pool):
+    """Return how many first bytes all texts have in common; text `i` is `pool[begins[i]:begins[i + 1]]`."""
+    first = begins[0]
+    common = begins[1] - first
+    for i in range(1, len(begins) - 1):
+        begin = begins[i]
+        common = min(common, begins[i + 1] - begin)
+        for at in range(common):
+            if pool[begin + at] != pool[first + at]:
+                common = at
+                break
+    return common
+
+
+@jit
+def bytes_of_texts(begins, pool, rows, at, count, words):
+    """Write `count` bytes of every row's text, from byte `at` on, as a word; a text that ends before goes on with 0."""
+    for i in range(len(rows)):
+        begin = begins[rows[i]] + at
+        end = begins[rows[i] + 1]
+        word = np.uint64(0)
+        for place in range(begin, begin + count):
+            word <<= np.uint64(8)
+            if place < end:
+                word |= np.uint64(pool[place])
+        words[i] = word

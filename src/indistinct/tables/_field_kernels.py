@@ -1,0 +1,168 @@
+"""The compiled loop that finds the fields of delimited text and gives each distinct one of a column a number.
+
+Text is looked at eight bytes at a time: `words[i]` are the bytes from `data[i]` on, the first one lowest.
+"""
+
+import numpy as np
+
+from indistinct.compiled import jit
+
+STRANGE, FULL = -1, -2
+"""Why rows were not read: they are not plain, or there are more distinct fields than there is room for."""
+
+ONES, TOPS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+ONE, THREE, EIGHT, LAST, BYTES, HALF = (np.uint64(each) for each in (1, 3, 8, 56, 8, 32))
+END, RETURN, QUOTE = np.uint8(10), np.uint8(13), np.uint8(34)
+
+
+@jit
+def number_fields(data, words, stop, mark, wanted, codes, slots, begins, lengths, keys, counts):
+    """Number the fields of every row up to `stop`, which is behind the end of a line; return the number of rows.
+
+    Field `i` of a row belongs to output column `wanted[i]`, or to none if that is negative. `codes[j, row]` becomes the
+    number of the field in column `j`: the `lengths[e]` bytes from `begins[e]` on, where `e` is the number plus `j`
+    times the room of a column. `slots` are hash tables full of -1, as `counts` are full of 0. Rows with another number
+    of fields, and line breaks in quotes, are `STRANGE`.
+    """
+    marks, ends = np.uint64(mark) * ONES, np.uint64(END) * ONES
+    returns, quotes = np.uint64(RETURN) * ONES, np.uint64(QUOTE) * ONES
+    width, stop = len(wanted), np.uint64(stop)
+    last = np.full(len(codes), -1, dtype=np.int64)
+    most, room = len(begins) // len(codes), np.uint64(len(slots) // len(codes))
+    mask = room - ONE
+    row, at = 0, np.uint64(0)
+    behind, above = np.zeros(width, dtype=np.uint64), stop  # where each field of the row above ends, and it begins
+    while at < stop:
+        first, begin = 0, at
+        if above < stop:
+            first = fields_alike(words, above, at, stop, behind)
+            for place in range(first):
+                if wanted[place] >= 0:
+                    codes[wanted[place], row] = last[wanted[place]] - wanted[place] * most
+            if first:
+                at += behind[first - 1]
+        for place in range(first, width):
+            start = at
+            if data[at] == QUOTE:
+                at = behind_quotes(data, at, stop)
+                if at >= stop:
+                    return STRANGE
+            else:
+                while True:
+                    word = words[at]
+                    special = zeros(word ^ marks) | zeros(word ^ ends) | zeros(word ^ returns) | zeros(word ^ quotes)
+                    if special != np.uint64(0):
+                        break
+                    at += EIGHT
+                # Of the bits below the first one that is set, one in each byte is counted: its own byte is among them.
+                at += (((((special & (~special + ONE)) - ONE) & ONES) * ONES) >> LAST) - ONE
+            if data[at] != (END if place == width - 1 else mark):
+                return STRANGE
+            j = wanted[place]
+            if j >= 0:
+                length = at - start
+                key = key_of(words, start, length)
+                entry = last[j]
+                if entry < 0 or not same_field(words, begins, lengths, keys, entry, start, length, key):
+                    slot = (key ^ length) * np.uint64(0xD6E8FEB86659FD93)
+                    slot = (slot ^ slot >> HALF) & mask
+                    base = np.uint64(j) * room
+                    entry = np.int64(slots[base + slot])
+                    while entry >= 0 and not same_field(words, begins, lengths, keys, entry, start, length, key):
+                        slot = (slot + ONE) & mask
+                        entry = np.int64(slots[base + slot])
+                    if entry < 0:
+                        if counts[j] == most:
+                            return FULL
+                        entry = j * most + counts[j]
+                        slots[base + slot] = entry
+                        begins[entry] = start
+                        lengths[entry] = length
+                        keys[entry] = key
+                        counts[j] += 1
+                    last[j] = entry
+                codes[j, row] = entry - j * most
+            at += ONE
+            behind[place] = at - begin
+        above = begin
+        row += 1
+    return row
+
+
+@jit
+def fields_alike(words, above, at, stop, behind):
+    """Return how many fields at the beginning of a row are those of the row above; `behind` is where these end."""
+    same, width = np.uint64(0), len(behind)
+    whole = min(behind[width - 1], stop - at)
+    while same < whole and words[above + same] == words[at + same]:
+        same += EIGHT
+    differs = words[above + same] ^ words[at + same]
+    if same < whole:
+        while differs & np.uint64(255) == np.uint64(0):
+            differs >>= EIGHT
+            same += ONE
+    same = min(same, whole)
+    first = 0
+    while first < width and behind[first] <= same:
+        first += 1
+    return first
+
+
+@jit
+def zeros(word):
+    """Return a word that is 0 unless some byte is; its lowest bit is then the top bit of the lowest such byte."""
+    return (word - ONES) & ~word & TOPS
+
+
+@jit
+def behind_quotes(data, at, stop):
+    """Return where a field in quotes ends; `stop` where it holds a line break or does not end."""
+    at += ONE
+    while at < stop:
+        byte = data[at]
+        if byte == QUOTE:
+            if data[at + ONE] != QUOTE:
+                return at + ONE
+            at += ONE
+        elif byte in (END, RETURN):
+            return stop
+        at += ONE
+    return stop
+
+
+@jit
+def key_of(words, start, length):
+    """Return a word for a field: up to seven bytes are the word itself."""
+    key, at = np.uint64(0), start
+    while length >= BYTES:
+        key = (key ^ words[at]) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> HALF
+        at += BYTES
+        length -= BYTES
+    return key ^ (words[at] & ((ONE << (length << THREE)) - ONE))
+
+
+@jit
+def same_field(words, begins, lengths, keys, entry, start, length, key):
+    """Return whether a field is that of an entry."""
+    entry = np.uint64(entry)
+    if keys[entry] != key or lengths[entry] != length:
+        return False
+    if length < BYTES:
+        return True
+    begin = begins[entry]
+    while length >= BYTES:
+        if words[begin] != words[start]:
+            return False
+        begin += BYTES
+        start += BYTES
+        length -= BYTES
+    return ((words[begin] ^ words[start]) & ((ONE << (length << THREE)) - ONE)) == np.uint64(0)
+
+
+@jit
+def copy_fields(data, begins, starts, out):
+    """Copy field `i`, which begins at `begins[i]`, to `out[starts[i] : starts[i + 1]]`."""
+    for i in range(len(begins)):
+        for offset in range(starts[i + 1] - starts[i]):
+            out[starts[i] + offset] = data[begins[i] + np.uint64(offset)]

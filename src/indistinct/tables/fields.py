@@ -1,0 +1,176 @@
+"""Delimited text as codes of distinct fields, read in one pass where the text is plain: no line break inside a field.
+
+Engines count codes, so that a field is compared with others once and never becomes a text of its own.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.arrays import Codes, empty_large, starts_of
+from indistinct.parallel import is_large, spread, workers
+from indistinct.tables import _field_kernels as kernels
+from indistinct.tables.row_groups import of_one_width
+
+# Bytes that are read at a time; and distinct fields of a column in them for which there is room at first.
+BLOCK, ROOM = 1 << 23, 1 << 12
+# A line must end within so many bytes.
+LONGEST_LINE = 1 << 16
+
+
+def read_fields(
+    path: Path, places: Sequence[int], *, width: int, delimiter: str, begin: int
+) -> list[pa.ChunkedArray] | None:
+    """Return some columns of a text file as dictionaries, None where the file is small or not plain.
+
+    `places` are the columns among the `width` of the file, and `begin` is where its first row begins. An empty field is
+    missing, and `""` is not.
+    """
+    size = path.stat().st_size
+    if not is_large(size // max(width, 1) // 8) or width < 2 or len(delimiter.encode()) != 1:
+        return None
+    bounds = _bounds(path, begin, size)
+    if bounds is None:
+        return None
+    layout = _Layout.of(places, width, delimiter)
+    parts = spread(lambda one, end: _read_part(path, one, end, layout), bounds[:-1], bounds[1:])
+    if any(part is None for part in parts):
+        return None
+    blocks = [block for part in parts if part is not None for block in part]
+    return [of_one_width([block[index] for block in blocks]) for index in range(len(places))]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Layout:
+    """The delimiter, and to which output column each field of a row belongs."""
+
+    mark: np.uint8
+    wanted: Codes
+    columns: int
+
+    @classmethod
+    def of(cls, places: Sequence[int], width: int, delimiter: str) -> "_Layout":
+        wanted = np.full(width, -1, dtype=np.int64)
+        wanted[list(places)] = np.arange(len(places))
+        return cls(np.uint8(ord(delimiter)), wanted, len(places))
+
+
+@dataclass(slots=True, eq=False)
+class _Room:
+    """Memory that one thread uses again for every block."""
+
+    data: Codes
+    words: Codes
+    codes: Codes
+    slots: Codes
+    begins: Codes
+    lengths: Codes
+    keys: Codes
+    counts: Codes
+
+    @property
+    def entries(self) -> int:
+        """Return how many distinct fields of a column there is room for."""
+        return len(self.begins) // len(self.counts)
+
+    @classmethod
+    def of(cls, layout: _Layout, entries: int) -> "_Room":
+        columns = layout.columns
+        shape, rows = columns * entries, BLOCK // len(layout.wanted) + 1
+        data = np.zeros(BLOCK + 16, dtype=np.uint8)
+        return cls(
+            data,
+            np.ndarray(BLOCK + 8, dtype=np.uint64, buffer=data.data, strides=(1,)),
+            empty_large(columns * rows, np.int32).reshape(columns, rows),
+            np.empty(columns * 4 * entries, dtype=np.int32),
+            np.empty(shape, dtype=np.uint64),
+            np.empty(shape, dtype=np.uint64),
+            np.empty(shape, dtype=np.uint64),
+            np.empty(columns, dtype=np.int64),
+        )
+
+
+def _bounds(path: Path, begin: int, size: int) -> list[int] | None:
+    """Return where the rows of each thread begin, and the end of the last; None where a line does not end soon."""
+    bounds = [begin]
+    with path.open("rb", buffering=0) as file:
+        for part in range(1, workers()):
+            guess = file.seek(max(begin + (size - begin) * part // workers() - 1, bounds[-1]))
+            end = file.read(LONGEST_LINE).find(b"\n")
+            if end < 0:
+                return None
+            bounds.append(guess + end + 1)
+    return [*bounds, size]
+
+
+def _read_part(path: Path, begin: int, end: int, layout: _Layout) -> list[list[pa.Array]] | None:
+    """Return the rows between two places in blocks, each with its columns; None where they are not plain."""
+    room, blocks = _Room.of(layout, ROOM), []
+    with path.open("rb", buffering=0) as file:
+        while begin < end:
+            file.seek(begin)
+            stop = _last_line(room.data, file.readinto(room.data[: min(BLOCK, end - begin)].data) or 0)
+            if not stop:
+                return None
+            room, rows = _numbered(room, stop, layout)
+            if rows == kernels.STRANGE:
+                return None
+            columns = list(_columns(room, rows))
+            if any(column is None for column in columns):
+                return None
+            blocks.append(columns)
+            begin += stop
+    return blocks
+
+
+def _numbered(room: _Room, stop: int, layout: _Layout) -> tuple[_Room, int]:
+    """Number the fields of a block; return the number of its rows, and the room that they needed."""
+    while True:
+        room.slots.fill(-1)
+        room.counts.fill(0)
+        tables = (room.codes, room.slots, room.begins, room.lengths, room.keys, room.counts)
+        rows = kernels.number_fields(room.data, room.words, stop, layout.mark, layout.wanted, *tables)
+        if rows != kernels.FULL:
+            return room, rows
+        larger = _Room.of(layout, 4 * room.entries)
+        larger.data, larger.words = room.data, room.words
+        room = larger
+
+
+def _last_line(data: Codes, size: int) -> int:
+    """Return where the last line that is whole ends, 0 if there is none."""
+    ends = np.flatnonzero(data[max(size - LONGEST_LINE, 0) : size] == 10)
+    return int(ends[-1]) + 1 + max(size - LONGEST_LINE, 0) if len(ends) else 0
+
+
+def _columns(room: _Room, rows: int) -> Iterator[pa.Array | None]:
+    """Yield the columns of a block as dictionaries, None for fields that are not UTF-8."""
+    for column, count in enumerate(room.counts.tolist()):
+        first = column * room.entries
+        starts = starts_of(room.lengths[first : first + count])
+        pool = np.empty(int(starts[-1]), dtype=np.uint8)
+        kernels.copy_fields(room.data, room.begins[first : first + count], starts, pool)
+        fields = pa.StringArray.from_buffers(count, pa.py_buffer(starts.astype(np.int32)), pa.py_buffer(pool))
+        kind = next(kind for kind in (np.int8, np.int16, np.int32) if count < np.iinfo(kind).max)
+        codes = empty_large(rows, kind)
+        np.copyto(codes, room.codes[column, :rows], casting="unsafe")
+        try:
+            fields.validate(full=True)
+        except pa.ArrowInvalid:
+            yield None
+            continue
+        yield pa.DictionaryArray.from_arrays(pa.array(codes), _as_read(fields), safe=False)
+
+
+def _as_read(fields: pa.Array) -> pa.Array:
+    """Return the texts that fields stand for, missing for an empty one."""
+    quoted = pc.starts_with(fields, '"')
+    texts = pc.if_else(pc.equal(fields, ""), pa.scalar(None, pa.string()), fields)
+    if not pc.any(quoted).as_py():
+        return texts
+    inner = pc.replace_substring(pc.utf8_slice_codeunits(fields, 1, -1), '""', '"')
+    return pc.if_else(quoted, inner, texts)
