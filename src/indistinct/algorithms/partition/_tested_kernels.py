@@ -3,6 +3,8 @@
 The recursion is that of `_strict_kernels.py`; a cut is tried by adding up the histograms of its sides. Beside its
 words a cell carries its number, by which its histogram is found. `strict_any_model.py` is the plain twin of these
 kernels too.
+
+The test is called from as few lines as possible: each of them is one more copy of it to compile.
 """
 
 import numpy as np
@@ -52,13 +54,14 @@ def side_satisfies(rows, start, stop, fields, axis, low, high, test, scratch):
             seen = add_cell(indptr, entries, tally, touched, np.uint64(0), rows[i, last - 1], seen)
             size += rows[i, last]
             added += 1
-            if added % ASKED == 0:
-                answer = satisfies(test, scratch, 0, seen, size)
-                if answer == YES:
-                    break
-    if answer != YES:
-        answer = satisfies(test, scratch, 0, seen, size)
-    clear(scratch, 0, seen)
+            due = added % ASKED == 0
+        else:
+            due = False
+        if due or i + 1 == stop:
+            answer = satisfies(test, scratch, np.int64(0), seen, size)
+            if answer == YES:
+                break
+    clear(scratch, np.int64(0), seen)
     return answer
 
 
@@ -73,11 +76,12 @@ def sides_satisfy(rows, start, stop, fields, axis, cut, left, right, test, scrat
         seen = seen_right if side else seen_left
         seen = add_cell(indptr, entries, tally, touched, side, rows[i, last - 1], seen)
         seen_left, seen_right = seen_left if side else seen, seen if side else seen_right
-    answer = satisfies(test, scratch, 0, seen_left, left)
-    if answer == YES:
-        answer = satisfies(test, scratch, 1, seen_right, right)
-    clear(scratch, 0, seen_left)
-    clear(scratch, 1, seen_right)
+    answer = YES
+    for which in range(2):
+        seen, size = (seen_right, right) if which else (seen_left, left)
+        if answer == YES:
+            answer = satisfies(test, scratch, np.int64(which), seen, size)
+        clear(scratch, np.int64(which), seen)
     return answer
 
 
@@ -95,9 +99,11 @@ def tested_cut(rows, start, stop, fields, axis, low, high, total, tally, test, s
         if size >= test.least and total - size >= test.least:
             cut = median if after else value_before(rows, start, stop, fields, axis, median)
             if test.growing:
-                answer = side_satisfies(rows, start, stop, fields, axis, low, cut, test, scratch)
-                if answer == YES:
-                    answer = side_satisfies(rows, start, stop, fields, axis, cut + 1, high, test, scratch)
+                answer = YES
+                for side in range(2):
+                    first, last = (cut + 1, high) if side else (low, cut)
+                    if answer == YES:
+                        answer = side_satisfies(rows, start, stop, fields, axis, first, last, test, scratch)
             else:
                 answer = sides_satisfy(rows, start, stop, fields, axis, cut, size, total - size, test, scratch)
             if answer != NO:
@@ -119,11 +125,13 @@ def children_satisfy(rows, start, stop, fields, axis, low, high, trees, node, ch
         tally[value] = i + 1
     indptr, entries, touched = test.indptr, test.entries, scratch.touched
     answer, seen, size = YES, np.int64(0), np.int64(0)
-    for rank in range(high - low + 1):
-        if rank and trees[node] != trees[node - stride] and seen:
-            answer = satisfies(test, scratch, 0, seen, size) if answer == YES else answer
-            clear(scratch, 0, seen)
+    for rank in range(high - low + 2):
+        if seen and (rank > high - low or trees[node] != trees[node - stride]):
+            answer = satisfies(test, scratch, np.int64(0), seen, size) if answer == YES else answer
+            clear(scratch, np.int64(0), seen)
             seen, size = np.int64(0), np.int64(0)
+        if rank > high - low:
+            break
         cell = tally[rank]
         tally[rank] = 0
         while cell and answer == YES:
@@ -131,8 +139,6 @@ def children_satisfy(rows, start, stop, fields, axis, low, high, trees, node, ch
             size += rows[cell - 1, last]
             cell = chain[cell - 1]
         node += stride
-    answer = satisfies(test, scratch, 0, seen, size) if answer == YES else answer
-    clear(scratch, 0, seen)
     return answer
 
 
