@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct import _ordering_kernels
-from indistinct.arrays import Codes, empty_large, repeated, run_starts
+from indistinct.arrays import BLOCK, Codes, empty_large, repeated, run_starts
 from indistinct.parallel import blocks, is_large, spread, workers
 
 BITS = 64
@@ -61,7 +61,7 @@ def ordered(values: Codes) -> tuple[Codes, Codes]:
     words, bits = _as_words(values)
     row_bits = (len(words) - 1).bit_length()
     low = max(bits - (BITS - row_bits), 0)
-    order, fresh = _by_word(words >> np.uint64(low), row_bits)
+    order, fresh = _by_word(words >> np.uint64(low) if low else words, row_bits)
     # Often the first bits tell all values apart, and only cells that are equal still look so.
     if low and 4 * np.count_nonzero(fresh) < 3 * len(fresh):
         low = 0 if len(distinct(words)) == np.count_nonzero(fresh) else low
@@ -121,16 +121,24 @@ def _as_words(values: Codes) -> tuple[Codes, int]:
         words = values.astype(np.uint64)
     else:
         words = values.astype(np.int64).view(np.uint64) ^ SIGN
-    words -= words.min()
+    words -= words.min()  # the words are our own
     return words, int(words.max()).bit_length()
 
 
 def _by_word(words: Codes, row_bits: int) -> tuple[Codes, Codes]:
-    """Return rows in the order of words that leave room for a row number, and which of them differ from the last."""
-    packed = sort_words(words << np.uint64(row_bits) | np.arange(len(words), dtype=np.uint64))
-    order = (packed & np.uint64((1 << row_bits) - 1)).astype(np.uint32 if row_bits <= 32 else np.int64)
-    packed >>= np.uint64(row_bits)
-    return order, _differ(packed)
+    """Return rows in the order of words that leave room for a row number, and which of them differ from the last.
+
+    The words are overwritten.
+    """
+    for start in range(0, len(words), BLOCK):
+        block = words[start : start + BLOCK]
+        block <<= np.uint64(row_bits)
+        block |= np.arange(start, start + len(block), dtype=np.uint64)
+    words = sort_words(words)
+    order = empty_large(len(words), np.uint32 if row_bits <= 32 else np.int64)
+    np.bitwise_and(words, np.uint64((1 << row_bits) - 1), out=order, casting="unsafe")
+    words >>= np.uint64(row_bits)
+    return order, _differ(words)
 
 
 def _refine(order: Codes, fresh: Codes, key: Callable[[Codes, int], Codes | None]) -> None:

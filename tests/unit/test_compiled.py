@@ -14,10 +14,10 @@ CHILD = """
 import numpy as np
 from indistinct.frequencies import _kernels
 from indistinct.algorithms.partition import _strict_kernels
-out = np.empty(3, dtype=np.int64)
-_kernels.repeat(np.array([7, 8]), np.array([2, 1]), out)
-assert out.tolist() == [7, 7, 8]
-print(_kernels.repeat.stats.cache_path)
+sums = np.zeros(2, dtype=np.int64)
+_kernels.add_up(np.array([0, 1, 0]), np.array([2, 1, 3]), sums)
+assert sums.tolist() == [5, 1]
+print(_kernels.add_up.stats.cache_path)
 """
 
 
