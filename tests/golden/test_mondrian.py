@@ -134,7 +134,9 @@ def test_relaxed_halves_share_a_value_that_strict_cuts_cannot():
 def sizes(rows, k, **options):
     names = [f"q{place}" for place in range(len(rows[0]))]
     table = pa.table({name: [row[place] for row in rows] for place, name in enumerate(names)})
-    release = ind.anonymize(table, ind.Schema(quasi=names), model=ind.KAnonymity(k), **options)
+    release = ind.anonymize(
+        table, ind.Schema(quasi=names), model=ind.KAnonymity(k), **{"algorithm": "mondrian"} | options
+    )
     return sorted(release.assignment.classes.sizes.tolist())
 
 
@@ -168,16 +170,18 @@ def test_children_of_a_tree_are_cut_together():
         (3, {"artist": 3, "professional": 5}),
         (4, {"*": 8}),
     ):
-        release = ind.anonymize(table, ind.Schema(quasi=["job"]), model=ind.KAnonymity(k), hierarchies={"job": jobs})
+        release = ind.anonymize(
+            table, ind.Schema(quasi=["job"]), model=ind.KAnonymity(k), algorithm="mondrian", hierarchies={"job": jobs}
+        )
         assert Counter(release.table["job"].to_pylist()) == expected
 
 
 def test_a_model_of_values_is_the_test_of_a_cut():
     table = pa.table({"age": [1, 2, 3, 4, 5, 6, 7, 8], "disease": list("aaababbb")})
     schema = ind.Schema(quasi=["age"], sensitive=["disease"])
-    release = ind.anonymize(table, schema, model=ind.DistinctLDiversity("disease", l=2))
+    release = ind.anonymize(table, schema, model=ind.DistinctLDiversity("disease", l=2), algorithm="mondrian")
     assert Counter(release.table["age"].to_pylist()) == {"[1-4]": 4, "[5-8]": 4}
-    entropy = ind.anonymize(table, schema, model=ind.EntropyLDiversity("disease", l=2))
+    entropy = ind.anonymize(table, schema, model=ind.EntropyLDiversity("disease", l=2), algorithm="mondrian")
     assert Counter(entropy.table["age"].to_pylist()) == {"[1-8]": 8}
 
 
@@ -197,10 +201,10 @@ def test_bounds_and_regions():
 
 def test_missing_values_come_first_and_are_told():
     table = pa.table({"age": [None, 1, 2, 3, None, 4]})
-    release = ind.anonymize(table, ind.Schema(quasi=["age"]), model=ind.KAnonymity(3))
+    release = ind.anonymize(table, ind.Schema(quasi=["age"]), model=ind.KAnonymity(3), algorithm="mondrian")
     assert Counter(release.table["age"].to_pylist()) == {"1 or missing": 3, "[2-4]": 3}
     few = pa.table({"age": [None, 1, 2, None]})
-    alone = ind.anonymize(few, ind.Schema(quasi=["age"]), model=ind.KAnonymity(2))
+    alone = ind.anonymize(few, ind.Schema(quasi=["age"]), model=ind.KAnonymity(2), algorithm="mondrian")
     assert Counter(alone.table["age"].to_pylist()) == {None: 2, "[1-2]": 2}
 
 

@@ -86,9 +86,10 @@ class Auto(Algorithm):
                 trial.make(algorithm)
             problem.progress(min(0.1 * (number + 1), 0.5))
         rounds = min(self.rounds, LOCAL_SEARCH // (cells * len(problem.columns))) if self._clusters(problem) else 0
-        for start in trial.best(Mondrian, TwoLevel, number=3 if cells <= FEW_CELLS else 1):
+        for _, starter, start, _ in trial.best(Mondrian, TwoLevel, number=3 if cells <= FEW_CELLS else 1):
             if rounds and not trial.perfect:
-                trial.make(Refine(start=spell(start), metric=self.metric, rounds=rounds, seconds=0))
+                refine = Refine(start=spell(starter), metric=self.metric, rounds=rounds, seconds=0.0)
+                trial.make(refine, start)
         problem.progress(0.8)
         problem.explain(trial.explanation())
         return trial.answer()
@@ -136,14 +137,18 @@ class _Trial:
             reason = f"{work:,} {unit} are more than the {limit:,} up to which it is"
             self.attempts.append(Attempt(spell(algorithm), reason=reason))
 
-    def make(self, algorithm: Algorithm) -> None:
-        """Make an attempt, and note what comes of it."""
+    def make(self, algorithm: Algorithm, start: Recoding | None = None) -> None:
+        """Make an attempt, a local search from its start, and note what comes of it."""
         reason = algorithm.refusal(self.problem.model, suppression=self.problem.suppression > 0)
         if reason is not None:
             self.attempts.append(Attempt(spell(algorithm), reason=reason))
             return
         try:
-            recoding = algorithm.search(replace(self.problem, progress=_unheard, counters=self.problem.counters))
+            problem = replace(self.problem, progress=_unheard)
+            if start is not None and isinstance(algorithm, Refine):
+                recoding = algorithm.improve(problem, start)
+            else:
+                recoding = algorithm.search(problem)
         except InfeasibleError as error:
             self.failure = self.failure or error
             self.attempts.append(Attempt(spell(algorithm), reason="it finds no release"))
@@ -153,10 +158,10 @@ class _Trial:
         self.made.append((loss, algorithm, recoding, assignment))
         self.attempts.append(Attempt(spell(algorithm), loss, len(assignment.classes), assignment.suppressed_members))
 
-    def best(self, *kinds: type[Algorithm], number: int) -> list[Algorithm]:
-        """Return the algorithms of the best attempts among some kinds, the first of equals first."""
+    def best(self, *kinds: type[Algorithm], number: int) -> list[_Made]:
+        """Return the best attempts with some kinds of algorithms, the first of equals first."""
         some = [each for each in self.made if isinstance(each[1], kinds)]
-        return [each[1] for each in sorted(some, key=lambda each: self._sign * each[0])[:number]]
+        return sorted(some, key=lambda each: self._sign * each[0])[:number]
 
     @property
     def perfect(self) -> bool:

@@ -19,10 +19,8 @@ from indistinct.algorithms.cluster.two_level import TwoLevel
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Key
-from indistinct.metrics import CellMetric
 from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
-from indistinct.recoding.outputs import Assignment
 from indistinct.spelling import parse
 
 STARTS: Mapping[str, type[Algorithm]] = MappingProxyType(
@@ -91,24 +89,22 @@ class Refine(Algorithm):
 
         Numbers, dates and declared orders are published as ranges, as by Mondrian, whatever the start publishes.
         """
-        metric = cell_metric(self.metric)
-        start, before, search = self._begin(problem, metric)
+        started = replace(problem, progress=lambda share: problem.progress(0.2 * share))
+        starters, suppresses = self._starters(), problem.suppression > 0
+        if len(starters) > 1:
+            starters = tuple(s for s in starters if s.refusal(problem.model, suppression=suppresses) is None)
+        return self.improve(problem, *(starter.search(started) for starter in starters))
+
+    def improve(self, problem: Problem, *starts: Recoding) -> Recoding:
+        """Return what the search makes of the start that costs least, the first of equals."""
+        metric, begun = cell_metric(self.metric), []
+        for each in starts:
+            assignment = assign(problem.frequencies, each)
+            begun.append((each, assignment, LocalSearch(problem, each, assignment, metric=metric)))
+        start, before, search = min(begun, key=lambda each: each[2].cost())
         search.run(seconds=self.seconds, rounds=self.rounds)
         found = search.recoding()
         after = assign(problem.frequencies, found)
         sign = 1 if metric.goal == "min" else -1
         good = sign * metric.value(after) <= sign * metric.value(before)
         return found if good and not problem.model.violations(after.classes).any() else start
-
-    def _begin(self, problem: Problem, metric: CellMetric) -> tuple[Recoding, Assignment, LocalSearch]:
-        """Return the start that costs least, the first of equals, and a search from it."""
-        started = replace(problem, progress=lambda share: problem.progress(0.2 * share))
-        starters, suppresses = self._starters(), problem.suppression > 0
-        if len(starters) > 1:
-            starters = tuple(s for s in starters if s.refusal(problem.model, suppression=suppresses) is None)
-        begun = []
-        for starter in starters:
-            start = starter.search(started)
-            before = assign(problem.frequencies, start)
-            begun.append((start, before, LocalSearch(problem, start, before, metric=metric)))
-        return min(begun, key=lambda each: each[2].cost())
