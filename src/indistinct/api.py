@@ -100,7 +100,7 @@ def anonymize(
     """
     report, declared = progress or (lambda _share: None), dict(hierarchies or {})
     began, (engine, source) = time.perf_counter(), open_source(table)
-    search = parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm or Auto()
+    search = _chosen(algorithm, reuse=save_recoding is not None)
     wanted = promised_model(model, search, schema)
     extra = (*search.keys, *([(target,)] if target else []))
     check_job(source, schema, wanted, declared, extra=extra)
@@ -119,6 +119,12 @@ def anonymize(
     release = publish(compared(job, earlier, accept=accept_overlap), place, counters=did)
     report(1.0)
     return replace(release, explanation=explanation)
+
+
+def _chosen(algorithm: Algorithm | str | None, *, reuse: bool) -> Algorithm:
+    """Return the algorithm that was named; what is chosen by itself must be of use if its recoding is kept."""
+    search = parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm or Auto()
+    return replace(search, reuse=True) if reuse and isinstance(search, Auto) else search
 
 
 def _searched(

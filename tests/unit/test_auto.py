@@ -1,6 +1,7 @@
 """The default tries several algorithms, keeps what loses least, and says why."""
 
 import json
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -93,6 +94,13 @@ def test_a_recoding_for_reuse_covers_other_values(table: pa.Table) -> None:
     recoding = released(table, algorithm="auto:reuse=true", hierarchies=HIERARCHIES).recoding
     again = ind.apply(recoding, generate_patients(400, seed=4), suppression=0.5)
     assert again.certificate.holds
+
+
+def test_a_recoding_that_is_kept_is_for_reuse(table: pa.Table, tmp_path: Path) -> None:
+    files = {"output": tmp_path / "r.csv", "save_recoding": tmp_path / "r.json"}
+    told = released(table, **files).explanation
+    assert told is not None
+    assert not any("refine" in each.algorithm for each in told.attempts)
 
 
 def test_people_are_counted_by_the_labels_of_the_default() -> None:

@@ -57,10 +57,22 @@ class Explanation:
 
     def sentences(self) -> tuple[str, ...]:
         """Return the explanation in plain words, one sentence a line."""
+        tried = ", ".join(f"{each.algorithm} {number(each.loss or 0.0)}" for each in self.made)
+        return (
+            f"{self.algorithm} was chosen by {self.metric}, {BETTER[self.goal]} is better: {tried}",
+            *self.reasons(),
+        )
+
+    @property
+    def made(self) -> tuple[Attempt, ...]:
+        """The attempts that gave a release, the best first."""
+        sign = 1 if self.goal == "min" else -1
         made = [each for each in self.attempts if each.loss is not None]
-        tried = ", ".join(f"{each.algorithm} {number(each.loss or 0.0)}" for each in made)
-        told = [f"{self.algorithm} was chosen by {self.metric}, {BETTER[self.goal]} is better: {tried}"]
-        told += [f"{each.algorithm} was not tried: {each.reason}" for each in self.attempts if each.loss is None]
+        return tuple(sorted(made, key=lambda each: sign * (each.loss or 0.0)))
+
+    def reasons(self) -> tuple[str, ...]:
+        """Return what limits the best attempt, in plain words: what was not tried, columns, and easier settings."""
+        told = [f"{each.algorithm} was not tried: {each.reason}" for each in self.attempts if each.loss is None]
         most = sorted(self.columns.items(), key=lambda item: -item[1])[:NAMED]
         if sum(self.columns.values()) > 0:
             named = ", ".join(f"{name} {percent(share)}" for name, share in most if share > 0)

@@ -12,6 +12,7 @@ from indistinct.figures import number
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from indistinct.algorithms.explanation import Explanation
     from indistinct.metrics import Measurements
     from indistinct.release.certificate import Certificate
     from indistinct.release.release import Release
@@ -113,7 +114,9 @@ def _parts(summary: "Summary") -> "Iterator[str | Table]":
         yield metric_table(summary.metrics)
         yield ""
     if summary.explanation is not None:
-        yield from (f"why  {text}" for text in summary.explanation.sentences())
+        yield attempts_table(summary.explanation)
+        yield ""
+        yield from summary.explanation.reasons()
         yield ""
     if summary.membership:
         yield members_table(summary.membership, buckets=summary.form is not None)
@@ -153,6 +156,18 @@ def verdict_table(certificate: "Certificate") -> "Table":
     for verdict in certificate.verdicts:
         achieved = ", ".join(f"{key} = {number(value)}" for key, value in verdict.achieved.items())
         table.add_row(verdict.model, "yes" if verdict.holds else "NO", achieved, f"{verdict.violating_classes:,}")
+    return table
+
+
+def attempts_table(explanation: "Explanation") -> "Table":
+    """Return what was tried, the best first, and how many each would suppress if any does."""
+    made, loss = explanation.made, explanation.metric
+    drops = any(attempt.suppressed for attempt in made)
+    headings = (loss, "classes", *(["suppressed"] if drops else []))
+    table = grid("tried", *headings, right=headings)
+    for attempt in made:
+        figures = (number(attempt.loss or 0.0), f"{attempt.classes:,}", f"{attempt.suppressed:,}")
+        table.add_row(attempt.algorithm, *figures[: len(headings)])
     return table
 
 

@@ -205,8 +205,8 @@ def _not_covered(found: Fit, model: Model, *, budget: int) -> UnseenValueError:
     return UnseenValueError(
         f"the recoding does not know or cover {found.uncovered_rows:,} of {found.rows:,} rows: {found.describe()}"
         + (f"; {budget:,} {found.unit} may be suppressed" if budget else ""),
-        hint=f"{_advice(found, model)}; or search a new recoding on this table (extent=region and hierarchies cover "
-        "values that are not known)",
+        hint=f"{_advice(found, model)}; or search a new recoding on this table (auto:reuse=true, extent=region and "
+        "hierarchies cover values that are not known)",
         values=found.values,
         uncovered=dict(found.uncovered),
         combinations=found.combinations,
