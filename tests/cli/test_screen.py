@@ -1,7 +1,6 @@
 """What the screen shows: 80 columns, figures that say what they mean, the algorithm, and how a run was ended."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -140,21 +139,30 @@ def test_a_share_of_nearly_all_rows_is_not_printed_as_all(tmp_path: Path, run) -
     assert "99.96 % of the rows" in (tmp_path / "policy.toml").read_text()
 
 
+# The command line, with a table that takes a minute to open.
+SLOW = """
+import pathlib, sys, time
+from indistinct import api, cli
+
+reached = pathlib.Path(sys.argv.pop(1))
+api.open = lambda *_, **__: (reached.touch(), time.sleep(60))
+sys.exit(cli.main())
+"""
+
+
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_ends_with_130_and_publishes_nothing(tmp_path: Path, sign: signal.Signals) -> None:
-    fifo = tmp_path / "slow.csv"
-    os.mkfifo(fifo)  # nobody writes, so that the run waits
+    reached = tmp_path / "reached"
     ran = subprocess.Popen(
-        [sys.executable, "-m", "indistinct", "inspect", str(fifo)],
+        [sys.executable, "-c", SLOW, str(reached), "inspect", str(tmp_path / "any.csv")],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    writer = os.open(fifo, os.O_WRONLY)  # waits until the run reads
-    time.sleep(0.2)
+    while not reached.exists():
+        assert ran.poll() is None
+        time.sleep(0.05)
     ran.send_signal(sign)
-    time.sleep(0.2)
-    os.close(writer)
     out, err = ran.communicate(timeout=60)
     assert (ran.returncode, out) == (130, ""), err
     assert "interrupted" in err
