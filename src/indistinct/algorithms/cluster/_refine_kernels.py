@@ -9,8 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from indistinct.algorithms.partition._by_loss_kernels import bits_of, highest_bit, lowest_bit
 from indistinct import compiled
+from indistinct.algorithms.partition._by_loss_kernels import bits_of, highest_bit, lowest_bit
 
 # Nothing here allocates: the arrays of a search need no counted references, which take most of a compiler's time.
 jit = partial(compiled.jit, error_model="numpy", _nrt=False)
@@ -167,7 +167,7 @@ def charge_between(charges, low, high, distinct):
     return total
 
 
-@inlined
+@inner
 def charge_swapped(units, charges, state, c, low, high, distinct, out, new, limit):
     """Return what a class costs a row with one unit for another; the bounds are without the first.
 

@@ -73,7 +73,7 @@ def meeting_level(trees, field, low, high):
 def occurring(rows, start, stop, field, tally, keys):
     """Count the rows of each value of a part into `tally`, which must be zero, and list the values; return how many."""
     word, shift, mask, last = field[WORD], field[SHIFT], field[MASK], rows.shape[1] - 1
-    count = 0
+    count = np.int64(0)
     for i in range(start, stop):
         value = (rows[i, word] >> shift) & mask
         if tally[value] == 0:
