@@ -37,7 +37,7 @@ class LocalSearch:
         self.ranks = ranks_of(problem.columns, problem.frequencies.vectors)[assignment.cells].astype(np.int32)
         self.classes = unit_classes(problem, assignment, self.joint)
         charges = charges_of(problem.columns, metric)
-        self.state = new_state(*self.ranks.shape, len(charges.table))
+        self.state = new_state(len(self.ranks), self.ranks.shape[1], len(charges.table))
         self._fill(assignment, charges, np.arange(self.ranks.shape[1]))
         # Trials end as soon as they cost too much: the columns that cost most come first.
         self._fill(assignment, self.charges, np.argsort(-(self.state.size @ self.state.charge), kind="stable"))
