@@ -25,9 +25,11 @@ def jit(function: Any = None, **options: Any) -> Any:
     return kernel
 
 
-def inner(function: Any) -> Any:
+def inner(function: Any = None, **options: Any) -> Any:
     """Compile a function that only kernels call: it is kept with each of them, and Python cannot call it."""
-    return numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    if function is None:
+        return partial(inner, **options)
+    return numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
 
 
 class _Kept:

@@ -5,16 +5,21 @@ each column, the lowest and highest rank among them; what a class costs a row is
 """
 
 from collections import namedtuple
+from functools import partial
 
 import numpy as np
 
+from indistinct import compiled
 from indistinct.algorithms.partition._by_loss_kernels import bits_of, highest_bit, lowest_bit
-from indistinct.compiled import jit
 
+# Nothing here allocates: the arrays of a search need no counted references, which take most of a compiler's time.
+jit = partial(compiled.jit, error_model="numpy", _nrt=False)
+inner = partial(compiled.inner, error_model="numpy", _nrt=False)
 # A call hands over every array of its named tuples, which takes longer than what the innermost functions do.
-inlined = jit(inline="always")
+inlined = partial(inner, inline="always")
 PAIRS, TREE, LINE, SET = 0, 1, 2, 3
-NONE = -1
+# A literal would be a type of its own, and what it is handed to compiled once more.
+NONE = np.int64(-1)
 # Up to so many members the values of a set are compared one by one.
 FEW = 32
 
@@ -45,11 +50,13 @@ State = namedtuple(
         "once",
         "twice",
         "free",
+        "known",
     ],
 )
 """The classes. `once` and `twice` have a bit for every value of a narrow column that one or two units hold.
 
-`free` is a stack of unused class numbers; its first entry is its height.
+`free` is a stack of unused class numbers; its first entry is its height. `known` has for every value of a
+set, where the set's charges begin, when it was last met; its last entry counts the searches.
 """
 
 
@@ -77,7 +84,7 @@ def has_bit(word, rank):
     return (word >> np.uint64(rank)) & np.uint64(1) != 0
 
 
-@jit
+@inner
 def holds_value(ranks, head, after, j, rank, but):
     """Return whether a unit of a class other than `but` has a value; `head` is its first unit."""
     u = head
@@ -109,7 +116,7 @@ def charge_with(units, charges, state, c, u, limit):
     return total
 
 
-@jit
+@inner
 def bounds_without(units, charges, state, c, u, low, high, distinct):
     """Write the ranks that a class would reach without one of its units, and count distinct values."""
     for j in range(len(charges.kind)):
@@ -130,7 +137,7 @@ def bounds_without(units, charges, state, c, u, low, high, distinct):
                 low[j], high[j] = _reach(units, charges, state, c, j, u)
 
 
-@jit
+@inner
 def _ends(held, floor):
     """Return the lowest and highest value of a narrow column, from the floor up."""
     held = (held >> np.uint64(floor)) << np.uint64(floor)
@@ -139,7 +146,7 @@ def _ends(held, floor):
     return lowest_bit(held), highest_bit(held)
 
 
-@jit
+@inner
 def _reach(units, charges, state, c, j, but):
     low, high = 1 << 30, -1
     v = state.head[c]
@@ -151,7 +158,7 @@ def _reach(units, charges, state, c, j, but):
     return low, high
 
 
-@jit
+@inner
 def charge_between(charges, low, high, distinct):
     """Return what a class with these bounds costs a row."""
     total = 0.0
@@ -160,7 +167,7 @@ def charge_between(charges, low, high, distinct):
     return total
 
 
-@inlined
+@inner
 def charge_swapped(units, charges, state, c, low, high, distinct, out, new, limit):
     """Return what a class costs a row with one unit for another; the bounds are without the first.
 
@@ -185,7 +192,7 @@ def charge_swapped(units, charges, state, c, low, high, distinct, out, new, limi
     return total
 
 
-@jit
+@inner
 def summarize_class(units, charges, state, c):
     """Compute everything that is stored of a class from its units."""
     state.size[c], state.members[c], state.total[c] = 0, 0, 0.0
@@ -214,11 +221,11 @@ def summarize_class(units, charges, state, c):
         state.total[c] += state.charge[c, j]
 
 
-@jit
+@inner
 def _count_values(units, charges, state, c, j):
     """Return how many values of a column a class holds."""
-    found, few = 0, state.members[c] <= FEW
-    known = np.zeros(1 if few else charges.stride[j], dtype=np.bool_)
+    found, few, base = 0, state.members[c] <= FEW, charges.offset[j]
+    state.known[-1] += 1
     u = state.head[c]
     while u != NONE:
         rank = units.ranks[u, j]
@@ -227,14 +234,14 @@ def _count_values(units, charges, state, c, j):
             while v != u and units.ranks[v, j] != rank:
                 v = state.after[v]
             found += v == u
-        elif not known[rank]:
-            known[rank] = True
+        elif state.known[base + rank] != state.known[-1]:
+            state.known[base + rank] = state.known[-1]
             found += 1
         u = state.after[u]
     return found
 
 
-@jit
+@inner
 def relabel(state, u, target):
     """Move a unit between the lists of classes; the caller summarizes both."""
     source, before, after = state.class_id[u], state.before[u], state.after[u]
@@ -254,7 +261,7 @@ def relabel(state, u, target):
     state.head[target], state.class_id[u] = u, target
 
 
-@jit
+@inner
 def move(units, charges, state, u, target):
     """Move a unit to another class."""
     source = state.class_id[u]
@@ -283,10 +290,12 @@ def fill(units, charges, state, class_ids, classes):
             state.free[state.free[0]] = c
 
 
-def new_state(units: int, columns: int) -> State:
-    """Return room for as many classes as there are units."""
+def new_state(units: int, columns: int, charges: int) -> State:
+    """Return room for as many classes as there are units, and for so many charges."""
     lists = [np.zeros(units, dtype=np.int64) for _ in range(6)]
     ranks = [np.zeros((units, columns), dtype=np.int32) for _ in range(3)]
     free = np.zeros(units + 1, dtype=np.int64)
     bits = [np.zeros((units, columns), dtype=np.uint64) for _ in range(2)]
-    return State(*lists, *ranks, np.zeros((units, columns)), np.zeros(units), *bits, free)
+    return State(
+        *lists, *ranks, np.zeros((units, columns)), np.zeros(units), *bits, free, np.zeros(charges + 1, dtype=np.int64)
+    )

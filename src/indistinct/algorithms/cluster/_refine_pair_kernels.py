@@ -5,18 +5,47 @@ What moves and swaps of single members cannot reach, because every step on the w
 
 import numpy as np
 
-from indistinct.algorithms.cluster._refine_kernels import NONE, SET, charge_of, inlined, relabel, summarize_class
-from indistinct.algorithms.cluster._refine_sweep_kernels import MANY, REDIVIDED, _candidate, _closed, _note
-from indistinct.compiled import jit
+from indistinct.algorithms.cluster._refine_kernels import (
+    NONE,
+    SET,
+    charge_of,
+    inlined,
+    inner,
+    jit,
+    relabel,
+    summarize_class,
+)
+from indistinct.algorithms.cluster._refine_sweep_kernels import (
+    FIRST,
+    MANY,
+    REDIVIDED,
+    _candidate,
+    _closed,
+    _note,
+    improve,
+    split_classes,
+)
+
+SPLIT, IMPROVE, REDIVIDE = range(3)
 
 
 @jit
+def run_sweep(units, charges, state, sweep, kind, start, stop):
+    """Run one kind of sweep over a stretch: a kernel of each would compile what they share three times."""
+    if kind == SPLIT:
+        split_classes(units, charges, state, sweep, start, stop)
+    elif kind == IMPROVE:
+        improve(units, charges, state, sweep, start, stop)
+    else:
+        redivide_classes(units, charges, state, sweep, start, stop)
+
+
+@inner
 def redivide_classes(units, charges, state, sweep, start, stop):
     """Divide every class in a stretch and one near it anew, if that costs less."""
     columns = len(charges.kind)
-    members, costs = np.empty(MANY, dtype=np.int64), np.empty(MANY)
-    low, high, distinct = np.empty(columns, np.int64), np.empty(columns, np.int64), np.empty(columns, np.int64)
-    masks = np.empty(columns, dtype=np.uint64)
+    members, costs, masks = sweep.lists[0], sweep.costs[0], sweep.masks
+    low, high, distinct = sweep.bounds[0, 0], sweep.bounds[1, 0], sweep.bounds[2, 0]
     for a in range(start, stop):
         if state.members[a] == 0 or state.head[a] == NONE or _closed(sweep, a) or state.members[a] >= MANY:
             continue
@@ -63,7 +92,7 @@ def redivide_classes(units, charges, state, sweep, start, stop):
 @inlined
 def _ranked(units, state, a, b, j, members):
     """List the members of two classes by their values of a column; return how many. Equal ones stand by number."""
-    count = 0
+    count = FIRST
     for c in (a, b):
         u = state.head[c]
         while u != NONE:
@@ -126,7 +155,7 @@ def _divided(units, charges, state, a, b, members, count, smallest, least, costs
     return (best, cut) if cut != NONE else (0.0, NONE)
 
 
-@jit
+@inner
 def _apply(units, charges, state, sweep, a, b, members, count, cut):
     """Give one class the members before the cut and the other the rest, each keeping some of its own."""
     mine, theirs = False, False
@@ -134,14 +163,14 @@ def _apply(units, charges, state, sweep, a, b, members, count, cut):
         mine |= i < cut and state.class_id[members[i]] == a
         theirs |= i >= cut and state.class_id[members[i]] == b
     first, second = (a, b) if mine and theirs else (b, a)
-    fresh = True
+    moved = FIRST
     for i in range(count):
         u, target = members[i], first if i < cut else second
         source = state.class_id[u]
         if source != target:
             relabel(state, u, target)
-            _note(sweep, u, source, fresh)
-            fresh = False
+            _note(sweep, u, source, moved)
+            moved += 1
     summarize_class(units, charges, state, a)
     summarize_class(units, charges, state, b)
     sweep.locked[a] = sweep.locked[b] = sweep.turn

@@ -17,34 +17,53 @@ from indistinct.algorithms.cluster._refine_kernels import (
     charge_swapped,
     charge_with,
     inlined,
+    inner,
+    jit,
     move,
     relabel,
     summarize_class,
 )
-from indistinct.compiled import jit
+from indistinct.algorithms.partition._cut_order_kernels import sort_keys
 
 # Classes of more units are not searched for partners of a swap.
 MANY = 64
 
 Sweep = namedtuple(
     "Sweep",
-    ["order", "place", "window", "smallest", "least", "guarded", "turn", "seen", "locked", "rest", "log", "tally"],
+    [
+        "order",
+        "place",
+        "window",
+        "smallest",
+        "least",
+        "guarded",
+        "turn",
+        "seen",
+        "locked",
+        "rest",
+        "log",
+        "tally",
+        "lists",
+        "costs",
+        "bounds",
+        "masks",
+    ],
 )
 """One sweep: the order and each unit's place in it, how far to look, the smallest class and gain, and the turn.
 
 `seen` and `locked` mark classes, `rest` says until which turn a unit is left alone. `tally` counts marks, transactions,
-lines of the log, and moves, swaps, dissolved, split and redivided classes.
+lines of the log, and moves, swaps, dissolved, split and redivided classes. The others are what a sweep works in: lists
+of units and what their beginnings cost, the low and high ranks and numbers of values of two classes, and bits.
 """
 
 MARK, TRANSACTIONS, LINES, MOVES, SWAPS, DISSOLVED, SPLITS, REDIVIDED = range(8)
+FIRST = np.int64(0)
 
 
-@jit
+@inner
 def improve(units, charges, state, sweep, start, stop):
     """Try to better every unit in a stretch of the order."""
-    columns = len(charges.kind)
-    low, high = np.empty((2, columns), dtype=np.int64), np.empty((2, columns), dtype=np.int64)
-    distinct = np.empty((2, columns), dtype=np.int64)
+    low, high, distinct = sweep.bounds[0], sweep.bounds[1], sweep.bounds[2]
     for p in range(start, stop):
         u = sweep.order[p]
         c = state.class_id[u]
@@ -68,10 +87,10 @@ def _closed(sweep, c):
     return sweep.guarded and sweep.locked[c] == sweep.turn
 
 
-@jit
-def _note(sweep, u, source, fresh):
-    """Write one moved unit into the log; `fresh` begins a transaction."""
-    if fresh:
+@inner
+def _note(sweep, u, source, number):
+    """Write one moved unit into the log; number 0 begins a transaction."""
+    if number == 0:
         sweep.tally[TRANSACTIONS] += 1
     if sweep.guarded:
         line = sweep.tally[LINES]
@@ -92,7 +111,7 @@ def _candidate(state, sweep, p, step):
     return c
 
 
-@jit
+@inner
 def _nearest(units, charges, state, sweep, u, limit):
     """Return the class that a unit joins at the least cost below a limit, and that cost."""
     best, rows, p = NONE, units.counts[u], sweep.place[u]
@@ -110,7 +129,7 @@ def _nearest(units, charges, state, sweep, u, limit):
     return best, limit
 
 
-@jit
+@inner
 def _try_move(units, charges, state, sweep, u, gain):
     """Move a unit to another class if what it joins costs less than what leaving gains."""
     if gain <= sweep.least:
@@ -121,12 +140,12 @@ def _try_move(units, charges, state, sweep, u, gain):
         return False
     move(units, charges, state, u, target)
     sweep.locked[source] = sweep.locked[target] = sweep.turn
-    _note(sweep, u, source, True)
+    _note(sweep, u, source, FIRST)
     sweep.tally[MOVES] += 1
     return True
 
 
-@jit
+@inner
 def _try_swap(units, charges, state, sweep, u, low, high, distinct):
     """Exchange a unit for the one of a nearby class that makes both classes cost least together."""
     a, p, best, partner = state.class_id[u], sweep.place[u], sweep.least, NONE
@@ -151,8 +170,8 @@ def _try_swap(units, charges, state, sweep, u, low, high, distinct):
     summarize_class(units, charges, state, a)
     summarize_class(units, charges, state, b)
     sweep.locked[a] = sweep.locked[b] = sweep.turn
-    _note(sweep, u, a, True)
-    _note(sweep, partner, b, False)
+    _note(sweep, u, a, FIRST)
+    _note(sweep, partner, b, FIRST + 1)
     sweep.tally[SWAPS] += 1
     return True
 
@@ -175,16 +194,16 @@ def _swap_gain(units, charges, state, sweep, u, v, least, low, high, distinct):
     return budget + least - cost if cost < budget else 0.0
 
 
-@jit
+@inner
 def _try_dissolve(units, charges, state, sweep, a):
     """Send every unit of a class to another one if that costs less than the class; undo it otherwise."""
     count, left = state.members[a], state.size[a] * state.total[a]
-    moved, first = np.empty(count, dtype=np.int64), sweep.tally[LINES]
+    moved, first = sweep.lists[0], sweep.tally[LINES]
     u = state.head[a]
     for i in range(count):
         moved[i] = u
         u = state.after[u]
-    done = 0
+    done = FIRST
     while done < count:
         target, cost = _nearest(units, charges, state, sweep, moved[done], left - sweep.least)
         if target == NONE:
@@ -192,7 +211,7 @@ def _try_dissolve(units, charges, state, sweep, a):
         left -= cost
         relabel(state, moved[done], target)
         summarize_class(units, charges, state, target)
-        _note(sweep, moved[done], a, done == 0)
+        _note(sweep, moved[done], a, done)
         done += 1
     if done < count:
         sweep.tally[LINES] = first
@@ -209,7 +228,7 @@ def _try_dissolve(units, charges, state, sweep, a):
     sweep.tally[DISSOLVED] += 1
 
 
-@jit
+@inner
 def split_classes(units, charges, state, sweep, start, stop):
     """Split every class in a stretch that costs less in two parts: along one column, where that gains most."""
     for c in range(start, stop):
@@ -218,41 +237,52 @@ def split_classes(units, charges, state, sweep, start, stop):
             continue
         if sweep.rest[state.head[c]] > sweep.turn:
             continue
-        members = np.empty(count, dtype=np.int64)
+        members, ranked = sweep.lists[0], sweep.lists[1]
         u = state.head[c]
         for i in range(count):
             members[i] = u
             u = state.after[u]
-        best, cut, sides = sweep.least, NONE, members
+        best, cut, column = sweep.least, NONE, NONE
         for j in range(len(charges.kind)):
-            ranked = members[np.argsort(units.ranks[:, j][members], kind="mergesort")]
-            gain, at = _best_cut(units, charges, state, sweep, c, ranked)
+            _rank(units, members, count, j, ranked)
+            gain, at = _best_cut(units, charges, state, sweep, c, ranked, count)
             if gain > best:
-                best, cut, sides = gain, at, ranked
+                best, cut, column = gain, at, np.int64(j)
         if cut != NONE:
-            _cut_off(units, charges, state, sweep, c, sides[:cut])
+            _rank(units, members, count, column, ranked)
+            _cut_off(units, charges, state, sweep, c, ranked, cut)
 
 
-@jit
-def _cut_off(units, charges, state, sweep, c, side):
-    """Give some units of a class a class of their own."""
+@inner
+def _rank(units, members, count, j, ranked):
+    """List members by their values of a column, equal ones in the order that they have."""
+    for i in range(count):
+        ranked[i] = np.int64(units.ranks[members[i], j]) * count + i
+    sort_keys(ranked, count)
+    for i in range(count):
+        ranked[i] = members[ranked[i] % count]
+
+
+@inner
+def _cut_off(units, charges, state, sweep, c, side, count):
+    """Give the first units of a list a class of their own."""
     new = state.free[state.free[0]]
     state.free[0] -= 1
-    for i in range(len(side)):
+    for i in range(count):
         relabel(state, side[i], new)
-        _note(sweep, side[i], c, i == 0)
+        _note(sweep, side[i], c, i)
     summarize_class(units, charges, state, c)
     summarize_class(units, charges, state, new)
     sweep.locked[c] = sweep.locked[new] = sweep.turn
     sweep.tally[SPLITS] += 1
 
 
-@jit
-def _best_cut(units, charges, state, sweep, c, members):
+@inner
+def _best_cut(units, charges, state, sweep, c, members, count):
     """Return what cutting a class in this order of its members gains at best, and how many are before the cut."""
-    count, whole = len(members), state.size[c] * state.total[c]
-    forward, sizes = _run_costs(units, charges, members)
-    backward, _ = _run_costs(units, charges, members[::-1])
+    whole, sizes, forward, backward = state.size[c] * state.total[c], sweep.lists[2], sweep.costs[0], sweep.costs[1]
+    for costs, last in ((backward, count - 1), (forward, FIRST)):
+        _run_costs(units, charges, state, sweep, members, count, last, costs)
     best, cut = 0.0, NONE
     for i in range(1, count):
         if sizes[i - 1] < sweep.smallest or sizes[count - 1] - sizes[i - 1] < sweep.smallest:
@@ -263,28 +293,28 @@ def _best_cut(units, charges, state, sweep, c, members):
     return best, cut
 
 
-@jit
-def _run_costs(units, charges, members):
-    """Return what the first members of a list cost as a class, for every number of them, and their rows."""
-    count, columns, rows = len(members), len(charges.kind), 0
-    costs, sizes = np.empty(count), np.empty(count, dtype=np.int64)
-    low, high, distinct = np.full(columns, 1 << 30), np.full(columns, -1), np.zeros(columns, dtype=np.int64)
-    widest = 0
-    for j in range(columns):
-        if charges.kind[j] == SET:
-            widest = max(widest, charges.stride[j])
-    known = np.zeros((columns, widest), dtype=np.bool_)
+@inner
+def _run_costs(units, charges, state, sweep, members, count, first, costs):
+    """Write what the first members of a list cost as a class, for every number of them, and their rows.
+
+    The list is read from `first` on, which is its beginning or its end.
+    """
+    rows, low, high, distinct = 0, sweep.bounds[0, 0], sweep.bounds[1, 0], sweep.bounds[2, 0]
+    for j in range(len(charges.kind)):
+        low[j], high[j], distinct[j] = 1 << 30, -1, 0
+    state.known[-1] += 1
     for i in range(count):
-        rows += units.counts[members[i]]
-        for j in range(columns):
-            rank = units.ranks[members[i], j]
+        u = members[abs(first - i)]
+        rows += units.counts[u]
+        for j in range(len(charges.kind)):
+            rank = units.ranks[u, j]
             if charges.kind[j] == SET:
-                distinct[j] += not known[j, rank]
-                known[j, rank] = True
+                value = charges.offset[j] + rank
+                distinct[j] += state.known[value] != state.known[-1]
+                state.known[value] = state.known[-1]
             elif rank >= charges.floor[j]:
                 low[j], high[j] = min(low[j], rank), max(high[j], rank)
-        sizes[i], costs[i] = rows, rows * charge_between(charges, low, high, distinct)
-    return costs, sizes
+        sweep.lists[2, i], costs[i] = rows, rows * charge_between(charges, low, high, distinct)
 
 
 @jit
@@ -300,7 +330,7 @@ def undo(units, charges, state, sweep, refused):
         sweep.rest[u] = sweep.turn + 4
 
 
-@jit
+@inner
 def _revive(state, c):
     """Take a class number off the stack of unused ones."""
     for i in range(state.free[0], 0, -1):

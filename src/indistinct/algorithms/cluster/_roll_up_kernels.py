@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from indistinct.compiled import jit
+from indistinct.compiled import inner, jit
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -48,7 +48,7 @@ def roll_up_by_size(leaves, sizes, words, offsets, widths, lifts, smallest, clas
     return len(lifts)
 
 
-@jit
+@inner
 def _pending(leaves, sizes, smallest, class_ids):
     """Return the cells that are too small, and their leaves side by side; the others are settled."""
     count = 0
@@ -60,12 +60,13 @@ def _pending(leaves, sizes, smallest, class_ids):
     for cell in range(len(sizes)):
         if class_ids[cell] < 0:
             pending[count] = cell
-            codes[count] = leaves[cell]
+            for j in range(leaves.shape[1]):
+                codes[count, j] = leaves[cell, j]
             count += 1
     return pending, codes
 
 
-@jit
+@inner
 def _settle(pending, codes, slots, left, totals, owners, sizes, smallest, class_ids):
     """Label the cells of large groups and close the ranks of the others; return how many cells and rows remain."""
     kept, rows = 0, 0
@@ -74,7 +75,8 @@ def _settle(pending, codes, slots, left, totals, owners, sizes, smallest, class_
             class_ids[pending[i]] = owners[slots[i]]
         else:
             pending[kept] = pending[i]
-            codes[kept] = codes[i]
+            for j in range(codes.shape[1]):
+                codes[kept, j] = codes[i, j]
             rows += sizes[pending[kept]]
             kept += 1
     return kept, rows

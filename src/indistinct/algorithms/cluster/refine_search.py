@@ -5,10 +5,9 @@ import time
 import numpy as np
 
 from indistinct.algorithms.base import Problem, fewest_rows
-from indistinct.algorithms.cluster import _refine_sweep_kernels as _kernels
 from indistinct.algorithms.cluster._refine_kernels import Charges, Units, fill, new_state
-from indistinct.algorithms.cluster._refine_pair_kernels import redivide_classes
-from indistinct.algorithms.cluster._refine_sweep_kernels import LINES, TRANSACTIONS, Sweep
+from indistinct.algorithms.cluster._refine_pair_kernels import IMPROVE, REDIVIDE, SPLIT, run_sweep
+from indistinct.algorithms.cluster._refine_sweep_kernels import LINES, MANY, TRANSACTIONS, Sweep, undo
 from indistinct.algorithms.cluster.refine_charges import charges_of
 from indistinct.algorithms.partition.layout import ranks_of
 from indistinct.algorithms.partition.summaries import summarize
@@ -37,8 +36,9 @@ class LocalSearch:
         self.divided = isinstance(start, ByRow)
         self.ranks = ranks_of(problem.columns, problem.frequencies.vectors)[assignment.cells].astype(np.int32)
         self.classes = unit_classes(problem, assignment, self.joint)
-        self.state = new_state(*self.ranks.shape)
-        self._fill(assignment, charges_of(problem.columns, metric), np.arange(self.ranks.shape[1]))
+        charges = charges_of(problem.columns, metric)
+        self.state = new_state(len(self.ranks), self.ranks.shape[1], len(charges.table))
+        self._fill(assignment, charges, np.arange(self.ranks.shape[1]))
         # Trials end as soon as they cost too much: the columns that cost most come first.
         self._fill(assignment, self.charges, np.argsort(-(self.state.size @ self.state.charge), kind="stable"))
         count = len(self.cells)
@@ -46,6 +46,9 @@ class LocalSearch:
         self.seen, self.locked, self.rest = (np.zeros(count, dtype=np.int64) for _ in range(3))
         self.log = np.zeros((2 * count if self.guarded else 1, 3), dtype=np.int64)
         self.tally = np.zeros(8, dtype=np.int64)
+        width, longest = self.ranks.shape[1], max(count, MANY)
+        bounds, masks = np.empty((3, 2, width), dtype=np.int64), np.empty(width, dtype=np.uint64)
+        self.room = (np.empty((3, longest), dtype=np.int64), np.empty((2, longest)), bounds, masks)
 
     def _fill(self, assignment: Assignment, charges: Charges, columns: Codes) -> None:
         """Set every unit into its class of the start, with the columns in an order of their own."""
@@ -82,17 +85,17 @@ class LocalSearch:
         place[order] = np.arange(len(order))
         limits = (fewest_rows(self.problem.model), LEAST * self.problem.frequencies.rows)
         marks = (self.seen, self.locked, self.rest, self.log, self.tally)
-        for step, sweeps in enumerate((_kernels.split_classes, _kernels.improve, redivide_classes)):
-            window = PAIR_WINDOW if sweeps is redivide_classes else WINDOW
-            sweep = Sweep(order, place, window, *limits, self.guarded, 3 * turn + step, *marks)
-            sweeps(self.units, self.charges, self.state, sweep, 0, 0)
+        for kind in (SPLIT, IMPROVE, REDIVIDE):
+            window = PAIR_WINDOW if kind == REDIVIDE else WINDOW
+            sweep = Sweep(order, place, window, *limits, self.guarded, 3 * turn + kind, *marks, *self.room)
+            run_sweep(self.units, self.charges, self.state, sweep, kind, 0, 0)
             self.tally[[TRANSACTIONS, LINES]] = 0
             for start in range(0, len(order), STRETCH):
                 if time.monotonic() >= deadline:
                     break
-                sweeps(self.units, self.charges, self.state, sweep, start, min(start + STRETCH, len(order)))
+                run_sweep(self.units, self.charges, self.state, sweep, kind, start, min(start + STRETCH, len(order)))
             if self.guarded and not turn:
-                _kernels.undo(self.units, self.charges, self.state, sweep, np.zeros(1, dtype=bool))
+                undo(self.units, self.charges, self.state, sweep, np.zeros(1, dtype=bool))
             elif self.guarded:
                 self._ask(sweep)
 
@@ -115,7 +118,7 @@ class LocalSearch:
         self.problem.counters["checks"] += len(touched)
         refused = np.zeros(int(self.tally[TRANSACTIONS]) + 1, dtype=bool)
         refused[owner[touched[self.problem.model.violations(classes)]]] = True
-        _kernels.undo(self.units, self.charges, self.state, sweep, refused)
+        undo(self.units, self.charges, self.state, sweep, refused)
 
     def recoding(self) -> Recoding:
         """Return the recoding of the classes, each published as what its members cover."""

@@ -231,7 +231,7 @@ def weigh_column(
     keys, reach = orders.keys, orders.reach
     count = order_values(rows, start, stop, total, fields[axis], trees, orders.tally, keys, reach)
     choose_positions(reach, count, total, smallest, ends)
-    cuts = 0
+    cuts = np.int64(0)
     for p in range(len(ends)):
         if ends[p] >= 0:
             cut_ends[cuts] = ends[p]
