@@ -16,7 +16,6 @@ from indistinct.algorithms.partition._by_loss_kernels import bits_of, highest_bi
 jit = partial(compiled.jit, error_model="numpy", _nrt=False)
 inner = partial(compiled.inner, error_model="numpy", _nrt=False)
 # A call hands over every array of its named tuples, which takes longer than what the innermost functions do.
-inlined = partial(inner, inline="always")
 PAIRS, TREE, LINE, SET = 0, 1, 2, 3
 # A literal would be a type of its own, and what it is handed to compiled once more.
 NONE = np.int64(-1)
@@ -60,7 +59,7 @@ set, where the set's charges begin, when it was last met; its last entry counts 
 """
 
 
-@inlined
+@inner
 def charge_of(charges, j, low, high, distinct):
     """Return what a column charges each row of a class."""
     kind, offset, stride = charges.kind[j], charges.offset[j], charges.stride[j]
@@ -78,7 +77,7 @@ def charge_of(charges, j, low, high, distinct):
     return charges.table[offset + low * stride + level]
 
 
-@inlined
+@inner
 def has_bit(word, rank):
     """Return whether a word has the bit of a rank."""
     return (word >> np.uint64(rank)) & np.uint64(1) != 0
@@ -95,7 +94,7 @@ def holds_value(ranks, head, after, j, rank, but):
     return False
 
 
-@inlined
+@inner
 def charge_with(units, charges, state, c, u, limit):
     """Return what a class would cost a row if a unit joined; infinity as soon as that is not below `limit`."""
     total = 0.0
