@@ -9,7 +9,6 @@ from indistinct.algorithms.cluster._refine_kernels import (
     NONE,
     SET,
     charge_of,
-    inlined,
     inner,
     jit,
     relabel,
@@ -89,7 +88,7 @@ def redivide_classes(units, charges, state, sweep, start, stop):
             _apply(units, charges, state, sweep, a, partner, members, count, cut)
 
 
-@inlined
+@inner
 def _ranked(units, state, a, b, j, members):
     """List the members of two classes by their values of a column; return how many. Equal ones stand by number."""
     count = FIRST
@@ -109,7 +108,7 @@ def _ranked(units, state, a, b, j, members):
     return count
 
 
-@inlined
+@inner
 def _divided(units, charges, state, a, b, members, count, smallest, least, costs, low, high, distinct, masks):
     """Return what cutting this list in two gains at best, and how many are before the cut; nothing below `least`."""
     columns, whole = len(charges.kind), state.size[a] * state.total[a] + state.size[b] * state.total[b]

@@ -16,7 +16,6 @@ from indistinct.algorithms.cluster._refine_kernels import (
     charge_between,
     charge_swapped,
     charge_with,
-    inlined,
     inner,
     jit,
     move,
@@ -82,7 +81,7 @@ def improve(units, charges, state, sweep, start, stop):
             _try_dissolve(units, charges, state, sweep, c)
 
 
-@inlined
+@inner
 def _closed(sweep, c):
     return sweep.guarded and sweep.locked[c] == sweep.turn
 
@@ -98,7 +97,7 @@ def _note(sweep, u, source, number):
         sweep.tally[LINES] += 1
 
 
-@inlined
+@inner
 def _candidate(state, sweep, p, step):
     """Return the class at a place of the order if it is another one that was not seen since the last mark."""
     q = p + step
@@ -176,7 +175,7 @@ def _try_swap(units, charges, state, sweep, u, low, high, distinct):
     return True
 
 
-@inlined
+@inner
 def _swap_gain(units, charges, state, sweep, u, v, least, low, high, distinct):
     """Return what exchanging two units gains, or nothing if that is not above `least` or makes a class too small."""
     a, b = state.class_id[u], state.class_id[v]
