@@ -56,8 +56,8 @@ def test_easier_settings_are_tried_with_the_first_algorithm(table: pa.Table) -> 
     changes = {each.setting: each for each in told.changes}
     assert set(changes) == {
         "with k = 4",
-        "without k-anonymity:k=5",
-        "without distinct-l-diversity:sensitive=disease,l=2",
+        "without k-anonymity",
+        "without distinct-l-diversity of disease",
         "with one percent more suppression",
     }
     eased = changes["with k = 4"]
@@ -126,6 +126,28 @@ def test_what_no_search_can_satisfy_is_told_by_the_first(table: pa.Table) -> Non
         released(table, model="distinct-l-diversity:sensitive=disease,l=400")
 
 
+def test_an_explanation_tells_no_value(table: pa.Table) -> None:
+    model = "k-anonymity:k=5 & alpha-k:sensitive=disease,alpha=0.9,k=2,protected=hepatitis"
+    told = released(table, model=model).explanation
+    assert told is not None
+    assert "without alpha-k of disease" in str(told)
+    assert "hepatitis" not in str(told) + json.dumps(told.to_json())
+
+
+def test_an_attempt_that_finds_nothing_was_tried() -> None:
+    values = pa.table({"q": ["a", "b"] * 5 + ["c"] * 30, "s": ["x", "y"] * 5 + ["x"] * 30})
+    told = ind.anonymize(
+        values,
+        ind.Schema(quasi=["q"], sensitive=["s"]),
+        model="entropy-l-diversity:sensitive=s,l=1.9",
+        hierarchies={"q": ind.Hierarchy.tree({"*": {"A": ["a", "b"], "B": ["c"]}})},
+        suppression=0.8,
+    ).explanation
+    assert told is not None
+    assert "mondrian:choose=loss finds no release" in told.sentences()
+    assert told.algorithm.startswith("optimal"), "it may suppress what breaks the model"
+
+
 def test_a_named_algorithm_needs_no_explanation(table: pa.Table) -> None:
     assert released(table, algorithm="mondrian").explanation is None
 
@@ -143,7 +165,10 @@ def test_an_explanation_is_told_in_sentences_and_as_json() -> None:
         goal="min",
         algorithm="mondrian:choose=loss",
         loss=0.1,
-        attempts=(Attempt("mondrian:choose=loss", 0.1, 7), Attempt("two-level", reason="too many cells")),
+        attempts=(
+            Attempt("mondrian:choose=loss", 0.1, 7),
+            Attempt("two-level", reason="was not tried: too many cells"),
+        ),
         columns={"age": 0.75, "sex": 0.25},
         changes=(Change("mondrian:choose=loss", "with k = 4", 0.1, 0.08), Change("optimal", "with more", 0.3, 0.3)),
     )

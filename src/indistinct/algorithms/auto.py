@@ -134,14 +134,14 @@ class _Trial:
         if work <= limit:
             yield algorithm
         else:
-            reason = f"{work:,} {unit} are more than the {limit:,} up to which it is"
+            reason = f"was not tried: {work:,} {unit} are more than {limit:,}"
             self.attempts.append(Attempt(spell(algorithm), reason=reason))
 
     def make(self, algorithm: Algorithm, start: Recoding | None = None) -> None:
         """Make an attempt, a local search from its start, and note what comes of it."""
         reason = algorithm.refusal(self.problem.model, suppression=self.problem.suppression > 0)
         if reason is not None:
-            self.attempts.append(Attempt(spell(algorithm), reason=reason))
+            self.attempts.append(Attempt(spell(algorithm), reason=f"was not tried: {reason}"))
             return
         try:
             problem = replace(self.problem, progress=_unheard)
@@ -151,7 +151,7 @@ class _Trial:
                 recoding = algorithm.search(problem)
         except InfeasibleError as error:
             self.failure = self.failure or error
-            self.attempts.append(Attempt(spell(algorithm), reason="it finds no release"))
+            self.attempts.append(Attempt(spell(algorithm), reason="finds no release"))
             return
         assignment = assign(self.problem.frequencies, recoding)
         loss = self.metric.value(counted_in_people(assignment))
@@ -213,7 +213,7 @@ class _Trial:
             for setting, eased in _eased(part):
                 yield from self._change(first, setting, model=_all((*before, eased, *after)))
             if before or after:
-                yield from self._change(first, f"without {part.spec()}", model=_all((*before, *after)))
+                yield from self._change(first, f"without {_named(part)}", model=_all((*before, *after)))
         more = self.problem.suppression + self.problem.frequencies.members // 100
         for attempt in self.made:
             if attempt[1].traits.suppresses:
@@ -247,6 +247,13 @@ def _eased(part: Model) -> Iterator[tuple[str, Model]]:
         if isinstance(value, int) and value > 2:
             eased = replace(inner, **{name: value - 1})
             yield f"with {name} = {value - 1}", OfPeople(eased) if isinstance(part, OfPeople) else eased
+
+
+def _named(part: Model) -> str:
+    """Return a model in words, without its parameters: some are values."""
+    inner: Any = part.model if isinstance(part, OfPeople) else part
+    column = getattr(inner, "sensitive", None)
+    return f"{inner.name} of {column}" if isinstance(column, str) else str(inner.name)
 
 
 def _unheard(_share: float) -> None:

@@ -17,7 +17,7 @@ NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A search that was made, and what its answer loses; or one that was not made, and `reason`."""
+    """A search that was made, and what its answer loses; or what became of it instead, `reason`."""
 
     algorithm: str
     loss: float | None = None
@@ -72,7 +72,7 @@ class Explanation:
 
     def reasons(self) -> tuple[str, ...]:
         """Return what limits the best attempt, in plain words: what was not tried, columns, and easier settings."""
-        told = [f"{each.algorithm} was not tried: {each.reason}" for each in self.attempts if each.loss is None]
+        told = [f"{each.algorithm} {each.reason}" for each in self.attempts if each.loss is None]
         most = sorted(self.columns.items(), key=lambda item: -item[1])[:NAMED]
         if sum(self.columns.values()) > 0:
             named = ", ".join(f"{name} {percent(share)}" for name, share in most if share > 0)

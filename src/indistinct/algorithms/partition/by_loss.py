@@ -76,8 +76,10 @@ class Costs:
 def _charges(column: QuasiColumn, kind: int) -> Codes:
     """Return places on a line, or the charge of one, two, three … values, or that of each rank's ancestors."""
     if kind == LINE:
-        places = column.positions - column.positions.min(initial=0.0)
-        return places / column.span if column.span else np.zeros(len(column.domain))
+        # From the first place on: far from zero, charges would be too large for whole numbers.
+        return (
+            (column.positions - column.positions.min()) / column.span if column.span else np.zeros(len(column.domain))
+        )
     if kind == SET or column.taxonomy is None:
         count = np.arange(1, len(column.domain) + 1)
         return np.where(count == 1, 0.0, count / max(column.size, 1))
