@@ -60,7 +60,6 @@ ALGORITHM_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "mondrian:relaxed=true,numeric=bounds",
             "mondrian:relaxed=true,numeric=mean",
             "mondrian:choose=loss",
-            "mondrian:choose=loss,positions=1",
             "mondrian:choose=loss,trees=set",
             "mondrian:choose=loss,extent=region",
         ),
