@@ -15,7 +15,7 @@ demo: $(RUNTIME)
 	@$(BIN)/python examples/demo.py
 
 test: lint
-	$(BIN)/python -m pytest -n $(WORKERS) -q
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
 # The laws on examples that were not drawn before: run it often, it need not find the same twice.
 laws: $(DEV)

@@ -49,7 +49,7 @@ MODEL_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 ALGORITHM_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "auto": ("auto", "auto:reuse=true,trees=set"),
+        "auto": ("auto",),
         "mondrian": (
             "mondrian",
             "mondrian:extent=region",
