@@ -89,3 +89,13 @@ def test_a_module_run_by_python_ends_with_the_exit_code_of_its_command(module):
     ran = subprocess.run([sys.executable, "-m", module, "verify", "nothing.csv"], capture_output=True, text=True)
     assert ran.returncode != 0
     assert "error" in ran.stderr
+
+
+def test_other_packages_may_have_pandas_beside_the_command_line() -> None:
+    """What registers an algorithm may need it, though reading and publishing do without."""
+    code = (
+        "import sys; from indistinct import cli; sys.argv = ['indistinct', 'list']; cli.main(); import pandas; "
+        "print(pandas.__name__, file=sys.stderr)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stderr.strip()) == (0, "pandas")

@@ -121,6 +121,18 @@ def test_suppression_lets_the_best_node_compete(table: pa.Table) -> None:
     assert 0 <= node.suppressed <= 20
 
 
+def test_a_lattice_that_is_too_large_is_left_out() -> None:
+    few = pa.table({f"z{place}": ["12345", "12346", "12399", "54321"] for place in range(10)})
+    masks = {name: ind.Hierarchy.masking() for name in few.column_names}
+    told = ind.anonymize(
+        few, ind.Schema(quasi=few.column_names), model="k-anonymity:k=2", hierarchies=masks
+    ).explanation
+    assert told is not None
+    assert [each.reason for each in told.attempts if each.algorithm.startswith("optimal")] == [
+        "was not tried: 1,511,654,400,000 cells of all nodes are more than 500,000,000"
+    ]
+
+
 def test_what_no_search_can_satisfy_is_told_by_the_first(table: pa.Table) -> None:
     with pytest.raises(ind.InfeasibleError, match="l = 400"):
         released(table, model="distinct-l-diversity:sensitive=disease,l=400")

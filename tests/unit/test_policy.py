@@ -287,3 +287,10 @@ def test_a_policy_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "latin.toml").write_bytes("# größe".encode("latin-1"))
     with pytest.raises(PolicyError, match="not UTF-8"):
         read_policy(tmp_path / "latin.toml")
+
+
+def test_a_broken_table_is_told_by_the_mark_that_is_expected(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text("[input\npath = 1\n", encoding="utf-8")
+    with pytest.raises(PolicyError, match=r"line 1: broken TOML: expected '\]' at the end of a table declaration"):
+        read_policy(path)

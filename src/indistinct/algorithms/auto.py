@@ -35,6 +35,8 @@ from indistinct.spelling import spell
 # Work up to which a search is made, each some seconds at most: cells times columns squared for cuts by loss, cells for
 # clustering, cells times nodes of the lattice for the best node, cells times columns times rounds for local search.
 BY_LOSS, CLUSTERING, LATTICE, LOCAL_SEARCH = 200_000_000, 100_000, 500_000_000, 500_000
+# A node takes as long as so many cells, however few there are.
+NODE = 25_000
 # Cells times columns squared up to which easier settings are tried, too.
 SETTINGS = 10_000_000
 # Cells up to which local search begins at every start: a better start does not always end better.
@@ -105,15 +107,15 @@ class Auto(Algorithm):
         if any(column.taxonomy is not None for column in problem.columns):
             if self._clusters(problem):
                 yield from trial.within(TwoLevel(metric=self.metric), cells, CLUSTERING, "cells")
-            nodes = FullDomain(problem).lattice.size
-            yield from trial.within(Optimal(metric=self.metric), nodes * cells, LATTICE, "cells of all nodes")
+            work = FullDomain(problem).lattice.size * max(cells, NODE)
+            yield from trial.within(Optimal(metric=self.metric), work, LATTICE, "cells of all nodes")
 
     def _clusters(self, problem: Problem) -> bool:
         """Return whether classes may be lists of cells whose labels overlap.
 
         Such a list says nothing of other values, and people could not be counted by the labels of a release.
         """
-        return not self.reuse and problem.unit == "rows" and self.metric.partition(":")[0] in REFINED
+        return not self.reuse and problem.unit == "rows" and parse_metric(self.metric).name in REFINED
 
 
 _Made = tuple[float, Algorithm, Recoding, Assignment]

@@ -56,10 +56,18 @@ app.command("list")(listing.command)
 
 
 class _WithoutPandas(MetaPathFinder):
-    """Arrow imports pandas, where it is installed, to ask whether an array is one of its series: none is, here."""
+    """Arrow imports pandas, where it is installed, to ask whether an array is one of its series: none is, here.
+
+    Arrow's own code is no Python, so that our module asks, it seems. Charts and other packages may have pandas.
+    """
 
     def find_spec(self, fullname: str, *_: object) -> None:
-        if fullname == "pandas":
+        if fullname != "pandas":
+            return
+        asks = sys._getframe(1)
+        while asks is not None and asks.f_globals.get("__name__", "").startswith(("importlib", "_frozen_importlib")):
+            asks = asks.f_back  # type: ignore[assignment]
+        if asks is not None and asks.f_globals.get("__name__", "").partition(".")[0] in ("indistinct", "pyarrow"):
             raise ModuleNotFoundError("pandas is not used here", name=fullname)
 
 

@@ -40,7 +40,8 @@ class Flags:
         Texts, typer.Option("--model", metavar="SPEC", help="What must hold, such as k-anonymity:k=5. Repeatable.")
     ] = None
     algorithm: Annotated[
-        str | None, typer.Option("--algorithm", metavar="SPEC", help="How to search, such as mondrian:relaxed=true.")
+        str | None,
+        typer.Option("--algorithm", metavar="SPEC", help="How to search, such as mondrian; else auto."),
     ] = None
     hierarchy: Annotated[
         Texts,

@@ -7,9 +7,9 @@ of an addition could decide, the answer is `UNDECIDED`, and the search has to as
 
 import math
 
-import numba as nb
 import numpy as np
 
+from indistinct import compiled
 from indistinct.models.histogram_test import (
     DISTINCT,
     ENTROPY,
@@ -20,7 +20,7 @@ from indistinct.models.histogram_test import (
     SHARE,
 )
 
-inner = nb.njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
+inner = compiled.inner(error_model="numpy")
 
 NO, YES, UNDECIDED = 0, 1, -2
 # The columns of `CompiledTest.tests`.

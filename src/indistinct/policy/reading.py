@@ -158,8 +158,9 @@ def _parse(text: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"\(at line (\d+), column \d+\)", str(error))
         where = f"line {found[1]}" if found else "at the end"
-        # The parser quotes what it met, which may be a value of a hierarchy.
-        reason = re.split(r"['\"(]", str(error))[0].strip().lower() or "not understood"
+        # The parser quotes what it met, which may be a value of a hierarchy; what it expected is a mark of TOML.
+        told = re.match(r"(Expected '.'[^'\"(]*|[^'\"(]*)", str(error))
+        reason = (told[0].strip().lower() if told else "") or "not understood"
         raise PolicyError(
             f"{where}: broken TOML: {reason}",
             hint="texts stand in double quotes, a table is one line, and a column is named once",

@@ -5,7 +5,6 @@ each column, the lowest and highest rank among them; what a class costs a row is
 """
 
 from collections import namedtuple
-from functools import partial
 
 import numpy as np
 
@@ -13,8 +12,8 @@ from indistinct import compiled
 from indistinct.algorithms.partition._by_loss_kernels import bits_of, highest_bit, lowest_bit
 
 # Nothing here allocates: the arrays of a search need no counted references, which take most of a compiler's time.
-jit = partial(compiled.jit, error_model="numpy", _nrt=False)
-inner = partial(compiled.inner, error_model="numpy", _nrt=False)
+jit = compiled.jit(error_model="numpy", _nrt=False)
+inner = compiled.inner(error_model="numpy", _nrt=False)
 # A call hands over every array of its named tuples, which takes longer than what the innermost functions do.
 PAIRS, TREE, LINE, SET = 0, 1, 2, 3
 # A literal would be a type of its own, and what it is handed to compiled once more.

@@ -3,12 +3,9 @@
 The plain twins are the functions of `single_dimensional.py` for any model.
 """
 
-import numba as nb
 import numpy as np
 
-from indistinct.compiled import jit
-
-inner = nb.njit(nogil=True, no_cpython_wrapper=True)
+from indistinct.compiled import inner, jit
 
 # The best cut is found among the best ones of so many neighbours.
 BLOCK = 1024

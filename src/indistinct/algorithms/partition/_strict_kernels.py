@@ -8,13 +8,12 @@ Everything is a 64-bit integer and inner kernels have no wrapper for Python: bot
 to compile them.
 """
 
-import numba as nb
 import numpy as np
 
 from indistinct import compiled
 
 jit = compiled.jit(error_model="numpy")
-inner = nb.njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
+inner = compiled.inner(error_model="numpy")
 
 LEAF = -1
 # What a row of `fields` says of a column: its word, shift and mask, and where its line and its tree begin.
