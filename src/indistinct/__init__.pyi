@@ -28,6 +28,9 @@ from .api import anonymize as anonymize
 from .api import apply as apply
 from .api import open as open
 from .api import verify as verify
+from .attacking import attack as attack
+from .attacks.base import Attack as Attack
+from .attacks.base import Outcome as Outcome
 from .errors import HierarchyError as HierarchyError
 from .errors import IndistinctError as IndistinctError
 from .errors import InfeasibleError as InfeasibleError

@@ -1,0 +1,1 @@
+"""Attacks on published releases: each tries what an attacker would, and says how often it succeeded."""
