@@ -43,7 +43,8 @@ from indistinct.release.kinds import (
     reading_again,
     settled,
 )
-from indistinct.release.overlap import compared, earlier_release
+from indistinct.release.ledger import reserved
+from indistinct.release.overlap import compared, earlier_releases
 from indistinct.release.pipeline import Destination, Job, publish
 from indistinct.release.published import Published, belongs_to, open_published, read_certificate
 from indistinct.release.reading import require_original
@@ -87,6 +88,7 @@ def anonymize(
     save_recoding: str | Path | None = None,
     previous: Recoding | str | Path | None = None,
     previous_input: Any = None,
+    ledger: str | Path | None = None,
     accept_overlap: bool = False,
 ) -> Release:
     """Return a release of a table that satisfies a model, verified on the published rows.
@@ -100,11 +102,11 @@ def anonymize(
     """
     report, declared = progress or (lambda _share: None), dict(hierarchies or {})
     began, (engine, source) = time.perf_counter(), open_source(table)
-    search = _chosen(algorithm, reuse=save_recoding is not None)
+    search = _chosen(algorithm, reuse=any(each is not None for each in (save_recoding, previous, ledger)))
     wanted = promised_model(model, search, schema)
     extra = (*search.keys, *([(target,)] if target else []))
     check_job(source, schema, wanted, declared, extra=extra)
-    earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
+    earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
     counted = engine.count(source, _request(schema, wanted, search, declared, extra))
     orders = check_kinds(counted, wanted, known=(*declared, *source.reading.text))
     report(0.2)
@@ -116,7 +118,9 @@ def anonymize(
     told = (*orders, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
     job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, Secret(seed), spell(chosen), told)
     place = _destination(output, overwrite, save_recoding, recoding)
-    release = publish(compared(job, earlier, accept=accept_overlap), place, counters=did)
+    with reserved(ledger):
+        job = compared(job, earlier, accept=accept_overlap, kept=save_recoding)
+        release = publish(job, place, counters=did)
     report(1.0)
     return replace(release, explanation=explanation)
 
@@ -148,6 +152,7 @@ def apply(
     overwrite: bool = False,
     previous: Recoding | str | Path | None = None,
     previous_input: Any = None,
+    ledger: str | Path | None = None,
     accept_overlap: bool = False,
 ) -> Release:
     """Return the release of another table under a recoding that was found before, or the path where it was kept.
@@ -169,7 +174,7 @@ def apply(
     declared = dict(hierarchies or {})
     check_job(source, schema, wanted, declared, decided=True)
     check_same_kinds(recoding, source)
-    earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
+    earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
     keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.keys]))
     sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}
     found = fit(engine, source, recoding, keys=keys, hierarchies=sensitive)
@@ -178,13 +183,15 @@ def apply(
     warnings = (*check_orders(found.counted, wanted), *warnings)
     counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
     job = Job(engine, source, found.counted, recoding, wanted, schema, allowed, secret)
-    job = compared(replace(job, assignment=assignment, warnings=warnings), earlier, accept=accept_overlap)
-    try:
-        return publish(job, _destination(output, overwrite, None, recoding), counters=counters)
-    except VerificationError as error:
-        raise explained(error, found, wanted) from None
-    except InfeasibleError as error:
-        raise within_budget(error, found, wanted) from None
+    job = replace(job, assignment=assignment, warnings=warnings)
+    with reserved(ledger):
+        job = compared(job, earlier, accept=accept_overlap)
+        try:
+            return publish(job, _destination(output, overwrite, None, recoding), counters=counters)
+        except VerificationError as error:
+            raise explained(error, found, wanted) from None
+        except InfeasibleError as error:
+            raise within_budget(error, found, wanted) from None
 
 
 def verify(

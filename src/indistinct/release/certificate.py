@@ -33,16 +33,26 @@ class PeopleCounted:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """What two releases tell together of the people who are in both: how far their classes intersect.
+    """What a release and earlier ones tell together of the people who are in several.
 
-    Somebody who knows that a person is in both looks among `smallest_intersection` people in the worst case;
-    `people_below` are those who stand among fewer than `k`.
+    Somebody who knows in which releases a person is looks among `smallest_intersection` people in the worst case;
+    `people_below` are those who stand among fewer than `k`. Whoever takes one release from another learns what changed:
+    `smallest_difference` is the smallest group of people who joined, left or changed that can be told apart so, and
+    `people_isolated` are in groups of fewer than `k`. `changed_signatures` are people whose classes do not show the
+    same set of sensitive values in all releases; `m` is the smallest number of values that are left for somebody by
+    all releases, and of `people_certain` one is left, which no release told alone.
     """
 
     shared_people: int
     smallest_intersection: int
     people_below: int
     k: int
+    releases: int = 1
+    smallest_difference: int = 0
+    people_isolated: int = 0
+    changed_signatures: int = 0
+    m: int = 0
+    people_certain: int = 0
 
 
 @dataclass(frozen=True, slots=True)

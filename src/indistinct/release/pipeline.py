@@ -21,6 +21,7 @@ from indistinct.recoding.storage import digest
 from indistinct.release.certificate import About, Overlap
 from indistinct.release.check import Check
 from indistinct.release.files import StagedTables, require_another_file, write_release
+from indistinct.release.ledger import Record
 from indistinct.release.release import Release
 from indistinct.release.staging import Produce
 from indistinct.schema import Schema
@@ -33,8 +34,8 @@ class Job:
     """A table that was counted, a recoding for it, and what its release must satisfy: all that publishing needs.
 
     `budget` is the number of rows, or people, that may be dropped. `warnings` are what readers must know. `assignment`
-    is what the recoding makes of the table, where that is known already, and `overlap` what was found beside an earlier
-    release.
+    is what the recoding makes of the table, where that is known already, and `overlap` what was found beside earlier
+    releases; `record` is what a ledger is to remember of it.
     """
 
     engine: Engine
@@ -49,6 +50,7 @@ class Job:
     warnings: tuple[str, ...] = ()
     assignment: Assignment | None = None
     overlap: Overlap | None = None
+    record: Record | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def publish(
         kept = _Kept()
         job.engine.publish(job.source, assignment, kept, secret=job.secret)
         certificate = check.certify_tables(kept.tables)
-        return Release(certificate, job.recoding, check, counters or {}, kept.tables, origin=origin)
+        return Release(certificate, job.recoding, check, counters or {}, kept.tables, origin=origin, record=job.record)
     require_another_file(destination.path, origin)
     tables: dict[str, pa.Table] = {}
 
@@ -101,8 +103,9 @@ def publish(
         tables=tuple(assignment.layout.tables),
         private=destination.private,
         overwrite=destination.overwrite,
+        record=job.record,
     )
-    return Release(certificate, job.recoding, check, counters or {}, tables, origin=origin)
+    return Release(certificate, job.recoding, check, counters or {}, tables, origin=origin, record=job.record)
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.release.certificate import Certificate
 from indistinct.release.check import Check
 from indistinct.release.files import StagedTables, require_another_file, write_release
+from indistinct.release.ledger import Record, reserved
 from indistinct.release.recoding_file import write_recoding
 from indistinct.schema import Schema
 
@@ -24,7 +25,7 @@ class Release:
 
     Only the tables and the certificate are for others. `recoding` and `check` hold original values. `counters` say what
     the search did, and `origin` which file was read. `explanation` says why an algorithm was chosen, where none was
-    named.
+    named. `record` is what a ledger is to remember once the release is written.
     """
 
     certificate: Certificate
@@ -34,6 +35,7 @@ class Release:
     tables: Mapping[str, pa.Table]
     origin: Path | None = None
     explanation: Explanation | None = None
+    record: Record | None = None
 
     def __repr__(self) -> str:
         shown = self.certificate
@@ -100,13 +102,15 @@ class Release:
             for name, table in self.tables.items():
                 sink.accept(name, [table])
 
-        return write_release(
-            path,
-            fill,
-            self.check.certify_files,
-            tables=tuple(self.tables),
-            overwrite=overwrite,
-        )
+        with reserved(None if self.record is None else self.record.ledger.path):
+            return write_release(
+                path,
+                fill,
+                self.check.certify_files,
+                tables=tuple(self.tables),
+                overwrite=overwrite,
+                record=self.record,
+            )
 
     def write_recoding(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the recoding as JSON, readable by its owner alone: it holds original values.
