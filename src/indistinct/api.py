@@ -49,6 +49,7 @@ from indistinct.release.pipeline import Destination, Job, publish
 from indistinct.release.published import Published, belongs_to, open_published, read_certificate
 from indistinct.release.reading import require_original
 from indistinct.release.release import Release
+from indistinct.release.small_counts import SMALLEST, check_smallest
 from indistinct.schema import Schema, did_you_mean
 from indistinct.spelling import spell
 from indistinct.tables import Table, open_table
@@ -90,6 +91,7 @@ def anonymize(
     previous_input: Any = None,
     ledger: str | Path | None = None,
     accept_overlap: bool = False,
+    smallest_count: int = SMALLEST,
 ) -> Release:
     """Return a release of a table that satisfies a model, verified on the published rows.
 
@@ -117,7 +119,7 @@ def anonymize(
     did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
     told = (*orders, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
     job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, Secret(seed), spell(chosen), told)
-    place = _destination(output, overwrite, save_recoding, recoding)
+    place = _destination(output, overwrite, save_recoding, recoding, smallest_count)
     with reserved(ledger):
         job = compared(job, earlier, accept=accept_overlap, kept=save_recoding)
         release = publish(job, place, counters=did)
@@ -154,6 +156,7 @@ def apply(
     previous_input: Any = None,
     ledger: str | Path | None = None,
     accept_overlap: bool = False,
+    smallest_count: int = SMALLEST,
 ) -> Release:
     """Return the release of another table under a recoding that was found before, or the path where it was kept.
 
@@ -184,10 +187,11 @@ def apply(
     counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
     job = Job(engine, source, found.counted, recoding, wanted, schema, allowed, secret)
     job = replace(job, assignment=assignment, warnings=warnings)
+    place = _destination(output, overwrite, None, recoding, smallest_count)
     with reserved(ledger):
         job = compared(job, earlier, accept=accept_overlap)
         try:
-            return publish(job, _destination(output, overwrite, None, recoding), counters=counters)
+            return publish(job, place, counters=counters)
         except VerificationError as error:
             raise explained(error, found, wanted) from None
         except InfeasibleError as error:
@@ -292,8 +296,13 @@ def _reference(
 
 
 def _destination(
-    output: str | Path | None, overwrite: bool, save_recoding: str | Path | None, recoding: Recoding
+    output: str | Path | None,
+    overwrite: bool,
+    save_recoding: str | Path | None,
+    recoding: Recoding,
+    smallest_count: int,
 ) -> Destination | None:
+    check_smallest(smallest_count)
     if output is None:
         if save_recoding is not None:
             raise ParameterError(
@@ -301,7 +310,7 @@ def _destination(
             )
         return None
     private = {} if save_recoding is None else stored(recoding, save_recoding)
-    return Destination(Path(output), overwrite, private)
+    return Destination(Path(output), overwrite, private, smallest_count)
 
 
 def _promising(

@@ -11,6 +11,7 @@ from typing import Any
 
 from indistinct.engines import open_source
 from indistinct.errors import InputError, ParameterError, SchemaError, VerificationError
+from indistinct.figures import Told
 from indistinct.frequencies.value import PERSON
 from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
@@ -151,7 +152,7 @@ def compared(job: Job, earlier: Earlier | None, *, accept: bool, kept: str | Pat
     standing = standing_of(job.engine, job.source, assignment, schema=job.schema, key=earlier.key)
     ledger = None if earlier.ledger is None else open_ledger(earlier.ledger)
     before = ([] if earlier.again is None else [earlier.again]) + ([] if ledger is None else _remembered(ledger))
-    record = None if ledger is None else Record(ledger, standing, kept and Path(kept), ledger.newest)
+    record = None if ledger is None else Record(ledger, standing, None if kept is None else Path(kept), ledger.newest)
     job = replace(job, assignment=assignment, record=record)
     if not before:
         return job
@@ -199,20 +200,33 @@ def _cautions(new: Standing, before: list[Standing], found: Overlap) -> list[str
 def _broken(found: Overlap) -> list[str]:
     """Return in words what all releases together make too small."""
     what = "the earlier release" if found.releases == 1 else f"{found.releases:,} earlier releases"
-    told = []
+    told: list[str] = []
     if found.people_below:
         told.append(
-            f"together with {what} {found.people_below:,} of {found.shared_people:,} shared people stand "
-            f"among fewer than {found.k:,}; the smallest intersection of classes has {found.smallest_intersection:,}"
+            Told(
+                f"together with {what} {{people_below}} of {{people_shared}} shared people stand among fewer than "
+                f"{found.k:,}; the smallest intersection of classes has {{people_smallest}}",
+                people_below=found.people_below,
+                people_shared=found.shared_people,
+                people_smallest=found.smallest_intersection,
+            )
         )
     if found.people_isolated:
         told.append(
-            f"whoever takes {what} from this one learns what changed for {found.people_isolated:,} people who joined, "
-            f"left or changed, in groups of fewer than {found.k:,}; the smallest has {found.smallest_difference:,}"
+            Told(
+                f"whoever takes {what} from this one learns what changed for {{people_isolated}} people who joined, "
+                f"left or changed, in groups of fewer than {found.k:,}; the smallest has {{people_smallest}}",
+                people_isolated=found.people_isolated,
+                people_smallest=found.smallest_difference,
+            )
         )
     if found.people_certain:
         told.append(
-            f"the classes of {found.people_certain:,} of {found.shared_people:,} shared people have one sensitive "
-            f"value in common with {what}, which is theirs"
+            Told(
+                f"the classes of {{people_certain}} of {{people_shared}} shared people have one sensitive value in "
+                f"common with {what}, which is theirs",
+                people_certain=found.people_certain,
+                people_shared=found.shared_people,
+            )
         )
     return told

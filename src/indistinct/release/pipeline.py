@@ -23,6 +23,7 @@ from indistinct.release.check import Check
 from indistinct.release.files import StagedTables, require_another_file, write_release
 from indistinct.release.ledger import Record
 from indistinct.release.release import Release
+from indistinct.release.small_counts import SMALLEST
 from indistinct.release.staging import Produce
 from indistinct.schema import Schema
 
@@ -55,11 +56,15 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a release goes: a path, and private files that belong to it, each with what fills it."""
+    """Where a release goes: a path, and private files that belong to it, each with what fills it.
+
+    Smaller counts than `smallest_count` are not told to others.
+    """
 
     path: Path
     overwrite: bool = False
     private: Mapping[Path, Produce] = field(default_factory=dict)
+    smallest_count: int = SMALLEST
 
 
 @needs_memory("verifying and writing the release")
@@ -104,6 +109,7 @@ def publish(
         private=destination.private,
         overwrite=destination.overwrite,
         record=job.record,
+        smallest_count=destination.smallest_count,
     )
     return Release(certificate, job.recoding, check, counters or {}, tables, origin=origin, record=job.record)
 

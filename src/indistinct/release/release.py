@@ -16,6 +16,7 @@ from indistinct.release.check import Check
 from indistinct.release.files import StagedTables, require_another_file, write_release
 from indistinct.release.ledger import Record, reserved
 from indistinct.release.recoding_file import write_recoding
+from indistinct.release.small_counts import SMALLEST
 from indistinct.schema import Schema
 
 
@@ -90,11 +91,12 @@ class Release:
             raise MissingExtraError("polars", extra="polars", purpose="a polars frame") from None
         return polars.from_arrow(_without_dictionaries(self.table))
 
-    def write(self, path: str | Path, *, overwrite: bool = False) -> Certificate:
+    def write(self, path: str | Path, *, overwrite: bool = False, smallest_count: int = SMALLEST) -> Certificate:
         """Write every table and, beside it, the certificate: all whole, or nothing. Return the final certificate.
 
         The files are verified as they were written. A further table of `release.csv` is `release.sensitive.csv`. The
-        file that was read is never replaced.
+        file that was read is never replaced. The certificate beside it has no counts below `smallest_count` that
+        readers cannot count themselves.
         """
         require_another_file(path, self.origin)
 
@@ -110,6 +112,7 @@ class Release:
                 tables=tuple(self.tables),
                 overwrite=overwrite,
                 record=self.record,
+                smallest_count=smallest_count,
             )
 
     def write_recoding(self, path: str | Path, *, overwrite: bool = False) -> None:

@@ -128,7 +128,8 @@ def _unions(
 ) -> tuple[list[int], list[Codes]]:
     """Return the number of the set of everybody who stands in several classes, from `first` on, and these sets."""
     known: dict[bytes, int] = {}
-    sets, numbers = [], []
+    sets: list[Codes] = []
+    numbers: list[int] = []
     for person in people.tolist():
         classes = standing.classes[standing.indptr[person] : standing.indptr[person + 1]]
         number = known.setdefault(classes.tobytes(), first + len(sets))
