@@ -26,20 +26,43 @@ from indistinct.release.pseudonyms import KEY_BYTES, new_key
 from indistinct.release.standing import Standing
 
 APPLICATION, VERSION = 0x696E6469, 1
-PUBLISHED, BEGUN = "published", "begun"
 # Seconds to wait for another run that writes at this moment.
 PATIENCE = 30
+# What the system refuses, of a ledger that may be whole.
+REFUSALS = {
+    sqlite3.SQLITE_BUSY: "another run is using it",
+    sqlite3.SQLITE_LOCKED: "another run is using it",
+    sqlite3.SQLITE_READONLY: "it cannot be written",
+    sqlite3.SQLITE_IOERR: "the disk refused it",
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
+    sqlite3.SQLITE_PERM: "it may not be opened",
+}
+UNREADABLE = (sqlite3.Error, ValueError, KeyError, TypeError, AttributeError, OverflowError)
 TABLES = """
 CREATE TABLE ledger (key BLOB NOT NULL);
 CREATE TABLE releases (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     token TEXT NOT NULL UNIQUE,
-    state TEXT NOT NULL,
     about TEXT NOT NULL,
     content BLOB NOT NULL,
     seal BLOB NOT NULL
 );
+CREATE TABLE published (number INTEGER PRIMARY KEY REFERENCES releases ON DELETE CASCADE);
 """
+# The mark of a published release is a row of its own, so that setting it does not write the release again.
+RELEASES = """
+SELECT number, token, about, content, seal, published.number IS NOT NULL
+FROM releases LEFT JOIN published USING (number) ORDER BY number
+"""
+SETTINGS = (
+    "secure_delete = ON",
+    "temp_store = MEMORY",
+    "trusted_schema = OFF",
+    "synchronous = FULL",
+    "foreign_keys = ON",
+)
+FORGET = "DELETE FROM releases WHERE number = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,29 +119,31 @@ class Record:
         except BaseException:
             if number is not None:
                 with suppress(InputError, OutputError):
-                    _change(self.ledger.path, "DELETE FROM releases WHERE number = ?", (number,))
+                    _change(self.ledger.path, FORGET, number)
             raise
         if number is not None:
             # The entry counts whatever it is marked with: a release that is out is never taken back for the mark.
             with suppress(InputError, OutputError):
-                _change(self.ledger.path, "UPDATE releases SET state = ? WHERE number = ?", (PUBLISHED, number))
+                _change(self.ledger.path, "INSERT INTO published (number) VALUES (?)", number)
 
     def _begun(self, certificate: Certificate, digest: str) -> int | None:
-        """Return the number of the new entry, None if the same release was recorded before under another path."""
+        """Return the number of the new entry, None if the same release was published before at another path."""
         about = json.dumps(_about(certificate, self.standing, digest, self.recoding))
         content = packed(self.standing)
         sealed = _seal(self.ledger.key, self.token, about, content)
         with _writing(self.ledger.path) as connection:
-            if connection.execute("SELECT 1 FROM releases WHERE token = ?", (self.token,)).fetchone():
-                return None
+            rows = connection.execute("SELECT number FROM releases WHERE token = ?", (self.token,)).fetchall()
+            if rows:
+                marked = connection.execute("SELECT 1 FROM published WHERE number = ?", rows[0]).fetchone()
+                return None if marked else int(rows[0][0])
             if (connection.execute("SELECT max(number) FROM releases").fetchone()[0] or 0) != self.newest:
                 raise OutputError(
                     f"another release was recorded in {self.ledger.path} since this one was compared with it",
                     hint="nothing was written; run again, so that it is compared with that one too",
                 )
-            row = (self.token, BEGUN, about, content, sealed)
             made = connection.execute(
-                "INSERT INTO releases (token, state, about, content, seal) VALUES (?, ?, ?, ?, ?)", row
+                "INSERT INTO releases (token, about, content, seal) VALUES (?, ?, ?, ?)",
+                (self.token, about, content, sealed),
             )
             return made.lastrowid
 
@@ -136,12 +161,11 @@ def open_ledger(path: str | Path, *, create: bool = False) -> Ledger:
         _laid_out(place)
     with _reading(place) as connection:
         key = _key(connection, place)
-        rows = connection.execute("SELECT number, token, state, about, content, seal FROM releases ORDER BY number")
         entries = []
-        for number, token, state, about, content, sealed in rows:
+        for number, token, about, content, sealed, published in connection.execute(RELEASES):
             if not hmac.compare_digest(sealed, _seal(key, token, about, content)):
                 raise _broken(place, f"release {number} was changed, or belongs to another key")
-            entries.append(_entry(number, state, json.loads(about)))
+            entries.append(_entry(number, json.loads(about), published=bool(published)))
     return Ledger(place, key, tuple(entries), created)
 
 
@@ -169,7 +193,7 @@ def forget_release(path: str | Path, number: int) -> LedgerEntry:
                 f"the ledger {path} has no release {number}",
                 hint=f"it has {', '.join(map(str, found)) or 'none'}: see `indistinct ledger show {path}`",
             )
-        _change(Path(path), "DELETE FROM releases WHERE number = ?", (number,))
+        _change(Path(path), FORGET, number)
     return found[number]
 
 
@@ -248,12 +272,12 @@ def _about(certificate: Certificate, standing: Standing, digest: str, recoding: 
     }
 
 
-def _entry(number: int, state: str, about: dict[str, Any]) -> LedgerEntry:
+def _entry(number: int, about: dict[str, Any], *, published: bool) -> LedgerEntry:
     told = about["certificate"]
     return LedgerEntry(
         number,
         about["made"],
-        state == PUBLISHED,
+        published,
         about["people"],
         about["classes"],
         told["smallest_class"],
@@ -271,9 +295,9 @@ def _seal(key: bytes, token: str, about: str, content: bytes) -> bytes:
     return hmac.digest(key, b"".join(len(part).to_bytes(8, "big") + part for part in parts), "sha256")
 
 
-def _change(path: Path, statement: str, values: tuple[Any, ...]) -> None:
+def _change(path: Path, statement: str, number: int) -> None:
     with _writing(path) as connection:
-        connection.execute(statement, values)
+        connection.execute(statement, (number,))
 
 
 @contextmanager
@@ -297,15 +321,17 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(place, uri=True, timeout=PATIENCE, isolation_level=None)) as connection:
             # What is forgotten is overwritten, nothing goes to other files than the journal, and what a file brings
             # along is not run.
-            for setting in ("secure_delete = ON", "temp_store = MEMORY", "trusted_schema = OFF", "synchronous = FULL"):
+            for setting in SETTINGS:
                 connection.execute(f"PRAGMA {setting}")
             yield connection
-    except sqlite3.OperationalError as error:
-        raise OutputError(
-            f"the ledger {path} cannot be used: {error}",
-            hint="another run may be using it; check its permissions and the free space",
-        ) from None
-    except (sqlite3.Error, ValueError, KeyError, TypeError, OverflowError):
+    except UNREADABLE as error:
+        reason = REFUSALS.get(getattr(error, "sqlite_errorcode", -1) & 0xFF)  # the first byte is the kind of error
+        if reason is not None:
+            raise OutputError(
+                f"the ledger {path} cannot be used: {reason}",
+                hint="check its permissions and the free space, run again",
+            ) from None
+        # What SQLite says may quote what it read.
         raise _broken(path, "it is no ledger, or it was changed") from None
 
 
