@@ -1,7 +1,9 @@
 """The hospital of Xiao and Tao (2007): two 2-diverse releases whose signatures give Bob away, and an invariant one."""
 
 import numpy as np
+import pytest
 
+from indistinct.release import comparison
 from indistinct.release.certificate import Overlap
 from indistinct.release.comparison import overlap_of
 from indistinct.release.standing import Signatures, Standing
@@ -106,3 +108,10 @@ def test_who_joins_a_class_of_people_who_stay_is_told_by_the_difference() -> Non
     )
     found = overlap_of(moved, [june], k=3)
     assert (found.smallest_difference, found.people_isolated) == (2, 4)  # a and b, and e and f, changed; with x three
+
+
+def test_too_many_combinations_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparison, "MOST_COMBINATIONS", 3)
+    found = overlap_of(standing(SECOND), [standing(FIRST)], k=2)
+    assert not found.complete
+    assert found.smallest_intersection == 1

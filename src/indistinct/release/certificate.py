@@ -40,7 +40,8 @@ class Overlap:
     `smallest_difference` is the smallest group of people who joined, left or changed that can be told apart so, and
     `people_isolated` are in groups of fewer than `k`. `changed_signatures` are people whose classes do not show the
     same set of sensitive values in all releases; `m` is the smallest number of values that are left for somebody by
-    all releases, and of `people_certain` one is left, which no release told alone.
+    all releases, and of `people_certain` one is left, which no release told alone. `complete` is False where somebody
+    stands in so many combinations of classes that some releases were left out of the intersections.
     """
 
     shared_people: int
@@ -53,6 +54,7 @@ class Overlap:
     changed_signatures: int = 0
     m: int = 0
     people_certain: int = 0
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ def overlap_of(new: Standing, earlier: Sequence[Standing], *, k: int) -> Overlap
     """
     places = [_places(new, old) for old in earlier]
     present = np.stack([each >= 0 for each in places], axis=1)
-    smallest, below = _intersections(new, earlier, places, k=k)
+    smallest, below, complete = _intersections(new, earlier, places, k=k)
     differences = [
         difference for old, each in zip(earlier, places, strict=True) for difference in _groups(new, old, each)
     ]
@@ -59,6 +59,7 @@ def overlap_of(new: Standing, earlier: Sequence[Standing], *, k: int) -> Overlap
         changed_signatures=int(together.changed.sum()),
         m=together.fewest,
         people_certain=int(together.certain.sum()),
+        complete=complete,
     )
 
 
@@ -82,19 +83,28 @@ def shared(present: Codes) -> Iterator[Shared]:
             yield Shared(releases, exactly, np.flatnonzero(present[:, releases].all(axis=1)))
 
 
-def _intersections(new: Standing, earlier: Sequence[Standing], places: Sequence[Codes], *, k: int) -> tuple[int, int]:
-    """Return the smallest number of people who share all classes of somebody, and how many share them with too few."""
-    smallest, below = 0, 0
+def _intersections(
+    new: Standing, earlier: Sequence[Standing], places: Sequence[Codes], *, k: int
+) -> tuple[int, int, bool]:
+    """Return the smallest number of people who share all classes of somebody, and how many share them with too few.
+
+    The last value says whether all releases were looked at.
+    """
+    smallest, below, complete = 0, 0, True
     for each in shared(np.stack([place >= 0 for place in places], axis=1)):
         people, ids = _entries(new, each.all_of_them)
         for release in each.releases:
-            people, ids = _joined(people, ids, earlier[release], places[release])
+            old, there = earlier[release], places[release]
+            if np.diff(old.indptr)[there[people]].sum() > MOST_COMBINATIONS:
+                complete = False
+            else:
+                people, ids = _joined(people, ids, old, there)
         sizes = np.bincount(ids)[ids]
-        own = np.isin(people, each.exactly, assume_unique=False)
+        own = np.isin(people, each.exactly)
         low = int(sizes[own].min())
         smallest = low if not smallest else min(smallest, low)
         below += len(distinct(people[own & (sizes < k)]))
-    return smallest, below
+    return smallest, below, complete
 
 
 def _entries(standing: Standing, people: Codes) -> tuple[Codes, Codes]:
@@ -108,8 +118,6 @@ def _joined(people: Codes, ids: Codes, old: Standing, places: Codes) -> tuple[Co
     """Return people and a number for each combination of what they stood in so far and a class of one more release."""
     there = places[people]
     counts = np.diff(old.indptr)[there]
-    if counts.sum() > MOST_COMBINATIONS:
-        return people, ids
     rows = np.repeat(np.arange(len(people)), counts)
     classes = _entries(old, there)[1]
     grouping = group_rows([ids[rows], classes], [int(ids.max(initial=0)) + 1, max(old.size, 1)])

@@ -5,6 +5,7 @@ the people who share all of these classes. An earlier release is known by its re
 ledger remembers of it. People are those whom the schema's role `person` tells apart; nobody's name leaves this module.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,14 +21,19 @@ from indistinct.release.certificate import Overlap
 from indistinct.release.comparison import overlap_of
 from indistinct.release.fit import fit
 from indistinct.release.kinds import reading_again
-from indistinct.release.ledger import Ledger, Record, open_ledger, standings
-from indistinct.release.pipeline import Job
+from indistinct.release.ledger import Ledger, Record, open_ledger, reserved, standings
+from indistinct.release.pipeline import Destination, Job, publish
 from indistinct.release.pseudonyms import new_key
+from indistinct.release.release import Release
 from indistinct.release.signatures import compared_columns
 from indistinct.release.standing import Standing, standing_of
 from indistinct.schema import Schema
 
 NO_SIZE = "the promise names no k, so that no size was asked of the intersections with the earlier release"
+SOME_LEFT_OUT = (
+    "somebody stands in so many combinations of classes that not all earlier releases were looked at together: "
+    "intersections may be smaller than it says"
+)
 NOBODY = (
     "nobody is both in this table and in the earlier one: if that is strange, the earlier table is another one, or "
     "people are written in another way there"
@@ -139,7 +145,21 @@ def require_whole(recoding: Recoding, what: str) -> None:
         )
 
 
-def compared(job: Job, earlier: Earlier | None, *, accept: bool, kept: str | Path | None = None) -> Job:
+def publish_beside(
+    earlier: Earlier | None,
+    job: Job,
+    *,
+    accept: bool,
+    destination: Destination | None = None,
+    counters: Mapping[str, float] | None = None,
+) -> Release:
+    """Publish a job that is sound beside earlier releases; nobody else compares with the ledger meanwhile."""
+    kept = None if destination is None else next(iter(destination.private), None)
+    with reserved(None if earlier is None else earlier.ledger):
+        return publish(compared(job, earlier, accept=accept, kept=kept), destination, counters=counters)
+
+
+def compared(job: Job, earlier: Earlier | None, *, accept: bool, kept: Path | None = None) -> Job:
     """Return a job with what it and earlier releases tell together; raise if that is less than promised.
 
     With `accept` it is not refused; a warning stands in the certificate instead. Where there is a ledger, the job says
@@ -152,7 +172,7 @@ def compared(job: Job, earlier: Earlier | None, *, accept: bool, kept: str | Pat
     standing = standing_of(job.engine, job.source, assignment, schema=job.schema, key=earlier.key)
     ledger = None if earlier.ledger is None else open_ledger(earlier.ledger)
     before = ([] if earlier.again is None else [earlier.again]) + ([] if ledger is None else _remembered(ledger))
-    record = None if ledger is None else Record(ledger, standing, None if kept is None else Path(kept), ledger.newest)
+    record = None if ledger is None else Record(ledger, standing, kept, ledger.newest)
     job = replace(job, assignment=assignment, record=record)
     if not before:
         return job
@@ -190,6 +210,8 @@ def _cautions(new: Standing, before: list[Standing], found: Overlap) -> list[str
     told = [] if found.shared_people else [NOBODY]
     if found.shared_people and found.k < 2:
         told.append(NO_SIZE)
+    if not found.complete:
+        told.append(SOME_LEFT_OUT)
     left_out = {name: None for old in before for name in new.signatures if name not in compared_columns(new, old)}
     if left_out:
         names = ", ".join(map(repr, left_out))

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.full_domain.nodes import share_above
 from indistinct.engines.base import Engine, Source
-from indistinct.errors import InfeasibleError
+from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.count import Counted
 from indistinct.memory import needs_memory
 from indistinct.models.base import Model
@@ -17,13 +17,13 @@ from indistinct.randomness import Secret
 from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
-from indistinct.recoding.storage import digest
+from indistinct.recoding.storage import digest, stored
 from indistinct.release.certificate import About, Overlap
 from indistinct.release.check import Check
 from indistinct.release.files import StagedTables, require_another_file, write_release
 from indistinct.release.ledger import Record
 from indistinct.release.release import Release
-from indistinct.release.small_counts import SMALLEST
+from indistinct.release.small_counts import SMALLEST, check_smallest
 from indistinct.release.staging import Produce
 from indistinct.schema import Schema
 
@@ -65,6 +65,25 @@ class Destination:
     overwrite: bool = False
     private: Mapping[Path, Produce] = field(default_factory=dict)
     smallest_count: int = SMALLEST
+
+
+def destination_of(
+    output: str | Path | None,
+    overwrite: bool,
+    save_recoding: str | Path | None,
+    recoding: Recoding,
+    smallest_count: int,
+) -> Destination | None:
+    """Return where a release goes, with its recoding where that is kept; None where it stays in memory."""
+    check_smallest(smallest_count)
+    if output is None:
+        if save_recoding is not None:
+            raise ParameterError(
+                "`save_recoding` goes with `output`", hint="release.write_recoding(path) keeps it alone"
+            )
+        return None
+    private = {} if save_recoding is None else stored(recoding, save_recoding)
+    return Destination(Path(output), overwrite, private, smallest_count)
 
 
 @needs_memory("verifying and writing the release")
