@@ -78,8 +78,9 @@ class Certificate:
     once there is one; `other_digests` are those of further tables, by what they hold. `columns` are the columns of a
     release in buckets, each some attributes whose values belong together, `form` is what it shows of a bucket, and
     `generalized` are attributes that were recoded before. Where `people` were counted, class sizes and what models
-    judged are people. `overlap` is there where the release was compared with an earlier one. `warnings` are what a
-    reader must know before trusting the release.
+    judged are people. `overlap` is there where the release was compared with earlier ones. `warnings` are what a
+    reader must know before trusting the release. In the form for others, `hidden` are the figures that are left out
+    because they are smaller than `smallest_count`, or tell such a one; both are empty where nothing is.
     """
 
     version: str
@@ -101,6 +102,8 @@ class Certificate:
     warnings: tuple[str, ...] = ()
     people: PeopleCounted | None = None
     overlap: Overlap | None = None
+    hidden: tuple[str, ...] = ()
+    smallest_count: int | None = None
 
     @property
     def holds(self) -> bool:

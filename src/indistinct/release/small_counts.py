@@ -68,10 +68,12 @@ def for_others(certificate: Certificate, *, smallest: int = SMALLEST) -> dict[st
         if "rows" in units and verdict["needs_original"] and verdict["violating_rows"]:
             verdict["violating_rows"] = None
             hidden.append(f"violating_rows of {verdict['model']}")
-    document["warnings"] = [
+    warnings = [
         warning.hiding(units) if isinstance(warning, Told) else str(warning) for warning in certificate.warnings
     ]
-    return document | {"smallest_count": smallest, "hidden": hidden}
+    if warnings != document["warnings"]:
+        hidden.append("counts in warnings")
+    return document | {"warnings": warnings, "hidden": hidden, "smallest_count": smallest if hidden else None}
 
 
 def _tells(certificate: Certificate, document: dict[str, Any], unit: str, smallest: int) -> bool:
