@@ -240,6 +240,16 @@ def test_a_forgotten_release_is_gone_from_the_bytes_and_its_number_too(tmp_path:
     assert [entry.number for entry in ind.read_ledger(ledger)] == [2]
 
 
+def test_no_release_replaces_its_ledger(tmp_path: Path) -> None:
+    ledger = tmp_path / "releases.csv"
+    with pytest.raises(ind.OutputError, match="would replace the input"):
+        ind.anonymize(JUNE, SCHEMA, output=ledger, ledger=ledger, overwrite=True, **OPTIONS)
+    release = ind.anonymize(JUNE, SCHEMA, output=tmp_path / "june.csv", ledger=ledger, **OPTIONS)
+    with pytest.raises(ind.OutputError, match="would replace the input"):
+        release.write(ledger, overwrite=True)
+    assert len(ind.read_ledger(ledger)) == 1
+
+
 def test_a_refused_path_leaves_no_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release = ind.anonymize(JUNE, SCHEMA, ledger=tmp_path / "releases.ledger", **OPTIONS)
 

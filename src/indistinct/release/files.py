@@ -65,6 +65,7 @@ def write_release(
     target, seal = Path(path), certificate_path(path)
     for each in (*(table_path(target, name) for name in tables), *private, seal):
         check_target(each, overwrite=overwrite)
+        require_another_file(each, None if record is None else record.ledger.path)
     outdated = _outdated(target, tables) if overwrite else []
     with staging() as staged:
         sink = StagedTables(target, staged)
@@ -79,7 +80,7 @@ def write_release(
 
 
 def require_another_file(path: str | Path, source: Path | None) -> None:
-    """Raise if a release would replace the file that it was made from."""
+    """Raise if a release would replace the file that it was made from, or compared with."""
     target = Path(path)
     if source is not None and target.exists() and source.exists() and target.samefile(source):
         raise OutputError(
