@@ -91,6 +91,15 @@ def test_three_releases_tell_more_than_any_two() -> None:
     assert every.m == 1
 
 
+def test_who_was_in_more_releases_hides_who_was_in_fewer() -> None:
+    """Somebody who knows that c was in the first release cannot rule out a and b, who were in the second too."""
+    values = dict.fromkeys("abc", "flu")
+    first, new, second = standing([values]), standing([values]), standing([{"a": "flu", "b": "flu"}])
+    found = overlap_of(new, [first, second], k=3)
+    # a and b stand among the two of the second release, c among three.
+    assert (found.shared_people, found.smallest_intersection, found.people_below) == (3, 2, 2)
+
+
 def test_who_joins_a_class_of_people_who_stay_is_told_by_the_difference() -> None:
     june = standing([{"a": "flu", "b": "gastritis", "c": "flu"}, {"d": "flu", "e": "gastritis", "f": "dyspepsia"}])
     july = standing(

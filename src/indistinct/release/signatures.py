@@ -89,7 +89,7 @@ def _of_column(name: str, new: Standing, others: Sequence[tuple[Standing, Codes]
     every = [_sets_of(new, name, pool, people), *(_sets_of(old, name, pool, there) for old, there in others)]
     grouping = group_rows([each.of_person for each in every], [max(len(each.sizes), 1) for each in every])
     combined = [each.of_person[grouping.first] for each in every]
-    left, single = _left(every, combined)
+    left = _left(every, combined)
     sizes = np.stack([each.sizes[sets] for each, sets in zip(every, combined, strict=True)])
     group = grouping.group_ids()
     indptr, codes = new.own[name]
@@ -100,10 +100,9 @@ def _of_column(name: str, new: Standing, others: Sequence[tuple[Standing, Codes]
     stays = np.logical_and.reduce([each.hold(each.of_person[owner], code) for each in every])
     knows = np.bincount(owner[stays], minlength=len(people)) > 0
     told = (left == 1) & (sizes > 1).all(axis=0)
-    known = np.bincount(owner[stays & (code == single[group[owner]])], minlength=len(people)) > 0
     changed, certain = np.zeros(len(new), dtype=bool), np.zeros(len(new), dtype=bool)
     changed[people] = (sizes != left).any(axis=0)[group]
-    certain[people] = told[group] & known
+    certain[people] = told[group] & knows
     return Invariance(changed, certain, int(left[group][knows].min(initial=len(pool) + 1)) if knows.any() else 0)
 
 
@@ -139,15 +138,12 @@ def _unions(
     return numbers, sets
 
 
-def _left(every: Sequence[_Sets], combined: Sequence[Codes]) -> tuple[Codes, Codes]:
-    """Return how many values the sets of each combination share, and the last of them.
-
-    The values of the smallest set are looked up in all others.
-    """
+def _left(every: Sequence[_Sets], combined: Sequence[Codes]) -> Codes:
+    """Return how many values the sets of each combination share; those of the smallest are looked up in all others."""
     size = len(combined[0])
     sizes = np.stack([each.sizes[sets] for each, sets in zip(every, combined, strict=True)])
     base = sizes.argmin(axis=0)
-    left, single = np.zeros(size, dtype=np.int64), np.full(size, -1, dtype=np.int64)
+    left = np.zeros(size, dtype=np.int64)
     for index, each in enumerate(every):
         rows = np.flatnonzero(base == index)
         counts = sizes[index][rows]
@@ -162,8 +158,7 @@ def _left(every: Sequence[_Sets], combined: Sequence[Codes]) -> tuple[Codes, Cod
                 if other is not each:
                     found &= other.hold(sets[owner], codes)
             left += np.bincount(owner[found], minlength=size)
-            single[owner[found]] = codes[found]
-    return left, single
+    return left
 
 
 def distinct_cuts(cuts: Codes) -> Codes:
