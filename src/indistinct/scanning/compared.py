@@ -9,7 +9,10 @@ from indistinct.scanning.base import Subject
 
 
 def published_as_is(subject: Subject) -> Mapping[str, tuple[pa.ChunkedArray, pa.ChunkedArray]]:
-    """Return the columns whose every published value is one of the original: as published, and as they were."""
+    """Return the columns that were published as they are: as published, and as they were.
+
+    No value is there more often than in the original: coarse ages such as 20 and 40 are ages too, but far more often.
+    """
     if subject.original is None:
         return {}
     found = {}
@@ -18,11 +21,18 @@ def published_as_is(subject: Subject) -> Mapping[str, tuple[pa.ChunkedArray, pa.
             continue
         before = plain(subject.original.data[name])
         shown = in_type(subject.table[name], before.type)
-        if shown is not None and before.null_count < len(before):
-            values = pc.drop_null(shown.unique())
-            if len(values) and pc.all(pc.is_in(values, value_set=pc.drop_null(before.unique()))).as_py():
-                found[name] = (shown, before)
+        if shown is not None and shown.null_count < len(shown) and _is_part(shown, before):
+            found[name] = (shown, before)
     return found
+
+
+def _is_part(shown: pa.ChunkedArray, before: pa.ChunkedArray) -> bool:
+    """Return whether no value is in one column more often than in another."""
+    few, many = shown.value_counts(), before.value_counts()
+    places = pc.index_in(few.field("values"), value_set=many.field("values"))
+    if places.null_count:
+        return False
+    return bool(pc.all(pc.less_equal(few.field("counts"), many.field("counts").take(places))).as_py())
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

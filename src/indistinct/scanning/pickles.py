@@ -150,23 +150,7 @@ def _index(subject: Subject) -> Iterator[Finding]:
     )
 
 
-def _names(subject: Subject) -> Iterator[Finding]:
-    read: Pickle = subject.file.inside
-    hidden = {name.strip().casefold() for name in subject.hidden}
-    found = sum(text.strip().casefold() in hidden for text in read.texts)
-    if found:
-        yield Finding(
-            "pickle-names",
-            Severity.SUSPICION,
-            "the texts",
-            found,
-            f"the pickle holds the names of {plural(found, 'column')} that point at people",
-            "drop the columns, and publish CSV or Parquet",
-        )
-
-
 CHECKS = (
     Check("pickle-code", "what a pickle runs when it is opened", _code, (), ("pickle",)),
     Check("pickle-index", "the index of a pickled frame", _index, (), ("pickle",)),
-    Check("pickle-names", "names of identifiers in a pickle", _names, ("schema",), ("pickle",)),
 )
