@@ -206,3 +206,10 @@ def test_what_is_not_checked_is_said(tmp_path):
         tmp_path / "x.parquet", original=pa.table({"age": [0, 1, 0, 1, 0]}), schema=ind.Schema(quasi=["age"])
     )
     assert not any("not given" in each.reason for each in scan.not_checked)
+
+
+def test_two_byte_order_marks_are_an_error_with_a_hint(tmp_path):
+    content = "\ufeff\ufeffage,sex\n1,x\n2,y\n".encode("utf-16-le")
+    assert "cannot be read as delimited text" in refusal(content, "x.csv", tmp_path)
+    with pytest.raises(InputError):
+        ind.open(tmp_path / "x.csv")

@@ -145,12 +145,13 @@ class Check:
     """One thing that can be wrong with a published file.
 
     `needs` names the parts of a subject without which nothing can be said: `table`, `original`, `schema`. `kinds` are
-    the files that it looks at, every kind if there is none. `run` yields what it finds.
+    the files that it looks at, every kind if there is none. `run` yields what it finds, and what it
+    leaves out.
     """
 
     name: str
     purpose: str
-    run: Callable[[Subject], Iterable[Finding]]
+    run: Callable[[Subject], Iterable[Finding | NotChecked]]
     needs: tuple[str, ...] = ()
     kinds: tuple[Kind, ...] = ()
 

@@ -42,6 +42,7 @@ def open_parquet(content: bytes, name: str) -> Opened:
         with pq.ParquetFile(plain) as file:
             schema, metadata = file.schema_arrow, file.metadata
             check_width(len(schema.names))
+            told = _key_values(metadata)
             texts = [field.name for field in schema if is_text(field.type)]
         with pq.ParquetFile(pa.BufferReader(content[:end]), read_dictionary=texts, pre_buffer=False) as file:
             groups = tuple(file.read_row_group(number) for number in range(file.num_row_groups))
@@ -60,7 +61,8 @@ def open_parquet(content: bytes, name: str) -> Opened:
         ) from None
     table = table.replace_schema_metadata(schema.metadata)
     inside = ParquetFile(metadata, groups, content[end:], _between(metadata, content[:end]))
-    return Opened("parquet", table, tuple(_parts(content, metadata, schema)), inside, not_checked=_not_read(schema))
+    parts = (Part("the metadata", metadata_text(schema) + b"\n" + told), Part("the file", content, words=False))
+    return Opened("parquet", table, parts, inside, not_checked=_not_read(schema))
 
 
 def encrypted(name: str) -> InputError:
@@ -68,11 +70,6 @@ def encrypted(name: str) -> InputError:
     return InputError(
         f"{name} is encrypted, so that nothing in it can be checked", hint="scan the file before it is encrypted"
     )
-
-
-def _parts(content: bytes, metadata: Any, schema: pa.Schema) -> Iterator[Part]:
-    yield Part("the metadata", metadata_text(schema) + b"\n" + _key_values(metadata))
-    yield Part("the file", content, words=False)
 
 
 def _key_values(metadata: Any) -> bytes:

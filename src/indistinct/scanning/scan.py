@@ -94,7 +94,8 @@ def scan(
             untold.append(NotChecked(check.purpose, " and ".join(WANTED[name] for name in missing)))
             continue
         checked.append(check.name)
-        findings += check.run(subject)
+        for each in check.run(subject):
+            (findings if isinstance(each, Finding) else untold).append(each)  # type: ignore[arg-type]
     order = list(Severity)
     findings.sort(key=lambda finding: order.index(finding.severity))
     rows = None if file.table is None else file.table.num_rows

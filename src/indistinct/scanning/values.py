@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.scanning.base import Check, Finding, Severity, Subject, plural
+from indistinct.scanning.base import Check, Finding, NotChecked, Severity, Subject, plural
 from indistinct.scanning.compared import spelled
 from indistinct.scanning.searching import found_in
 
@@ -33,15 +33,25 @@ OWN_WORDS = frozenset(
 _DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T].*)?")
 
 
-def _searched(subject: Subject) -> Iterator[Finding]:
+def _searched(subject: Subject) -> Iterator[Finding | NotChecked]:
     if subject.original is None:
         return
     cells = b"" if subject.file.table is None else _cells(subject.file.table)
+    for part in subject.file.parts:
+        if len(part.content) > MOST_BYTES:
+            yield NotChecked(
+                f"{part.place} behind {MOST_BYTES >> 20} MB", "values of the original are searched up to there"
+            )
     for name in subject.original.columns:
         is_hidden = name in subject.hidden
         if subject.file.table is None and not is_hidden:
             continue  # which of its values cells hold is not known
         values = _candidates(subject.original.data[name])
+        if len(values) == MOST_VALUES:
+            yield NotChecked(
+                f"all values of column {name!r} of the original",
+                f"{MOST_VALUES:,} of them, evenly chosen, are searched",
+            )
         shown = set(found_in(values, cells))
         absent = [value for number, value in enumerate(values) if number not in shown]
         for part in subject.file.parts:
@@ -94,13 +104,13 @@ def _identifying(subject: Subject) -> Iterator[Finding]:
 
 
 def _candidates(column: pa.ChunkedArray) -> list[bytes]:
-    """Return the values of a column that hardly occur by chance."""
+    """Return the values of a column that hardly occur by chance, evenly chosen where they are very many."""
     if pa.types.is_temporal(column.type) or pa.types.is_boolean(column.type) or pa.types.is_floating(column.type):
         return []
-    texts = spelled(column)
-    if len(texts) > MOST_VALUES:
-        texts = texts.take(pa.array(np.linspace(0, len(texts) - 1, MOST_VALUES, dtype=np.int64)))
-    return [text.encode() for text in texts.to_pylist() if _is_telling(text)]
+    telling = [text.encode() for text in spelled(column).to_pylist() if _is_telling(text)]
+    if len(telling) <= MOST_VALUES:
+        return telling
+    return [telling[place] for place in np.linspace(0, len(telling) - 1, MOST_VALUES, dtype=np.int64).tolist()]
 
 
 def _is_telling(text: str) -> bool:

@@ -156,6 +156,8 @@ def _read_text(
     while True:
         try:
             table = _read_blocks(path, dialect, missing, names, block_size=size)
+        except pa.ArrowKeyError:  # two readers of the header disagree, as about a second byte order mark
+            raise _unreadable(path) from None
         except pa.ArrowInvalid as error:
             text = str(error)
             if text.startswith("In CSV column") and "invalid UTF8" in text:
