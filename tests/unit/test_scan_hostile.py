@@ -1,5 +1,6 @@
 """Files that are encrypted, broken or hostile: a clear error, or what could be read; nothing runs and nothing hangs."""
 
+import base64
 import gzip
 import io
 import os
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as encryption
 import pytest
 
 import indistinct as ind
@@ -58,6 +60,25 @@ OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)
 )
 def test_an_encrypted_file_is_an_error(content, name, tmp_path):
     assert "is encrypted" in refusal(content, name, tmp_path)
+
+
+class Keys(encryption.KmsClient):
+    """Keys that are wrapped in nothing."""
+
+    def __init__(self, _configuration):
+        super().__init__()
+
+    def wrap_key(self, key_bytes, _master):
+        return base64.b64encode(key_bytes)
+
+
+@pytest.mark.parametrize("plaintext_footer", [True, False])
+def test_encrypted_columns_are_an_error(plaintext_footer, tmp_path):
+    table = pa.table({"age": [1, 2], "sex": ["f", "m"]})
+    how = encryption.EncryptionConfiguration("footer", column_keys={"k": ["age"]}, plaintext_footer=plaintext_footer)
+    keys = encryption.CryptoFactory(Keys).file_encryption_properties(encryption.KmsConnectionConfig(), how)
+    pq.write_table(table, tmp_path / "x.parquet", encryption_properties=keys)
+    assert "is encrypted" in refusal((tmp_path / "x.parquet").read_bytes(), "x.parquet", tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -137,6 +138,15 @@ def unused(folder):
     return folder / "published.parquet"
 
 
+def coded(table):
+    """Return the published diseases as codes into the values of a table, in the order of its rows."""
+    values = [
+        value for value in table["disease"].unique().to_pylist() if value in set(published()["disease"].to_pylist())
+    ]
+    kind = pd.CategoricalDtype(values)
+    return pa.Table.from_pandas(frame().astype({"disease": kind}), preserve_index=False).replace_schema_metadata(None)
+
+
 def plain(folder):
     return csv(published(), folder)
 
@@ -170,6 +180,7 @@ PLANTED = {
     "identifier-values": (lambda f: csv(pa.table({"who": original()["name"], "age": original()["age"]}), f), plain),
     "labels-outside-hierarchy": (outside, plain),
     "unused-categories": (unused, lambda f: parquet(published(), f)),
+    "category-order": (lambda f: arrow(coded(original()), f), lambda f: arrow(coded(published()), f)),
     "values-behind-missing": (lambda f: arrow(behind_missing(), f), lambda f: arrow(without_missing(), f)),
     "pandas-index": (with_index, lambda f: parquet(published(), f)),
     "frame-index": (attributed, lambda _folder: frame()),
@@ -229,8 +240,13 @@ LEAKS = {
     *("invented-columns", "identifiers", "row-numbers", "row-order", "values-in-the-bytes", "identifier-values"),
     *("labels-outside-hierarchy", "unused-categories", "values-behind-missing", "pandas-index", "parquet-statistics"),
     *("parquet-stray-bytes", "arrow-stray-bytes", "workbook-hidden", "workbook-strings", "workbook-entries"),
-    *("pickle-code", "pickle-index"),
+    *("pickle-code", "pickle-index", "category-order"),
 }
+
+
+def test_years_are_no_numbers_of_rows():
+    assert ind.scan(pa.table({"year": range(2000, 2020)})).clean
+    assert not ind.scan(pa.table({"id": np.random.default_rng(1).permutation(20)})).clean
 
 
 @pytest.mark.parametrize("name", CHECKS)
@@ -238,3 +254,9 @@ def test_only_a_leak_makes_a_file_unclean(name, tmp_path):
     scan = scanned(PLANTED[name][0](tmp_path))
     assert (name in {finding.check for finding in scan.leaks}) == (name in LEAKS)
     assert scan.clean == (not scan.leaks)
+
+
+def test_every_check_stands_in_the_guide():
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "scanning-a-file.md").read_text(encoding="utf-8")
+    listed = [line.split("`")[1] for line in guide.splitlines() if line.startswith("| `")]
+    assert listed == list(CHECKS)

@@ -18,6 +18,9 @@ from indistinct.schema import Schema
 from indistinct.tables import Table
 
 Kind = Literal["delimited", "parquet", "arrow", "excel", "pickle", "zip", "frame"]
+STORED: tuple[Kind, ...] = ("parquet", "arrow", "frame")
+"""What keeps dictionaries and metadata beside its cells."""
+
 NAMELESS = ""
 """The name of a column that has none."""
 
@@ -132,7 +135,7 @@ class Subject:
     def called(self, name: str) -> str:
         """Return how a finding names a column: by number where its name may be somebody's data."""
         if name == NAMELESS:
-            return f"column number {self.columns.index(name) + 1}, which has no name"
+            return f"the nameless column number {self.columns.index(name) + 1}"
         expected = [each for each in self.known if each in self.columns]
         strange = (self.schema is not None or self.original is not None) and 2 * len(expected) < len(self.columns)
         if strange and name not in self.known and name not in self.hidden:

@@ -6,7 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.scanning.base import Check, Finding, Severity, Subject, plural
+from indistinct.scanning.base import STORED, Check, Finding, Severity, Subject, plural
+from indistinct.scanning.compared import plain
+
+# So many values stand in one order of 5,040, or of more, by chance.
+FEWEST_VALUES = 7
 
 
 def _unused(subject: Subject) -> Iterator[Finding]:
@@ -37,6 +41,37 @@ def _unused_values(column: pa.ChunkedArray) -> int:
         column.type.value_type,
     )
     return len(pc.drop_null(listed.unique())) - len(pc.drop_null(used.unique()))
+
+
+def _order(subject: Subject) -> Iterator[Finding]:
+    if subject.original is None:
+        return
+    for place, name in enumerate(subject.columns):
+        column = subject.table.column(place)
+        is_coded = isinstance(column.type, pa.DictionaryType) and subject.file.kind != "delimited"
+        if not is_coded or not column.num_chunks or name not in subject.original.columns:
+            continue
+        here = _texts(plain(column.slice(0, len(column.chunk(0)))).unique())
+        there = _texts(plain(subject.original.data[name]).unique())
+        both = set(here) & set(there)
+        shown, first, listed = (
+            [text for text in texts if text in both] for texts in (here, there, _texts(column.chunk(0).dictionary))
+        )
+        explained = listed in (shown, sorted(listed), sorted(listed, reverse=True))
+        if len(listed) >= FEWEST_VALUES and listed == first and not explained:
+            called = subject.called(name)
+            yield Finding(
+                "category-order",
+                Severity.LEAK,
+                called,
+                len(listed),
+                f"the dictionary of {called} lists its values as rows of the original first had them",
+                "rebuild the categories from the published rows, in the order of the alphabet",
+            )
+
+
+def _texts(values: pa.Array) -> list[str]:
+    return [str(value) for value in values.to_pylist() if value is not None]
 
 
 def _behind(subject: Subject) -> Iterator[Finding]:
@@ -76,5 +111,6 @@ def _kept_behind(chunk: pa.Array) -> int:
 
 CHECKS = (
     Check("unused-categories", "values in a dictionary that no row has", _unused, ("table",)),
+    Check("category-order", "dictionaries in the order of the original", _order, ("table", "original"), STORED),
     Check("values-behind-missing", "values that are stored behind missing cells", _behind, ("table",), ("arrow",)),
 )

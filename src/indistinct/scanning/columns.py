@@ -41,7 +41,7 @@ def _invented(subject: Subject) -> Iterator[Finding]:
                 Severity.LEAK,
                 called,
                 rows,
-                f"{called} is named as tools name the numbers of rows: each leads back to the row that it was made of",
+                f"{called} looks like the numbers of rows that tools write: each leads back to a row of the original",
                 "write the file without an index (in pandas: index=False), and drop the column",
             )
         elif not is_known:
@@ -95,10 +95,12 @@ def _numbered(subject: Subject) -> Iterator[Finding]:
         if len(np.unique(numbers)) < len(numbers) or spread > len(numbers) / DENSE:
             continue
         consecutive = spread == len(numbers)
+        # A table of years has consecutive numbers too; from 0 or 1 on, they count rows.
+        counts = int(numbers.min()) in (0, 1) or subject.schema is not None or subject.original is not None
         gaps = "are consecutive" if consecutive else "are all different and nearly consecutive"
         yield Finding(
             "row-numbers",
-            Severity.LEAK if consecutive and name not in declared else Severity.SUSPICION,
+            Severity.LEAK if consecutive and counts and name not in declared else Severity.SUSPICION,
             called,
             len(numbers),
             f"the numbers in {called} {gaps}{', and ascend' if _ascends(numbers) else ''}: they number rows or people",

@@ -76,7 +76,7 @@ def open_archive(content: bytes, name: str) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
         entries = archive.infolist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, UnicodeDecodeError):
+    except (zipfile.BadZipFile, OSError, ValueError, RuntimeError):
         raise InputError(
             f"{name} cannot be read as a zip archive or an Excel file", hint="check that the file was copied whole"
         ) from None
@@ -92,7 +92,7 @@ def read_entry(archive: zipfile.ZipFile, entry: str, name: str, *, most: int = M
     try:
         with archive.open(entry) as opened:
             content = opened.read(most + 1)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError, KeyError):
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, KeyError):
         raise InputError(
             f"{name} has an entry that cannot be read", hint="check that the file was copied whole"
         ) from None

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from indistinct.scanning.base import Check, Finding, Kind, Severity, Subject, plural
+from indistinct.scanning.base import STORED, Check, Finding, Severity, Subject, plural
 
 # Keys that tools write, each with what it tells; others may hold anything.
 TOLD_BY_TOOLS = {
@@ -156,7 +156,6 @@ def _list(described: Mapping[str, Any], key: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-STORED: tuple[Kind, ...] = ("parquet", "arrow", "frame")
 CHECKS = (
     Check("pandas-index", "the index of a pandas frame in the metadata", _index, ("table",), STORED),
     Check("frame-index", "an index or attributes that a frame has beside its columns", _attributes, (), ("frame",)),

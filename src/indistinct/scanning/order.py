@@ -151,6 +151,11 @@ def _classes(subject: Subject, rows: int, same: Mapping[str, pa.ChunkedArray]) -
         for place, name in enumerate(subject.columns)
         if not pa.types.is_nested(subject.table.column(place).type)
     }
+    # Numbers of rows, which are no column of the original, explain no order: they are its trace.
+    known = subject.known
+    columns = {
+        place: codes for place, codes in columns.items() if subject.columns[place] in known or 2 * codes.max() <= rows
+    }
     key: Codes = np.zeros(rows, dtype=np.int64)
     for place in fixed:
         if place in columns:

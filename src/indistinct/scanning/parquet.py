@@ -149,7 +149,7 @@ def _strangers(statistics: Any, column: pa.ChunkedArray) -> int:
             return _cut(ends[0], values["min"], last=False) + _cut(ends[1], values["max"], last=True)
         told = pa.array(list(ends)).cast(kind)
         return int(pc.sum(pc.invert(pc.is_in(told, value_set=cells))).as_py())
-    except (pa.ArrowException, NotImplementedError, TypeError, ValueError, OverflowError, UnicodeDecodeError):
+    except (pa.ArrowException, RuntimeError, TypeError, ValueError, OverflowError):
         return 0
 
 
