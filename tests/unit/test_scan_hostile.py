@@ -234,3 +234,38 @@ def test_two_byte_order_marks_are_an_error_with_a_hint(tmp_path):
     assert "cannot be read as delimited text" in refusal(content, "x.csv", tmp_path)
     with pytest.raises(InputError):
         ind.open(tmp_path / "x.csv")
+
+
+ODD = {
+    "lists": pa.array([[1], None, [2, 3]]),
+    "structs": pa.array([{"a": 1}, None, {"a": 2}]),
+    "views": pa.array(["x", None, "y"], pa.string_view()),
+    "bytes": pa.array([b"\xff", None, b"x"]),
+    "nothing": pa.nulls(3),
+    "huge": pa.array([2**64 - 1, None, 1], pa.uint64()),
+    "half": pa.array(np.array([1, 2, 3], np.float16)),
+    "spans": pa.array([1, None, 2], pa.duration("s")),
+    "intervals": pa.array([pa.MonthDayNano([1, 2, 3]), None, None]),
+    "codes": pa.array([1.5, None, 1.5]).dictionary_encode(),
+    "viewed": pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.uint8()), pa.array(["x", "y"], pa.string_view())),
+    "moments": pa.array([1, None, 2], pa.timestamp("ns", "Europe/Oslo")),
+}
+
+
+@pytest.mark.parametrize("kind", ["frame", "arrow", "parquet"])
+def test_columns_of_any_type_are_scanned(kind, tmp_path):
+    kinds = {
+        name: column for name, column in ODD.items() if kind != "parquet" or name not in ("intervals", "half", "viewed")
+    }
+    source = table = pa.table(kinds)
+    original = pa.table({"views": ["x", "y", "z"], "huge": [1, 2, 3]})
+    if kind == "parquet":
+        source = tmp_path / "x.parquet"
+        pq.write_table(table, source)
+    elif kind == "arrow":
+        source = tmp_path / "x.arrow"
+        with pa.ipc.new_file(source, table.schema) as writer:
+            writer.write_table(table)
+    scan = ind.scan(source, original=original, schema=ind.Schema(quasi=["views"], insensitive=["huge"]))
+    assert scan.rows == 3
+    assert "unused-categories" not in {finding.check for finding in scan.findings}

@@ -1,6 +1,7 @@
 """Arrow files, streams and frames, opened with their metadata; what follows the end of an Arrow file."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +15,14 @@ from indistinct.tables.value import check_width
 
 MAGIC, FIRST_FEATHER = b"ARROW1", b"FEA1"
 CONTINUES = b"\xff\xff\xff\xff"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrowFile:
+    """What an Arrow file stores: its table in the buffers that it has, and the number of bytes behind its end."""
+
+    stored: pa.Table
+    behind: int
 
 
 def open_arrow(content: bytes, name: str) -> Opened:
@@ -43,7 +52,7 @@ def open_arrow(content: bytes, name: str) -> Opened:
             hint="check that the file is complete and its suffix is right",
         ) from None
     parts = (Part("the metadata", metadata_text(table.schema)), Part("the file", content, words=False))
-    return Opened("arrow", table, parts, behind)
+    return Opened("arrow", table, parts, ArrowFile(table, behind))
 
 
 def open_frame(frame: Any) -> Opened:
@@ -69,7 +78,7 @@ def _counts(index: Any, rows: int) -> bool:
 
 
 def _behind(subject: Subject) -> Iterator[Finding]:
-    behind = subject.file.inside
+    behind = subject.file.inside.behind
     if behind:
         yield Finding(
             "arrow-stray-bytes",

@@ -76,7 +76,7 @@ def _texts(values: pa.Array) -> list[str]:
 
 def _behind(subject: Subject) -> Iterator[Finding]:
     for place, name in enumerate(subject.columns):
-        kept = sum(_kept_behind(chunk) for chunk in subject.table.column(place).chunks)
+        kept = sum(_kept_behind(chunk) for chunk in subject.file.inside.stored.column(place).chunks)
         if kept:
             called = subject.called(name)
             yield Finding(
@@ -98,7 +98,12 @@ def _kept_behind(chunk: pa.Array) -> int:
     if len(buffers) == 3 and buffers[1] is not None and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         offsets = np.frombuffer(buffers[1], dtype=np.int64 if pa.types.is_large_string(kind) else np.int32)
         return int((np.diff(offsets[cells.offset :][: len(cells) + 1])[missing] > 0).sum())
-    if len(buffers) != 2 or buffers[1] is None or kind.bit_width not in (8, 16, 32, 64):
+    if (
+        len(buffers) != 2
+        or buffers[1] is None
+        or not pa.types.is_primitive(kind)
+        or kind.bit_width not in (8, 16, 32, 64)
+    ):
         return 0
     width = kind.bit_width // 8
     stored = np.frombuffer(buffers[1], dtype=f"i{width}")[cells.offset :][: len(cells)][missing]

@@ -134,7 +134,7 @@ def whole_numbers(column: pa.ChunkedArray) -> Codes | None:
     if not len(column) or column.null_count:
         return None
     kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
-    if pa.types.is_boolean(kind) or pa.types.is_temporal(kind) or pa.types.is_nested(kind):
+    if pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
         return None
     try:
         # Of floats only whole ones can be cast; the name of a number may have a point and zeros.
@@ -152,8 +152,6 @@ def is_sorted(column: pa.ChunkedArray) -> bool:
     numbers = whole_numbers(column)
     if numbers is not None:
         return _ascends(numbers) or _ascends(numbers[::-1])
-    if pa.types.is_nested(column.type):
-        return False
     ranks = codes_of(column)
     return _ascends(ranks) or _ascends(ranks[::-1])
 
@@ -162,8 +160,6 @@ def codes_of(column: pa.ChunkedArray) -> Codes:
     """Return each cell's rank among the distinct values of its column; missing comes first."""
     kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
     plain = column.cast(kind) if kind != column.type else column
-    if pa.types.is_string_view(kind):
-        plain = plain.cast(pa.large_string())
     values = pc.drop_null(plain.unique())
     values = values.take(pc.sort_indices(values))
     codes: Codes = pc.fill_null(pc.index_in(plain, value_set=values), -1).to_numpy().astype(np.int64) + 1
@@ -175,8 +171,6 @@ def _ascends(cells: Codes) -> bool:
 
 
 def _distinct(column: pa.ChunkedArray) -> int:
-    if pa.types.is_nested(column.type):
-        return 0
     return int(codes_of(column).max(initial=0)) if not column.null_count else 0
 
 

@@ -23,8 +23,8 @@ TOLD_BY_TOOLS = {
     b"writer.date": "when the file was written",
     b"geo": "how places are written",
 }
-# Metadata of a field that only numbers it.
-OF_FIELDS = {b"PARQUET:field_id"}
+# Metadata of a field that only numbers it, or says how polars stores it.
+OF_FIELDS = {b"PARQUET:field_id", b"_PL_CATEGORICAL2"}
 
 
 def _index(subject: Subject) -> Iterator[Finding]:

@@ -149,7 +149,6 @@ def _classes(subject: Subject, rows: int, same: Mapping[str, pa.ChunkedArray]) -
     columns = {
         place: codes_of(same.get(name, subject.table.column(place)).slice(0, rows))
         for place, name in enumerate(subject.columns)
-        if not pa.types.is_nested(subject.table.column(place).type)
     }
     # Numbers of rows, which are no column of the original, explain no order: they are its trace.
     known = subject.known

@@ -11,7 +11,19 @@ from indistinct.scanning.base import Check, Finding, NotChecked, Opened, Part, S
 # Instructions that are looked at: a larger pickle is scanned up to here.
 MOST_INSTRUCTIONS = 5_000_000
 # Modules that frames and arrays are rebuilt with; of the built-in ones only plain values.
-FRAMES = ("pandas", "numpy", "pyarrow", "polars", "datetime", "decimal", "collections", "copyreg", "_codecs", "uuid")
+FRAMES = (
+    "pandas",
+    "numpy",
+    "pyarrow",
+    "polars",
+    "datetime",
+    "decimal",
+    "collections",
+    "copyreg",
+    "_codecs",
+    "uuid",
+    "zoneinfo",
+)
 PLAIN = {"list", "dict", "set", "tuple", "frozenset", "bytearray", "slice", "range", "complex", "object", "int", "str"}
 REBUILDS = {
     *("ndarray", "dtype", "scalar", "date", "datetime", "timedelta", "timezone", "time", "defaultdict", "deque"),
@@ -91,6 +103,8 @@ def _read(content: bytes) -> tuple[Pickle, bool]:
 def _code(subject: Subject) -> Iterator[Finding]:
     read: Pickle = subject.file.inside
     foreign = [name for name in read.imports if not _is_frame_code(name)]
+    if foreign == ["builtins.getattr"] and "zoneinfo.ZoneInfo" in read.imports and "_unpickle" in read.texts:
+        foreign = []  # so a time zone is rebuilt
     if foreign:
         yield Finding(
             "pickle-code",

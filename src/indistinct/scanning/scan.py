@@ -1,7 +1,7 @@
 """Scan a published file, whichever algorithm or tool made it, for what it betrays beside its cells."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from indistinct.release.files import table_path
 from indistinct.scanning.arrow import open_frame
 from indistinct.scanning.base import Finding, NotChecked, Severity, Subject
 from indistinct.scanning.opening import open_file
+from indistinct.scanning.plain_types import in_plain_types
 from indistinct.scanning.registry import CHECKS
 from indistinct.schema import Schema, require_schema
 from indistinct.tables import open_table
@@ -81,6 +82,8 @@ def scan(
     if schema is not None:
         require_schema(schema)
     file = open_frame(published) if path is None else open_file(path, reading or Reading())
+    if file.table is not None:
+        file = replace(file, table=in_plain_types(file.table))
     whole = None if original is None else open_table(original)
     subject = Subject(file, path, whole, schema, dict(hierarchies or {}))
     findings: list[Finding] = []
