@@ -50,11 +50,12 @@ def command(
 
 def _show(found: "Scan", published: Path) -> None:
     rows = "" if found.rows is None else f", {found.rows:,} rows"
-    verdict = "clean" if found.clean else f"LEAKS: {len(found.leaks)}"
+    verdict = "no leak found" if found.clean else f"{len(found.leaks)} LEAKS"
     show(f"{published}: {found.kind}{rows}; {len(found.checked)} checks; {verdict}\n")
     for finding in found.findings:
         show(f"{finding.severity}: {finding.sentence}", f"    {finding.check}; to do: {finding.remedy}")
     if found.not_checked:
         show("\nnot checked")
-    for each in found.not_checked:
-        show(f"    {each.what}: {each.reason}")
+    for reason in dict.fromkeys(each.reason for each in found.not_checked):
+        whole = [each.what for each in found.not_checked if each.reason == reason]
+        show(f"    {'; '.join(whole)}", f"        {reason}")

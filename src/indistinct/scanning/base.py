@@ -163,8 +163,9 @@ class Check:
         return not self.kinds or subject.file.kind in self.kinds
 
     def missing(self, subject: Subject) -> tuple[str, ...]:
-        """Return what the check needs and is not there."""
-        return tuple(name for name in self.needs if _is_absent(subject, name))
+        """Return what the check needs and is not there; without cells, nothing else helps."""
+        missing = tuple(name for name in self.needs if _is_absent(subject, name))
+        return ("table",) if "table" in missing else missing
 
 
 def _is_absent(subject: Subject, name: str) -> bool:
