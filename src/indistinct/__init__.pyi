@@ -67,8 +67,12 @@ from .models import XYAnonymity as XYAnonymity
 from .recoding.kinds import Recoding as Recoding
 from .recoding.outputs import Assignment as Assignment
 from .release.certificate import Certificate as Certificate
+from .release.ledger import LedgerEntry as LedgerEntry
+from .release.ledger import forget_release as forget_release
+from .release.ledger import read_ledger as read_ledger
 from .release.published import BucketTable as BucketTable
 from .release.release import Release as Release
+from .release.small_counts import for_others as for_others
 from .risks.membership import Membership as Membership
 from .risks.membership_of_release import membership_of as membership_of
 from .scanning.base import Finding as Finding

@@ -22,14 +22,14 @@ from indistinct.frequencies.value import PERSON, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import Model
 from indistinct.models.of_people import people_as_rows
-from indistinct.promise import judging, promised_model
+from indistinct.promise import judging, promise_of, promised_model
 from indistinct.randomness import Secret
 from indistinct.recoding.assign import keys_of
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.extend import with_hierarchies
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
-from indistinct.recoding.storage import read_recoding, stored
+from indistinct.recoding.storage import read_recoding
 from indistinct.registry import parse_algorithm
 from indistinct.release.by_label import classes_by_label, classes_by_recoding, nobody_shown
 from indistinct.release.certificate import About, Certificate
@@ -43,11 +43,12 @@ from indistinct.release.kinds import (
     reading_again,
     settled,
 )
-from indistinct.release.overlap import compared, earlier_release
-from indistinct.release.pipeline import Destination, Job, publish
+from indistinct.release.overlap import earlier_releases, publish_beside
+from indistinct.release.pipeline import Job, destination_of
 from indistinct.release.published import Published, belongs_to, open_published, read_certificate
 from indistinct.release.reading import require_original
 from indistinct.release.release import Release
+from indistinct.release.small_counts import SMALLEST
 from indistinct.schema import Schema, did_you_mean
 from indistinct.spelling import spell
 from indistinct.tables import Table, open_table
@@ -87,7 +88,9 @@ def anonymize(
     save_recoding: str | Path | None = None,
     previous: Recoding | str | Path | None = None,
     previous_input: Any = None,
+    ledger: str | Path | None = None,
     accept_overlap: bool = False,
+    smallest_count: int = SMALLEST,
 ) -> Release:
     """Return a release of a table that satisfies a model, verified on the published rows.
 
@@ -95,28 +98,27 @@ def anonymize(
     that may be dropped, or of people where the schema tells them apart. `target` is a column whose classification is
     measured. `seed` fixes the order of rows for tests. An algorithm that promises something by itself needs no model.
     With `output` the release is written there and verified as written, and its recoding kept at `save_recoding`. It is
-    refused if people of an earlier release, known by its recoding `previous` and its table `previous_input`, stand
-    among fewer than promised in both together, unless `accept_overlap`. Raises `InfeasibleError` if there is none.
+    refused if people of earlier releases, one known by its recoding `previous` and its table `previous_input`, others
+    by a private `ledger`, stand among fewer than promised in all together, unless `accept_overlap`; the ledger then
+    remembers it. The certificate hides counts below `smallest_count`. Raises `InfeasibleError` if there is no release.
     """
     report, declared = progress or (lambda _share: None), dict(hierarchies or {})
     began, (engine, source) = time.perf_counter(), open_source(table)
-    search = _chosen(algorithm, reuse=save_recoding is not None)
+    search = _chosen(algorithm, reuse=any(each is not None for each in (save_recoding, previous, ledger)))
     wanted = promised_model(model, search, schema)
-    extra = (*search.keys, *([(target,)] if target else []))
-    check_job(source, schema, wanted, declared, extra=extra)
-    earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
-    counted = engine.count(source, _request(schema, wanted, search, declared, extra))
+    check_job(source, schema, wanted, declared, extra=(*search.keys, *_predicted(target)))
+    earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
+    counted = engine.count(source, _request(schema, wanted, search, declared, _predicted(target)))
     orders = check_kinds(counted, wanted, known=(*declared, *source.reading.text))
     report(0.2)
-    problem = problem_of(counted, wanted, declared, suppression=suppression, parts_rows=search.traits.splits)
-    problem = replace(problem, sensitive=_sensitive(schema, counted, search), counters=Counter(scans=1), seed=seed)
+    problem = _problem_for(search, counted, wanted, declared, schema=schema, suppression=suppression, seed=seed)
     found, chosen, explanation = _searched(search, problem, lambda share: report(0.2 + 0.4 * share))
     recoding = _promising(found, source, declared, schema=schema, model=wanted, suppression=suppression)
     did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
     told = (*orders, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
     job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, Secret(seed), spell(chosen), told)
-    place = _destination(output, overwrite, save_recoding, recoding)
-    release = publish(compared(job, earlier, accept=accept_overlap), place, counters=did)
+    place = destination_of(output, overwrite, save_recoding, recoding, smallest_count)
+    release = publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=did)
     report(1.0)
     return replace(release, explanation=explanation)
 
@@ -148,28 +150,25 @@ def apply(
     overwrite: bool = False,
     previous: Recoding | str | Path | None = None,
     previous_input: Any = None,
+    ledger: str | Path | None = None,
     accept_overlap: bool = False,
+    smallest_count: int = SMALLEST,
 ) -> Release:
     """Return the release of another table under a recoding that was found before, or the path where it was kept.
 
     Values that the recoding does not know are published where one of its hierarchies, ranges or regions covers them; a
     raw value is never passed through. The new release must keep the promise of the first one, or satisfy `model` if
     that is given. It may drop the share of rows that the first one was allowed to drop, or `suppression`: first rows
-    that nothing covers, then classes that break the promise. `previous` and `previous_input` are as in `anonymize`.
+    that nothing covers, then classes that break the promise. Everything else is as in `anonymize`.
     """
     began, secret = time.perf_counter(), Secret(seed)
     recoding = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
     engine, source = open_source(table, reading_again(recoding))
-    schema, asked = recoding.schema, model or recoding.promise
-    if schema is None:
-        raise ParameterError("the recoding does not say which roles the columns have", hint="use a release's recoding")
-    if asked is None:
-        raise ParameterError("the recoding does not say what it promised", hint="pass model=…")
-    wanted = judging(asked, schema)
+    schema, wanted = promise_of(recoding, model)
     declared = dict(hierarchies or {})
     check_job(source, schema, wanted, declared, decided=True)
     check_same_kinds(recoding, source)
-    earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
+    earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
     keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.keys]))
     sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}
     found = fit(engine, source, recoding, keys=keys, hierarchies=sensitive)
@@ -178,9 +177,10 @@ def apply(
     warnings = (*check_orders(found.counted, wanted), *warnings)
     counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
     job = Job(engine, source, found.counted, recoding, wanted, schema, allowed, secret)
-    job = compared(replace(job, assignment=assignment, warnings=warnings), earlier, accept=accept_overlap)
+    job = replace(job, assignment=assignment, warnings=warnings)
+    place = destination_of(output, overwrite, None, recoding, smallest_count)
     try:
-        return publish(job, _destination(output, overwrite, None, recoding), counters=counters)
+        return publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=counters)
     except VerificationError as error:
         raise explained(error, found, wanted) from None
     except InfeasibleError as error:
@@ -242,11 +242,30 @@ def _request(
     schema: Schema, model: Model, algorithm: Algorithm, hierarchies: Mapping[str, Hierarchy], extra: Sequence[Key]
 ) -> Request:
     """Return what a search needs; whoever breaks links needs every column, and the sensitive ones together."""
-    keys = tuple(dict.fromkeys([*model.keys, *extra]))
+    keys = tuple(dict.fromkeys([*model.keys, *algorithm.keys, *extra]))
     if not algorithm.traits.buckets:
         return Request(schema.quasi, keys, hierarchies, joint=algorithm.traits.splits, person=schema.person)
     keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *keys]))
     return Request((*schema.quasi, *schema.insensitive), keys, hierarchies, joint=bool(keys))
+
+
+def _predicted(target: str | None) -> tuple[Key, ...]:
+    return ((target,),) if target else ()
+
+
+def _problem_for(
+    search: Algorithm,
+    counted: Counted,
+    model: Model,
+    hierarchies: Mapping[str, Hierarchy],
+    *,
+    schema: Schema,
+    suppression: float,
+    seed: int | None,
+) -> Problem:
+    """Return what one search is given, with counters of its own."""
+    whole = problem_of(counted, model, hierarchies, suppression=suppression, parts_rows=search.traits.splits)
+    return replace(whole, sensitive=_sensitive(schema, counted, search), counters=Counter(scans=1), seed=seed)
 
 
 def problem_of(
@@ -282,19 +301,6 @@ def _reference(
     keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *model.keys]))
     known = (*schema.quasi, *schema.insensitive)
     return engine.count(source, Request(known, keys, hierarchies, joint=bool(keys), published=True))
-
-
-def _destination(
-    output: str | Path | None, overwrite: bool, save_recoding: str | Path | None, recoding: Recoding
-) -> Destination | None:
-    if output is None:
-        if save_recoding is not None:
-            raise ParameterError(
-                "`save_recoding` goes with `output`", hint="release.write_recoding(path) keeps it alone"
-            )
-        return None
-    private = {} if save_recoding is None else stored(recoding, save_recoding)
-    return Destination(Path(output), overwrite, private)
 
 
 def _promising(

@@ -12,6 +12,7 @@ import numpy as np
 
 from indistinct.algorithms.explanation import Explanation
 from indistinct.errors import ParameterError
+from indistinct.figures import Told
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy import Suppression
 from indistinct.memory import needs_memory
@@ -187,7 +188,10 @@ def unused_settings(
         told.append(f"suppression = {suppression:g} is not used: {algorithm.name} drops no rows")
     elif suppression and not problem.suppression:
         told.append(
-            f"suppression = {suppression:g} allows none of {problem.frequencies.members:,} {problem.unit} to be dropped"
+            Told(
+                f"suppression = {suppression:g} allows none of {{{problem.unit}}} {problem.unit} to be dropped",
+                **{problem.unit: problem.frequencies.members},
+            )
         )
     return tuple(told)
 

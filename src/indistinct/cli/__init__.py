@@ -18,6 +18,7 @@ from indistinct.cli import (
     explore,
     generate,
     inspect,
+    ledger,
     listing,
     measure,
     reproduce,
@@ -61,6 +62,7 @@ app.command("anonymize")(anonymize.command)
 app.command("apply")(apply.command)
 app.command("verify")(verify.command)
 app.command("measure")(measure.command)
+app.command("ledger")(ledger.command)
 app.command("scan")(scan.command)
 app.command("generate")(generate.command)
 app.command("reproduce")(reproduce.command)
