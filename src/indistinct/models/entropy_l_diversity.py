@@ -33,6 +33,7 @@ class EntropyLDiversity(SensitiveModel):
     """
 
     name: ClassVar[str] = "entropy-l-diversity"
+    larger_is_stronger: ClassVar[tuple[str, ...]] = ("l",)
     splits_people: ClassVar[bool] = True
     l: float
 
