@@ -299,7 +299,7 @@ class _Found:
         """Write down what the classes of a node say."""
         place = int(np.ravel_multi_index(rolled.levels, self.space.lattice.shape))
         broken = self.space.outside(rolled)
-        kept = self.space.problem.model.people(rolled.classes)[~broken]
+        kept = self.space.problem.model.people(rolled.classes)[~broken & (rolled.classes.sizes > 0)]
         self.suppressed[place] = rolled.classes.members_of(broken)
         self.classes[place], self.smallest[place] = len(kept), kept.min() if len(kept) else 0
         for objective, values in zip(self.objectives, self.values, strict=True):

@@ -64,10 +64,10 @@ class Histogram:
 class Classes:
     """Groups of rows that a release cannot tell apart: their sizes, and a histogram for each key a model asked for.
 
-    A key is a tuple of column names: `("disease",)` for a sensitive column, several names for vectors of values.
-    People are a key of their own, because they do not add up: somebody with rows in two classes is one person in their
-    union. Sizes are rows. A population is a key as well, so that it merges as everything else does: its histogram counts
-    the people of the population who would stand in each class. A class may have none of the table's rows then.
+    A key is a tuple of column names: `("disease",)` for a sensitive column, several names for vectors of values. People
+    are a key of their own, because they do not add up: somebody with rows in two classes is one person in their union.
+    Sizes are rows. A population is a key as well, so that it merges as everything else does: its histogram counts the
+    people of the population who would stand in each class. A class may have none of the table's rows then.
     """
 
     sizes: Codes

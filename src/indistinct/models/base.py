@@ -19,15 +19,16 @@ from indistinct.spelling import spell
 class ModelTraits:
     """What a search may assume of a model.
 
-    `monotone`: merging classes of a release that satisfies it gives a release that does, so generalizing never breaks it.
+    `monotone`: merging classes of a release that satisfies it gives a release that does, so generalizing never breaks
+    it.
     `stable`: dropping whole classes never makes a remaining class break it.
     `absorbing`: a class that satisfies it still does whatever rows join it, so that generalizing never makes more rows
     break it, or be dropped. Without that, a search that suppresses must not conclude from one node to another.
     `sizes_only`: it looks at class sizes alone.
     `class_wise`: it judges every class by itself; else it judges all classes of a release together.
     `suppressible`: who breaks it may be dropped instead; else whoever is dropped breaks it as well.
-    `partial_population`: of a population it is enough to count who shares all values with a row of the table; that others
-    would stand in a class, too, never breaks it.
+    `partial_population`: of a population it is enough to count who shares all values with a row of the table; that
+    others would stand in a class, too, never breaks it.
     """
 
     monotone: bool = True
@@ -59,8 +60,9 @@ class Model(ABC):
 
     `row_counts` names the parameters that are numbers of rows: where they and all rows double, nothing changes; None if
     nothing is known of a table in which every row stands twice. `larger_is_stronger` names the parameters of which a
-    larger value promises more; of all others a smaller one does. `counts_rows` says that it matters how many rows have a value, and not only whether one has; where people are
-    counted instead, `splits_people` says that somebody with several values counts as a part of a person for each.
+    larger value promises more; of all others a smaller one does. `counts_rows` says that it matters how many rows have
+    a value, and not only whether one has; where people are counted instead, `splits_people` says that somebody with
+    several values counts as a part of a person for each.
     """
 
     __slots__ = ()

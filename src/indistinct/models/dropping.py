@@ -28,7 +28,7 @@ def classes_to_drop(model: Model, classes: Classes) -> Codes:
 
 
 def _broken_alone(models: Sequence[Model], classes: Classes) -> Codes:
-    """Return the classes that break one of several models; dropping some may make others break one that is not stable."""
+    """Return the classes that break one of several models, in rounds unless all are stable."""
     gone = np.zeros(len(classes), dtype=bool)
     while True:
         kept = np.flatnonzero(~gone)
@@ -46,7 +46,9 @@ def _smallest_first(models: Sequence[Model], classes: Classes, gone: Codes) -> C
     bisection; a model that wavers may be left with one more than it needs, and never with one too few.
     """
     keys = {key for model in models for key in model.keys}
-    plain = Classes(classes.sizes, {key: each for key, each in classes.histograms.items() if key in keys or PERSON in key})
+    plain = Classes(
+        classes.sizes, {key: each for key, each in classes.histograms.items() if key in keys or PERSON in key}
+    )
     candidates = np.flatnonzero(~gone & (classes.sizes > 0))
     order = candidates[np.argsort(classes.members[candidates], kind="stable")]
 

@@ -39,7 +39,8 @@ def ratio(
 ) -> None:
     """Accept a number above 0 up to `high` that is compared exactly; with `spelled` also text such as "1/3".
 
-    With `zero` it may be 0 as well. Stored as a float where its shortest decimal is exactly the number, else as a fraction.
+    With `zero` it may be 0 as well. Stored as a float where its shortest decimal is exactly the number, else as a
+    fraction.
     """
     value = getattr(model, field)
     number = _fraction_of(value, spelled=spelled)
