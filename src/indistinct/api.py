@@ -109,7 +109,7 @@ def anonymize(
     extra = (*search.keys, *([(target,)] if target else []))
     check_job(source, schema, wanted, declared, extra=extra)
     earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
-    others = open_population(population, wanted, engine, source)
+    others = open_population(population, wanted, engine, source, schema=schema)
     counted = engine.count(source, replace(_request(schema, wanted, search, declared, extra), population=others))
     counted, wanted = beside_population(counted, others, engine, schema), wanted.sampled(counted.frequencies.members)
     orders = check_kinds(counted, wanted, known=(*declared, *source.reading.text))
@@ -179,7 +179,7 @@ def apply(
     check_job(source, schema, wanted, declared, decided=True)
     check_same_kinds(recoding, source)
     earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
-    others = open_population(population, wanted, engine, source)
+    others = open_population(population, wanted, engine, source, schema=schema)
     keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.table_keys]))
     sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}
     found = fit(engine, source, recoding, keys=keys, hierarchies=sensitive)
@@ -229,7 +229,7 @@ def verify(
         reference = _reference(original, schema, wanted, buckets=published.buckets, hierarchies=declared)
     main = published.sources[MAIN]
     wanted = wanted.sampled(main.rows if reference is None else reference.frequencies.members)
-    others = open_population(population, wanted, published.engine, main)
+    others = open_population(population, wanted, published.engine, main, schema=schema)
     by = read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
     beside = None if others is None else Population(published.engine, others, schema, by, hierarchies or {})
     check = Check(published.engine, schema, wanted, published.buckets, reference, assignment, hierarchies=declared)

@@ -29,6 +29,7 @@ from indistinct.recoding.read_back import cover_of_rows
 from indistinct.release.by_label import pairs_of_cells
 from indistinct.release.columns import require_columns
 from indistinct.release.fit import Fit, fit
+from indistinct.release.kinds import settled
 from indistinct.release.matching import class_index, matched_classes
 from indistinct.schema import Schema
 
@@ -108,7 +109,7 @@ def count_population(population: Population, domains: Mapping[str, Domain] | Non
     )
 
 
-def open_population(population: Any, model: Model, engine: Engine, source: Source) -> Source | None:
+def open_population(population: Any, model: Model, engine: Engine, source: Source, *, schema: Schema) -> Source | None:
     """Return the population that a model compares with, read as the table was; None where it compares with none.
 
     Raises `ParameterError` for a model that needs one and has none.
@@ -117,7 +118,8 @@ def open_population(population: Any, model: Model, engine: Engine, source: Sourc
         return None
     if population is None:
         raise no_population(next(part for part in model.parts() if part.needs_population))
-    opened = engine.open(population, source.reading)
+    known = (*schema.quasi, *schema.person)
+    opened = engine.open(population, settled(source, known).about(known))
     if opened is None:
         raise InputError(
             f"the population is a {type(population).__name__}, which the engine {engine.name} cannot read",
