@@ -13,7 +13,8 @@ from indistinct.cli.screen import note, progress
 
 
 @shared(
-    *ROLES, "model", "algorithm", "hierarchy", "suppression", "target", *READING, *EARLIER, "smallest_count", *SCREEN
+    *(*ROLES, "model", "algorithm", "hierarchy", "suppression", "target", "population"),
+    *(*READING, *EARLIER, "smallest_count", *SCREEN),
 )
 def command(
     source: Annotated[Path, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), or a table.")],
@@ -27,8 +28,8 @@ def command(
 ) -> None:
     """Publish a table so that a model holds: by a policy, or by flags.
 
-    Beside a policy stand only --input, -o, --node, --overwrite, --seed, --save-recoding, what begins with --previous,
-    --ledger, --accept-overlap, --smallest-count, --json and --show-values.
+    Beside a policy stand only --input, --population, -o, --node, --overwrite, --seed, --save-recoding, what begins with
+    --previous, --ledger, --accept-overlap, --smallest-count, --json and --show-values.
     """
     policy = job_of(source, flags, node=node, data=data)
     if policy.output.report is not None:
@@ -57,6 +58,7 @@ def command(
                 output=path,
                 overwrite=overwrite,
                 save_recoding=save_recoding,
+                population=policy.population,
                 **earlier_options(flags, policy),
             ),
         )

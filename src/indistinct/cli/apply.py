@@ -12,7 +12,7 @@ from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.screen import progress
 
 
-@shared("model", "hierarchy", "suppression", *READING, *EARLIER, "smallest_count", *SCREEN)
+@shared("model", "hierarchy", "suppression", "population", *READING, *EARLIER, "smallest_count", *SCREEN)
 def command(
     recoding: Annotated[Path, typer.Argument(metavar="RECODING", help="What --save-recoding wrote.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A table with the same columns.")],
@@ -51,6 +51,7 @@ def command(
                 seed=seed,
                 output=path,
                 overwrite=overwrite,
+                population=policy.population,
                 **earlier_options(flags, policy),
             ),
         )

@@ -106,6 +106,8 @@ def _parts(summary: "Summary") -> "Iterator[str | Table]":
         yield f"{named}{counted(certificate)}\n"
         yield verdict_table(certificate)
         yield "\nholds\n" if certificate.holds else "\ndoes NOT hold\n"
+        if certificate.population_size is not None:
+            yield f"compared with a population of {certificate.population_size:,}\n"
         if certificate.overlap is not None:
             yield f"{beside_earlier(certificate.overlap)}\n"
     if summary.metrics is not None:
