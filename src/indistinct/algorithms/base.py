@@ -70,7 +70,8 @@ class AlgorithmTraits:
     `suppresses`: it uses the budget. `ranges`: numbers, dates and declared orders become ranges of its own, whatever
     bands are declared for them. `reusable`: its recodings can be applied to other tables. `buckets`: it breaks
     links inside buckets instead of recoding values, and is its own model. `own_promise`: it searches for that alone,
-    and any other model is only verified.
+    and any other model is only verified. `tight`: every range, set or node that a class shows is the narrowest that
+    holds its rows, which is what downcoding uses.
     """
 
     optimal: bool = False
@@ -83,6 +84,7 @@ class AlgorithmTraits:
     reusable: bool = True
     buckets: bool = False
     own_promise: bool = False
+    tight: bool = False
 
 
 class Algorithm(ABC):

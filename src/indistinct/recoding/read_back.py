@@ -98,6 +98,26 @@ def _read(published: pa.Table, column: QuasiColumn, schema: Schema) -> _Read:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ReadClasses:
+    """The classes of a published table, its distinct vectors: `values[c, j]` is a place in `meanings[j]`."""
+
+    meanings: tuple[tuple[Meaning, ...], ...]
+    values: Codes
+    sizes: Codes
+
+
+def read_classes(published: pa.Table, columns: Sequence[QuasiColumn], *, schema: Schema) -> ReadClasses:
+    """Return the classes of a published table, and what each of their values means.
+
+    Raises `InputError` for values that cannot be read.
+    """
+    read = [_read(published, column, schema) for column in columns]
+    grouping = group_rows([each.codes for each in read], [len(each.meanings) for each in read])
+    values = np.stack([each.codes[grouping.first] for each in read], axis=1)
+    return ReadClasses(tuple(tuple(each.meanings) for each in read), values, grouping.counts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Cover:
     """What the classes of a published table cover of one column: compressed sparse rows of codes."""
 
@@ -110,12 +130,11 @@ def cover_of(published: pa.Table, columns: Sequence[QuasiColumn], *, schema: Sch
 
     Classes are the distinct published vectors. Raises `InputError` for values that cannot be read.
     """
-    read = [_read(published, column, schema) for column in columns]
-    grouping = group_rows([each.codes for each in read], [len(each.meanings) for each in read])
+    classes = read_classes(published, columns, schema=schema)
     covers = []
-    for column, each in zip(columns, read, strict=True):
-        parts = [covered_codes(column, meaning) for meaning in each.meanings]
-        shown = each.codes[grouping.first]
+    for j, (column, meanings) in enumerate(zip(columns, classes.meanings, strict=True)):
+        parts = [covered_codes(column, meaning) for meaning in meanings]
+        shown = classes.values[:, j]
         indptr = starts_of(np.array([len(part) for part in parts])[shown])
         covers.append(Cover(indptr, np.concatenate([parts[value] for value in shown.tolist()])))
     return tuple(covers)
