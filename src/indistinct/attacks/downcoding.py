@@ -15,6 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from indistinct.algorithms.base import AlgorithmTraits
 from indistinct.arrays import Codes
 from indistinct.attacks.base import Attack, Outcome, Target
 from indistinct.attacks.finer import Claims, Shown, judge, shown_classes, stays_whole
@@ -44,7 +45,7 @@ class Downcoding(Attack):
     def run(self, target: Target) -> Outcome:
         """Return how many generalized cells come back finer than they were published."""
         shown = shown_classes(target)
-        judged = judge(shown, claims_of(shown, tight=tight_of(target)), whole=stays_whole(target))
+        judged = judge(shown, claims_of(shown, traits=_traits(target)), whole=stays_whole(target))
         return judged.outcome(
             self.name,
             why="what is published is as tight as the rows of a class, so its ends, its members or both children of "
@@ -53,17 +54,18 @@ class Downcoding(Attack):
         )
 
 
-def tight_of(target: Target) -> bool | None:
-    """Return whether published values are as tight as their classes, None where the algorithm is not known."""
-    return None if target.algorithm is None else target.algorithm.traits.tight
+def _traits(target: Target) -> AlgorithmTraits | None:
+    return None if target.algorithm is None else target.algorithm.traits
 
 
-def claims_of(shown: Shown, *, tight: bool | None) -> list[Claims]:
-    """Return what follows for each column if classes are published `tight`; None leaves that to their looks."""
+def claims_of(shown: Shown, *, traits: AlgorithmTraits | None) -> list[Claims]:
+    """Return what follows for each column, given what the algorithm declares; None leaves that to the looks."""
     claims = []
     for j in range(len(shown.columns)):
-        looks = looks_tight(shown, j) if tight is None else tight
-        claims.append(_of_tight(shown, j) if looks else _of_full_domain(shown, j))
+        if looks_tight(shown, j) if traits is None else traits.tight:
+            claims.append(_of_tight(shown, j))
+        else:
+            claims.append(Claims.none(j) if traits is not None and traits.local else _of_full_domain(shown, j))
     return claims
 
 

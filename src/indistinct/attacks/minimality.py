@@ -114,14 +114,14 @@ class Minimality(Attack):
             f"Knowing the algorithm, an attacker is surer than the classes show of the sensitive values of {told:,} of "
             f"{people:,} people, and right about {int(right):,}; {certain:,} are certain."
             if told
-            else f"What is known of the algorithm makes no sensitive value of {people:,} people surer than the classes show."
+            else f"What is known of the algorithm makes no sensitive value of {people:,} people surer than it was."
         )
         return Outcome(
             self.name,
             Tally(people, float(right)),
             float((prior * rows)[named].sum() / people) if people else 0.0,
             sentence,
-            defence="a search that does not look at sensitive values (k-anonymity alone), checked afterwards, or anatomy"
+            defence="a search that does not look at sensitive values (k-anonymity alone, with a larger k), or anatomy"
             if told
             else None,
             details={
