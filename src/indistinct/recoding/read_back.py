@@ -110,6 +110,13 @@ def cover_of(published: pa.Table, columns: Sequence[QuasiColumn], *, schema: Sch
 
     Classes are the distinct published vectors. Raises `InputError` for values that cannot be read.
     """
+    return covered_classes(published, columns, schema=schema)[1]
+
+
+def covered_classes(
+    published: pa.Table, columns: Sequence[QuasiColumn], *, schema: Schema
+) -> tuple[Codes, tuple[Cover, ...]]:
+    """Return the class of every published row, and what the classes cover of each quasi-identifier."""
     read = [_read(published, column, schema) for column in columns]
     grouping = group_rows([each.codes for each in read], [len(each.meanings) for each in read])
     covers = []
@@ -118,7 +125,7 @@ def cover_of(published: pa.Table, columns: Sequence[QuasiColumn], *, schema: Sch
         shown = each.codes[grouping.first]
         indptr = starts_of(np.array([len(part) for part in parts])[shown])
         covers.append(Cover(indptr, np.concatenate([parts[value] for value in shown.tolist()])))
-    return tuple(covers)
+    return grouping.group_ids(), tuple(covers)
 
 
 def _outputs(present: Sequence[str], name: str, schema: Schema) -> list[str]:
