@@ -6,7 +6,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.attacking import attack, target_of
-from indistinct.attacks.finer import settle, shown_classes
+from indistinct.attacks.finer import rows_by_chance, settle, shown_classes
 from indistinct.attacks.minimality import deal, known_table, posterior, ways_to_deal
 from indistinct.attacks.registry import ATTACKS
 from indistinct.datasets.census import generate_census
@@ -159,7 +159,7 @@ class TestMinimality:
         assert ways_to_deal((50,) * 20, (100,) * 10, limit=500) > 500
 
 
-AGES = [20, 23, 31, 36, 44, 49, 53, 58]
+AGES = [*range(20, 68, 3)]
 
 
 def aged(ages, *, model="k-anonymity:k=2", algorithm="mondrian", **options):
@@ -172,20 +172,20 @@ class TestDowncoding:
     def test_classes_of_two_rows_in_one_column_come_back_exactly(self):
         table, release = aged(AGES)
         found = attack("downcoding", release, original=table)
-        assert (found.tally.attempts, found.tally.successes) == (8, 8)
-        assert found.baseline == pytest.approx(0.5)
+        assert (found.tally.attempts, found.tally.successes) == (16, 16)
+        assert found.baseline == pytest.approx(0.75)  # one of two rows has one of two values
         assert found.succeeds
         assert "extent=region" in found.defence
 
     def test_regions_tell_nothing(self):
         table, release = aged(AGES, algorithm="mondrian:extent=region")
         found = attack("downcoding", release, original=table)
-        assert (found.tally.attempts, found.tally.successes, found.details["claimed"]) == (8, 0, 0)
+        assert (found.tally.attempts, found.tally.successes, found.details["claimed"]) == (16, 0, 0)
         assert (found.succeeds, found.defence) == (False, None)
 
     def test_a_file_shows_by_its_labels_whether_they_are_regions(self):
         schema = ind.Schema(quasi=["age"], sensitive=["s"])
-        for algorithm, right in (("mondrian", 8), ("mondrian:extent=region", 0)):
+        for algorithm, right in (("mondrian", 16), ("mondrian:extent=region", 0)):
             table, release = aged(AGES, algorithm=algorithm)
             found = attack("downcoding", release.table, schema, original=table)
             assert (found.tally.successes, found.details["wrong"]) == (right, 0)
@@ -215,6 +215,12 @@ class TestDowncoding:
         release = ind.anonymize(table, schema, model="k-anonymity:k=2", algorithm=algorithm, hierarchies={"q": tree})
         found = attack("downcoding", release, original=table, hierarchies={"q": tree})
         assert (found.details["claimed"], found.details["wrong"]) == (2, 0)
+
+    def test_what_chance_gives_is_that_of_random_rows(self):
+        random = np.random.default_rng(1)
+        sizes, chances, rows = np.array([2, 6, 5]), np.array([0.5, 0.2, 1 / 3]), np.array([1, 3, 2])
+        drawn = np.minimum(random.binomial(sizes, chances, (200_000, 3)), rows).mean(axis=0)
+        assert rows_by_chance(sizes, chances, rows) == pytest.approx(drawn, abs=0.01)
 
     def test_overlapping_labels_are_settled_by_sizes(self):
         tree = ind.Hierarchy.tree({"*": {"A": ["a1", "a2"], "B": ["b1", "b2"]}})
@@ -257,9 +263,9 @@ class TestCombinatorialRefinement:
         )
 
     def test_a_full_class_below_few_nodes_comes_back_whole(self):
-        # Four rows below A, and no three of them alike: two are a1, and two are a2.
-        found = self.attacked(["a1"] * 2 + ["a2"] * 2 + ["c1"] * 3 + ["c2"] * 4, k=3)
-        assert (found.tally.attempts, found.tally.successes, found.details["wrong"]) == (4, 4, 0)
+        # Twenty rows below A, and no eleven of them alike: ten are a1, and ten are a2.
+        found = self.attacked(["a1"] * 10 + ["a2"] * 10 + ["b1"] * 10 + ["b2"] * 10 + ["c1"] * 11, k=11)
+        assert (found.tally.attempts, found.tally.successes, found.details["wrong"]) == (40, 40, 0)
         assert found.succeeds
 
     def test_cells_that_were_taken_out_narrow_those_that_are_left(self):

@@ -18,7 +18,7 @@ import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.attacks.base import Attack, Outcome, Target
-from indistinct.attacks.finer import Claims, Shown, judge, shown_classes
+from indistinct.attacks.finer import Claims, ShownClasses, judge, shown_classes
 from indistinct.errors import ParameterError
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.recoding.read_back_texts import Node
@@ -59,7 +59,7 @@ class CombinatorialRefinement(Attack):
         shown = shown_classes(target)
         k = self.k or (target.model.smallest if target.model is not None else int(shown.classes.sizes.min(initial=1)))
         claims, impossible = refined(shown, k=k)
-        judged = judge(shown, claims, whole=True)
+        judged = judge(shown, claims, whole=True, progress=target.progress)
         outcome = judged.outcome(
             self.name,
             why=f"fewer than {k} rows may be left in each finer cell, or they would have been published there",
@@ -75,7 +75,7 @@ class CombinatorialRefinement(Attack):
         )
 
 
-def refined(shown: Shown, *, k: int) -> tuple[list[Claims], int]:
+def refined(shown: ShownClasses, *, k: int) -> tuple[list[Claims], int]:
     """Return what follows for each column, and for how many classes and columns the constraints cannot hold.
 
     Such a contradiction shows that the release was made in another way; nothing is claimed there.
@@ -98,7 +98,7 @@ def refined(shown: Shown, *, k: int) -> tuple[list[Claims], int]:
     return claims, impossible
 
 
-def _earlier(shown: Shown, j: int) -> list[tuple[int, list[Node]]]:
+def _earlier(shown: ShownClasses, j: int) -> list[tuple[int, list[Node]]]:
     """Return each generalized class with the nodes of the classes that differ in this column alone."""
     values, alike = shown.classes.values, defaultdict(list)
     others = np.delete(values, j, axis=1).tolist()

@@ -18,7 +18,7 @@ import numpy as np
 from indistinct.algorithms.base import AlgorithmTraits
 from indistinct.arrays import Codes
 from indistinct.attacks.base import Attack, Outcome, Target
-from indistinct.attacks.finer import Claims, Shown, judge, shown_classes, stays_whole
+from indistinct.attacks.finer import Claims, ShownClasses, judge, shown_classes, stays_whole
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.recoding.read_back_texts import Members, Node, Span
 
@@ -45,7 +45,8 @@ class Downcoding(Attack):
     def run(self, target: Target) -> Outcome:
         """Return how many generalized cells come back finer than they were published."""
         shown = shown_classes(target)
-        judged = judge(shown, claims_of(shown, traits=_traits(target)), whole=stays_whole(target))
+        claims = claims_of(shown, traits=None if target.algorithm is None else target.algorithm.traits)
+        judged = judge(shown, claims, whole=stays_whole(target), progress=target.progress)
         return judged.outcome(
             self.name,
             why="what is published is as tight as the rows of a class, so its ends, its members or both children of "
@@ -54,11 +55,7 @@ class Downcoding(Attack):
         )
 
 
-def _traits(target: Target) -> AlgorithmTraits | None:
-    return None if target.algorithm is None else target.algorithm.traits
-
-
-def claims_of(shown: Shown, *, traits: AlgorithmTraits | None) -> list[Claims]:
+def claims_of(shown: ShownClasses, *, traits: AlgorithmTraits | None) -> list[Claims]:
     """Return what follows for each column, given what the algorithm declares; None leaves that to the looks."""
     claims = []
     for j in range(len(shown.columns)):
@@ -69,7 +66,7 @@ def claims_of(shown: Shown, *, traits: AlgorithmTraits | None) -> list[Claims]:
     return claims
 
 
-def looks_tight(shown: Shown, j: int) -> bool:
+def looks_tight(shown: ShownClasses, j: int) -> bool:
     """Return whether a column looks tight: its ranges all have ends that are values, or its nodes differ in level."""
     meanings = shown.classes.meanings[j]
     if any(isinstance(meaning, Span) and meaning.ends is not None for meaning in meanings):
@@ -77,14 +74,14 @@ def looks_tight(shown: Shown, j: int) -> bool:
     return not any(isinstance(meaning, Node) for meaning in meanings) or _level(shown, j) is None
 
 
-def _level(shown: Shown, j: int) -> int | None:
+def _level(shown: ShownClasses, j: int) -> int | None:
     """Return the one level on which a column is published, None if there is none."""
     nodes = [meaning for meaning in shown.classes.meanings[j] if isinstance(meaning, Node)]
     levels = {node.level for node in nodes}
     return levels.pop() if len(levels) == 1 and len(nodes) == len(shown.classes.meanings[j]) else None
 
 
-def _of_tight(shown: Shown, j: int) -> Claims:
+def _of_tight(shown: ShownClasses, j: int) -> Claims:
     """Return the ends of ranges, the members of sets, and the children of nodes that have two."""
     column, named = shown.columns[j], []
     for value, meaning in enumerate(shown.classes.meanings[j]):
@@ -111,7 +108,7 @@ def split_of(taxonomy: Taxonomy, level: int, node: int) -> tuple[int, Codes]:
     return 0, np.unique(below[:, 0])
 
 
-def _claimed(shown: Shown, j: int, named: list[tuple[int, int, int]]) -> Claims:
+def _claimed(shown: ShownClasses, j: int, named: list[tuple[int, int, int]]) -> Claims:
     """Return claims of one row for every class that shows a value, given as value, level and part."""
     if not named:
         return Claims.none(j)
@@ -128,7 +125,7 @@ def _claimed(shown: Shown, j: int, named: list[tuple[int, int, int]]) -> Claims:
     return Claims(j, owners, levels[places], parts[places], np.ones(len(owners), dtype=np.int64), 1 / sizes)
 
 
-def _of_full_domain(shown: Shown, j: int) -> Claims:
+def _of_full_domain(shown: ShownClasses, j: int) -> Claims:
     """Return the children of the only class that a finer level of the column can split."""
     taxonomy, level = shown.columns[j].taxonomy, _level(shown, j)
     if not level or taxonomy is None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from indistinct.arrays import Codes
-from indistinct.attacks.base import Outcome, Tally, Target
+from indistinct.attacks.base import Outcome, Progress, Tally, Target
 from indistinct.engines import count_source
 from indistinct.errors import InputError
 from indistinct.frequencies.request import Request
@@ -25,7 +25,7 @@ MOST_PAIRS, BLOCK = 4_000_000_000, 1 << 24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shown:
+class ShownClasses:
     """A release in classes as it is read, and the cells of the original that judge what is claimed of it.
 
     `inside[j][code, value]` says whether a published value of column `j` stands for a code.
@@ -41,8 +41,15 @@ class Shown:
         return (self.inside[j].sum(axis=0) > 1)[self.classes.values[:, j]]
 
 
-def shown_classes(target: Target) -> Shown:
-    """Read the classes of a release beside its original."""
+def shown_classes(target: Target) -> ShownClasses:
+    """Read the classes of a release beside its original, once for all attacks that look at them."""
+    if "shown_classes" not in target.learned:
+        target.learned["shown_classes"] = _read(target)
+    shown: ShownClasses = target.learned["shown_classes"]
+    return shown
+
+
+def _read(target: Target) -> ShownClasses:
     schema = target.schema
     counted = count_source(target.original, Request(schema.quasi, (), target.hierarchies))
     columns = columns_of(counted.domains, {name: h for name, h in target.hierarchies.items() if name in schema.quasi})
@@ -59,7 +66,7 @@ def shown_classes(target: Target) -> Shown:
         for value, meaning in enumerate(meanings):
             mask[covered_codes(column, meaning), value] = True
         inside.append(mask)
-    return Shown(columns, classes, tuple(inside), counted.frequencies)
+    return ShownClasses(columns, classes, tuple(inside), counted.frequencies)
 
 
 def stays_whole(target: Target) -> bool:
@@ -67,14 +74,14 @@ def stays_whole(target: Target) -> bool:
     return target.algorithm is not None and not target.algorithm.traits.splits
 
 
-def settle(shown: Shown, *, whole: bool) -> tuple[Codes, Codes]:
+def settle(shown: ShownClasses, *, whole: bool, progress: Progress | None = None) -> tuple[Codes, Codes]:
     """Return the class of each original cell (-1 if it is not certain), and the classes all of whose rows are known.
 
     Labels of a local recoding overlap. A cell belongs to a class if it fits no other that has room left, and if a class
     is as large as all cells that can still go there, they all do. `whole` says that rows with equal values stay
     together.
     """
-    cells, classes = _fitting(shown)
+    cells, classes = _fitting(shown, progress)
     rows, left = shown.cells.counts, shown.classes.sizes.astype(np.int64).copy()
     found = np.full(len(rows), -1, dtype=np.int64)
     while len(cells):
@@ -92,7 +99,7 @@ def settle(shown: Shown, *, whole: bool) -> tuple[Codes, Codes]:
     return found, settled
 
 
-def _fitting(shown: Shown) -> tuple[Codes, Codes]:
+def _fitting(shown: ShownClasses, progress: Progress | None) -> tuple[Codes, Codes]:
     """Return all pairs of an original cell and a class whose published values stand for it."""
     values, vectors = shown.classes.values, shown.cells.vectors
     if len(vectors) * len(values) > MOST_PAIRS:
@@ -100,14 +107,17 @@ def _fitting(shown: Shown) -> tuple[Codes, Codes]:
             f"{len(vectors):,} combinations of original values and {len(values):,} published ones are too many pairs",
             hint="attack a sample of the release beside the same rows of the original",
         )
-    by_class = [inside[:, values[:, j]] for j, inside in enumerate(shown.inside)]
-    step, cells, classes = max(BLOCK // max(len(values), 1), 1), [], []
+    by_class = [np.packbits(inside[:, values[:, j]], axis=1) for j, inside in enumerate(shown.inside)]
+    step, cells, classes = max(8 * BLOCK // max(len(values), 1), 1), [], []
     for start in range(0, len(vectors), step):
         block = vectors[start : start + step]
-        fits = np.logical_and.reduce([inside[block[:, j]] for j, inside in enumerate(by_class)])
+        fits = np.bitwise_and.reduce([bits[block[:, j]] for j, bits in enumerate(by_class)])
         first, second = np.nonzero(fits)
-        cells.append(first + start)
-        classes.append(second)
+        of_byte, bit = np.nonzero(np.unpackbits(fits[first, second][:, None], axis=1))
+        cells.append(first[of_byte] + start)
+        classes.append(second[of_byte] * 8 + bit)
+        if progress is not None:
+            progress(min((start + step) / len(vectors), 1.0))
     return np.concatenate(cells), np.concatenate(classes)
 
 
@@ -116,7 +126,7 @@ class Claims:
     """What is claimed of one column: at least `rows[i]` rows of class `classes[i]` lie below node `parts[i]`.
 
     The node is one on level `levels[i]` of the column's hierarchy; on level 0 it is a code. `chance[i]` is the chance
-    of somebody who names one of the parts of the published value at random.
+    that a row lies there if it may be any part of the published value.
     """
 
     column: int
@@ -138,7 +148,7 @@ class Claims:
         return Claims(self.column, *(part[chosen] for part in parts))
 
 
-def true_rows(shown: Shown, claims: Claims, found: Codes) -> Codes:
+def true_rows(shown: ShownClasses, claims: Claims, found: Codes) -> Codes:
     """Return how many of the claimed rows of each claim are right, given the class of every original cell."""
     column, right = shown.columns[claims.column], np.zeros(len(claims.rows), dtype=np.int64)
     held = found >= 0
@@ -180,7 +190,7 @@ class Judged:
 
     @property
     def baseline(self) -> float:
-        """Return the share of coarse cells that the same claims, made at random, would name rightly."""
+        """Return the share of coarse cells that the same claims would name rightly if rows lay anywhere inside."""
         return self.chance / sum(self.cells) if sum(self.cells) else 0.0
 
     @property
@@ -211,9 +221,25 @@ class Judged:
         )
 
 
-def judge(shown: Shown, claims: list[Claims], *, whole: bool) -> Judged:
+def rows_by_chance(sizes: Codes, chances: Codes, rows: Codes) -> Codes:
+    """Return how many of the claimed rows are right on average if each row of a class lies there with some chance.
+
+    >>> rows_by_chance(np.array([2]), np.array([0.5]), np.array([1])).tolist()
+    [0.75]
+    """
+    expected, number = np.zeros(len(rows)), np.zeros(len(rows))
+    exactly = (1 - chances) ** sizes  # the chance that this number of rows lies there
+    below = exactly.copy()
+    for claimed in range(1, int(rows.max(initial=0)) + 1):
+        expected += np.where(claimed <= rows, 1 - below, 0.0)
+        exactly = exactly * (sizes - number) / (number + 1) * chances / np.maximum(1 - chances, 1e-12)
+        below, number = below + exactly, number + 1
+    return np.maximum(expected, 0.0)
+
+
+def judge(shown: ShownClasses, claims: list[Claims], *, whole: bool, progress: Progress | None = None) -> Judged:
     """Return how many claims are right; classes of which it is not known which rows they hold are left out."""
-    found, settled = settle(shown, whole=whole)
+    found, settled = settle(shown, whole=whole, progress=progress)
     sizes, cells, claimed, right, chance, unjudged = shown.classes.sizes, [], [], [], 0.0, 0
     for each in claims:
         coarse = shown.coarse(each.column)
@@ -222,6 +248,6 @@ def judge(shown: Shown, claims: list[Claims], *, whole: bool) -> Judged:
         own = each.those(settled[each.classes])
         claimed.append(int(own.rows.sum()))
         right.append(int(true_rows(shown, own, found).sum()))
-        chance += float((own.rows * own.chance).sum())
+        chance += float(rows_by_chance(sizes[own.classes], own.chance, own.rows).sum())
     names = tuple(shown.columns[each.column].name for each in claims)
     return Judged(names, tuple(cells), tuple(claimed), tuple(right), chance, unjudged)

@@ -77,10 +77,17 @@ class Minimality(Attack):
             return "rows were suppressed, and nobody knows their sensitive values"
         if not looked_at:
             return None
+        return self._too_many(target, looked_at[0])
+
+    def _too_many(self, target: Target, key: Key) -> str | None:
         rows = target.published.sources[MAIN].rows
-        if rows > MOST_ROWS or known_table(target, looked_at[0]).number(self.worlds) > self.worlds:
-            return f"its {rows:,} rows leave more than {self.worlds:,} possible tables, and each would be searched"
-        return None
+        try:
+            possible = rows <= MOST_ROWS and known_table(target, key).number(self.worlds) <= self.worlds
+        except InputError as error:
+            return error.message
+        if possible:
+            return None
+        return f"its {rows:,} rows leave more than {self.worlds:,} possible tables, and each would be searched"
 
     def run(self, target: Target) -> Outcome:
         """Return how many people's sensitive values become surer by what is known of the algorithm, and are right."""

@@ -99,11 +99,15 @@ def _read(published: pa.Table, column: QuasiColumn, schema: Schema) -> _Read:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadClasses:
-    """The classes of a published table, its distinct vectors: `values[c, j]` is a place in `meanings[j]`."""
+    """The classes of a published table, its distinct vectors: `values[c, j]` is a place in `meanings[j]`.
+
+    `class_ids` has the class of every row.
+    """
 
     meanings: tuple[tuple[Meaning, ...], ...]
     values: Codes
     sizes: Codes
+    class_ids: Codes
 
 
 def read_classes(published: pa.Table, columns: Sequence[QuasiColumn], *, schema: Schema) -> ReadClasses:
@@ -114,7 +118,8 @@ def read_classes(published: pa.Table, columns: Sequence[QuasiColumn], *, schema:
     read = [_read(published, column, schema) for column in columns]
     grouping = group_rows([each.codes for each in read], [len(each.meanings) for each in read])
     values = np.stack([each.codes[grouping.first] for each in read], axis=1)
-    return ReadClasses(tuple(tuple(each.meanings) for each in read), values, grouping.counts)
+    meanings = tuple(tuple(each.meanings) for each in read)
+    return ReadClasses(meanings, values, grouping.counts, grouping.group_ids())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,6 +135,13 @@ def cover_of(published: pa.Table, columns: Sequence[QuasiColumn], *, schema: Sch
 
     Classes are the distinct published vectors. Raises `InputError` for values that cannot be read.
     """
+    return covered_classes(published, columns, schema=schema)[1]
+
+
+def covered_classes(
+    published: pa.Table, columns: Sequence[QuasiColumn], *, schema: Schema
+) -> tuple[Codes, tuple[Cover, ...]]:
+    """Return the class of every published row, and what the classes cover of each quasi-identifier."""
     classes = read_classes(published, columns, schema=schema)
     covers = []
     for j, (column, meanings) in enumerate(zip(columns, classes.meanings, strict=True)):
@@ -137,7 +149,7 @@ def cover_of(published: pa.Table, columns: Sequence[QuasiColumn], *, schema: Sch
         shown = classes.values[:, j]
         indptr = starts_of(np.array([len(part) for part in parts])[shown])
         covers.append(Cover(indptr, np.concatenate([parts[value] for value in shown.tolist()])))
-    return tuple(covers)
+    return classes.class_ids, tuple(covers)
 
 
 def _outputs(present: Sequence[str], name: str, schema: Schema) -> list[str]:

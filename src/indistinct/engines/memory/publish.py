@@ -71,8 +71,8 @@ def _stock(source: Table, assignment: Assignment, secret: Secret) -> _Stock:
         firsts = grouping.order[starts_of(counts)[:-1]]
         table = pa.table(gather_columns(table, list(dict.fromkeys(shown)), firsts)) if shown else table.slice(0, 0)
         rows = repeated(np.arange(len(counts), dtype=np.int32), counts)
-        return _Stock(table, rows, cells, _contents(source.data, names, secret, rows=firsts))
-    contents = _contents(table, names, secret)
+        return _Stock(table, rows, cells, contents_of(source.data, names, secret, rows=firsts))
+    contents = contents_of(table, names, secret)
     order = grouping.order
     if assignment.split:
         order = order.copy()
@@ -84,7 +84,7 @@ def _stock(source: Table, assignment: Assignment, secret: Secret) -> _Stock:
     return _Stock(table, order, of_row, contents)
 
 
-def _contents(table: pa.Table, names: Sequence[str], secret: Secret, rows: Codes | None = None) -> Codes | None:
+def contents_of(table: pa.Table, names: Sequence[str], secret: Secret, rows: Codes | None = None) -> Codes | None:
     """Return a word for the content of every row, or of some; only a fixed order needs it."""
     if secret.seed is None:
         return None
