@@ -9,6 +9,7 @@ from indistinct.arrays import Codes
 from indistinct.attacks.attributes import TOLERANCE, AttributeAttack, Column
 from indistinct.attacks.matching import Belief
 from indistinct.errors import ParameterError
+from indistinct.figures import percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,4 +71,4 @@ def require_share(share: float, where: str) -> None:
 
 def share_told(share: float) -> str:
     """Return how sure an attacker is, in words."""
-    return "learns the sensitive value" + (" for certain," if share == 1 else f", {share:.0%} sure or more,")
+    return f"learns {'for certain' if share == 1 else f'with a confidence of {percent(share)}'} the sensitive value"

@@ -67,7 +67,8 @@ class Intersection(Attack):
     def _k(self, target: Target, earlier: Target) -> int:
         if self.k or target.model is not None:
             return self.k or (0 if target.model is None else target.model.smallest)
-        return int(min(groups_of(each).sizes.min(initial=1) for each in (target, earlier)))
+        sizes = np.concatenate([groups_of(each).sizes for each in (target, earlier)])
+        return int(sizes.min()) if len(sizes) else 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -64,6 +64,7 @@ class PredictableSeed(Attack):
     def run(self, target: Target) -> Outcome:
         """Try seeds, and report what the best of them puts in place."""
         trials = [_Trial.of(order) for what, order in row_orders(target) if what == "rows"]
+        trials = [trial for trial in trials if trial.judges.any()]
         best: _Guess | None = None
         tried: dict[str, int] = {}
         for guess in self._guesses(target, trials):

@@ -61,7 +61,7 @@ class Similarity(AttributeAttack):
 
     def claim(self) -> str:
         """Return what is learnt."""
-        return "learns the kind of the sensitive value, or nearly the number,"
+        return "learns the kind of value, or nearly the number,"
 
     @property
     def defence(self) -> str:

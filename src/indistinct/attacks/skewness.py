@@ -7,6 +7,7 @@ from indistinct.arrays import Codes
 from indistinct.attacks.attributes import TOLERANCE, AttributeAttack, Column
 from indistinct.attacks.matching import Belief
 from indistinct.errors import ParameterError
+from indistinct.figures import percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Skewness(AttributeAttack):
 
     def claim(self) -> str:
         """Return what is learnt."""
-        return f"sees a sensitive value become likelier by {self.gain:.0%} or more, and rightly,"
+        return f"rightly finds a share that is {percent(self.gain)} or more above that of the whole release, for the value"
 
     @property
     def defence(self) -> str:
