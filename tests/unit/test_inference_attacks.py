@@ -144,6 +144,11 @@ class TestMinimality:
                 model="entropy-l-diversity:sensitive=s,l=1",
             )
 
+    def test_random_choices_are_refused(self):
+        table, release = generalized({"q1": ["hiv"] * 2, "q2": ["flu"] * 8}, self.ALPHA, "optimal:choice=0.1")
+        with pytest.raises(ind.ParameterError, match="draws at random"):
+            attack("minimality", release, original=table, hierarchies={"q": TREE})
+
     def test_it_needs_the_algorithm(self):
         table, release = generalized({"q1": ["hiv"] * 2, "q2": ["flu"] * 8}, self.ALPHA)
         schema = ind.Schema(quasi=["q"], sensitive=["s"])
@@ -215,6 +220,14 @@ class TestDowncoding:
         release = ind.anonymize(table, schema, model="k-anonymity:k=2", algorithm=algorithm, hierarchies={"q": tree})
         found = attack("downcoding", release, original=table, hierarchies={"q": tree})
         assert (found.details["claimed"], found.details["wrong"]) == (2, 0)
+
+    def test_a_node_that_was_drawn_among_nearly_optimal_ones_tells_nothing(self):
+        tree = ind.Hierarchy.tree({"*": {"A": ["a1", "a2"], "B": ["b1"]}})
+        table = pa.table({"q": ["a1", "a2", "a2", "b1", "b1"], "s": ["x"] * 5})
+        schema, model = ind.Schema(quasi=["q"], sensitive=["s"]), "k-anonymity:k=2"
+        release = ind.anonymize(table, schema, model=model, algorithm="optimal:choice=0.05", hierarchies={"q": tree})
+        found = attack("downcoding", release, original=table, hierarchies={"q": tree})
+        assert found.details["claimed"] == 0
 
     def test_what_chance_gives_is_that_of_random_rows(self):
         random = np.random.default_rng(1)

@@ -71,7 +71,8 @@ class AlgorithmTraits:
     bands are declared for them. `reusable`: its recodings can be applied to other tables. `buckets`: it breaks
     links inside buckets instead of recoding values, and is its own model. `own_promise`: it searches for that alone,
     and any other model is only verified. `tight`: every range, set or node that a class shows is the narrowest that
-    holds its rows, which is what downcoding uses.
+    holds its rows, which is what downcoding uses. `draws`: it draws at random, so that the table alone does not decide
+    what is published.
     """
 
     optimal: bool = False
@@ -85,6 +86,7 @@ class AlgorithmTraits:
     buckets: bool = False
     own_promise: bool = False
     tight: bool = False
+    draws: bool = False
 
 
 class Algorithm(ABC):

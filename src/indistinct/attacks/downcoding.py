@@ -51,7 +51,8 @@ class Downcoding(Attack):
             self.name,
             why="what is published is as tight as the rows of a class, so its ends, its members or both children of "
             "its node occur there",
-            defence="regions instead of ranges (mondrian:extent=region), or one level for a whole column (optimal)",
+            defence="regions instead of ranges (mondrian:extent=region), or one level for a whole column, drawn among "
+            "nearly optimal ones (optimal:choice=0.05)",
         )
 
 
@@ -62,7 +63,8 @@ def claims_of(shown: ShownClasses, *, traits: AlgorithmTraits | None) -> list[Cl
         if looks_tight(shown, j) if traits is None else traits.tight:
             claims.append(_of_tight(shown, j))
         else:
-            claims.append(Claims.none(j) if traits is not None and traits.local else _of_full_domain(shown, j))
+            minimal = traits is None or not (traits.local or traits.draws)
+            claims.append(_of_full_domain(shown, j) if minimal else Claims.none(j))
     return claims
 
 

@@ -69,6 +69,8 @@ class Minimality(Attack):
         looked_at = _sensitive_keys(model, algorithm)
         if target.published.buckets is not None or algorithm.traits.splits:
             return "it parts rows with equal values, and the attack needs classes that follow from them"
+        if algorithm.traits.draws:
+            return "the algorithm draws at random, and the table alone does not decide what it publishes"
         if target.schema.person:
             return "it counts people, and the attack deals values out to rows"
         if len(looked_at) > 1 or any(len(key) > 1 for key in looked_at):
@@ -128,7 +130,7 @@ class Minimality(Attack):
             Tally(people, float(right)),
             float((prior * rows)[named].sum() / people) if people else 0.0,
             sentence,
-            defence="a search that does not look at sensitive values (k-anonymity alone, with a larger k), or anatomy"
+            defence="a search that does not look at sensitive values (k-anonymity with a larger k), or anatomy"
             if told
             else None,
             details={

@@ -76,7 +76,7 @@ def findings(rows: list[tuple[Cell, ...]]) -> list[str]:
         )
         tight, wide = (by_case[size, algorithm, "downcoding"] for algorithm in (RANGES, REGIONS))
         told.append(
-            f"k = {size}: of the cells that Mondrian generalized, {tight[2]:.1%} come back from ranges and {wide[2]:.1%} "
+            f"k = {size}: of cells that Mondrian generalized {tight[2]:.1%} come back from ranges and {wide[2]:.1%} "
             f"from regions, which cost a GCP of {wide[6]:.3f} instead of {tight[6]:.3f}"
         )
     return told
