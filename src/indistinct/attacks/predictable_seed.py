@@ -90,11 +90,15 @@ class PredictableSeed(Attack):
 
     def _guesses(self, target: Target, trials: "list[_Trial]") -> Iterator["_Guess"]:
         """Yield every order that a seed would have given, with how well it fits one half of the release."""
-        rows = table_of(target.original, "the original").num_rows
+        original = table_of(target.original, "the original")
+        rows = original.num_rows
         most = max(min(self.seeds, MOST_SHUFFLED // max(rows, 1)), len(POPULAR))
         seeds = list(dict.fromkeys([*POPULAR, *range(most)]))[:most]
+        contents = contents_of(original, [name for name in target.schema.published if name in original.column_names])
         for index, seed in enumerate(seeds):
-            for generator, order, trial in _orders(target, trials, seed, rows):
+            words = Secret(seed).contents(contents)
+            assert words is not None  # noqa: S101  (there is a seed)
+            for generator, order, trial in _orders(words, trials, seed):
                 yield _Guess(generator, seed, order, trial, trial.fits(order))
             target.progress((index + 1) / len(seeds))
 
@@ -110,11 +114,9 @@ class _Guess:
     chosen_by: float
 
 
-def _orders(target: Target, trials: "list[_Trial]", seed: int, rows: int) -> Iterator[tuple[str, Codes, "_Trial"]]:
-    original = table_of(target.original, "the original")
-    names = [name for name in target.schema.published if name in original.column_names]
-    words = contents_of(original, names, Secret(seed))
-    assert words is not None  # noqa: S101  (there is a seed)
+def _orders(words: Codes, trials: "list[_Trial]", seed: int) -> Iterator[tuple[str, Codes, "_Trial"]]:
+    """Yield the orders that a seed gives the rows of the original, whose contents have words under it."""
+    rows = len(words)
     for trial in trials:
         yield "indistinct", np.argsort(mixed(words, FIRST_SLICE + trial.order.slice), kind="stable"), trial
         (kept,) = np.nonzero(trial.order.originals >= 0)

@@ -32,7 +32,9 @@ class Skewness(AttributeAttack):
 
     def claim(self) -> str:
         """Return what is learnt."""
-        return f"rightly finds a share that is {percent(self.gain)} or more above that of the whole release, for the value"
+        return (
+            f"rightly finds a share that is {percent(self.gain)} or more above that of the whole release, for the value"
+        )
 
     @property
     def defence(self) -> str:

@@ -71,8 +71,8 @@ def _stock(source: Table, assignment: Assignment, secret: Secret) -> _Stock:
         firsts = grouping.order[starts_of(counts)[:-1]]
         table = pa.table(gather_columns(table, list(dict.fromkeys(shown)), firsts)) if shown else table.slice(0, 0)
         rows = repeated(np.arange(len(counts), dtype=np.int32), counts)
-        return _Stock(table, rows, cells, contents_of(source.data, names, secret, rows=firsts))
-    contents = contents_of(table, names, secret)
+        return _Stock(table, rows, cells, _contents(source.data, names, secret, rows=firsts))
+    contents = _contents(table, names, secret)
     order = grouping.order
     if assignment.split:
         order = order.copy()
@@ -84,14 +84,17 @@ def _stock(source: Table, assignment: Assignment, secret: Secret) -> _Stock:
     return _Stock(table, order, of_row, contents)
 
 
-def contents_of(table: pa.Table, names: Sequence[str], secret: Secret, rows: Codes | None = None) -> Codes | None:
+def _contents(table: pa.Table, names: Sequence[str], secret: Secret, rows: Codes | None = None) -> Codes | None:
     """Return a word for the content of every row, or of some; only a fixed order needs it."""
     if secret.seed is None:
         return None
-    if rows is not None:
-        table = pa.table(gather_columns(table, names, rows))
+    return secret.contents(contents_of(table if rows is None else pa.table(gather_columns(table, names, rows)), names))
+
+
+def contents_of(table: pa.Table, names: Sequence[str]) -> dict[str, tuple[Sequence[str | None], Codes]]:
+    """Return what the order under a fixed secret goes by: each column's texts, and the code of every row."""
     columns = {name: encode_column(name, _groupable(table[name]), required=False) for name in names}
-    return secret.contents({name: (column.domain.texts(), column.codes) for name, column in columns.items()})
+    return {name: (column.domain.texts(), column.codes) for name, column in columns.items()}
 
 
 def _groupable(column: pa.ChunkedArray) -> pa.ChunkedArray:
