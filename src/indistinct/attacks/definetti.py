@@ -10,14 +10,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
 
 from indistinct.arrays import Codes, starts_of
 from indistinct.attacks.base import Attack, Outcome, Progress, Tally, Target
+from indistinct.attacks.crowd import table_of
 from indistinct.attacks.intervals import wilson
+from indistinct.attacks.sentences import against
 from indistinct.domain import Domain
 from indistinct.engines import count_source
+from indistinct.engines.base import Source
 from indistinct.errors import InputError, ParameterError, UnseenValueError
 from indistinct.frequencies.count import Counted
+from indistinct.frequencies.encode import encode_column
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.slices import SliceCounts
@@ -28,6 +33,8 @@ from indistinct.release.bucket_evidence import BucketEvidence, count_buckets
 MOST_PAIRS = 30_000_000
 # Rounds in which the values of a bucket are made to fit people and counts in turn.
 FITTING = 6
+# So many people outside the release are guessed at a time.
+BLOCK = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +85,13 @@ class DeFinetti(Attack):
         dealt = Dealt.of(shown, values, column, sizes=[len(evidence.known[name]) for name in shown.names])
         learned = learn(dealt, rounds=self.rounds, prior=self.prior, progress=target.progress)
         right = _right(dealt, shown, target, column=column, known=evidence.known)
-        return self._outcome(dealt, dealt.expected(learned, right), rounds=self.rounds)
+        control = None
+        if target.control is not None:
+            rules = conditionals(dealt, learned, prior=self.prior)
+            control = _outside(dealt, rules, target.control, names=(*shown.names, column), known=evidence.known)
+        return self._outcome(dealt, dealt.expected(learned, right), control)
 
-    def _outcome(self, dealt: "Dealt", successes: float, *, rounds: int) -> Outcome:
+    def _outcome(self, dealt: "Dealt", successes: float, control: Tally | None) -> Outcome:
         rows = int(dealt.weights.sum())
         tally, share, majority = Tally(rows, successes), dealt.bucket_share(), dealt.majority()
         baseline = max(share, majority)
@@ -91,16 +102,16 @@ class DeFinetti(Attack):
             f"{100 * gain:.1f} points more than the {baseline:.1%} of a guess by bucket or majority "
             f"(interval {low:.1%} to {high:.1%})"
         )
+        sentence = f"Of {rows:,} sensitive values {tally.share:.1%} are guessed from the buckets alone: " + (
+            told if better else f"no more than the {baseline:.1%} of a guess by bucket or majority"
+        )
         return Outcome(
             self.name,
             tally,
             baseline,
-            f"Of {rows:,} sensitive values {tally.share:.1%} are guessed from the buckets alone: "
-            + (f"{told}." if better else f"no more than the {baseline:.1%} of a guess by bucket or majority."),
-            defence="publish the quasi-identifiers less exactly (generalize: mondrian or optimal with t-closeness), or "
-            "with a larger l"
-            if better
-            else None,
+            f"{sentence}; {against(control, 'what was learned guesses those of people outside')}.",
+            control,
+            defence="generalized quasi-identifiers under t-closeness (mondrian or optimal), or a larger l",
             details={
                 "bucket_share": share,
                 "majority": majority,
@@ -108,7 +119,6 @@ class DeFinetti(Attack):
                 "gain_interval": [low - baseline, high - baseline],
                 "buckets": len(dealt.bucket_sizes),
                 "values": int(dealt.totals.size),
-                "rounds": rounds,
             },
         )
 
@@ -216,12 +226,9 @@ def learn(dealt: Dealt, *, rounds: int, prior: float, progress: Progress | None 
     """Return the chance of each pair after naive Bayes and the dealing out of values have settled."""
     chances, width = dealt.equal(), len(dealt.totals)
     for number in range(rounds):
-        weights, before = chances * dealt.weights[dealt.people], chances
-        logs = np.zeros(len(chances))
-        for feature, size in zip(dealt.features, dealt.sizes, strict=True):
-            cells = feature[dealt.people].astype(np.int64) * width + dealt.values
-            joint = np.bincount(cells, weights=weights, minlength=size * width).reshape(size, width) + prior / size
-            logs += np.log(joint / joint.sum(axis=0)).ravel()[cells]
+        before, logs = chances, np.zeros(len(chances))
+        for feature, rule in zip(dealt.features, conditionals(dealt, chances, prior=prior), strict=True):
+            logs += rule.ravel()[feature[dealt.people].astype(np.int64) * width + dealt.values]
         logs -= np.maximum.reduceat(logs, dealt.starts[:-1])[dealt.people]
         chances = dealt.fitted(np.exp(logs) * dealt.counts[dealt.entries])
         if progress is not None:
@@ -229,6 +236,43 @@ def learn(dealt: Dealt, *, rounds: int, prior: float, progress: Progress | None 
         if np.abs(chances - before).max() < 1e-3:
             break
     return chances
+
+
+def conditionals(dealt: Dealt, chances: Codes, *, prior: float) -> list[Codes]:
+    """Return for each quasi-identifier the logarithm of P(value | sensitive value), values × sensitive values."""
+    weights, width, rules = chances * dealt.weights[dealt.people], len(dealt.totals), []
+    for feature, size in zip(dealt.features, dealt.sizes, strict=True):
+        cells = feature[dealt.people].astype(np.int64) * width + dealt.values
+        joint = np.bincount(cells, weights=weights, minlength=size * width).reshape(size, width) + prior / size
+        rules.append(np.log(joint / joint.sum(axis=0)))
+    return rules
+
+
+def _outside(
+    dealt: Dealt, rules: list[Codes], control: Source, *, names: tuple[str, ...], known: Mapping[str, Domain]
+) -> Tally:
+    """Return how often what was learned guesses the sensitive value of people who are not in the release."""
+    table = table_of(control, "the control")
+    for name in names:
+        if name not in table.column_names:
+            raise InputError(f"the control has no column {name!r}", hint="it must show the columns of the release")
+    *features, truth = (_in_codes(table, name, known[name]) for name in names)
+    guesses = []
+    for start in range(0, table.num_rows, BLOCK):
+        logs = np.tile(np.log(np.maximum(dealt.totals, 1e-300)), (min(BLOCK, table.num_rows - start), 1))
+        for codes, rule in zip(features, rules, strict=True):
+            part = codes[start : start + BLOCK]
+            logs += np.where(part[:, None] < 0, 0.0, rule[part])  # a value that the release does not show says nothing
+        guesses.append(logs.argmax(axis=1))
+    return Tally(table.num_rows, float((np.concatenate(guesses) == truth).sum()) if guesses else 0.0)
+
+
+def _in_codes(table: pa.Table, name: str, domain: Domain) -> Codes:
+    """Return the codes that the values of another table have in a domain, -1 for those that it does not hold."""
+    encoded = encode_column(name, table[name], required=False)
+    code_of = {text: code for code, text in enumerate(domain.texts())}
+    codes = np.array([code_of.get(text, -1) for text in encoded.domain.texts()], dtype=np.int64)
+    return codes[encoded.codes]
 
 
 def _right(dealt: Dealt, shown: SliceCounts, target: Target, *, column: str, known: Mapping[str, Domain]) -> Codes:
@@ -241,7 +285,7 @@ def _right(dealt: Dealt, shown: SliceCounts, target: Target, *, column: str, kno
     try:
         counted = count_source(target.original, Request(shown.names, ((column,),), domains=domains))
     except UnseenValueError as error:
-        raise _another_original(str(error)) from None
+        raise _another_original(error.message) from None
     cells, histogram = counted.frequencies, counted.frequencies.classes.histograms[(column,)]
     joined = [np.concatenate([one, cells.vectors[:, j]]) for j, one in enumerate(dealt.features)]
     ids = group_rows(joined, list(dealt.sizes)).group_ids()

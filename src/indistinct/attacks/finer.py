@@ -215,8 +215,8 @@ class Judged:
             attack,
             tally,
             self.baseline,
-            f"{told}{because}{mistakes}{unsure}.",
-            defence=defence if sum(self.right) else None,
+            f"{told}{because}{mistakes}{unsure}. It speaks of classes, so that a control does not apply.",
+            defence=defence,
             details=self.details,
         )
 

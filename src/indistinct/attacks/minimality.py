@@ -34,6 +34,7 @@ from indistinct.spelling import spell
 ROUNDING = 1e-9
 # Tables of more rows leave more worlds than anybody would search.
 MOST_ROWS = 2000
+DEFENCE = "a search that does not look at sensitive values (k-anonymity with a larger k), or anatomy"
 
 Table = tuple[tuple[int, ...], ...]
 """How often each cell of a class (a row) has each of its sensitive values (a column)."""
@@ -102,7 +103,8 @@ class Minimality(Attack):
                 Tally(rows, 0),
                 0.0,
                 f"{algorithm.name} does not look at sensitive values for {spell(model)}: its choice tells nothing "
-                f"about those of {rows:,} people.",
+                f"about those of {rows:,} people, and a control does not apply.",
+                defence=DEFENCE,
                 details={"worlds": 0, "possible": 0, "named": 0, "breached": 0, "certain": 0},
             )
         known = known_table(target, looked_at[0])
@@ -129,10 +131,8 @@ class Minimality(Attack):
             self.name,
             Tally(people, float(right)),
             float((prior * rows)[named].sum() / people) if people else 0.0,
-            sentence,
-            defence="a search that does not look at sensitive values (k-anonymity with a larger k), or anatomy"
-            if told
-            else None,
+            f"{sentence} It speaks of all people of the release, so that a control does not apply.",
+            defence=DEFENCE,
             details={
                 "worlds": known.number(self.worlds),
                 "possible": kept,

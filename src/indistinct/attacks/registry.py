@@ -21,10 +21,6 @@ from indistinct.extension import Registry
 from indistinct.spelling import parse
 
 _KINDS: tuple[type[Attack], ...] = (
-    DeFinetti,
-    Minimality,
-    Downcoding,
-    CombinatorialRefinement,
     RecordLinkage,
     Homogeneity,
     BackgroundKnowledge,
@@ -32,6 +28,10 @@ _KINDS: tuple[type[Attack], ...] = (
     Similarity,
     Membership,
     Intersection,
+    DeFinetti,
+    Downcoding,
+    CombinatorialRefinement,
+    Minimality,
     UnsortedMatching,
     PredictableSeed,
 )
