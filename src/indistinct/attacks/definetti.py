@@ -16,11 +16,12 @@ from indistinct.arrays import Codes, starts_of
 from indistinct.attacks.base import Attack, Outcome, Progress, Tally, Target
 from indistinct.attacks.crowd import table_of
 from indistinct.attacks.intervals import wilson
-from indistinct.attacks.sentences import against
+from indistinct.attacks.sentences import against, share_of
 from indistinct.domain import Domain
 from indistinct.engines import count_source
 from indistinct.engines.base import Source
 from indistinct.errors import InputError, ParameterError, UnseenValueError
+from indistinct.figures import percent
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.encode import encode_column
 from indistinct.frequencies.grouping import group_rows
@@ -99,17 +100,16 @@ class DeFinetti(Attack):
         gain = tally.share - baseline
         better = low > baseline
         told = (
-            f"{100 * gain:.1f} points more than the {baseline:.1%} of a guess by bucket or majority "
-            f"(interval {low:.1%} to {high:.1%})"
-        )
-        sentence = f"Of {rows:,} sensitive values {tally.share:.1%} are guessed from the buckets alone: " + (
-            told if better else f"no more than the {baseline:.1%} of a guess by bucket or majority"
+            f"{100 * gain:.1f} points more than the {percent(baseline)} of a guess by bucket or majority"
+            if better
+            else f"no more than the {percent(baseline)} of a guess by bucket or majority"
         )
         return Outcome(
             self.name,
             tally,
             baseline,
-            f"{sentence}; {against(control, 'what was learned guesses those of people outside')}.",
+            f"The buckets alone tell {share_of(tally, 'sensitive values')}, {told}; "
+            f"{against(control, 'what was learned guesses those of people outside')}.",
             control,
             defence="generalized quasi-identifiers under t-closeness (mondrian or optimal), or a larger l",
             details={

@@ -10,6 +10,7 @@ import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.attacks.base import Outcome, Progress, Tally, Target
+from indistinct.attacks.sentences import share_of
 from indistinct.engines import count_source
 from indistinct.errors import InputError
 from indistinct.frequencies.request import Request
@@ -207,7 +208,7 @@ class Judged:
     def outcome(self, attack: str, *, why: str, defence: str) -> Outcome:
         """Return the outcome of an attack; `why` says from what the claims follow."""
         tally, wrong = self.tally, sum(self.claimed) - sum(self.right)
-        told = f"Of {tally.attempts:,} generalized cells, {sum(self.right):,} ({tally.share:.1%}) come back finer"
+        told = f"{share_of(tally, 'generalized cells')} come back finer than they are published"
         because = f": {why}" if sum(self.right) else ""
         mistakes = f"; {wrong:,} further claims were wrong" if wrong else ""
         unsure = f"; {self.unjudged:,} more cells could not be judged" if self.unjudged else ""

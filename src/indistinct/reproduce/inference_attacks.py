@@ -8,6 +8,7 @@ from indistinct.attacking import attack
 from indistinct.attacks.base import Outcome
 from indistinct.attacks.intervals import wilson
 from indistinct.datasets import CENSUS_QUASI, census_hierarchies, generate_census
+from indistinct.figures import percent
 from indistinct.measuring import measure
 from indistinct.models import KAnonymity
 from indistinct.release.release import Release
@@ -76,7 +77,7 @@ def findings(rows: list[tuple[Cell, ...]]) -> list[str]:
         )
         tight, wide = (by_case[size, algorithm, "downcoding"] for algorithm in (RANGES, REGIONS))
         told.append(
-            f"k = {size}: of cells that Mondrian generalized {tight[2]:.1%} come back from ranges and {wide[2]:.1%} "
-            f"from regions, which cost a GCP of {wide[6]:.3f} instead of {tight[6]:.3f}"
+            f"k = {size}: of cells that Mondrian generalized {percent(tight[2])} come back from ranges and "
+            f"{percent(wide[2])} from regions, which cost a GCP of {wide[6]:.3f} instead of {tight[6]:.3f}"
         )
     return told
