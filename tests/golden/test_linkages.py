@@ -1,4 +1,4 @@
-"""The joining attack and the linkages of the sources: people are found before, and none after (spec 5.5; Verma 2013)."""
+"""The joining attack and the linkages of the sources: people are found before, and none after (Verma 2013)."""
 
 import os
 from pathlib import Path

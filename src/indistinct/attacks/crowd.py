@@ -123,7 +123,12 @@ def not_contained(reason: str) -> InputError:
 
 def control_crowd(target: Target) -> Crowd | None:
     """Return people who are not in the release, None where nobody named any."""
-    return None if target.control is None else drawn(crowd_of(target, target.control, "the control"), target)
+    if target.control is None:
+        return None
+    if "control" not in target.learned:
+        target.learned["control"] = drawn(crowd_of(target, target.control, "the control"), target)
+    known: Crowd = target.learned["control"]
+    return known
 
 
 def crowd_of(target: Target, source: Source | None, what: str) -> Crowd:

@@ -55,7 +55,7 @@ class PredictableSeed(Attack):
 
     name: ClassVar[str] = "predictable-seed"
     needs: ClassVar[tuple[str, ...]] = ("original",)
-    seeds: int = 1000
+    seeds: int = 250
 
     def __post_init__(self) -> None:
         if self.seeds < 1:

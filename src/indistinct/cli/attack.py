@@ -1,7 +1,8 @@
 """`indistinct attack`: what an attacker would learn from a published file of the people in it."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,10 +19,25 @@ if TYPE_CHECKING:
 
     from indistinct.attacking import Outcomes
     from indistinct.attacks.base import Outcome
+    from indistinct.tables import Table
 
 
-def _other(name: str, words: str) -> object:
-    return typer.Option(name, metavar="FILE", help=words)
+External = Annotated[
+    Path | None, typer.Option("--external", metavar="FILE", help="A register: names and quasi-identifiers.")
+]
+Control = Annotated[Path | None, typer.Option("--control", metavar="FILE", help="People who are not in the release.")]
+Earlier = Annotated[
+    Path | None, typer.Option("--earlier", metavar="FILE", help="Another release about some of the same people.")
+]
+EarlierOriginal = Annotated[
+    Path | None, typer.Option("--earlier-original", metavar="FILE", help="The table that it was made from.")
+]
+Seconds = Annotated[
+    float | None, typer.Option("--seconds", metavar="N", help="How long all attacks together may take; 60.")
+]
+Chance = Annotated[
+    int | None, typer.Option("--seed", help="Fix what an attack draws at random, such as errors of a register.")
+]
 
 
 @shared(*ROLES, "model", "algorithm", "hierarchy", *READING, *SCREEN, algorithm=MadeBy)
@@ -33,16 +49,12 @@ def command(
     flags: Flags,
     policy: options.PolicyFile = None,
     original: options.Original = None,
-    external: Annotated[Path | None, _other("--external", "A register: names and quasi-identifiers.")] = None,
-    control: Annotated[Path | None, _other("--control", "People who are not in the release.")] = None,
-    earlier: Annotated[Path | None, _other("--earlier", "Another release about some of the same people.")] = None,
-    earlier_original: Annotated[Path | None, _other("--earlier-original", "The table that it was made from.")] = None,
-    seconds: Annotated[
-        float | None, typer.Option("--seconds", metavar="N", help="How long all attacks together may take; 60.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Fix what an attack draws at random, such as errors of a register.")
-    ] = None,
+    external: External = None,
+    control: Control = None,
+    earlier: Earlier = None,
+    earlier_original: EarlierOriginal = None,
+    seconds: Seconds = None,
+    seed: Chance = None,
 ) -> None:
     """Attack a published table, whoever made it, and say how often that succeeds.
 
@@ -50,41 +62,54 @@ def command(
     what applies, the worst first. Every attack tells what guessing gives without the release, what it gives on people
     who are not in it (--control), and which option closes the hole. `indistinct list` shows all attacks.
     """
+    _check(name, release, seconds=seconds, by=policy or original)
     from indistinct.attacking import EVERY, SECONDS, attack, attack_all
+
+    asked = question_of(release, flags, policy=policy, original=original)
+    beside = {"external": external, "control": control, "earlier_original": earlier_original}
+    known = _known(asked, opened(asked.policy, original), beside, earlier)
+    with progress("attacking") as share:
+        given = {"schema": asked.policy.schema, "seed": seed, "progress": share, **known}
+        found: Outcome | Outcomes
+        if name == EVERY:
+            found = attack_all(asked.published, seconds=SECONDS if seconds is None else seconds, **given)
+        else:
+            found = attack(name, asked.published, **given)
+    if flags.as_json:
+        print_json(found.to_json())
+    else:
+        _show(found)
+
+
+def _check(name: str, release: Path, *, seconds: float | None, by: Path | None) -> None:
+    """Raise for what can be told before anything is read."""
+    from indistinct.attacking import EVERY
     from indistinct.attacks.registry import parse_attack
-    from indistinct.release.reading import read_alike, read_release
 
     if name != EVERY:
-        parse_attack(name)  # a misspelt name is told before anything is read
+        parse_attack(name)
         if seconds is not None:
             raise ParameterError("--seconds goes with all attacks", hint=f"indistinct attack all {release} …")
-    if policy is None and original is None:
+    if by is None:
         raise ParameterError("no original is given", hint="name the table before publishing with --original")
-    asked = question_of(release, flags, policy=policy, original=original)
-    whole = opened(asked.policy, original)
+
+
+def _known(
+    asked: Question, original: "Table", beside: Mapping[str, Path | None], earlier: Path | None
+) -> dict[str, Any]:
+    """Return what is known beside a release, as the API takes it; other tables are read as the original was."""
+    from indistinct.release.reading import read_alike, read_release
+
     job = asked.policy
-    beside = {"external": external, "control": control, "earlier_original": earlier_original}
-    known = {
-        **{part: read_alike(path, whole) for part, path in beside.items() if path is not None},
-        "original": whole,
+    known: dict[str, Any] = {name: read_alike(path, original) for name, path in beside.items() if path is not None}
+    if earlier is not None:
+        known["earlier"] = read_release(earlier, job.schema, algorithm=job.algorithm)
+    return known | {
+        "original": original,
         "hierarchies": job.hierarchies,
         "model": job.model,
         "algorithm": _algorithm(asked),
-        "seed": seed,
     }
-    if earlier is not None:
-        known["earlier"] = read_release(earlier, job.schema, algorithm=job.algorithm)
-    with progress("attacking") as share:
-        if name == EVERY:
-            found = attack_all(
-                asked.published, job.schema, seconds=SECONDS if seconds is None else seconds, progress=share, **known
-            )
-        else:
-            outcome = attack(name, asked.published, job.schema, progress=share, **known)
-    if name == EVERY:
-        print_json(found.to_json()) if flags.as_json else _show_all(found)
-    else:
-        print_json(outcome.to_json()) if flags.as_json else _show(outcome)
 
 
 def _algorithm(asked: Question) -> object:
@@ -111,8 +136,20 @@ def _table(outcomes: "tuple[Outcome, ...]") -> "Grid":
     return table
 
 
-def _show(outcome: "Outcome") -> None:
-    show(_table((outcome,)), "", *_words(outcome))
+def _show(found: "Outcome | Outcomes") -> None:
+    from indistinct.attacks.base import Outcome
+
+    if isinstance(found, Outcome):
+        show(_table((found,)), "", *_words(found))
+        return
+    if found.outcomes:
+        show(_table(found.outcomes), "")
+    for outcome in found.outcomes:
+        show(*_words(outcome))
+    if found.refused:
+        show("", "did not apply:", *(f"  {name}: {reason}" for name, reason in found.refused.items()))
+    if found.left_out:
+        show("", f"left out for lack of time (--seconds): {', '.join(found.left_out)}")
 
 
 def _words(outcome: "Outcome") -> list[str]:
@@ -121,15 +158,3 @@ def _words(outcome: "Outcome") -> list[str]:
     if outcome.succeeds and outcome.defence is not None:
         told.append(f"  defend: {outcome.defence}")
     return told
-
-
-def _show_all(found: "Outcomes") -> None:
-    if found.outcomes:
-        show(_table(found.outcomes), "")
-    for outcome in found.outcomes:
-        show(*_words(outcome))
-    if found.refused:
-        show("", "did not apply:")
-        show(*(f"  {name}: {reason}" for name, reason in found.refused.items()))
-    if found.left_out:
-        show("", f"left out for lack of time (--seconds): {', '.join(found.left_out)}")
