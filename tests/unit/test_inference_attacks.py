@@ -1,11 +1,14 @@
 """Attacks by inference: each where it must succeed and where it must fail."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import indistinct as ind
 from indistinct.attacking import attack, target_of
+from indistinct.attacks import definetti
 from indistinct.attacks.finer import rows_by_chance, settle, shown_classes
 from indistinct.attacks.minimality import deal, known_table, posterior, ways_to_deal
 from indistinct.attacks.registry import ATTACKS
@@ -71,6 +74,21 @@ class TestDeFinetti:
         found = attack("definetti", bucketed(table), original=table)
         assert found.tally.successes == pytest.approx(4)
         assert found.baseline == pytest.approx(1 / 3)
+
+    @pytest.mark.parametrize("dependence", [0.0, 0.8])
+    def test_what_is_expected_of_equal_rows_is_near_the_truth(self, dependence):
+        """A number in every row tells which one it is: the judge is asked with it and without, of the same guesses."""
+        table = made(["a", "b"], "s", dependence).add_column(2, "id", pa.array(np.arange(4000)))
+        target = target_of(bucketed(table), original=table)
+        evidence = definetti._evidence(target)
+        shown, values = evidence.slices
+        dealt = definetti.Dealt.of(shown, values, "s", sizes=[len(evidence.known[name]) for name in shown.names])
+        exact = definetti._right(dealt, shown, target, column="s", known=evidence.known)
+        alike, known = replace(dealt, features=dealt.features[:2], sizes=dealt.sizes[:2]), evidence.known
+        guesses = definetti.learn(alike, rounds=30, prior=1.0)
+        expected = definetti._right(alike, replace(shown, names=("a", "b")), target, column="s", known=known)
+        assert set(np.unique(exact)) == {0.0, 1.0}
+        assert alike.expected(guesses, expected) == pytest.approx(alike.expected(guesses, exact), abs=4000 * 0.06)
 
     def test_another_original_is_an_error(self):
         table = made(["a", "b"], "s", 0.5, rows=60)

@@ -11,13 +11,14 @@ finer in every column are taken for earlier ones; that holds for every order by 
 """
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from indistinct.arrays import Codes
-from indistinct.attacks.base import Attack, Outcome, Target
+from indistinct.attacks.base import Attack, Outcome, Progress, Target
 from indistinct.attacks.finer import Claims, ShownClasses, judge, shown_classes
 from indistinct.errors import ParameterError
 from indistinct.hierarchy.value import Taxonomy
@@ -58,7 +59,7 @@ class CombinatorialRefinement(Attack):
         """Return how many generalized cells come back finer than they were published."""
         shown = shown_classes(target)
         k = self.k or (target.model.smallest if target.model is not None else int(shown.classes.sizes.min(initial=1)))
-        claims, impossible = refined(shown, k=k)
+        claims, impossible = refined(shown, k=k, progress=target.progress)
         judged = judge(shown, claims, whole=True, progress=target.progress)
         outcome = judged.outcome(
             self.name,
@@ -75,62 +76,56 @@ class CombinatorialRefinement(Attack):
         )
 
 
-def refined(shown: ShownClasses, *, k: int) -> tuple[list[Claims], int]:
+def refined(shown: ShownClasses, *, k: int, progress: Progress | None = None) -> tuple[list[Claims], int]:
     """Return what follows for each column, and for how many classes and columns the constraints cannot hold.
 
     Such a contradiction shows that the release was made in another way; nothing is claimed there.
     """
     claims, impossible = [], 0
     for j, column in enumerate(shown.columns):
-        if column.taxonomy is None:
-            claims.append(Claims.none(j))
-            continue
         named: list[tuple[int, int, int, int, float]] = []
-        for class_id, taken in _earlier(shown, j):
-            node = shown.classes.meanings[j][int(shown.classes.values[class_id, j])]
-            size = int(shown.classes.sizes[class_id])
-            found = bounds(column.taxonomy, node, taken, size=size, cap=k - 1) if isinstance(node, Node) else []
-            if found is None:
+        known: dict[tuple[Node, frozenset[Node]], list[tuple[int, int]]] = {}
+        for class_id, node, taken in [] if column.taxonomy is None else _earlier(shown, j):
+            assert column.taxonomy is not None  # noqa: S101
+            if (node, taken) not in known:
+                known[node, taken] = parts_left(column.taxonomy, node, taken)
+            parts, size = known[node, taken], int(shown.classes.sizes[class_id])
+            least = size - (k - 1) * (len(parts) - 1)
+            if len(parts) < 2 or least > k - 1:
                 impossible += 1
-                continue
-            named += [(class_id, level, part, rows, chance) for level, part, rows, chance in found]
+            elif least > 0:
+                named += [(class_id, level, part, least, 1 / len(parts)) for level, part in parts]
         claims.append(_as_claims(j, named))
+        if progress is not None:
+            progress((j + 1) / len(shown.columns))
     return claims, impossible
 
 
-def _earlier(shown: ShownClasses, j: int) -> list[tuple[int, list[Node]]]:
-    """Return each generalized class with the nodes of the classes that differ in this column alone."""
+def _earlier(shown: ShownClasses, j: int) -> Iterator[tuple[int, Node, frozenset[Node]]]:
+    """Yield each generalized class with its node, and the finer nodes of classes that differ in this column alone."""
     values, alike = shown.classes.values, defaultdict(list)
-    others = np.delete(values, j, axis=1).tolist()
+    others = list(map(tuple, np.delete(values, j, axis=1).tolist()))
     nodes = [shown.classes.meanings[j][value] for value in values[:, j].tolist()]
-    for other, node in zip(map(tuple, others), nodes, strict=True):
+    for other, node in zip(others, nodes, strict=True):
         if isinstance(node, Node):
             alike[other].append(node)
-    coarse = np.flatnonzero(shown.coarse(j)).tolist()
-    return [(class_id, alike[tuple(others[class_id])]) for class_id in coarse]
+    for class_id in np.flatnonzero(shown.coarse(j)).tolist():
+        node = nodes[class_id]
+        if isinstance(node, Node):
+            yield class_id, node, frozenset(each for each in alike[others[class_id]] if each.level < node.level)
 
 
-def bounds(
-    taxonomy: Taxonomy, node: Node, taken: list[Node], *, size: int, cap: int
-) -> list[tuple[int, int, int, float]] | None:
-    """Return level, node, least rows and blind chance of each part that must have rows; None if nothing can hold.
+def parts_left(taxonomy: Taxonomy, node: Node, taken: Iterable[Node]) -> list[tuple[int, int]]:
+    """Return the parts of a node that finer cells left over, each as the level and the number of its finest node.
 
-    `taken` are nodes whose cells were published on their own: those below `node` on a finer level left no row behind.
+    `taken` are nodes whose cells were published on their own, and left no row behind.
     """
-    level, own = node
-    left = taxonomy.ancestors[:, level] == own
+    left = taxonomy.ancestors[:, node.level] == node.node
     for other in taken:
-        if other.level < level:
-            left &= taxonomy.ancestors[:, other.level] != other.node
+        left &= taxonomy.ancestors[:, other.level] != other.node
     below = taxonomy.ancestors[left]
-    finer = next((step for step in range(level - 1, -1, -1) if len(np.unique(below[:, step])) > 1), None)
-    if finer is None or size > cap * len(np.unique(below[:, finer])):
-        return None
-    parts = np.unique(below[:, finer])
-    least = size - cap * (len(parts) - 1)
-    if least <= 0:
-        return []
-    return [(*_finest(below, finer, part), least, 1 / len(parts)) for part in parts.tolist()]
+    finer = next((step for step in range(node.level - 1, 0, -1) if len(np.unique(below[:, step])) > 1), 0)
+    return [_finest(below, finer, part) for part in np.unique(below[:, finer]).tolist()]
 
 
 def _finest(below: Codes, level: int, part: int) -> tuple[int, int]:
