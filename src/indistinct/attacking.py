@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.attacks.base import Attack, Outcome, Progress, Target
-from indistinct.attacks.groups import groups_of
+from indistinct.attacks.matching import require_contained
 from indistinct.attacks.register import register_of
 from indistinct.attacks.registry import ATTACKS, parse_attack
 from indistinct.engines import open_source
@@ -79,6 +79,8 @@ def attack(attack: Attack | str, release: Any, schema: Schema | None = None, **k
     reason = chosen.refusal(target)
     if reason is not None:
         raise ParameterError(f"{chosen.name} does not apply to this release: {reason}", hint=_give(chosen, target))
+    if target.original is not None:
+        require_contained(target)
     return chosen.run(target)
 
 
@@ -101,10 +103,10 @@ def attack_all(
     chosen = [parse_attack(each) if isinstance(each, str) else each for each in given]
     began = time.monotonic()
     target = target_of(release, schema, **known)
-    if target.original is not None:  # tables that do not fit each other are an error, not the trait of one attack
-        groups_of(target)
-        if target.external is not None:
-            register_of(target, errors=0.0)
+    if target.original is not None:
+        require_contained(target)
+    if target.external is not None and target.original is not None:
+        register_of(target, errors=0.0)  # a table that does not fit is an error, and no trait of one attack
     outcomes, refused, left_out = [], {}, []
     for index, each in enumerate(chosen):
         reason = each.refusal(target)

@@ -116,7 +116,7 @@ def _attacks_page() -> str:
         "runs every one that applies. What each compares with what stands in [theory](../theory/attacks.md)."
     ]
     for name, kind in ATTACKS.items():
-        parts += [*_entry(name, kind), f"Needs: {', '.join(kind.needs)}."]
+        parts += [*_entry(name, kind), f"Needs: {', '.join(kind.needs)}." if kind.needs else ""]
     return _page("Attacks", *parts)
 
 

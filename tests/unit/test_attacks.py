@@ -391,3 +391,24 @@ def test_without_an_original_every_attack_says_what_it_needs() -> None:
     assert all("original" in reason for reason in found.refused.values())
     with pytest.raises(ParameterError, match="roles"):
         ind.attack("all", PUBLISHED)
+
+
+def test_an_original_of_other_people_is_refused() -> None:
+    """Its values can be read, but some classes publish more rows than it has there."""
+    other = table(*[(39, "f", "flu")] * 2, *[(23, "f", value) for value in ("flu", "gout", "hiv", "flu")])
+    with pytest.raises(InputError, match="classes publish more rows than their labels cover"):
+        attacked("homogeneity", original=other)
+
+
+def test_an_order_that_two_releases_share_is_noticed() -> None:
+    original = ordered()
+    known = {"model": "k-anonymity:k=5", "algorithm": "mondrian"}
+    first, second = (ind.anonymize(original, SCHEMA, **known, seed=seed) for seed in (1, 2))
+    same = ind.attack(
+        "unsorted-matching", first, original=original, earlier=ind.apply(first.recoding, original, seed=1)
+    )
+    assert same.succeeds
+    assert same.details["order"] == "rows, beside the earlier release"
+    assert not ind.attack("unsorted-matching", first, earlier=second).succeeds
+    with pytest.raises(ParameterError, match="needs original or earlier"):
+        ind.attack("unsorted-matching", first)

@@ -10,7 +10,7 @@ from indistinct.arrays import Codes
 from indistinct.attacks.base import Attack, Outcome, Tally, Target
 from indistinct.attacks.crowd import Crowd, control_crowd, domain_of, drawn, original_crowd, unit_of
 from indistinct.attacks.groups import groups_of
-from indistinct.attacks.matching import Belief, belief, match, prior_belief
+from indistinct.attacks.matching import Belief, belief, matches_of, prior_belief
 from indistinct.attacks.sentences import against, share_of
 from indistinct.domain import Domain
 from indistinct.errors import InputError, ParameterError
@@ -99,7 +99,7 @@ class AttributeAttack(Attack):
             if name not in crowd.values:
                 raise InputError(f"the control has no column {name!r}", hint="it must show the sensitive columns")
             own = crowd.values[name]
-            matches = match(groups, crowd)
+            matches = matches_of(target, groups, crowd)
             known = belief(groups, matches, size=len(column.domain))
             learnt[name] = matches.covered & self.learns(known, own, column)
             before[name] = self.learns(prior_belief(known), own, column)

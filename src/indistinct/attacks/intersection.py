@@ -105,7 +105,7 @@ def _in_both(target: Target) -> Crowd:
 
 def _found(target: Target, earlier: Target, crowd: Crowd, *, k: int) -> tuple[_Found, Codes, dict[str, object]]:
     """Return who is found out by both releases together, who by one alone, and figures."""
-    pair = [match(groups_of(each), crowd) for each in (target, earlier)]
+    pair = [match(groups_of(each), crowd, target.progress) for each in (target, earlier)]
     attacked = pair[0].covered & pair[1].covered
     sizes = _intersections(crowd, pair[0], pair[1])
     few = (sizes > 0) & (sizes < k)

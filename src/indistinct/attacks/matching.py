@@ -1,18 +1,18 @@
 """Which groups of a release may hold a person, and what they tell of the person's sensitive value."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from indistinct.arrays import Codes, starts_of
-from indistinct.attacks.base import Progress
-from indistinct.attacks.crowd import Crowd
-from indistinct.attacks.groups import Groups, Part, Shown, one_code
+from indistinct.attacks.base import Progress, Target
+from indistinct.attacks.crowd import MOST_ROWS, Crowd, not_contained, original_crowd
+from indistinct.attacks.groups import Groups, Part, groups_of, one_code
 from indistinct.frequencies.grouping import group_rows
 
-# Tables of values × groups up to so many cells are looked up as bits; more are joined by sorted keys.
-MOST_CELLS = 1 << 26
+# Whether a group covers a value is looked up in a table of up to so many cells, above among sorted keys.
+MOST_CELLS = 1 << 27
 # So many pairs of a person and a group, or of a person and a value, are looked at together.
 BLOCK = 1 << 23
 
@@ -54,6 +54,33 @@ class Matches:
         return np.where(self.number == 1, ends, -1)[self.vector_of_row]
 
 
+def matches_of(target: Target, groups: Groups, crowd: Crowd) -> Matches:
+    """Return the groups that may hold each row of a crowd; for the people of the original they are found once."""
+    if crowd is not original_crowd(target):
+        return match(groups, crowd, target.progress)
+    known: dict[int, Matches] = target.learned.setdefault("matches", {})
+    key = 0 if groups.linked else id(groups)  # classes are the same whatever else is asked of them
+    if key not in known:
+        known[key] = match(groups, crowd, target.progress)
+    return known[key]
+
+
+def require_contained(target: Target) -> None:
+    """Raise unless an original can be that of the release: a class covers at least as many rows as it publishes.
+
+    Very many rows are not compared, but what the release shows must be readable with the original's values.
+    """
+    crowd, groups = original_crowd(target), groups_of(target)
+    if not groups.linked or len(crowd) > MOST_ROWS:
+        return
+    matches = matches_of(target, groups, crowd)
+    rows = np.bincount(matches.vector_of_row, minlength=len(matches.indptr) - 1)
+    covered = np.bincount(matches.groups, weights=rows[matches.owners()], minlength=len(groups))
+    short = int((covered < groups.sizes).sum())
+    if short:
+        raise not_contained(f"{short:,} of {len(groups):,} classes publish more rows than their labels cover there")
+
+
 def match(groups: Groups, crowd: Crowd, progress: Progress | None = None) -> Matches:
     """Return the groups that may hold each row of a crowd, as far as its people are known."""
     names = list(crowd.known)
@@ -62,21 +89,15 @@ def match(groups: Groups, crowd: Crowd, progress: Progress | None = None) -> Mat
     vectors = {name: crowd.known[name][grouping.first] for name in names}
     joined = [_joined(part, vectors) for part in groups.parts if set(part.codes) & set(vectors)]
     size = len(grouping)
-    if not joined or not len(groups):
-        everything = np.tile(np.arange(len(groups)), size)
-        pairs = np.repeat(np.arange(size), len(groups)), everything
-    elif all((int(entries.max(initial=0)) + 2) * len(groups) <= MOST_CELLS for _, entries, _ in joined):
-        pairs = _by_bits(joined, len(groups), size, progress)
-    else:
-        pairs = _by_keys(joined, len(groups))
-    owners, found = pairs
+    indptr, found = _covering(joined, len(groups), size, progress)
+    owners = np.repeat(np.arange(size), np.diff(indptr))
     weights = groups.sizes[found].astype(np.float64)
     if not groups.linked:
         weights = weights / groups.whole[found]
         for part, entries, people in joined:
             if not part.own:
                 weights *= _counts(part, entries, people[owners], found, len(groups)) / groups.whole[found]
-    return Matches(grouping.group_ids(), starts_of(np.bincount(owners, minlength=size)), found, weights)
+    return Matches(grouping.group_ids(), indptr, found, weights)
 
 
 _Joined = tuple[Part, Codes, Codes]
@@ -88,45 +109,64 @@ def _joined(part: Part, vectors: dict[str, Codes]) -> _Joined:
     return (part, *one_code([part.codes[name] for name in names], [vectors[name] for name in names]))
 
 
-def _by_bits(joined: list[_Joined], size: int, vectors: int, progress: Progress | None) -> tuple[Codes, Codes]:
-    """Return pairs of a vector and a group that covers it, from a row of bits for every value."""
-    tables = []
-    for part, entries, people in joined:
-        inside = np.zeros((max(int(entries.max(initial=-1)), int(people.max(initial=-1))) + 2, size), dtype=bool)
-        inside[entries + 1, part.groups] = True
-        inside[0] = False
-        tables.append((np.packbits(inside, axis=1), people + 1))
-    step = max(BLOCK // max(size, 1), 1)
-    owners, found = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-    for start in range(0, vectors, step):
-        bits = np.bitwise_and.reduce([table[people[start : start + step]] for table, people in tables])
-        mine, groups = np.nonzero(np.unpackbits(bits, axis=1, count=size))
-        owners.append(mine + start)
-        found.append(groups)
-        if progress is not None:
-            progress(min((start + step) / vectors, 1.0))
-    return np.concatenate(owners), np.concatenate(found)
+def _covering(joined: list[_Joined], size: int, vectors: int, progress: Progress | None) -> tuple[Codes, Codes]:
+    """Return the groups that cover each vector in every part, as compressed sparse rows.
+
+    Parts are looked at one after the other, those that leave the fewest groups first. Vectors that agree in the parts
+    so far are one *prefix*, whose groups are found once.
+    """
+    prefixes = np.zeros(vectors, dtype=np.int64)
+    indptr, found = np.array([0, size]), np.arange(size)
+    for number, (part, entries, people) in enumerate(sorted(joined, key=_density)):
+        longer = group_rows([prefixes, people + 1], [int(prefixes.max(initial=0)) + 1, int(people.max(initial=0)) + 2])
+        parents, values = prefixes[longer.first], people[longer.first]
+        covers = _lookup(part, entries, size, values=int(people.max(initial=-1)) + 1)
+        lengths, kept = np.zeros(len(longer), dtype=np.int64), [found[:0]]
+        for some in _chunks(np.diff(indptr)[parents]):
+            owners, pairs = _expanded(indptr, parents[some])
+            inside = covers(values[some][owners], found[pairs])
+            lengths[some] = np.bincount(owners[inside], minlength=some.stop - some.start)
+            kept.append(found[pairs[inside]])
+            if progress is not None:
+                progress((number + some.stop / len(longer)) / len(joined))
+        prefixes = longer.group_ids().astype(np.int64)
+        indptr, found = starts_of(lengths), np.concatenate(kept)
+    _, pairs = _expanded(indptr, prefixes)
+    return starts_of(np.diff(indptr)[prefixes]), found[pairs]
 
 
-def _by_keys(joined: list[_Joined], size: int) -> tuple[Codes, Codes]:
-    """Return the same pairs: those of the part that leaves the fewest, less what another part does not cover."""
-    amounts = []
-    for _, entries, people in joined:
-        known = np.bincount(entries[entries >= 0], minlength=int(people.max(initial=0)) + 1)
-        amounts.append(int(known[people[people >= 0]].sum()))
-    first, *others = (joined[index] for index in np.argsort(amounts, kind="stable"))
-    part, entries, people = first
-    order = np.argsort(entries, kind="stable")
-    low, high = (np.searchsorted(entries[order], people, side) for side in ("left", "right"))
-    lengths = np.where(people < 0, 0, high - low)
-    owners = np.repeat(np.arange(len(people)), lengths)
-    places = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    pairs = np.unique(owners * size + part.groups[order[np.repeat(low, lengths) + places]])
-    for other, theirs, wanted in others:
-        keys = np.unique((theirs * size + other.groups)[theirs >= 0])
-        owners, groups = np.divmod(pairs, size)
-        pairs = pairs[(wanted[owners] >= 0) & np.isin(wanted[owners] * size + groups, keys)]
-    return np.divmod(pairs, size)
+def _density(joined: _Joined) -> float:
+    """Return how many groups cover a value of a part, on average."""
+    _, entries, _ = joined
+    return len(entries) / max(len(np.unique(entries)), 1)
+
+
+def _lookup(part: Part, entries: Codes, size: int, *, values: int) -> Callable[[Codes, Codes], Codes]:
+    """Return a test whether a group covers a value; no group covers -1."""
+    known = (entries >= 0) & (entries < values)
+    if values * size <= MOST_CELLS:
+        inside = np.zeros((values + 1, size), dtype=bool)  # the last row is that of -1
+        inside[entries[known], part.groups[known]] = True
+        return lambda value, group: inside[value, group]
+    keys = np.unique(entries[known] * size + part.groups[known])
+    return lambda value, group: (value >= 0) & np.isin(value * size + group, keys)
+
+
+def _chunks(lengths: Codes) -> Iterator[slice]:
+    """Yield runs of owners that do not have too many pairs together."""
+    ends = starts_of(lengths)
+    start = 0
+    while start < len(lengths):
+        stop = max(int(np.searchsorted(ends, ends[start] + BLOCK, side="right")) - 1, start + 1)
+        yield slice(start, stop)
+        start = stop
+
+
+def _expanded(indptr: Codes, rows: Codes) -> tuple[Codes, Codes]:
+    """Return the entries of some rows of compressed sparse ones, and before them which of these rows each is of."""
+    lengths = np.diff(indptr)[rows]
+    owners = np.repeat(np.arange(len(rows)), lengths)
+    return owners, np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths - indptr[:-1][rows], lengths)
 
 
 def _counts(part: Part, entries: Codes, wanted: Codes, groups: Codes, size: int) -> Codes:
@@ -179,13 +219,16 @@ def belief(groups: Groups, matches: Matches, *, size: int) -> Belief:
     shown = groups.shown
     assert shown is not None  # noqa: S101  (groups were asked for with the column)
     owners, codes, shares = [], [], []
-    for pairs in _blocks(matches, shown):
-        own, entries = _expanded(matches, shown, pairs)
-        weights = (matches.weights / groups.sizes[matches.groups])[pairs][entries[0]] * shown.counts[entries[1]]
-        keys, places = np.unique(own * size + shown.codes[entries[1]], return_inverse=True)
+    lengths = np.add.reduceat(np.append(np.diff(shown.indptr)[matches.groups], 0), matches.indptr[:-1])
+    for some in _chunks(np.where(matches.number > 0, lengths, 0)):
+        pairs = slice(int(matches.indptr[some.start]), int(matches.indptr[some.stop]))
+        index, entries = _expanded(shown.indptr, matches.groups[pairs])
+        own = np.repeat(np.arange(some.start, some.stop), matches.number[some])[index]
+        weights = (matches.weights[pairs] / groups.sizes[matches.groups[pairs]])[index] * shown.counts[entries]
+        keys, places = np.unique(own * size + shown.codes[entries], return_inverse=True)
         owners.append(keys // size)
         codes.append(keys % size)
-        shares.append(np.bincount(places, weights=weights))
+        shares.append(np.bincount(places, weights=weights, minlength=len(keys)))
     nothing = np.zeros(0, dtype=np.int64)
     owner = np.concatenate([nothing, *owners])
     share = np.concatenate([nothing.astype(np.float64), *shares])
@@ -202,23 +245,3 @@ def prior_belief(known: Belief) -> Belief:
     (codes,) = np.nonzero(known.prior)
     rows = np.zeros(len(known.vector_of_row), dtype=np.int64)
     return Belief(rows, np.array([0, len(codes)]), codes, known.prior[codes], known.prior)
-
-
-def _blocks(matches: Matches, shown: Shown) -> Iterator[slice]:
-    """Yield runs of pairs that hold whole vectors, and not too many values together."""
-    lengths = np.diff(shown.indptr)[matches.groups]
-    ends = np.append(0, np.cumsum(lengths))[matches.indptr]
-    start = 0
-    while start < len(ends) - 1:
-        stop = max(int(np.searchsorted(ends, ends[start] + BLOCK, side="right")) - 1, start + 1)
-        yield slice(int(matches.indptr[start]), int(matches.indptr[stop]))
-        start = stop
-
-
-def _expanded(matches: Matches, shown: Shown, pairs: slice) -> tuple[Codes, tuple[Codes, Codes]]:
-    """Return the vector of every value that groups of some pairs show, and from which pair and entry it comes."""
-    groups = matches.groups[pairs]
-    starts, lengths = shown.indptr[groups], np.diff(shown.indptr)[groups]
-    index = np.repeat(np.arange(len(groups)), lengths)
-    entries = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths - starts, lengths)
-    return matches.owners()[pairs][index], (index, entries)

@@ -8,7 +8,7 @@ import numpy as np
 from indistinct.attacks.base import Attack, Outcome, Tally, Target
 from indistinct.attacks.crowd import Crowd, control_crowd, drawn, original_crowd, unit_of
 from indistinct.attacks.groups import groups_of
-from indistinct.attacks.matching import match
+from indistinct.attacks.matching import matches_of
 from indistinct.attacks.sentences import share_of
 from indistinct.figures import percent
 from indistinct.frequencies.grouping import group_rows
@@ -54,7 +54,7 @@ class Membership(Attack):
 
     @staticmethod
     def _covered(target: Target, crowd: Crowd) -> Tally:
-        matches = match(groups_of(target), crowd)
+        matches = matches_of(target, groups_of(target), crowd)
         return crowd.tally(np.ones(len(crowd), dtype=bool), matches.covered)
 
     @staticmethod

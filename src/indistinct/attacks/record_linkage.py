@@ -10,7 +10,7 @@ from indistinct.attacks.base import Attack, Outcome, Tally, Target
 from indistinct.attacks.crowd import control_crowd, original_crowd, table_of, translated, unit_of
 from indistinct.attacks.crowd import domain_of as values_of
 from indistinct.attacks.groups import Groups, groups_of
-from indistinct.attacks.matching import Matches, match
+from indistinct.attacks.matching import Matches, match, matches_of
 from indistinct.attacks.register import Register, register_of, with_errors
 from indistinct.attacks.sentences import against, share_of
 from indistinct.errors import ParameterError
@@ -43,7 +43,7 @@ class RecordLinkage(Attack):
         register = register_of(target, errors=self.errors)
         groups = groups_of(target, next(iter(target.schema.sensitive), None))
         original = original_crowd(target)
-        truth = match(groups, original)
+        truth = matches_of(target, groups, original)
         published = np.unique(register.originals[truth.covered])
         inside = np.isin(register.entries, published)
         matches = match(groups, register.people, target.progress)

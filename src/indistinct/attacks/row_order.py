@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from indistinct.arrays import Codes
 from indistinct.attacks.base import Target
-from indistinct.attacks.crowd import domain_of, original_crowd, table_of, translated
+from indistinct.attacks.crowd import original_crowd, table_of, translated
 from indistinct.attacks.groups import groups_of
-from indistinct.attacks.matching import match
+from indistinct.attacks.matching import matches_of
 from indistinct.frequencies.encode import encode_column
 from indistinct.frequencies.grouping import group_rows
 from indistinct.recoding.outputs import MAIN
@@ -49,6 +49,15 @@ class RowOrder:
 def row_orders(target: Target) -> Iterator[tuple[str, RowOrder]]:
     """Yield the order of the published rows, and that by every column that has no role, such as a row number."""
     published = table_of(target.published.sources[MAIN], "the release")
+    if target.earlier is not None:
+        earlier = table_of(target.earlier.published.sources[MAIN], "the earlier release")
+        shared = {*published.column_names} & {*earlier.column_names}
+        names = [name for name in target.schema.published if name in shared]
+        if names:
+            shown = (*_together(published, earlier, names), 0)
+            yield "rows, beside the earlier release", _parted(published, shown)
+    if target.original is None:
+        return
     every = list(_kinds(target, published))
     for order in every:
         yield "rows", _parted(published, order)
@@ -112,25 +121,29 @@ def _kinds(target: Target, published: pa.Table) -> Iterator[_Kinds]:
     if groups.class_of_row is not None:
         crowd = original_crowd(target)
         plain = [*schema.sensitive, *schema.insensitive]
-        yield (*_together(target, published, plain, (groups.class_of_row, match(groups, crowd).only())), 0)
+        classes = (groups.class_of_row, matches_of(target, groups, crowd).only())
+        yield (*_together(published, original, plain, classes), 0)
         return
     buckets = target.published.buckets
     assert buckets is not None  # noqa: S101  (else they were classes)
     for index, names in enumerate(buckets.slices):
         exact = buckets.form != "multiset" and not set(names) & set(buckets.generalized)
         if exact and all(name in published.column_names and name in original.column_names for name in names):
-            yield (*_together(target, published, list(names)), index)
+            yield (*_together(published, original, list(names)), index)
 
 
 def _together(
-    target: Target, published: pa.Table, names: list[str], classes: tuple[Codes, Codes] | None = None
+    published: pa.Table, other: pa.Table, names: list[str], classes: tuple[Codes, Codes] | None = None
 ) -> tuple[Codes, Codes]:
-    """Number what rows show in some columns and in their class, alike for published and original rows."""
-    original = table_of(target.original, "the original")
+    """Number what rows show in some columns and in their class, alike for published rows and those of another table.
+
+    What the other table does not have is -1.
+    """
     columns = [] if classes is None else [np.concatenate(classes) + 1]
     for name in names:
-        if name in published.column_names and name in original.column_names:
-            parts = [translated(table, name, domain_of(target, name)) for table in (published, original)]
+        if name in published.column_names and name in other.column_names:
+            domain = encode_column(name, other[name], required=False).domain
+            parts = [translated(table, name, domain) for table in (published, other)]
             columns.append(np.concatenate(parts) + 1)
     ids = group_rows(columns, [int(codes.max(initial=0)) + 1 for codes in columns]).group_ids().astype(np.int64)
     unclear = np.logical_or.reduce([codes == 0 for codes in columns])

@@ -18,7 +18,7 @@ REVERSED = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class UnsortedMatching(Attack):
-    """An attacker who knows the original's row order and holds the order of published rows against it.
+    """An attacker who knows the row order of the original, or of an earlier release, and compares that of this one.
 
     Rows are compared that look different, and that no published column explains the order of: two at a time, each row
     once, so that a shuffled release is right about half of the pairs. A row is expected where the rows of the original
@@ -27,7 +27,11 @@ class UnsortedMatching(Attack):
     """
 
     name: ClassVar[str] = "unsorted-matching"
-    needs: ClassVar[tuple[str, ...]] = ("original",)
+
+    def refusal(self, target: Target) -> str | None:
+        """It needs rows in an order of their own."""
+        known = target.original is not None or target.earlier is not None
+        return None if known else "it needs original or earlier"
 
     def run(self, target: Target) -> Outcome:
         """Compare the order of the rows, and of every column that may be a row number; report the worst."""
@@ -37,9 +41,12 @@ class UnsortedMatching(Attack):
             found[what] = compared if what not in found else found[what].joined(compared)
         worst, compared = max(found.items(), key=lambda each: wilson(*each[1].right)[0], default=("rows", _NOTHING))
         tally = Tally(compared.right[1], compared.right[0])
-        what = "the order of published rows" if worst == "rows" else f"the order of {worst}, which has no role,"
+        before = "earlier release" if "earlier" in worst else "original"
+        what = (
+            f"the order of {worst}, which has no role," if worst.startswith("column") else "the order of published rows"
+        )
         sentence = (
-            f"In {share_of(tally, 'pairs of rows')} {what} tells which came first in the original; shuffled rows would "
+            f"In {share_of(tally, 'pairs of rows')} {what} tells which came first in the {before}; shuffled rows would "
             "in half of them, which is the control."
         )
         if not tally.attempts:

@@ -103,7 +103,8 @@ def _known(
     job = asked.policy
     known: dict[str, Any] = {name: read_alike(path, original) for name, path in beside.items() if path is not None}
     if earlier is not None:
-        known["earlier"] = read_release(earlier, job.schema, algorithm=job.algorithm)
+        reading = asked.opened.sources[""].reading
+        known["earlier"] = read_release(earlier, job.schema, algorithm=job.algorithm, reading=reading)
     return known | {
         "original": original,
         "hierarchies": job.hierarchies,
