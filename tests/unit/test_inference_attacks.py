@@ -93,7 +93,7 @@ class TestDeFinetti:
     def test_another_original_is_an_error(self):
         table = made(["a", "b"], "s", 0.5, rows=60)
         other = table.set_column(0, "a", pa.array(np.full(60, 99)))
-        with pytest.raises(ind.InputError, match="not the one of this release"):
+        with pytest.raises(ind.InputError, match="does not contain the release"):
             attack("definetti", bucketed(table), original=other)
 
     def test_it_wants_buckets(self):
@@ -278,7 +278,7 @@ class TestDowncoding:
 
     def test_an_original_with_fewer_rows_is_an_error(self):
         table, release = aged([20, 23, 31, 36])
-        with pytest.raises(ind.InputError, match="the published table has 4 rows"):
+        with pytest.raises(ind.InputError, match="does not contain the release"):
             attack("downcoding", release, original=table.slice(0, 3))
 
     def test_buckets_are_not_generalized(self):

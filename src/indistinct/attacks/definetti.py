@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from indistinct.arrays import Codes, starts_of
 from indistinct.attacks.base import Attack, Outcome, Progress, Tally, Target
-from indistinct.attacks.crowd import table_of
+from indistinct.attacks.crowd import not_contained, table_of
 from indistinct.attacks.intervals import wilson
 from indistinct.attacks.sentences import against, share_of
 from indistinct.domain import Domain
@@ -285,7 +285,7 @@ def _right(dealt: Dealt, shown: SliceCounts, target: Target, *, column: str, kno
     try:
         counted = count_source(target.original, Request(shown.names, ((column,),), domains=domains))
     except UnseenValueError as error:
-        raise _another_original(error.message) from None
+        raise not_contained(error.message) from None
     cells, histogram = counted.frequencies, counted.frequencies.classes.histograms[(column,)]
     joined = [np.concatenate([one, cells.vectors[:, j]]) for j, one in enumerate(dealt.features)]
     ids = group_rows(joined, list(dealt.sizes)).group_ids()
@@ -293,7 +293,7 @@ def _right(dealt: Dealt, shown: SliceCounts, target: Target, *, column: str, kno
     places[ids[len(dealt.weights) :]] = np.arange(len(cells))
     places = places[ids[: len(dealt.weights)]]
     if (places < 0).any():
-        raise _another_original("it lacks combinations of values that the buckets show")
+        raise not_contained("it lacks combinations of values that the buckets show")
     width = len(dealt.totals)
     owned = histogram.owners() * width + histogram.codes
     wanted = places[dealt.people] * width + dealt.values
@@ -301,11 +301,5 @@ def _right(dealt: Dealt, shown: SliceCounts, target: Target, *, column: str, kno
     counts = np.where(owned[index] == wanted, histogram.counts[index], 0).astype(np.float64)
     total = np.add.reduceat(counts, dealt.starts[:-1])
     if not total.all():
-        raise _another_original("people have sensitive values that their buckets do not show")
+        raise not_contained("people have sensitive values that their buckets do not show")
     return counts / total[dealt.people]
-
-
-def _another_original(reason: str) -> InputError:
-    return InputError(
-        f"the original is not the one of this release: {reason}", hint="give the table that the release was made from"
-    )

@@ -10,6 +10,7 @@ import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.attacks.base import Outcome, Progress, Tally, Target
+from indistinct.attacks.crowd import not_contained
 from indistinct.attacks.sentences import share_of
 from indistinct.engines import count_source
 from indistinct.errors import InputError
@@ -56,9 +57,8 @@ def _read(target: Target) -> ShownClasses:
     columns = columns_of(counted.domains, {name: h for name, h in target.hierarchies.items() if name in schema.quasi})
     table = open_table(target.published.sources[MAIN], published=True).data
     if table.num_rows > counted.frequencies.rows:
-        raise InputError(
-            f"the published table has {table.num_rows:,} rows; the original has {counted.frequencies.rows:,}",
-            hint="check that this is the original of this release",
+        raise not_contained(
+            f"the release has {table.num_rows:,} rows, and the original has {counted.frequencies.rows:,}"
         )
     classes = read_classes(table, columns, schema=schema)
     inside = []
