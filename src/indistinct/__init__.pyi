@@ -28,7 +28,9 @@ from .api import anonymize as anonymize
 from .api import apply as apply
 from .api import open as open
 from .api import verify as verify
+from .attacking import Outcomes as Outcomes
 from .attacking import attack as attack
+from .attacking import attack_all as attack_all
 from .attacks.base import Attack as Attack
 from .attacks.base import Outcome as Outcome
 from .errors import HierarchyError as HierarchyError

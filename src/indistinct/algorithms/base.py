@@ -82,7 +82,9 @@ class AlgorithmTraits:
     inside buckets instead of recoding values, and is its own model. `own_promise`: it searches for that alone, and any
     other model is only verified. `release_wide`: it judges all classes of a release that it considers, so that a model
     may judge them together. `whole_domain`: what it considers says what becomes of every combination of values, so that
-    people of a population are counted whose values no row has.
+    people of a population are counted whose values no row has. `tight`: every range, set or node that a class shows is
+    the narrowest that holds its rows, which is what downcoding uses. `draws`: it draws at random, so that the table
+    alone does not decide what is published.
     """
 
     optimal: bool = False
@@ -97,6 +99,8 @@ class AlgorithmTraits:
     own_promise: bool = False
     release_wide: bool = False
     whole_domain: bool = False
+    tight: bool = False
+    draws: bool = False
 
 
 class Algorithm(ABC):

@@ -15,6 +15,7 @@ import indistinct
 from indistinct.cli import (
     anonymize,
     apply,
+    attack,
     explore,
     generate,
     inspect,
@@ -62,8 +63,9 @@ app.command("anonymize")(anonymize.command)
 app.command("apply")(apply.command)
 app.command("verify")(verify.command)
 app.command("measure")(measure.command)
-app.command("ledger")(ledger.command)
+app.command("attack")(attack.command)
 app.command("scan")(scan.command)
+app.command("ledger")(ledger.command)
 app.command("generate")(generate.command)
 app.command("reproduce")(reproduce.command)
 app.command("warm-up")(warm_up.command)

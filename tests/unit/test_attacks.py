@@ -1,0 +1,414 @@
+"""Each attack where it must succeed, and where it must fail."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import indistinct as ind
+from indistinct.attacks import crowd
+from indistinct.attacks.base import Tally
+from indistinct.attacks.registry import ATTACKS
+from indistinct.errors import InputError, ParameterError
+
+SCHEMA = ind.Schema(quasi=["age", "sex"], sensitive=["disease"])
+AGES = {"age": ind.Hierarchy.intervals([10])}
+
+
+def table(*rows):
+    ages, sexes, diseases = zip(*rows, strict=True)
+    return pa.table({"age": list(ages), "sex": list(sexes), "disease": list(diseases)})
+
+
+def labelled(original, *, labels):
+    """Return a table in which ages are published as labels."""
+    return original.set_column(0, "age", pa.array(labels))
+
+
+# Two classes of three: one disease in the first, three in the second.
+ORIGINAL = table(
+    (21, "f", "flu"), (23, "f", "flu"), (28, "f", "flu"), (31, "f", "flu"), (35, "f", "gout"), (39, "f", "hiv")
+)
+PUBLISHED = labelled(ORIGINAL, labels=["[20-30)"] * 3 + ["[30-40)"] * 3)
+
+
+def attacked(name, release=PUBLISHED, **known):
+    return ind.attack(name, release, SCHEMA, **{"original": ORIGINAL, "hierarchies": AGES, **known})
+
+
+# Linkage.
+
+
+def test_linkage_needs_one_candidate() -> None:
+    assert attacked("record-linkage").tally == Tally(6, 0)
+    assert attacked("record-linkage", ORIGINAL).tally.successes == 6
+    assert attacked("record-linkage").details["expected_matches"] == pytest.approx(6 / 3)
+
+
+def test_a_wrong_entry_is_linked_to_somebody_else() -> None:
+    """The register says 23 of the person who is 21: the one candidate is the wrong row."""
+    schema = ind.Schema(identifiers=["name"], quasi=["age", "sex"], sensitive=["disease"])
+    original = ORIGINAL.add_column(0, "name", pa.array(list("abcdef")))
+    register = pa.table({"name": ["d", "f", "z"], "age": [35, 39, 21], "sex": ["f", "f", "f"]})
+    found = ind.attack("record-linkage", original.drop_columns(["name"]), schema, original=original, external=register)
+    assert (found.tally.attempts, found.tally.successes) == (2, 1)
+    assert found.details["wrong"] == 1
+    assert found.details["register"] == "names"
+    assert (found.control.attempts, found.control.successes) == (1, 1)  # nobody knows z, who looks like a
+
+
+def test_a_register_may_know_some_of_the_columns_and_other_values() -> None:
+    register = pa.table({"sex": ["f", "m"]})
+    assert attacked("record-linkage", ORIGINAL, external=register).tally.successes == 0
+    older = pa.table({"age": [39, 38], "sex": ["f", "f"]})  # nobody is 38, but the label of 39 covers it
+    found = attacked("record-linkage", external=older)
+    assert found.control.attempts == 1
+    assert found.details["one_candidate"] == 0
+
+
+def test_errors_are_drawn_by_a_seed() -> None:
+    first, again, none = (attacked(f"record-linkage:errors={share}", ORIGINAL, seed=3) for share in (0.5, 0.5, 0))
+    assert first == again
+    assert first.tally.successes < none.tally.successes
+
+
+def test_rows_of_one_person_are_one_candidate() -> None:
+    """Three published rows of one person hide nobody."""
+    schema = ind.Schema(quasi=["age", "sex"], sensitive=["disease"], person=["who"])
+    original = ORIGINAL.append_column("who", pa.array([1, 1, 1, 2, 3, 4]))
+    found = ind.attack("record-linkage", PUBLISHED, schema, original=original, hierarchies=AGES)
+    assert (found.tally.attempts, found.tally.successes) == (4, 1)
+    assert "people" in found.sentence
+    assert attacked("record-linkage").tally.successes == 0
+
+
+def test_suppressed_rows_are_a_control() -> None:
+    found = attacked("record-linkage", PUBLISHED.slice(0, 3))
+    assert (found.tally.attempts, found.control.attempts, found.control.successes) == (3, 3, 0)
+    assert "not in the release" in found.sentence
+
+
+# Sensitive values.
+
+
+def test_homogeneity_needs_one_value() -> None:
+    found = attacked("homogeneity")
+    assert (found.tally.attempts, found.tally.successes, found.baseline) == (6, 3, 0)
+    assert found.control is None
+    assert "no control" in found.sentence
+    assert "distinct-l-diversity" in found.defence
+    mixed = labelled(ORIGINAL, labels=["[20-40)"] * 6)
+    assert attacked("homogeneity", mixed).tally.successes == 0
+    assert attacked("homogeneity:share=0.6", mixed).tally.successes == 4
+    assert attacked("homogeneity:share=0.6", mixed).baseline == pytest.approx(4 / 6)  # everybody knows it
+
+
+def test_the_control_has_the_same_disease_or_another() -> None:
+    outside = table((24, "f", "flu"), (25, "f", "gout"), (33, "f", "flu"))
+    found = attacked("homogeneity", control=outside)
+    assert (found.control.attempts, found.control.successes) == (3, 1)
+    assert found.risk == pytest.approx((1 / 2 - 1 / 3) / (1 - 1 / 3))
+
+
+def test_knowledge_leaves_one_value() -> None:
+    two = table(
+        (21, "f", "flu"), (23, "f", "gout"), (28, "f", "flu"), (31, "f", "flu"), (35, "f", "gout"), (39, "f", "hiv")
+    )
+    published = labelled(two, labels=["[20-30)"] * 3 + ["[30-40)"] * 3)
+    known = {"original": two, "hierarchies": AGES}
+    found = {n: ind.attack(f"background-knowledge:excluded={n}", published, SCHEMA, **known) for n in (0, 1, 2)}
+    assert [each.tally.successes for each in found.values()] == [0, 3, 6]
+    assert [each.baseline for each in found.values()] == [0, 0, 1]
+    assert not found[2].succeeds  # whoever rules two of three values out needs no release
+
+
+def test_skewness_is_a_gain_over_the_whole_table() -> None:
+    found = attacked("skewness:gain=0.3")
+    assert found.tally.successes == 3  # from 4/6 to 1
+    assert attacked("skewness:gain=0.4").tally.successes == 0
+    assert attacked("skewness", labelled(ORIGINAL, labels=["[20-40)"] * 6)).tally.successes == 0
+
+
+def test_similar_values_lie_below_one_node_or_in_a_narrow_range() -> None:
+    kinds = ind.Hierarchy.tree({"*": {"infection": ["flu", "hiv"], "joints": ["gout"]}})
+    known = {"hierarchies": {**AGES, "disease": kinds}}
+    assert attacked("similarity", **known).tally.successes == 3
+    with pytest.raises(ParameterError, match="does not apply"):
+        attacked("similarity")
+    costs = ind.Schema(quasi=["age"], sensitive=["cost"])
+    original = pa.table({"age": [21, 22, 31, 32], "cost": [100.0, 105.0, 0.0, 1000.0]})
+    published = original.set_column(0, "age", pa.array(["[20-30)", "[20-30)", "[30-40)", "[30-40)"]))
+    given = {"original": original, "hierarchies": AGES}
+    assert ind.attack("similarity", published, costs, **given).tally.successes == 2
+    assert ind.attack("similarity:width=0.001", published, costs, **given).tally.successes == 0
+
+
+def test_people_count_once_whatever_row_betrays_them() -> None:
+    schema = ind.Schema(quasi=["age", "sex"], sensitive=["disease"], person=["who"])
+    original = ORIGINAL.append_column("who", pa.array(["a", "b", "c", "a", "d", "e"]))
+    found = ind.attack("homogeneity", PUBLISHED, schema, original=original, hierarchies=AGES)
+    assert (found.tally.attempts, found.tally.successes) == (5, 3)
+
+
+def test_buckets_are_attacked_by_their_links() -> None:
+    chance = np.random.default_rng(1)
+    original = pa.table({"age": chance.integers(20, 60, 60), "sex": ["f", "m"] * 30, "disease": list("abcd") * 15})
+    release = ind.anonymize(original, SCHEMA, algorithm="anatomy:l=3")
+    known = {"original": original, "control": original.slice(0, 20)}
+    assert ind.attack("homogeneity", release, **known).tally.successes == 0
+    assert ind.attack("homogeneity:share=0.3", release, **known).tally.successes > 0
+    assert ind.attack("record-linkage", release, original=original).tally.successes == 0
+
+
+# Membership.
+
+
+def test_membership_is_seen_in_gaps() -> None:
+    chance = np.random.default_rng(2)
+    ages = chance.permutation(np.arange(1000))
+    inside, outside = (
+        pa.table({"age": part, "sex": ["f"] * 200, "disease": ["a", "b"] * 100}) for part in (ages[:200], ages[200:400])
+    )
+    known = {"original": inside, "control": outside}
+    exact = ind.attack("membership", inside, SCHEMA, **known)
+    assert exact.succeeds
+    assert exact.risk == 1
+    wide = inside.set_column(0, "age", pa.array(["[0-1000)"] * 200))
+    hidden = ind.attack("membership", wide, SCHEMA, hierarchies={"age": ind.Hierarchy.intervals([1000])}, **known)
+    assert not hidden.succeeds
+    assert hidden.risk == 0
+    with pytest.raises(ParameterError, match="needs control"):
+        ind.attack("membership", inside, SCHEMA, original=inside)
+
+
+# Two releases.
+
+
+def test_two_releases_are_intersected() -> None:
+    other = labelled(ORIGINAL, labels=["[21-23]"] * 2 + ["[28-31]"] * 2 + ["[35-39]"] * 2)
+    found = attacked("intersection", earlier=other)
+    assert found.details["k"] == 2
+    assert found.details["below_k"] == 2  # of 28 and 31 each release leaves somebody else
+    assert found.succeeds is False  # too few people for a confidence of 95 %
+    same = attacked("intersection", earlier=PUBLISHED)
+    assert (same.tally.successes, same.details["below_k"]) == (3, 0)
+    assert same.baseline == same.tally.share
+
+
+def test_only_people_of_both_tables_are_intersected() -> None:
+    schema = ind.Schema(quasi=["age", "sex"], sensitive=["disease"], person=["who"])
+    original = ORIGINAL.append_column("who", pa.array(list("abcdef")))
+    earlier = original.slice(0, 2)
+    found = ind.attack(
+        "intersection",
+        PUBLISHED,
+        schema,
+        original=original,
+        hierarchies=AGES,
+        earlier=PUBLISHED.slice(0, 2),
+        earlier_original=earlier,
+    )
+    assert found.tally.attempts == 2
+
+
+# Order.
+
+
+def ordered(rows=200):
+    chance = np.random.default_rng(5)
+    return pa.table(
+        {
+            "age": chance.integers(20, 60, rows),
+            "sex": chance.choice(["f", "m"], rows),
+            "disease": chance.choice(list("abcdef"), rows),
+        }
+    )
+
+
+def test_the_order_of_the_original_is_noticed_and_a_shuffle_is_not() -> None:
+    original = ordered()
+    labels = pa.array([f"[{age // 10 * 10}-{age // 10 * 10 + 10})" for age in original["age"].to_pylist()])
+    kept = original.set_column(0, "age", labels)
+    known = {"original": original, "hierarchies": AGES}
+    found = ind.attack("unsorted-matching", kept, SCHEMA, **known)
+    assert found.succeeds
+    assert found.details["p_value"] < 1e-6
+    turned = ind.attack("unsorted-matching", kept.take(pa.array(np.arange(200)[::-1])), SCHEMA, **known)
+    assert turned.succeeds
+    assert turned.details["rank_correlation"] < 0
+    grouped = kept.sort_by([("age", "ascending"), ("sex", "ascending")])
+    assert ind.attack("unsorted-matching", grouped, SCHEMA, **known).succeeds  # sorting is stable
+    for seed in range(3):
+        shuffled = kept.take(pa.array(np.random.default_rng(100 + seed).permutation(200)))
+        assert not ind.attack("unsorted-matching", shuffled, SCHEMA, **known).succeeds
+
+
+def test_what_columns_explain_is_no_order() -> None:
+    """The original is sorted by age and so is the release: the labels tell that, and the order nothing more."""
+    original = ordered().sort_by([("age", "ascending")])
+    release = ind.anonymize(original, SCHEMA, model="k-anonymity:k=5", algorithm="mondrian")
+    assert not ind.attack("unsorted-matching", release, original=original).succeeds
+    by_all = original.sort_by([("age", "ascending"), ("sex", "ascending"), ("disease", "ascending")])
+    found = ind.attack("unsorted-matching", by_all, SCHEMA, original=original)
+    assert found.tally.attempts == 0
+    assert not found.succeeds
+
+
+def test_a_column_without_a_role_is_an_order() -> None:
+    original = ordered()
+    rows = np.random.default_rng(9).permutation(200)
+    shuffled = original.take(pa.array(rows)).append_column("index", pa.array(rows))
+    found = ind.attack("unsorted-matching", shuffled, SCHEMA, original=original)
+    assert found.succeeds
+    assert found.details["order"] == "column 'index'"
+
+
+@pytest.mark.parametrize("name", ["anatomy:l=3", "slicing:l=2,size=6", "anatomy:l=3,form=permuted"])
+def test_the_order_of_buckets_tells_nothing(name) -> None:
+    original = ordered()
+    release = ind.anonymize(original, SCHEMA, algorithm=name)
+    for attack in ("unsorted-matching", "predictable-seed:seeds=20"):
+        assert not ind.attack(attack, release, original=original).succeeds
+
+
+def test_seeds_are_found_and_chance_is_not() -> None:
+    original = ordered()
+    release = ind.anonymize(original, SCHEMA, model="k-anonymity:k=5", algorithm="mondrian", seed=17)
+    found = ind.attack("predictable-seed:seeds=40", release, original=original)
+    assert found.succeeds
+    assert (found.details["seed"], found.details["generator"]) == (17, "indistinct")
+    assert found.tally.share == 1
+    unseeded = ind.anonymize(original, SCHEMA, model="k-anonymity:k=5", algorithm="mondrian")
+    missed = ind.attack("predictable-seed:seeds=40", unseeded, original=original)
+    assert not missed.succeeds
+    assert missed.details["seed"] is None
+
+
+def test_seeds_of_other_generators_are_found() -> None:
+    original = ordered()
+    frame = original.to_pandas()
+    known = {"original": original}
+    sampled = pa.Table.from_pandas(frame.sample(frac=1, random_state=42), preserve_index=False)
+    found = ind.attack("predictable-seed:seeds=10", sampled, SCHEMA, **known)
+    assert (found.details["seed"], found.details["generator"]) == (42, "numpy RandomState, pandas sample")
+    drawn = original.take(pa.array(np.random.default_rng(3).permutation(200)))
+    assert ind.attack("predictable-seed:seeds=20", drawn, SCHEMA, **known).details["generator"] == "numpy default_rng"
+
+
+def test_a_seeded_slice_is_found() -> None:
+    original = pa.table(
+        {"age": np.random.default_rng(1).permutation(200), "sex": ["f"] * 200, "disease": list("abcde") * 40}
+    )
+    release = ind.anonymize(original, SCHEMA, algorithm="anatomy:l=5", seed=3)
+    assert ind.attack("predictable-seed:seeds=20", release, original=original).details["seed"] == 3
+
+
+# What does not fit.
+
+
+def test_an_original_that_does_not_contain_the_release() -> None:
+    with pytest.raises(InputError, match="does not contain the release"):
+        attacked("record-linkage", PUBLISHED, original=ORIGINAL.slice(0, 4))
+    other = ORIGINAL.set_column(2, "disease", pa.array(["cold"] * 6))
+    with pytest.raises(InputError, match="values that the original does not have"):
+        attacked("homogeneity", original=other)
+    with pytest.raises(InputError, match="neither values of the original"):
+        attacked("homogeneity", labelled(ORIGINAL, labels=["young"] * 3 + ["old"] * 3))
+
+
+def test_no_column_in_common_with_the_external_table() -> None:
+    strangers = pa.table({"name": ["a"], "agee": [3]})
+    with pytest.raises(InputError, match="none of the quasi-identifiers") as raised:
+        attacked("record-linkage", external=strangers)
+    assert "did you mean 'agee'" in raised.value.hint
+    with pytest.raises(InputError, match="none of the quasi-identifiers"):
+        attacked("all", external=strangers)
+    with pytest.raises(InputError, match="read as text in the external table"):
+        attacked("record-linkage", external=pa.table({"age": ["old"], "sex": ["f"]}))
+
+
+def test_parameters_are_checked() -> None:
+    for text in (
+        "record-linkage:errors=2",
+        "homogeneity:share=0",
+        "background-knowledge:excluded=-1",
+        "skewness:gain=0",
+        "similarity:level=0",
+        "similarity:width=1",
+        "intersection:k=-1",
+        "predictable-seed:seeds=0",
+    ):
+        with pytest.raises(ParameterError, match="must be"):
+            attacked(text)
+    with pytest.raises(ParameterError, match="sensitive column"):
+        attacked("homogeneity:sensitive=age")
+
+
+def test_nothing_is_found_in_nothing() -> None:
+    empty = PUBLISHED.slice(0, 0)
+    for name in ("record-linkage", "homogeneity", "unsorted-matching", "predictable-seed:seeds=3"):
+        found = attacked(name, empty)
+        assert (found.tally.attempts, found.succeeds) == (0, False)
+
+
+def test_very_many_rows_are_sampled(monkeypatch) -> None:
+    original = ordered(400)
+    monkeypatch.setattr(crowd, "MOST_ROWS", 100)
+    found = ind.attack("homogeneity", original, SCHEMA, original=original, seed=1)
+    assert found.tally.attempts == 100
+
+
+# All attacks.
+
+
+def test_all_attacks_are_reported_the_worst_first() -> None:
+    original = ordered()
+    release = ind.anonymize(original, SCHEMA, model="k-anonymity:k=5", algorithm="mondrian", seed=1)
+    found = ind.attack("all", release, original=original)
+    assert found.outcomes[0].succeeds
+    assert found.succeeds
+    names = [outcome.attack for outcome in found.outcomes]
+    assert "predictable-seed" in [outcome.attack for outcome in found.outcomes if outcome.succeeds]
+    assert found.refused["membership"] == "it needs control"
+    assert {*names, *found.refused} == set(ATTACKS)
+    ranks = [(not each.succeeds, -each.interval[0]) for each in found.outcomes]
+    assert ranks == sorted(ranks)
+
+
+def test_what_takes_too_long_is_left_out() -> None:
+    original = ordered()
+    found = ind.attack_all(
+        original, SCHEMA, original=original, attacks=["homogeneity", "predictable-seed"], seconds=1e-9
+    )
+    assert found.left_out == ("homogeneity", "predictable-seed")
+    assert found.outcomes == ()
+    with pytest.raises(ParameterError, match="seconds"):
+        ind.attack_all(original, SCHEMA, original=original, seconds=0)
+
+
+def test_without_an_original_every_attack_says_what_it_needs() -> None:
+    found = ind.attack("all", PUBLISHED, SCHEMA)
+    assert found.outcomes == ()
+    assert all("original" in reason for reason in found.refused.values())
+    with pytest.raises(ParameterError, match="roles"):
+        ind.attack("all", PUBLISHED)
+
+
+def test_an_original_of_other_people_is_refused() -> None:
+    """Its values can be read, but some classes publish more rows than it has there."""
+    other = table(*[(39, "f", "flu")] * 2, *[(23, "f", value) for value in ("flu", "gout", "hiv", "flu")])
+    with pytest.raises(InputError, match="classes publish more rows than their labels cover"):
+        attacked("homogeneity", original=other)
+
+
+def test_an_order_that_two_releases_share_is_noticed() -> None:
+    original = ordered()
+    known = {"model": "k-anonymity:k=5", "algorithm": "mondrian"}
+    first, second = (ind.anonymize(original, SCHEMA, **known, seed=seed) for seed in (1, 2))
+    same = ind.attack(
+        "unsorted-matching", first, original=original, earlier=ind.apply(first.recoding, original, seed=1)
+    )
+    assert same.succeeds
+    assert same.details["order"] == "rows, beside the earlier release"
+    assert not ind.attack("unsorted-matching", first, earlier=second).succeeds
+    with pytest.raises(ParameterError, match="needs original or earlier"):
+        ind.attack("unsorted-matching", first)
