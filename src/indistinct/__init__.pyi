@@ -28,6 +28,7 @@ from .api import anonymize as anonymize
 from .api import apply as apply
 from .api import open as open
 from .api import verify as verify
+from .assessing import assess as assess
 from .attacking import attack as attack
 from .attacks.base import Attack as Attack
 from .attacks.base import Outcome as Outcome
@@ -69,6 +70,7 @@ from .recoding.outputs import Assignment as Assignment
 from .release.certificate import Certificate as Certificate
 from .release.published import BucketTable as BucketTable
 from .release.release import Release as Release
+from .risks.assessment import Assessment as Assessment
 from .risks.membership import Membership as Membership
 from .risks.membership_of_release import membership_of as membership_of
 from .schema import Schema as Schema

@@ -1,0 +1,98 @@
+"""`indistinct assess`: who could be found in a table or a release, and what could be learned of them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from indistinct.cli import options
+from indistinct.cli.flags import opened, policy_of
+from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, shared
+from indistinct.cli.published_file import question_of
+from indistinct.cli.risk_tables import parts
+from indistinct.cli.screen import note, print_json, progress, show
+from indistinct.errors import VerificationError
+
+if TYPE_CHECKING:
+    from indistinct.policy import Policy
+
+
+@shared(*ROLES, "algorithm", "hierarchy", *READING, *SCREEN, algorithm=MadeBy)
+def command(
+    table: Annotated[Path, typer.Argument(metavar="FILE", help="An original or a published table.")],
+    flags: Flags,
+    policy: options.PolicyFile = None,
+    original: options.Original = None,
+    recoding: options.RecodingFile = None,
+    population: Annotated[
+        Path | None,
+        typer.Option("--population", metavar="FILE", help="A table of everybody whom the people were drawn from."),
+    ] = None,
+    population_size: Annotated[
+        int | None, typer.Option("--population-size", metavar="N", help="How many they were drawn from.")
+    ] = None,
+    sampling_fraction: Annotated[
+        float | None, typer.Option("--sampling-fraction", metavar="SHARE", help="Which share of them is in the table.")
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            metavar="SPEC",
+            help="Make it a gate: public, licensed or internal, also with limits such as public:highest=0.05.",
+        ),
+    ] = None,
+    threshold: Annotated[
+        float, typer.Option("--threshold", metavar="RISK", help="From which risk on somebody is at risk.")
+    ] = 0.09,
+) -> None:
+    """Assess the risk of a table: an original, a release, or both side by side with --original.
+
+    Roles come from a policy or from flags. The population that people were drawn from is known by a table, its size or
+    a sampling fraction. With --profile the exit code is 4 if a limit is broken. Classes of an original are named by
+    their values only with --show-values.
+    """
+    from indistinct import assessing
+
+    asked, given = _opened(table, flags, policy=policy, original=original)
+    with progress("assessing"):
+        found = assessing.assess(
+            given,
+            asked.schema,
+            original=None if original is None else opened(asked, original),
+            population=None if population is None else _population(asked, population),
+            population_size=population_size,
+            sampling_fraction=sampling_fraction,
+            threshold=threshold,
+            profile=profile,
+            hierarchies=asked.hierarchies,
+            recoding=recoding,
+            show_values=flags.show_values,
+        )
+    for warning in found.notes:
+        note(warning)
+    if flags.as_json:
+        print_json({"table": str(table), **found.to_json()})
+    else:
+        show(*parts(found, name=str(table)))
+    if not found.passed:
+        raise typer.Exit(VerificationError.exit_code)
+
+
+def _opened(table: Path, flags: Flags, *, policy: Path | None, original: Path | None) -> "tuple[Policy, Any]":
+    """Return the policy that tells roles, and the table: read as the policy's input if it is that, or as published."""
+    from indistinct.release.files import certificate_path
+
+    asked = policy_of(original or table, flags, policy=policy, beside=("model", *READING))
+    source = asked.locate(asked.input.path)
+    is_input = original is None and source.exists() and table.exists() and table.samefile(source)
+    if is_input and not (policy is None and certificate_path(table).is_file()):
+        return asked, opened(asked, table)
+    question = question_of(table, flags, policy=policy, original=original)
+    return question.policy, question.published
+
+
+def _population(policy: "Policy", path: Path) -> Any:
+    from indistinct.release.reading import read_population
+
+    return read_population(path, policy.input.reading)
