@@ -18,7 +18,7 @@ from indistinct.errors import InputError, SchemaError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
-from indistinct.frequencies.value import PERSON, Classes, FrequencySet
+from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.models.base import All, Model
 from indistinct.models.of_people import OfPeople
@@ -59,7 +59,9 @@ class AssessedTable:
     def classes(self) -> Classes:
         """Return the classes, or buckets, with their people where people are counted."""
         evidence = self.evidence
-        histograms = {(PERSON,): evidence.histogram((PERSON,))} if self.people and evidence.rows else {}
+        histograms: dict[Key, Histogram] = {}
+        if self.people and evidence.rows:
+            histograms[(PERSON,)] = evidence.histogram((PERSON,))
         return Classes(evidence.sizes, histograms)
 
     @property
