@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.engines import open_source
-from indistinct.errors import ParameterError
+from indistinct.engines.base import Source
+from indistinct.errors import ParameterError, SchemaError
 from indistinct.hierarchy import Hierarchy
 from indistinct.memory import needs_memory
 from indistinct.models.base import Model
@@ -32,8 +33,9 @@ from indistinct.risks.column_contribution import taxonomies_of_labels, taxonomie
 from indistinct.risks.known_population import check_known, known_population
 from indistinct.risks.practice import Shown, findings
 from indistinct.risks.profiles import Profile, judge, parse_profile
-from indistinct.risks.table_risk import risk_of
-from indistinct.schema import Schema, require_schema
+from indistinct.risks.table_risk import Wanted, risk_of
+from indistinct.risks.unique_sets import Progress
+from indistinct.schema import Schema, did_you_mean, require_schema
 
 IN_BUCKETS = (
     "classes are buckets: what is told is how many rows a person may be among. Quasi-identifiers stand in a release in "
@@ -56,11 +58,15 @@ def assess(
     population: Any = None,
     population_size: int | None = None,
     sampling_fraction: float | None = None,
+    weights: str | None = None,
     threshold: float = 0.09,
     profile: Profile | str | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     recoding: Recoding | str | Path | None = None,
     show_values: bool = False,
+    suda: int | None = None,
+    unique_sets: int | None = None,
+    progress: Progress | None = None,
 ) -> Assessment:
     """Return the risk that people in a table are found, and what would be learned of them.
 
@@ -69,21 +75,23 @@ def assess(
     is known by one of `population`, a table with the same quasi-identifiers, `population_size` and `sampling_fraction`.
     Somebody is at risk above `threshold`. A `profile` such as "public" or "public:highest=0.05" makes it a gate.
     `recoding` says where people went if labels do not. Classes are named by their values only where these are
-    published; `show_values` names them of any table.
+    published; `show_values` names them of any table. `weights` is a column of survey weights; `suda` and `unique_sets`
+    are how many columns together are looked at for special uniques, and for sets of columns that single people out.
     """
     check_known(population, population_size, sampling_fraction)
-    limit = _share(threshold)
-    chosen = parse_profile(profile) if isinstance(profile, str) else profile
+    limit, chosen = _share(threshold), parse_profile(profile) if isinstance(profile, str) else profile
     declared = {**_hierarchies_of(table), **(hierarchies or {})}
-    after, before = _opened(table, schema, original=original, recoding=recoding, hierarchies=declared)
+    _check_sizes(suda=suda, unique_sets=unique_sets)
+    wanted = Wanted(limit, declared, show_values, weights, suda, unique_sets, progress)
+    after, before = _opened(table, schema, wanted, original=original, recoding=recoding)
     sample = before or after
     known = known_population(population, population_size, sampling_fraction, sample=sample, hierarchies=declared)
     above = taxonomies_of_values(sample.evidence.counted.domains, declared)
     first = None
     if before is not None:
-        first = risk_of(before, known, threshold=limit, hierarchies=declared, taxonomies=above, show_values=show_values)
+        first = risk_of(before, known, wanted, taxonomies=above)
         above = taxonomies_of_labels(after.evidence.counted.domains, above)
-    risk = risk_of(after, known, threshold=limit, hierarchies=declared, taxonomies=above, show_values=show_values)
+    risk = risk_of(after, known, wanted, taxonomies=above)
     shown = Shown(after.schema, after.kinds, after.evidence.known)
     return Assessment(
         risk,
@@ -99,27 +107,30 @@ def assess(
 def _opened(
     table: Any,
     schema: Schema | None,
+    wanted: Wanted,
     *,
     original: Any,
     recoding: Recoding | str | Path | None,
-    hierarchies: Mapping[str, Hierarchy],
 ) -> tuple[AssessedTable, AssessedTable | None]:
     """Return what was counted on a table and, where it is known, on the original that it is a release of."""
+    hierarchies, weights = wanted.hierarchies, wanted.weights
     if isinstance(table, Release):
-        roles = table.check.schema
-        after = release_table(table, hierarchies=hierarchies)
+        after = release_table(table, hierarchies=hierarchies, weights=weights)
         if original is None:
+            _require_weights(weights, after.source)
             return after, original_of_release(table)
         engine, whole = open_source(original)
-        return after, plain_table(whole, engine, roles, hierarchies=hierarchies)
+        _require_weights(weights, whole, after.source)
+        return after, plain_table(whole, engine, table.check.schema, hierarchies=hierarchies, weights=weights)
     if schema is None:
         raise ParameterError("the roles of the columns are not known", hint="pass schema=…")
     require_schema(schema)
     if original is None:
-        return _alone(table, schema, hierarchies), None
+        return _alone(table, schema, wanted), None
     published = open_published(table, schema)
     engine, whole = open_source(original)
-    before = plain_table(whole, engine, schema, hierarchies=hierarchies)
+    _require_weights(weights, whole)
+    before = plain_table(whole, engine, schema, hierarchies=hierarchies, weights=weights)
     made = read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
     after = published_table(
         published,
@@ -128,21 +139,25 @@ def _opened(
         before=before,
         recoding=None if made is None else (made, _promise(made, schema)),
         hierarchies=hierarchies,
+        weights=weights,
     )
     return after, before
 
 
-def _alone(table: Any, schema: Schema, hierarchies: Mapping[str, Hierarchy]) -> AssessedTable:
+def _alone(table: Any, schema: Schema, wanted: Wanted) -> AssessedTable:
     """Return a table of which no original is known; one beside its certificate is a release."""
     if isinstance(table, BucketTable):
         return bucket_table(open_published(table, schema), schema, reference=None)
+    hierarchies, weights = wanted.hierarchies, wanted.weights
     path = Path(table) if isinstance(table, str | Path) else getattr(table, "path", None)
     if path is None or not certificate_path(path).is_file():
         engine, source = open_source(table)
-        return plain_table(source, engine, schema, hierarchies=hierarchies)
+        _require_weights(weights, source)
+        return plain_table(source, engine, schema, hierarchies=hierarchies, weights=weights)
     published: Published = open_published(table, schema)
     source = published.sources[MAIN]
-    return plain_table(source, published.engine, schema, hierarchies=hierarchies, published=True)
+    _require_weights(weights, source)
+    return plain_table(source, published.engine, schema, published=True, hierarchies=hierarchies, weights=weights)
 
 
 def _promise(recoding: Recoding, schema: Schema) -> Model:
@@ -155,6 +170,22 @@ def _hierarchies_of(table: Any) -> dict[str, Hierarchy]:
     """Return the hierarchies that the recoding of a release knows."""
     columns = getattr(table.recoding, "columns", ()) if isinstance(table, Release) else ()
     return {column.domain.column: column.hierarchy for column in columns if column.hierarchy is not None}
+
+
+def _require_weights(column: str | None, *sources: Source | None) -> None:
+    """Raise unless a table has the column of survey weights."""
+    present = [name for source in sources if source is not None for name in source.columns]
+    if column is not None and column not in present:
+        raise SchemaError(
+            f"the table has no column {column!r}, which is named for survey weights",
+            hint=did_you_mean(column, present) or "a weight says for how many people of the population a row stands",
+        )
+
+
+def _check_sizes(**sizes: Any) -> None:
+    for name, size in sizes.items():
+        if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
+            raise ParameterError(f"`{name}` must be a whole number of at least 1; got {size!r}", hint="4 is usual")
 
 
 def _share(threshold: Any) -> Fraction:

@@ -34,6 +34,17 @@ def command(
     sampling_fraction: Annotated[
         float | None, typer.Option("--sampling-fraction", metavar="SHARE", help="Which share of them is in the table.")
     ] = None,
+    weights: Annotated[
+        str | None, typer.Option("--weights", metavar="COLUMN", help="Survey weights: for how many a row stands.")
+    ] = None,
+    suda: Annotated[
+        int | None,
+        typer.Option("--suda", metavar="SIZE", help="Look for special uniques in up to so many columns together."),
+    ] = None,
+    unique_sets: Annotated[
+        int | None,
+        typer.Option("--unique-sets", metavar="SIZE", help="Tell which sets of so many columns single people out."),
+    ] = None,
     profile: Annotated[
         str | None,
         typer.Option(
@@ -55,7 +66,7 @@ def command(
     from indistinct import assessing
 
     asked, given = _opened(table, flags, policy=policy, original=original)
-    with progress("assessing"):
+    with progress("assessing") as share:
         found = assessing.assess(
             given,
             asked.schema,
@@ -63,11 +74,15 @@ def command(
             population=None if population is None else _population(asked, population),
             population_size=population_size,
             sampling_fraction=sampling_fraction,
+            weights=weights,
             threshold=threshold,
             profile=profile,
             hierarchies=asked.hierarchies,
             recoding=recoding,
             show_values=flags.show_values,
+            suda=suda,
+            unique_sets=unique_sets,
+            progress=share,
         )
     for warning in found.notes:
         note(warning)

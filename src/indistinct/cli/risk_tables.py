@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # From such a share on, classes are named on the screen.
 TELLING = 0.5
+# So many sets of columns are shown.
+MOST_SETS = 10
 
 
 def parts(found: "Assessment", *, name: str) -> "Iterator[str | Table]":
@@ -24,6 +26,9 @@ def parts(found: "Assessment", *, name: str) -> "Iterator[str | Table]":
     if found.risk.columns:
         yield _columns(found)
         yield ""
+    for name, risk in (("before", found.before), ("after", found.risk)):
+        if risk is not None:
+            yield from _singled_out(risk, "" if found.before is None else f"{name}: ")
     if found.risk.sensitive:
         yield _sensitive(found)
         yield ""
@@ -73,6 +78,8 @@ def _rows(found: "Assessment") -> "dict[str, Callable[[TableRisk], str]]":
     }
     if found.risk.population.estimates is not None:
         rows["unique in the population (Dankar)"] = _estimate
+    if found.risk.individual is not None:
+        rows["expected to be found (weights)"] = _found
     for size in found.risk.sizes.cumulative:
         rows[f"in classes of at most {size}"] = lambda each, size=size: percent(each.sizes.cumulative[size])  # type: ignore[misc]
     return rows
@@ -87,6 +94,11 @@ def _estimate(risk: "TableRisk") -> str:
     return "–" if estimates is None else f"{percent(estimates.dankar)} ({estimates.used})"
 
 
+def _found(risk: "TableRisk") -> str:
+    each = risk.individual
+    return "–" if each is None else f"{number(round(each.expected, 3))} ({percent(each.mean)})"
+
+
 def _columns(found: "Assessment") -> "Table":
     """Return the risk without each column, and with it one level coarser."""
     heads = ("average risk without it", "alone without it", "average risk one level up")
@@ -95,6 +107,30 @@ def _columns(found: "Assessment") -> "Table":
         coarser = percent(each.levels[0].prosecutor.average) if each.levels else "–"
         table.add_row(each.column, percent(each.removed.prosecutor.average), number(each.removed.uniques), coarser)
     return table
+
+
+def _singled_out(risk: "TableRisk", side: str) -> "Iterator[str | Table]":
+    """Yield what makes people special uniques, and which columns single out most of them."""
+    special, sets = risk.special, risk.unique_sets
+    if special is not None:
+        told = special.to_json()
+        yield (
+            f"{side}{special.special:,} special uniques in up to {special.size} columns, highest score "
+            f"{number(told['highest_score'])}, highest DIS-SUDA {number(told['highest_dis_suda'])}"
+        )
+        table = grid("column", "part of all scores", right=("part of all scores",), names=("column",))
+        for name, share in sorted(special.contributions.items(), key=lambda each: -each[1]):
+            table.add_row(name, percent(share))
+        yield table
+        yield ""
+    if sets is not None:
+        shown = sets.singling_out()
+        yield f"{side}{len(shown):,} sets of up to {sets.size} columns single somebody out; most do:"
+        table = grid("columns", "unique", "unique in no part of them", right=("unique", "unique in no part of them"))
+        for each in shown[:MOST_SETS]:
+            table.add_row(", ".join(each.columns), number(each.unique), number(each.minimal))
+        yield table
+        yield ""
 
 
 def _sensitive(found: "Assessment") -> "Table":

@@ -35,6 +35,7 @@ from indistinct.release.published import Published
 from indistinct.release.release import Release
 from indistinct.risks.attribute_disclosure import Shares, keys_of
 from indistinct.risks.look_alikes import MOST_PAIRS, covered_members
+from indistinct.risks.survey_weights import weight_keys
 from indistinct.schema import Schema
 from indistinct.tables.value import Table
 
@@ -99,6 +100,10 @@ class AssessedTable:
         known = self.evidence.known if reference is None or column not in reference.known else reference.known
         return column in known and known[column].ordered
 
+    def has_weights(self, column: str) -> bool:
+        """Return whether survey weights were counted on the table, of people or of rows."""
+        return set(weight_keys(column, people=self.people)) <= set(self.evidence.counted.frequencies.classes.histograms)
+
     def counts_people_of(self, column: str) -> bool:
         """Return whether it is known which people have which values of a column."""
         if not self.people:
@@ -110,7 +115,13 @@ class AssessedTable:
 
 
 def plain_table(
-    source: Source, engine: Engine, schema: Schema, *, hierarchies: Mapping[str, Hierarchy], published: bool = False
+    source: Source,
+    engine: Engine,
+    schema: Schema,
+    *,
+    hierarchies: Mapping[str, Hierarchy],
+    weights: str | None = None,
+    published: bool = False,
 ) -> AssessedTable:
     """Return a table of which only itself is known: an original, or a release from anywhere."""
     shows = replace(published_schema(schema, source.columns), person=schema.person)
@@ -118,8 +129,8 @@ def plain_table(
     people = bool(schema.person) and all(name in source.columns for name in schema.person)
     if schema.person and not people:
         raise nobody_shown()
-    keys = keys_of(schema.sensitive, people=people)
-    counted = engine.count(source, Request(shows.quasi, keys, hierarchies, person=schema.person, published=True))
+    keys = dict.fromkeys((*keys_of(schema.sensitive, people=people), *_weighed(source, weights, people=people)))
+    counted = engine.count(source, Request(shows.quasi, tuple(keys), hierarchies, person=schema.person, published=True))
     return AssessedTable(source, schema, shows, Evidence(counted, source.rows), people, published)
 
 
@@ -141,7 +152,9 @@ def original_of_release(release: Release) -> AssessedTable | None:
     )
 
 
-def release_table(release: Release, *, hierarchies: Mapping[str, Hierarchy]) -> AssessedTable:
+def release_table(
+    release: Release, *, hierarchies: Mapping[str, Hierarchy], weights: str | None = None
+) -> AssessedTable:
     """Return a release that was made here."""
     schema, check = release.check.schema, release.check
     engine, source = check.engine, open_source(release.table)[1]
@@ -149,7 +162,7 @@ def release_table(release: Release, *, hierarchies: Mapping[str, Hierarchy]) -> 
         sources = {name: open_source(table)[1] for name, table in {MAIN: release.table, **release.others}.items()}
         return bucket_table(Published(engine, sources, release.buckets), schema, reference=check.reference)
     shows = release.schema
-    keys = tuple((name,) for name in schema.sensitive)
+    keys = _shown_keys(source, schema, weights)
     own = {name: each for name, each in hierarchies.items() if name in schema.sensitive}
     counted = engine.count(source, Request(shows.quasi, keys, own, published=True)) if source.rows else NOTHING
     evidence = Evidence(counted, source.rows, check.reference, check.assignment)
@@ -165,6 +178,7 @@ def published_table(
     before: AssessedTable,
     recoding: tuple[Recoding, Model] | None = None,
     hierarchies: Mapping[str, Hierarchy],
+    weights: str | None = None,
 ) -> AssessedTable:
     """Return a published file beside its original; raise if it is no release of that.
 
@@ -181,7 +195,7 @@ def published_table(
         )
     shows = published_schema(schema, source.columns)
     _require(shows, source.columns)
-    keys = tuple((name,) for name in schema.sensitive)
+    keys = _shown_keys(source, schema, weights)
     own = {name: each for name, each in hierarchies.items() if name in schema.sensitive}
     counted = published.engine.count(source, Request(shows.quasi, keys, own, published=True))
     notes = _require_contained(source, counted, whole, schema, hierarchies)
@@ -189,7 +203,7 @@ def published_table(
     if schema.person:
         whole, assignment = _by_people(source, original, schema, recoding, hierarchies)
     evidence = Evidence(counted, source.rows, whole, assignment, coarse=published.text)
-    evidence.require_agreement(keys)
+    evidence.require_agreement([(name,) for name in schema.sensitive])
     return AssessedTable(source, schema, shows, evidence, bool(schema.person), True, notes)
 
 
@@ -235,6 +249,16 @@ def shown_data(table: AssessedTable) -> pa.Table:
     if not isinstance(source, Table):
         raise InputError("labels can be read in memory only", hint="give a path or a frame")
     return source.data
+
+
+def _weighed(source: Source, weights: str | None, *, people: bool) -> tuple[Key, ...]:
+    return () if weights is None or weights not in source.columns else weight_keys(weights, people=people)
+
+
+def _shown_keys(source: Source, schema: Schema, weights: str | None) -> tuple[Key, ...]:
+    """Return what is counted on a release: sensitive columns and, where it shows them, survey weights of rows."""
+    weighed = () if schema.person else _weighed(source, weights, people=False)
+    return tuple(dict.fromkeys((*((name,) for name in schema.sensitive), *weighed)))
 
 
 def _by_people(

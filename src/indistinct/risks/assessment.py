@@ -1,15 +1,17 @@
 """What an assessment tells: figures of risk for a table and, where it is a release, for the original beside it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from indistinct.models.uniqueness_estimators import UniquenessEstimates
 from indistinct.risks.attribute_disclosure import AttributeDisclosure
 from indistinct.risks.column_contribution import Contribution
+from indistinct.risks.individual import IndividualRisk
+from indistinct.risks.minimal_uniques import MinimalUniques
 from indistinct.risks.practice import Finding
 from indistinct.risks.profiles import Gate
 from indistinct.risks.reidentification import ClassSizes, Reidentification
+from indistinct.risks.special_uniques import SpecialUniques
 
 NO_POPULATION = "no population is known: every look-alike is in the table itself"
 ESTIMATED = "estimated: the table is taken for a random sample of the population"
@@ -66,6 +68,9 @@ class TableRisk:
     population: PopulationRisk = field(default_factory=PopulationRisk)
     columns: tuple[Contribution, ...] = ()
     sensitive: tuple[AttributeDisclosure, ...] = ()
+    individual: IndividualRisk | None = None
+    special: SpecialUniques | None = None
+    unique_sets: MinimalUniques | None = None
 
     @property
     def largest_share(self) -> float:
@@ -106,6 +111,9 @@ class TableRisk:
             "class_sizes": self.sizes.to_json(),
             "columns": {each.column: each.to_json() for each in self.columns},
             "sensitive": {each.column: each.to_json() for each in self.sensitive},
+            "individual": None if self.individual is None else dict(self.individual.to_json()),
+            "special_uniques": None if self.special is None else dict(self.special.to_json()),
+            "unique_sets": None if self.unique_sets is None else dict(self.unique_sets.to_json()),
         }
 
 
@@ -125,7 +133,6 @@ class Assessment:
     gate: Gate | None = None
     notes: tuple[str, ...] = ()
     form: str | None = None
-    further: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         risk = self.risk
@@ -146,5 +153,4 @@ class Assessment:
             "practice": [finding.to_json() for finding in self.practice],
             "profile": None if self.gate is None else self.gate.to_json(),
             "notes": list(self.notes),
-            **self.further,
         }

@@ -18,6 +18,7 @@ from indistinct.frequencies.rollup import OUT, Cells
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.value import Taxonomy
+from indistinct.parallel import spread
 from indistinct.risks.reidentification import Reidentification, prosecutor, uniques
 
 
@@ -71,18 +72,21 @@ def contributions(
         replace(cells, classes=bare, joint=None), tuple(taxonomies.get(each.column) or _flat(each) for each in domains)
     )
     places = {domain.column: place for place, domain in enumerate(domains)}
-    found = []
-    for name, shown in columns.items():
-        own = [places[each] for each in shown]
+
+    def contribution(name: str) -> Contribution:
+        own = [places[each] for each in columns[name]]
         removed = rolled.roll_up(rolled.base, [OUT if place in own else 0 for place in range(len(domains))])
-        levels = []
-        if list(shown) == [name] and name in taxonomies:
-            finer = rolled.base
+        levels, finer = [], rolled.base
+        if list(columns[name]) == [name] and name in taxonomies:
             for level in range(1, taxonomies[name].height + 1):
                 finer = rolled.roll_up(finer, [level if place in own else 0 for place in range(len(domains))])
                 levels.append(_risk(finer.classes, threshold))
-        found.append(Contribution(name, _risk(removed.classes, threshold), tuple(levels)))
-    return tuple(sorted(found, key=lambda each: each.removed.prosecutor.average))
+        return Contribution(name, _risk(removed.classes, threshold), tuple(levels))
+
+    _ = rolled.base  # computed once, before threads ask for it
+    return tuple(
+        sorted(spread(contribution, columns, rows=cells.rows), key=lambda each: each.removed.prosecutor.average)
+    )
 
 
 def _risk(classes: Classes, threshold: Fraction) -> RiskAfter:

@@ -14,6 +14,7 @@ import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.frequencies.value import PERSON, Classes
+from indistinct.risks.individual import risks_of_counts
 
 SIZES = (1, 2, 3, 4, 5, 10, 11, 20)
 """The class sizes up to which the share of members is told."""
@@ -115,9 +116,15 @@ def average_risk(classes: Classes) -> float:
 
 def class_sizes(classes: Classes) -> ClassSizes:
     """Return how many classes have each size, and how many members stand in a class of at most some sizes."""
-    sizes, numbers = np.unique(classes.members, return_counts=True)
-    shares = {size: share_of_members(classes, classes.members <= size) for size in SIZES}
-    return ClassSizes(dict(zip(sizes.tolist(), numbers.tolist(), strict=True)), shares)
+    numbers = np.bincount(classes.members)
+    sizes = np.flatnonzero(numbers)
+    histogram = dict(zip(sizes.tolist(), numbers[sizes].tolist(), strict=True))
+    if (PERSON,) in classes.histograms:
+        shares = {size: share_of_members(classes, classes.members <= size) for size in SIZES}
+    else:
+        within = {size: sum(s * number for s, number in histogram.items() if s <= size) for size in SIZES}
+        shares = {size: rows / max(classes.rows, 1) for size, rows in within.items()}
+    return ClassSizes(histogram, shares)
 
 
 def uniques(classes: Classes) -> int:
@@ -127,6 +134,8 @@ def uniques(classes: Classes) -> int:
 
 def share_of_members(classes: Classes, chosen: Codes) -> float:
     """Return the share of members that stand in one of the classes that a mask chooses."""
+    if (PERSON,) not in classes.histograms:
+        return int(np.dot(classes.sizes, chosen)) / max(classes.rows, 1)
     everybody = classes.members_of(np.ones(len(classes), dtype=bool))
     return classes.members_of(chosen) / everybody if everybody else 0.0
 
@@ -144,19 +153,14 @@ def mean_over_members(classes: Classes, risks: Codes) -> float:
 def expected_reciprocals(sizes: Codes, fraction: float, *, unique_share: float = 0.0) -> Codes:
     """Return the expected 1/F of classes of which a sample has f members, if each was drawn with the same probability.
 
-    F given f is taken for negative binomial (Bethlehem, Keller and Pannekoek 1990; Benedetti and Franconi 1998). With
-    the fraction p and q = 1 - p the expectation is r(1) = p/q ln(1/p), r(2) = p/q (1 - r(1)), and for larger f nearly
-    p/(f - q). That knows nothing of how many are unique in the population: of those who are alone in the sample the
-    share n·U/s is expected to be, with n members, s of them alone and U the `unique_share`; r(1) is no less than it.
+    That is the individual risk under equal weights, which knows nothing of how many are unique in the population: of
+    those who are alone in the sample the share n·U/s is expected to be, with n members, s of them alone and U the
+    `unique_share`. Who is alone has at least that risk.
 
     >>> expected_reciprocals(np.array([1, 2, 50]), 1.0)
     array([1.  , 0.5 , 0.02])
     """
-    p, q = fraction, 1 - fraction
-    near = p / (sizes - q)
-    # Where nearly the whole population is in the sample the first terms would be differences of rounding errors.
-    alone, pair = (1.0, 0.5) if q < 1e-6 else (p / q * np.log(1 / p), p / q * (1 - p / q * np.log(1 / p)))
-    single = sizes == 1
+    risks, single = risks_of_counts(sizes, sizes / fraction), sizes == 1
     if single.any():
-        alone = max(alone, min(int(sizes.sum()) * unique_share / int(single.sum()), 1.0))
-    return np.select([single, sizes == 2], [alone, pair], near)
+        risks[single] = np.maximum(risks[single], min(int(sizes.sum()) * unique_share / int(single.sum()), 1.0))
+    return risks

@@ -1,6 +1,7 @@
 """The figures of one table: every measure of risk, over the classes that were counted on it."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from indistinct.arrays import Codes
@@ -12,8 +13,10 @@ from indistinct.models.uniqueness_estimators import estimate_uniques
 from indistinct.risks.assessed_tables import AssessedTable, class_namer
 from indistinct.risks.assessment import COUNTED, ESTIMATED, PopulationRisk, TableRisk
 from indistinct.risks.attribute_disclosure import AttributeDisclosure, disclosure_of
-from indistinct.risks.column_contribution import Contribution, contributions
+from indistinct.risks.column_contribution import contributions
+from indistinct.risks.individual import IndividualRisk, individual_risk
 from indistinct.risks.known_population import KnownPopulation
+from indistinct.risks.minimal_uniques import minimal_uniques
 from indistinct.risks.reidentification import (
     Reidentification,
     class_sizes,
@@ -25,26 +28,38 @@ from indistinct.risks.reidentification import (
     share_of_members,
     uniques,
 )
+from indistinct.risks.special_uniques import special_uniques
+from indistinct.risks.survey_weights import sums_of_weights, weight_keys
+from indistinct.risks.unique_sets import Progress
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """What is asked of every table.
+
+    Somebody is at risk above `threshold`. `show_values` names classes of any table by their values, and not only those
+    of published ones. `weights` is a column of survey weights. Special uniques and minimal unique column sets are
+    looked for in sets of up to so many columns, where that is asked for.
+    """
+
+    threshold: Fraction
+    hierarchies: Mapping[str, Hierarchy]
+    show_values: bool = False
+    weights: str | None = None
+    suda: int | None = None
+    unique_sets: int | None = None
+    progress: Progress | None = None
 
 
 def risk_of(
-    table: AssessedTable,
-    population: KnownPopulation,
-    *,
-    threshold: Fraction,
-    hierarchies: Mapping[str, Hierarchy],
-    taxonomies: Mapping[str, Taxonomy],
-    show_values: bool = False,
+    table: AssessedTable, population: KnownPopulation, wanted: Wanted, *, taxonomies: Mapping[str, Taxonomy]
 ) -> TableRisk:
-    """Return every figure of a table; `taxonomies` lie over the values that it shows.
-
-    The worst classes are named by their values where these are published; `show_values` names them of any table.
-    """
+    """Return every figure of a table; `taxonomies` lie over the values that it shows."""
     classes = table.classes
-    alone = prosecutor(classes, threshold=threshold)
-    look_alikes = population.look_alikes(table, hierarchies)
-    risk, beyond = _beyond(classes, population, look_alikes, threshold=threshold)
-    return TableRisk(
+    alone = prosecutor(classes, threshold=wanted.threshold)
+    look_alikes = population.look_alikes(table, wanted.hierarchies)
+    risk, beyond = _beyond(classes, population, look_alikes, threshold=wanted.threshold)
+    figures = TableRisk(
         unit=classes.unit,
         rows=table.evidence.rows,
         members=table.members,
@@ -55,12 +70,35 @@ def risk_of(
         journalist=alone if risk is None or table.in_buckets else risk,
         marketer=alone.average if look_alikes is None else marketer(classes, look_alikes),
         sizes=class_sizes(classes),
-        population=PopulationRisk() if table.in_buckets else beyond,
-        columns=() if table.in_buckets else _columns(table, classes, taxonomies, threshold),
-        sensitive=tuple(_disclosure(table, name, show_values) for name in table.schema.sensitive)
-        if len(classes)
-        else (),
+        sensitive=tuple(_disclosure(table, name, wanted) for name in table.schema.sensitive) if len(classes) else (),
     )
+    if table.in_buckets or not len(classes):
+        return figures
+    cells, fraction = table.cells(classes), 0.01 if beyond.estimates is None else beyond.estimates.sampling_fraction
+    tell = wanted.progress
+    return replace(
+        figures,
+        population=beyond,
+        columns=contributions(
+            cells,
+            table.evidence.counted.domains,
+            columns=table.columns,
+            taxonomies=taxonomies,
+            threshold=wanted.threshold,
+        ),
+        individual=_individual(table, wanted.weights),
+        special=special_uniques(cells, size=wanted.suda, fraction=fraction, progress=tell) if wanted.suda else None,
+        unique_sets=minimal_uniques(cells, size=wanted.unique_sets, progress=tell) if wanted.unique_sets else None,
+    )
+
+
+def _individual(table: AssessedTable, column: str | None) -> IndividualRisk | None:
+    """Return the risk of everybody under survey weights, where the table shows these."""
+    if column is None or not table.has_weights(column):
+        return None
+    histograms = {key: table.evidence.histogram(key) for key in weight_keys(column, people=table.people)}
+    classes = Classes(table.evidence.sizes, histograms)
+    return individual_risk(classes, sums_of_weights(classes, table.evidence.known[column]))
 
 
 def _beyond(
@@ -82,19 +120,7 @@ def _beyond(
     )
 
 
-def _columns(
-    table: AssessedTable, classes: Classes, taxonomies: Mapping[str, Taxonomy], threshold: Fraction
-) -> tuple[Contribution, ...]:
-    return contributions(
-        table.cells(classes),
-        table.evidence.counted.domains,
-        columns=table.columns,
-        taxonomies=taxonomies,
-        threshold=threshold,
-    )
-
-
-def _disclosure(table: AssessedTable, column: str, show_values: bool) -> AttributeDisclosure:
+def _disclosure(table: AssessedTable, column: str, wanted: Wanted) -> AttributeDisclosure:
     known: dict[tuple[object, ...], Classes] = {}
 
     def classes_for(model: Model) -> Classes:
@@ -108,5 +134,5 @@ def _disclosure(table: AssessedTable, column: str, show_values: bool) -> Attribu
         classes_for,
         ordered=table.is_ordered(column),
         people=table.counts_people_of(column),
-        name_class=class_namer(table) if (table.published or show_values) and not table.in_buckets else None,
+        name_class=class_namer(table) if (table.published or wanted.show_values) and not table.in_buckets else None,
     )
