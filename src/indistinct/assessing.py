@@ -115,13 +115,14 @@ def _opened(
     """Return what was counted on a table and, where it is known, on the original that it is a release of."""
     hierarchies, weights = wanted.hierarchies, wanted.weights
     if isinstance(table, Release):
-        after = release_table(table, hierarchies=hierarchies, weights=weights)
-        if original is None:
-            _require_weights(weights, after.source)
-            return after, original_of_release(table)
-        engine, whole = open_source(original)
-        _require_weights(weights, whole, after.source)
-        return after, plain_table(whole, engine, table.check.schema, hierarchies=hierarchies, weights=weights)
+        before = original_of_release(table)
+        if original is not None:
+            engine, whole = open_source(original)
+            before = plain_table(whole, engine, table.check.schema, hierarchies=hierarchies, weights=weights)
+        given = None if original is None else before
+        after = release_table(table, before=given, hierarchies=hierarchies, weights=weights)
+        _require_weights(weights, after.source, None if given is None else given.source)
+        return after, before
     if schema is None:
         raise ParameterError("the roles of the columns are not known", hint="pass schema=…")
     require_schema(schema)

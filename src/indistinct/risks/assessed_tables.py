@@ -153,9 +153,13 @@ def original_of_release(release: Release) -> AssessedTable | None:
 
 
 def release_table(
-    release: Release, *, hierarchies: Mapping[str, Hierarchy], weights: str | None = None
+    release: Release,
+    *,
+    before: AssessedTable | None = None,
+    hierarchies: Mapping[str, Hierarchy],
+    weights: str | None = None,
 ) -> AssessedTable:
-    """Return a release that was made here."""
+    """Return a release that was made here; `before` is its original, where that is given once more."""
     schema, check = release.check.schema, release.check
     engine, source = check.engine, open_source(release.table)[1]
     if release.buckets is not None:
@@ -165,7 +169,8 @@ def release_table(
     keys = _shown_keys(source, schema, weights)
     own = {name: each for name, each in hierarchies.items() if name in schema.sensitive}
     counted = engine.count(source, Request(shows.quasi, keys, own, published=True)) if source.rows else NOTHING
-    evidence = Evidence(counted, source.rows, check.reference, check.assignment)
+    reference = check.reference if before is None else _same_original(before.evidence.counted, check.reference)
+    evidence = Evidence(counted, source.rows, reference, check.assignment)
     people = bool(schema.person)
     return AssessedTable(source, schema, shows, evidence, people, published=True)
 
@@ -306,6 +311,18 @@ def _require_contained(
             hint="check that this is the original of this release, with its hierarchies",
         )
     return ()
+
+
+def _same_original(given: Counted, known: Counted | None) -> Counted:
+    """Return what was counted on a table that is given as the original of a release; raise if it is another one."""
+    if known is not None:
+        mine, cells = given.frequencies, _projected(known, given.frequencies.names).frequencies
+        if not (np.array_equal(mine.vectors, cells.vectors) and np.array_equal(mine.counts, cells.counts)):
+            raise InputError(
+                f"the table of {mine.rows:,} rows is not the original of this release, which has other values",
+                hint="leave `original` out: the release knows what was counted on its own",
+            )
+    return given
 
 
 def _projected(counted: Counted, names: Sequence[str]) -> Counted:

@@ -129,6 +129,8 @@ def class_sizes(classes: Classes) -> ClassSizes:
 
 def uniques(classes: Classes) -> int:
     """Return how many members are alone in a class."""
+    if (PERSON,) not in classes.histograms:
+        return int((classes.sizes == 1).sum())
     return classes.members_of(classes.members == 1)
 
 
