@@ -1,16 +1,15 @@
 """Minimal unique column sets of a frequency set: which few columns single people out, and how many people."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import ceil
 from typing import Any
 
 import numpy as np
 
-from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import FrequencySet
-from indistinct.risks.unique_sets import SEVERAL, Progress, owners_of, unique_sets
+from indistinct.risks.unique_sets import SEVERAL, Progress, count_people, owners_of, some_repeat, unique_sets
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +84,14 @@ def minimal_uniques(frequencies: FrequencySet, *, size: int = 4, progress: Progr
         {1: 1, 2: 1}
     """
     names, owners = frequencies.names, owners_of(frequencies.classes)
-    people = int(owners.max(initial=SEVERAL)) + 1
-    smallest = np.zeros(people, dtype=np.int64)
+    repeat = some_repeat(owners)
+    smallest = np.zeros(int(owners.max(initial=SEVERAL)) + 1, dtype=np.int64)
     found: list[tuple[tuple[int, ...], ColumnSet]] = []
     for one in unique_sets(frequencies.vectors, owners, size=size, progress=progress):
-        minimal = _distinct(owners[one.minimal], people)
-        smallest[minimal[smallest[minimal] == 0]] = len(one.columns)  # smaller sets come first
-        found.append((one.columns, ColumnSet(_named(names, one.columns), one.people, len(minimal))))
+        people = owners[one.minimal]
+        smallest[people[smallest[people] == 0]] = len(one.columns)  # smaller sets come first
+        minimal = count_people(people) if repeat else len(people)
+        found.append((one.columns, ColumnSet(tuple(names[j] for j in one.columns), one.people, minimal)))
     size = min(size, len(names))
     found.sort(key=lambda one: (len(one[0]), one[0]))
     counts = np.bincount(smallest, minlength=size + 1)
@@ -102,13 +102,3 @@ def minimal_uniques(frequencies: FrequencySet, *, size: int = 4, progress: Progr
         tuple(one for _, one in found),
         {chosen: int(counts[chosen]) for chosen in range(1, size + 1)},
     )
-
-
-def _named(names: Sequence[str], columns: tuple[int, ...]) -> tuple[str, ...]:
-    return tuple(names[j] for j in columns)
-
-
-def _distinct(owners: Codes, people: int) -> Codes:
-    present = np.zeros(people, dtype=bool)
-    present[owners] = True
-    return np.flatnonzero(present)

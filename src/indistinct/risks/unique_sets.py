@@ -5,18 +5,18 @@ cell if the cell's person is unique in it and in no smaller part of it (Elliot, 
 measures that are built on it, special uniques and minimal unique column sets, walk over the column sets here.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
-from math import comb, prod
+from math import comb
 
 import numpy as np
 
-from indistinct.arrays import Codes, narrowest
+from indistinct.arrays import Codes, narrowest, run_starts, starts_of
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import PERSON, Classes
-from indistinct.ordering import distinct_with_places
-from indistinct.parallel import is_large, spread, workers
+from indistinct.parallel import is_large, spread
 from indistinct.risks import _unique_set_kernels as kernels
 
 Progress = Callable[[float], None]
@@ -24,12 +24,10 @@ Columns = tuple[int, ...]
 
 SEVERAL = -1
 """The owner of a cell that several people share."""
-# A table of keys that is at most so many times as long as there are cells is faster than sorting the keys.
-TABLE, SMALL_TABLE = 16, 1 << 16
-# Keys of more values than this are replaced by their ranks first.
-LARGEST_KEY = 1 << 62
 # What is known of smaller column sets, a bit for each cell, may take so much memory.
 KNOWN_BYTES = 2 << 30
+# Pairs of first columns whose sets are looked at before anything is reported.
+BATCH = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +55,17 @@ def owners_of(classes: Classes) -> Codes:
     return owners
 
 
+def some_repeat(owners: Codes) -> bool:
+    """Return whether somebody owns several cells: nobody else can be counted twice."""
+    owned = owners[owners != SEVERAL]
+    return count_people(owned) < len(owned)
+
+
+def count_people(owners: Codes) -> int:
+    """Return how many different people own some cells."""
+    return int(np.count_nonzero(np.bincount(owners)))
+
+
 def unique_sets(vectors: Codes, owners: Codes, *, size: int, progress: Progress | None = None) -> Iterator[UniqueSet]:
     """Yield every non-empty set of at most `size` columns, smaller ones first.
 
@@ -78,11 +87,10 @@ def unique_sets(vectors: Codes, owners: Codes, *, size: int, progress: Progress 
     known: dict[Columns, Codes] = {(): np.zeros(-(-len(vectors) // 8), dtype=np.uint8)}
     for chosen in range(1, size + 1):
         larger: dict[Columns, Codes] = {}
-        # The last column cannot be followed by another one.
-        prefixes = [prefix for prefix in known if not prefix or prefix[-1] < width - 1]
-        for start in range(0, len(prefixes), 8 * workers()):
-            some = prefixes[start : start + 8 * workers()]
-            extended = spread(lambda prefix, known=known: walk.extend(prefix, known), some, rows=len(vectors))
+        heads = list(combinations(range(width), min(chosen - 1, 2)))
+        for start in range(0, len(heads), BATCH):
+            some = heads[start : start + BATCH]
+            extended = spread(partial(walk.extend, known=known, size=chosen), some, rows=len(vectors))
             for found, bits in (pair for pairs in extended for pair in pairs):
                 if chosen < size:
                     larger[found.columns] = bits
@@ -103,6 +111,14 @@ def _require_memory(cells: int, width: int, size: int) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Cells with the same values in some columns: group `g` owns `cells[starts[g]:starts[g + 1]]`."""
+
+    cells: Codes
+    starts: Codes
+
+
 class _Walk:
     """The cells by column. Columns with many values come first: the sooner cells are unique, the fewer are left."""
 
@@ -112,80 +128,106 @@ class _Walk:
         self.sizes = [sizes[j] for j in self.order]
         self.codes = [vectors[:, j].astype(narrowest(sizes[j])) for j in self.order]
         self.owners = owners
-        people = owners[owners != SEVERAL]
-        self.people = int(people.max(initial=-1)) + 1
-        # Only somebody with several cells can be counted twice.
-        self.repeat = len(people) != np.count_nonzero(np.bincount(people, minlength=self.people))
+        self.repeat = some_repeat(owners)
+        self.whole = Groups(np.arange(len(owners), dtype=np.int32), starts_of([len(owners)]))
+        self.divided: dict[int, Groups] = {}
 
     def in_given_order(self, found: UniqueSet) -> UniqueSet:
         """Return a column set with the columns as the caller numbers them."""
         return UniqueSet(tuple(sorted(self.order[j] for j in found.columns)), found.people, found.minimal)
 
-    def extend(self, prefix: Columns, known: dict[Columns, Codes]) -> list[tuple[UniqueSet, Codes]]:
-        """Return the column sets of a prefix and one later column, and the bits of the cells unique in each.
+    def extend(self, head: Columns, *, known: Mapping[Columns, Codes], size: int) -> list[tuple[UniqueSet, Codes]]:
+        """Return the column sets of `size` columns that begin with a head, and the bits of the cells unique in each.
 
-        Cells that are unique in the prefix are unique in all of them, and tell nobody else apart.
+        Cells that are unique in some columns are unique in more of them, and tell nobody else apart: groups hold only
+        cells that are not.
         """
-        bits = known[prefix]
-        unique = np.unpackbits(bits, count=len(self.owners), bitorder="little").view(bool)
-        cells = np.flatnonzero(~unique)
-        if not (self.owners[cells] != SEVERAL).any():
-            cells = cells[:0]
-        keys, space = self._keys(prefix, cells)
-        sets = []
+        groups = self.whole
+        for column in head:
+            groups = self._divide(groups, column)
+        return list(self._below(head, groups, known=known, size=size))
+
+    def _below(
+        self, prefix: Columns, groups: Groups, *, known: Mapping[Columns, Codes], size: int
+    ) -> Iterator[tuple[UniqueSet, Codes]]:
         for column in range(prefix[-1] + 1 if prefix else 0, len(self.codes)):
-            fresh = self._alone(cells, keys, column, space)
             columns = (*prefix, column)
-            parts = [known[part] for part in combinations(columns, len(prefix)) if part and part != prefix]
-            sets.append((UniqueSet(columns, self._count(bits, fresh), _outside(fresh, parts)), _with(bits, fresh)))
-        return sets
+            if len(columns) == size:
+                yield self._extended(columns, groups, known)
+            else:
+                yield from self._below(columns, self._divide(groups, column), known=known, size=size)
 
-    def _keys(self, prefix: Columns, cells: Codes) -> tuple[Codes, int]:
-        """Return a number for the codes of each cell in some columns, and how many such numbers there may be."""
-        space = prod(self.sizes[j] for j in prefix)
-        keys = np.zeros(len(cells), dtype=np.int64)
-        if space * max(self.sizes, default=1) <= LARGEST_KEY:
-            for j in prefix:
-                keys *= self.sizes[j]
-                keys += self.codes[j][cells]
-            return keys, space
-        space = 1
-        for j in prefix:
-            keys = keys * self.sizes[j] + self.codes[j][cells]
-            distinct, keys = distinct_with_places(keys)
-            space = len(distinct)
-        return keys, space
+    def _extended(self, columns: Columns, groups: Groups, known: Mapping[Columns, Codes]) -> tuple[UniqueSet, Codes]:
+        bits, fresh = known[columns[:-1]], self._alone(groups, columns[-1])
+        parts = [known[part] for part in combinations(columns, len(columns) - 1) if part and part != columns[:-1]]
+        found = _with(bits, fresh)
+        return UniqueSet(columns, self._count(found), _outside(fresh, parts)), found
 
-    def _alone(self, cells: Codes, keys: Codes, column: int, space: int) -> Codes:
-        """Return the cells whose owner shares its key and its code in a further column with nobody."""
-        radix, space = self.sizes[column], space * self.sizes[column]
-        if not len(cells):
-            return cells
-        if space <= max(TABLE * len(cells), SMALL_TABLE) and is_large(len(self.owners)):
-            table, alone = np.empty(space, dtype=np.int32), np.empty(len(cells), dtype=np.int64)
-            return alone[: kernels.find_alone(cells, keys, self.codes[column], radix, self.owners, table, alone)].copy()
-        return alone_in_table(cells, keys * radix + self.codes[column][cells], space, self.owners)
+    def _divide(self, groups: Groups, column: int) -> Groups:
+        """Return the groups of a further column in which different people meet; those of one column are kept."""
+        if groups is not self.whole:
+            return self._divided(groups, column)
+        if column not in self.divided:
+            self.divided[column] = self._divided(groups, column)
+        return self.divided[column]
 
-    def _count(self, bits: Codes, fresh: Codes) -> int:
+    def _divided(self, groups: Groups, column: int) -> Groups:
+        if not len(groups.cells):
+            return groups
+        if not is_large(len(self.owners)):
+            return split(groups, self.codes[column], self.owners)[1]
+        size = self.sizes[column]
+        kept, starts = np.empty_like(groups.cells), np.zeros(len(groups.cells) // 2 + 1, dtype=np.int64)
+        count, filled = kernels.divide(
+            groups.cells,
+            groups.starts,
+            self.codes[column],
+            self.owners,
+            self.repeat,
+            np.full(size, kernels.EMPTY, dtype=np.int32),
+            np.empty(size, dtype=np.int32),
+            np.zeros(size, dtype=np.int64),
+            np.empty(len(kept), dtype=self.codes[column].dtype),
+            kept,
+            starts,
+        )
+        return Groups(kept[:filled].copy(), starts[: count + 1].copy())
+
+    def _alone(self, groups: Groups, column: int) -> Codes:
+        """Return the cells whose owner is alone in their group with their code of a further column."""
+        if not len(groups.cells):
+            return groups.cells
+        if not is_large(len(self.owners)):
+            return split(groups, self.codes[column], self.owners)[0]
+        size, alone = self.sizes[column], np.empty_like(groups.cells)
+        first, touched = np.full(size, kernels.EMPTY, dtype=np.int32), np.empty(size, dtype=np.int32)
+        found = kernels.find_alone(
+            groups.cells, groups.starts, self.codes[column], self.owners, self.repeat, first, touched, alone
+        )
+        return alone[:found].copy()
+
+    def _count(self, bits: Codes) -> int:
         if not self.repeat:
-            return int(np.bitwise_count(bits).sum()) + len(fresh)
-        unique = np.unpackbits(_with(bits, fresh), count=len(self.owners), bitorder="little").view(bool)
-        present = np.zeros(self.people, dtype=bool)
-        present[self.owners[unique]] = True
-        return int(present.sum())
+            return int(np.bitwise_count(bits).sum())
+        return count_people(self.owners[np.unpackbits(bits, count=len(self.owners), bitorder="little").view(bool)])
 
 
-def alone_in_table(cells: Codes, keys: Codes, space: int, owners: Codes) -> Codes:
-    """Return the cells whose owner shares its key with nobody; keys are below `space`."""
-    if space > max(TABLE * len(cells), SMALL_TABLE):
-        distinct, keys = distinct_with_places(keys)
-        space = len(distinct)
-    own = owners[cells]
-    first = np.empty(space, dtype=owners.dtype)
-    first[keys] = own  # the last one of every key stays
-    shared = np.zeros(space, dtype=bool)
-    shared[keys[(own != first[keys]) | (own == SEVERAL)]] = True
-    return cells[~shared[keys]]
+def split(groups: Groups, column: Codes, owners: Codes) -> tuple[Codes, Groups]:
+    """Divide groups by a further column; return the cells whose owner is then alone, and the groups where people meet.
+
+    >>> alone, groups = split(Groups(np.arange(4), np.array([0, 4])), np.array([0, 1, 1, 2]), np.arange(4))
+    >>> alone.tolist(), groups.cells.tolist(), groups.starts.tolist()
+    ([0, 3], [1, 2], [0, 2])
+    """
+    numbers = np.repeat(np.arange(len(groups.starts) - 1), np.diff(groups.starts))
+    keys = numbers * (int(column.max()) + 1) + column[groups.cells]
+    order = np.argsort(keys, kind="stable")
+    cells, starts = groups.cells[order], run_starts(keys[order])
+    low = np.minimum.reduceat(owners[cells], starts[:-1])
+    high = np.maximum.reduceat(owners[cells], starts[:-1])
+    sizes, meet = np.diff(starts), low != high
+    alone = np.repeat(~meet & (low != SEVERAL), sizes)
+    return cells[alone], Groups(cells[np.repeat(meet, sizes)], starts_of(sizes[meet]))
 
 
 def _outside(cells: Codes, sets: Sequence[Codes]) -> Codes:
