@@ -28,7 +28,7 @@ from indistinct.risks.assessed_tables import (
     published_table,
     release_table,
 )
-from indistinct.risks.assessment import Assessment
+from indistinct.risks.assessment import Assessment, TableRisk
 from indistinct.risks.column_contribution import taxonomies_of_labels, taxonomies_of_values
 from indistinct.risks.known_population import check_known, known_population
 from indistinct.risks.practice import Shown, findings
@@ -87,20 +87,24 @@ def assess(
     sample = before or after
     known = known_population(population, population_size, sampling_fraction, sample=sample, hierarchies=declared)
     above = taxonomies_of_values(sample.evidence.counted.domains, declared)
-    first = None
-    if before is not None:
-        first = risk_of(before, known, wanted, taxonomies=above)
-        above = taxonomies_of_labels(after.evidence.counted.domains, above)
-    risk = risk_of(after, known, wanted, taxonomies=above)
-    shown = Shown(after.schema, after.kinds, after.evidence.known)
+    first = None if before is None else risk_of(before, known, wanted, taxonomies=above)
+    own = above if before is None else taxonomies_of_labels(after.evidence.counted.domains, above)
+    return _judged(after, risk_of(after, known, wanted, taxonomies=own), first, chosen, wanted)
+
+
+def _judged(
+    table: AssessedTable, risk: TableRisk, before: TableRisk | None, profile: Profile | None, wanted: Wanted
+) -> Assessment:
+    """Return an assessment: figures, and what rules of practice and a profile say of them."""
+    shown = Shown(table.schema, table.kinds, table.evidence.known)
     return Assessment(
         risk,
-        float(limit),
-        first,
+        float(wanted.threshold),
+        before,
         findings(shown, smallest=risk.smallest, uniques=risk.uniques, homogeneous=risk.homogeneous),
-        None if chosen is None else judge(chosen, risk.figures(chosen.attacker)),
-        _notes(after, before),
-        None if after.evidence.buckets is None else after.evidence.buckets.buckets.form,
+        None if profile is None else judge(profile, risk.figures(profile.attacker)),
+        _notes(table, before),
+        None if table.evidence.buckets is None else table.evidence.buckets.buckets.form,
     )
 
 
@@ -198,7 +202,7 @@ def _share(threshold: Any) -> Fraction:
     return exact(threshold)
 
 
-def _notes(after: AssessedTable, before: AssessedTable | None) -> tuple[str, ...]:
+def _notes(after: AssessedTable, before: TableRisk | None) -> tuple[str, ...]:
     """Return what a reader must know beside the figures."""
     told = list(after.notes)
     if after.published and after.source is not None:
@@ -209,6 +213,6 @@ def _notes(after: AssessedTable, before: AssessedTable | None) -> tuple[str, ...
         told.append(ONCE)
         in_rows = [name for name in after.schema.sensitive if not after.counts_people_of(name)]
         told += [ROWS_OF.format(", ".join(map(repr, in_rows)))] if in_rows else []
-    if before is not None and len(before.schema.sensitive) < len(after.schema.sensitive):
+    if before is not None and len(before.sensitive) < len(after.schema.sensitive):
         told.append(NOT_KEPT)
     return tuple(dict.fromkeys((*told, *after.evidence.warnings)))

@@ -15,6 +15,41 @@ from indistinct.errors import VerificationError
 
 if TYPE_CHECKING:
     from indistinct.policy import Policy
+    from indistinct.risks.assessment import Assessment
+
+
+PopulationFile = Annotated[
+    Path | None,
+    typer.Option("--population", metavar="FILE", help="A table of everybody whom the people were drawn from."),
+]
+PopulationSize = Annotated[
+    int | None, typer.Option("--population-size", metavar="N", help="How many they were drawn from.")
+]
+SamplingFraction = Annotated[
+    float | None, typer.Option("--sampling-fraction", metavar="SHARE", help="Which share of them is in the table.")
+]
+Weights = Annotated[
+    str | None, typer.Option("--weights", metavar="COLUMN", help="Survey weights: for how many a row stands.")
+]
+Suda = Annotated[
+    int | None,
+    typer.Option("--suda", metavar="SIZE", help="Look for special uniques in up to so many columns together."),
+]
+UniqueSets = Annotated[
+    int | None,
+    typer.Option("--unique-sets", metavar="SIZE", help="Tell which sets of so many columns single people out."),
+]
+ProfileSpec = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="SPEC",
+        help="Make it a gate: public, licensed or internal, also with limits such as public:highest=0.05.",
+    ),
+]
+Threshold = Annotated[
+    float, typer.Option("--threshold", metavar="RISK", help="Somebody is at risk who is found with a higher one.")
+]
 
 
 @shared(*ROLES, "algorithm", "hierarchy", *READING, *SCREEN, algorithm=MadeBy)
@@ -24,38 +59,14 @@ def command(
     policy: options.PolicyFile = None,
     original: options.Original = None,
     recoding: options.RecodingFile = None,
-    population: Annotated[
-        Path | None,
-        typer.Option("--population", metavar="FILE", help="A table of everybody whom the people were drawn from."),
-    ] = None,
-    population_size: Annotated[
-        int | None, typer.Option("--population-size", metavar="N", help="How many they were drawn from.")
-    ] = None,
-    sampling_fraction: Annotated[
-        float | None, typer.Option("--sampling-fraction", metavar="SHARE", help="Which share of them is in the table.")
-    ] = None,
-    weights: Annotated[
-        str | None, typer.Option("--weights", metavar="COLUMN", help="Survey weights: for how many a row stands.")
-    ] = None,
-    suda: Annotated[
-        int | None,
-        typer.Option("--suda", metavar="SIZE", help="Look for special uniques in up to so many columns together."),
-    ] = None,
-    unique_sets: Annotated[
-        int | None,
-        typer.Option("--unique-sets", metavar="SIZE", help="Tell which sets of so many columns single people out."),
-    ] = None,
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            "--profile",
-            metavar="SPEC",
-            help="Make it a gate: public, licensed or internal, also with limits such as public:highest=0.05.",
-        ),
-    ] = None,
-    threshold: Annotated[
-        float, typer.Option("--threshold", metavar="RISK", help="From which risk on somebody is at risk.")
-    ] = 0.09,
+    population: PopulationFile = None,
+    population_size: PopulationSize = None,
+    sampling_fraction: SamplingFraction = None,
+    weights: Weights = None,
+    suda: Suda = None,
+    unique_sets: UniqueSets = None,
+    profile: ProfileSpec = None,
+    threshold: Threshold = 0.09,
 ) -> None:
     """Assess the risk of a table: an original, a release, or both side by side with --original.
 
@@ -84,14 +95,18 @@ def command(
             unique_sets=unique_sets,
             progress=share,
         )
+    _report(found, table, as_json=flags.as_json)
+    if not found.passed:
+        raise typer.Exit(VerificationError.exit_code)
+
+
+def _report(found: "Assessment", table: Path, *, as_json: bool) -> None:
     for warning in found.notes:
         note(warning)
-    if flags.as_json:
+    if as_json:
         print_json({"table": str(table), **found.to_json()})
     else:
         show(*parts(found, name=str(table)))
-    if not found.passed:
-        raise typer.Exit(VerificationError.exit_code)
 
 
 def _opened(table: Path, flags: Flags, *, policy: Path | None, original: Path | None) -> "tuple[Policy, Any]":
