@@ -28,6 +28,8 @@ SEVERAL = -1
 KNOWN_BYTES = 2 << 30
 # Pairs of first columns whose sets are looked at before anything is reported.
 BATCH = 8
+# Kernels are worth their loading from so many column sets of a large number of cells on.
+SETS = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,15 +84,15 @@ def unique_sets(vectors: Codes, owners: Codes, *, size: int, progress: Progress 
         raise ParameterError(f"`size` of column sets must be at least 1; got {size}", hint="4 is usual")
     size = min(size, width)
     _require_memory(len(vectors), width, size)
-    walk = _Walk(vectors, owners)
     total, done = sum(comb(width, chosen) for chosen in range(1, size + 1)), 0
+    walk = _Walk(vectors, owners, compiled=is_large(len(vectors) * total // SETS))
     known: dict[Columns, Codes] = {(): np.zeros(-(-len(vectors) // 8), dtype=np.uint8)}
     for chosen in range(1, size + 1):
         larger: dict[Columns, Codes] = {}
         heads = list(combinations(range(width), min(chosen - 1, 2)))
         for start in range(0, len(heads), BATCH):
             some = heads[start : start + BATCH]
-            extended = spread(partial(walk.extend, known=known, size=chosen), some, rows=len(vectors))
+            extended = spread(partial(walk.extend, known=known, size=chosen), some, rows=None if walk.compiled else 0)
             for found, bits in (pair for pairs in extended for pair in pairs):
                 if chosen < size:
                     larger[found.columns] = bits
@@ -122,12 +124,12 @@ class Groups:
 class _Walk:
     """The cells by column. Columns with many values come first: the sooner cells are unique, the fewer are left."""
 
-    def __init__(self, vectors: Codes, owners: Codes) -> None:
+    def __init__(self, vectors: Codes, owners: Codes, *, compiled: bool) -> None:
         sizes = [int(column.max(initial=0)) + 1 for column in vectors.T]
         self.order = sorted(range(len(sizes)), key=lambda j: (-sizes[j], j))
         self.sizes = [sizes[j] for j in self.order]
         self.codes = [vectors[:, j].astype(narrowest(sizes[j])) for j in self.order]
-        self.owners = owners
+        self.owners, self.compiled = owners, compiled
         self.repeat = some_repeat(owners)
         self.whole = Groups(np.arange(len(owners), dtype=np.int32), starts_of([len(owners)]))
         self.divided: dict[int, Groups] = {}
@@ -174,7 +176,7 @@ class _Walk:
     def _divided(self, groups: Groups, column: int) -> Groups:
         if not len(groups.cells):
             return groups
-        if not is_large(len(self.owners)):
+        if not self.compiled:
             return split(groups, self.codes[column], self.owners)[1]
         size = self.sizes[column]
         kept, starts = np.empty_like(groups.cells), np.zeros(len(groups.cells) // 2 + 1, dtype=np.int64)
@@ -197,7 +199,7 @@ class _Walk:
         """Return the cells whose owner is alone in their group with their code of a further column."""
         if not len(groups.cells):
             return groups.cells
-        if not is_large(len(self.owners)):
+        if not self.compiled:
             return split(groups, self.codes[column], self.owners)[0]
         size, alone = self.sizes[column], np.empty_like(groups.cells)
         first, touched = np.full(size, kernels.EMPTY, dtype=np.int32), np.empty(size, dtype=np.int32)
