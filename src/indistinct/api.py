@@ -17,6 +17,7 @@ from indistinct.engines import open_source
 from indistinct.engines.base import Source
 from indistinct.errors import InfeasibleError, InputError, ParameterError, SchemaError, VerificationError
 from indistinct.frequencies.count import Counted
+from indistinct.frequencies.population import with_population
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import PERSON, Key
 from indistinct.hierarchy import Hierarchy
@@ -45,6 +46,7 @@ from indistinct.release.kinds import (
 )
 from indistinct.release.overlap import compared, earlier_release
 from indistinct.release.pipeline import Destination, Job, publish
+from indistinct.release.population import Population, beside_population, fit_beside, open_population
 from indistinct.release.published import Published, belongs_to, open_published, read_certificate
 from indistinct.release.reading import require_original
 from indistinct.release.release import Release
@@ -88,6 +90,7 @@ def anonymize(
     previous: Recoding | str | Path | None = None,
     previous_input: Any = None,
     accept_overlap: bool = False,
+    population: Any = None,
 ) -> Release:
     """Return a release of a table that satisfies a model, verified on the published rows.
 
@@ -96,25 +99,29 @@ def anonymize(
     measured. `seed` fixes the order of rows for tests. An algorithm that promises something by itself needs no model.
     With `output` the release is written there and verified as written, and its recoding kept at `save_recoding`. It is
     refused if people of an earlier release, known by its recoding `previous` and its table `previous_input`, stand
-    among fewer than promised in both together, unless `accept_overlap`. Raises `InfeasibleError` if there is none.
+    among fewer than promised in both together, unless `accept_overlap`. `population` is a table of everybody from whom
+    the table was drawn, for models that compare with it. Raises `InfeasibleError` if there is none.
     """
     report, declared = progress or (lambda _share: None), dict(hierarchies or {})
     began, (engine, source) = time.perf_counter(), open_source(table)
     search = _chosen(algorithm, reuse=save_recoding is not None)
-    wanted = promised_model(model, search, schema)
+    wanted = asked = promised_model(model, search, schema)
     extra = (*search.keys, *([(target,)] if target else []))
     check_job(source, schema, wanted, declared, extra=extra)
     earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
-    counted = engine.count(source, _request(schema, wanted, search, declared, extra))
+    others = open_population(population, wanted, engine, source, schema=schema)
+    counted = engine.count(source, replace(_request(schema, wanted, search, declared, extra), population=others))
+    counted, wanted = beside_population(counted, others, engine, schema), wanted.sampled(counted.frequencies.members)
     orders = check_kinds(counted, wanted, known=(*declared, *source.reading.text))
     report(0.2)
     problem = problem_of(counted, wanted, declared, suppression=suppression, parts_rows=search.traits.splits)
     problem = replace(problem, sensitive=_sensitive(schema, counted, search), counters=Counter(scans=1), seed=seed)
     found, chosen, explanation = _searched(search, problem, lambda share: report(0.2 + 0.4 * share))
-    recoding = _promising(found, source, declared, schema=schema, model=wanted, suppression=suppression)
+    recoding = _promising(found, source, declared, schema=schema, model=asked, suppression=suppression)
     did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
     told = (*orders, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
     job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, Secret(seed), spell(chosen), told)
+    job = replace(job, population=others)
     place = _destination(output, overwrite, save_recoding, recoding)
     release = publish(compared(job, earlier, accept=accept_overlap), place, counters=did)
     report(1.0)
@@ -149,13 +156,15 @@ def apply(
     previous: Recoding | str | Path | None = None,
     previous_input: Any = None,
     accept_overlap: bool = False,
+    population: Any = None,
 ) -> Release:
     """Return the release of another table under a recoding that was found before, or the path where it was kept.
 
     Values that the recoding does not know are published where one of its hierarchies, ranges or regions covers them; a
     raw value is never passed through. The new release must keep the promise of the first one, or satisfy `model` if
     that is given. It may drop the share of rows that the first one was allowed to drop, or `suppression`: first rows
-    that nothing covers, then classes that break the promise. `previous` and `previous_input` are as in `anonymize`.
+    that nothing covers, then classes that break the promise. `previous`, `previous_input` and `population` are as in
+    `anonymize`.
     """
     began, secret = time.perf_counter(), Secret(seed)
     recoding = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
@@ -170,14 +179,18 @@ def apply(
     check_job(source, schema, wanted, declared, decided=True)
     check_same_kinds(recoding, source)
     earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
-    keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.keys]))
+    others = open_population(population, wanted, engine, source, schema=schema)
+    keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.table_keys]))
     sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}
     found = fit(engine, source, recoding, keys=keys, hierarchies=sensitive)
+    wanted = wanted.sampled(found.members)
+    if others is not None:
+        found = fit_beside(found, Population(engine, others, schema, recoding))
     allowed = budget(recoding.suppression if suppression is None else suppression, found.members)
     assignment, warnings = suppressed_within(found, wanted, budget=allowed)
     warnings = (*check_orders(found.counted, wanted), *warnings)
     counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
-    job = Job(engine, source, found.counted, recoding, wanted, schema, allowed, secret)
+    job = Job(engine, source, found.counted, recoding, wanted, schema, allowed, secret, population=others)
     job = compared(replace(job, assignment=assignment, warnings=warnings), earlier, accept=accept_overlap)
     try:
         return publish(job, _destination(output, overwrite, None, recoding), counters=counters)
@@ -195,12 +208,15 @@ def verify(
     original: Any = None,
     recoding: Recoding | str | Path | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    population: Any = None,
 ) -> Certificate:
     """Return what a published table from anywhere achieves under a model.
 
     `schema` gives the roles in the original. A release in buckets is given as a `BucketTable`. With `original` the
     check compares with that table: its distribution, suppressed rows, broken links. People, where the schema tells
     them apart, are counted on the original; `recoding` is needed where labels do not say which rows they stand for.
+    `population` is a table of everybody from whom the original was drawn, for models that compare with it: its people
+    are counted again, by what the labels cover, or by the recoding.
     The certificate that lies beside a file must be its own.
     """
     wanted = judging(model, schema)
@@ -211,7 +227,13 @@ def verify(
         reference, assignment = _people_of(published, schema, wanted, original, recoding, hierarchies or {})
     elif original is not None:
         reference = _reference(original, schema, wanted, buckets=published.buckets, hierarchies=declared)
+    main = published.sources[MAIN]
+    wanted = wanted.sampled(main.rows if reference is None else reference.frequencies.members)
+    others = open_population(population, wanted, published.engine, main, schema=schema)
+    by = read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
+    beside = None if others is None else Population(published.engine, others, schema, by, hierarchies or {})
     check = Check(published.engine, schema, wanted, published.buckets, reference, assignment, hierarchies=declared)
+    check = replace(check, population=beside)
     if published.path is None:
         return check.certify(published.sources)
     says = read_certificate(published.path)
@@ -234,7 +256,7 @@ def _people_of(
         raise nobody_shown(in_buckets=published.buckets is not None)
     main, told = published.sources[MAIN], read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
     if told is None:
-        return classes_by_label(main, original, schema, model.keys, hierarchies=hierarchies)
+        return classes_by_label(main, original, schema, model.table_keys, hierarchies=hierarchies)
     return classes_by_recoding(main, original, schema, model, recoding=told)
 
 
@@ -242,7 +264,7 @@ def _request(
     schema: Schema, model: Model, algorithm: Algorithm, hierarchies: Mapping[str, Hierarchy], extra: Sequence[Key]
 ) -> Request:
     """Return what a search needs; whoever breaks links needs every column, and the sensitive ones together."""
-    keys = tuple(dict.fromkeys([*model.keys, *extra]))
+    keys = tuple(dict.fromkeys([*model.table_keys, *extra]))
     if not algorithm.traits.buckets:
         return Request(schema.quasi, keys, hierarchies, joint=algorithm.traits.splits, person=schema.person)
     keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *keys]))
@@ -260,12 +282,16 @@ def problem_of(
     """Return what a search is given; one that parts rows with equal values must see rows, any other may see people."""
     frequencies = counted.frequencies
     cells, judge = (frequencies, model) if parts_rows else people_as_rows(frequencies, model)
+    everywhere = None
+    if counted.population is not None:
+        everywhere, _ = people_as_rows(with_population(frequencies, counted.population, absent=True), model)
     allowed = budget(suppression, frequencies.members)
     if judge is not model and (not allowed or model.traits.absorbing):
         # What a search says of cells that hold people it would say of rows.
         model.check(frequencies.classes.regroup(np.zeros(len(frequencies), dtype=np.int32), 1))
     columns = columns_of(counted.domains, hierarchies)
-    return Problem(cells, columns, judge, suppression=allowed, unit=frequencies.classes.unit)
+    unit = frequencies.classes.unit
+    return Problem(cells, columns, judge, suppression=allowed, unit=unit, with_absent=everywhere)
 
 
 def _reference(
@@ -273,13 +299,13 @@ def _reference(
 ) -> Counted:
     """Count an original as far as the check of its release needs it."""
     engine, source = open_source(original)
-    check_notations(source, [name for key in model.keys for name in key], hierarchies=hierarchies)
+    check_notations(source, [name for key in model.table_keys for name in key], hierarchies=hierarchies)
     if buckets is None:
         keys = tuple(key for key in model.keys if all(name in source.columns for name in key))
         some = dict.fromkeys(name for key in keys for name in key) or schema.quasi[:1]
         return engine.count(source, Request(tuple(some), keys, hierarchies, published=True))
     require_original(buckets, source.columns)
-    keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *model.keys]))
+    keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *model.table_keys]))
     known = (*schema.quasi, *schema.insensitive)
     return engine.count(source, Request(known, keys, hierarchies, joint=bool(keys), published=True))
 
@@ -355,7 +381,7 @@ def check_job(
                 f"column {name!r} is to be predicted, but the schema does not name it",
                 hint=did_you_mean(name, schema.columns) or f"the schema names: {', '.join(schema.columns)}",
             )
-    for name in dict.fromkeys(name for key in model.keys for name in key if name != PERSON):
+    for name in dict.fromkeys(name for key in model.table_keys for name in key if name != PERSON):
         if name not in schema.columns:
             raise SchemaError(
                 f"the model {model.spec()} needs column {name!r}, which the schema does not name",

@@ -12,7 +12,7 @@ from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.screen import note, progress
 
 
-@shared(*ROLES, "model", "algorithm", "hierarchy", "suppression", "target", *READING, *EARLIER, *SCREEN)
+@shared(*ROLES, "model", "algorithm", "hierarchy", "suppression", "target", "population", *READING, *EARLIER, *SCREEN)
 def command(
     source: Annotated[Path, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), or a table.")],
     flags: Flags,
@@ -25,8 +25,8 @@ def command(
 ) -> None:
     """Publish a table so that a model holds: by a policy, or by flags.
 
-    Beside a policy stand only --input, -o, --node, --overwrite, --seed, --save-recoding, what begins with --previous,
-    --accept-overlap, --json and --show-values.
+    Beside a policy stand only --input, --population, -o, --node, --overwrite, --seed, --save-recoding, what begins with
+    --previous, --accept-overlap, --json and --show-values.
     """
     policy = job_of(source, flags, node=node, data=data)
     if policy.output.report is not None:
@@ -55,6 +55,7 @@ def command(
                 output=path,
                 overwrite=overwrite,
                 save_recoding=save_recoding,
+                population=policy.population,
                 **earlier_options(flags),
             ),
         )

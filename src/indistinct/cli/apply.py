@@ -12,7 +12,7 @@ from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.screen import progress
 
 
-@shared("model", "hierarchy", "suppression", *READING, *EARLIER, *SCREEN)
+@shared("model", "hierarchy", "suppression", "population", *READING, *EARLIER, *SCREEN)
 def command(
     recoding: Annotated[Path, typer.Argument(metavar="RECODING", help="What --save-recoding wrote.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A table with the same columns.")],
@@ -50,6 +50,7 @@ def command(
                 seed=seed,
                 output=path,
                 overwrite=overwrite,
+                population=policy.population,
                 **earlier_options(flags),
             ),
         )

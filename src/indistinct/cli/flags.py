@@ -68,15 +68,22 @@ def policy_of(
     from indistinct.policy import read_policy
 
     if policy is None:
-        return _from_flags(table, flags, schema, reading)
+        return _beside_population(_from_flags(table, flags, schema, reading), flags)
     repeated = [f"--{name}" for name in JOB if name not in beside and getattr(flags, name) is not None]
     if repeated:
         raise ParameterError(
             f"{', '.join(repeated)} cannot stand beside a policy, which says it already",
             hint="change the policy, or name the data file and give everything as flags",
         )
-    written = read_policy(policy)
+    written = _beside_population(read_policy(policy), flags)
     return replace(written, models=models_of(flags.model)) if flags.model else written
+
+
+def _beside_population(policy: "Policy", flags: Flags) -> "Policy":
+    """Return a policy with the population that flags name, if they name one."""
+    if flags.population is None:
+        return policy
+    return replace(policy, input=replace(policy.input, population=flags.population.absolute()))
 
 
 def _from_flags(table: Path, flags: Flags, schema: Schema | None, reading: "Reading | None") -> "Policy":
@@ -210,6 +217,14 @@ def opened(policy: "Policy", path: Path | None = None) -> "Table":
     table = api.open(path or policy.locate(policy.input.path), reading=policy.input.reading)
     note_reading(table)
     return table
+
+
+def opened_population(policy: "Policy") -> "Table | None":
+    """Return the population of a policy, read as its table is and not as the release; None if it has none."""
+    from indistinct import api
+
+    known = (*policy.schema.quasi, *policy.schema.person)
+    return None if policy.population is None else api.open(policy.population, reading=policy.input.reading.about(known))
 
 
 def earlier_options(flags: Flags) -> dict[str, Any]:

@@ -77,6 +77,14 @@ class Flags:
     text: Annotated[
         Texts, typer.Option("--text", metavar="COLUMNS", help="Columns of codes: text, whatever their values spell.")
     ] = None
+    population: Annotated[
+        Path | None,
+        typer.Option(
+            "--population",
+            metavar="FILE",
+            help="Everybody from whom the table was drawn, for models that compare with them, such as k-map.",
+        ),
+    ] = None
     previous: Annotated[
         Path | None,
         typer.Option("--previous", metavar="FILE", help="The recoding of an earlier release of the same people."),

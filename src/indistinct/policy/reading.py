@@ -54,6 +54,7 @@ TOKENS = re.compile(
 TABLES: dict[str, dict[str, Accepts]] = {
     "input": {
         "path": TEXT,
+        "population": TEXT,
         "delimiter": TEXT,
         "encoding": TEXT,
         "missing": TEXTS_OR_TABLE,
@@ -121,7 +122,8 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
     return Policy(
         input=Input(
             Path(read["path"]),
-            _reading({key: value for key, value in read.items() if key != "path"}, schema),
+            _reading({key: value for key, value in read.items() if key not in ("path", "population")}, schema),
+            Path(read["population"]) if "population" in read else None,
         ),
         schema=schema,
         models=models,

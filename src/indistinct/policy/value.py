@@ -18,10 +18,11 @@ from indistinct.tables.value import Reading
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """The file that is read, and how."""
+    """The file that is read, and how; `population` is a table of everybody from whom it was drawn, read alike."""
 
     path: Path
     reading: Reading = Reading()  # noqa: RUF009 (a frozen value)
+    population: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +59,16 @@ class Policy:
         return all_of(self.models) if self.models else None
 
     @property
+    def population(self) -> Path | None:
+        """Return the file of the population, if there is one."""
+        return None if self.input.population is None else self.locate(self.input.population)
+
+    @property
     def files(self) -> tuple[Path, ...]:
         """Return every file that the policy reads."""
         named = [h.path for h in self.hierarchies.values() if isinstance(h, Explicit) and h.path is not None]
-        return tuple(map(self.locate, (self.input.path, *map(Path, named))))
+        read = [self.input.path, *map(Path, named)]
+        return tuple(map(self.locate, read if self.input.population is None else [*read, self.input.population]))
 
     def locate(self, path: Path) -> Path:
         """Return where a path of the policy leads."""
@@ -84,7 +91,11 @@ def rebased(policy: Policy, base: Path) -> Policy:
     }
     return replace(
         policy,
-        input=replace(policy.input, path=moved(policy.input.path)),
+        input=replace(
+            policy.input,
+            path=moved(policy.input.path),
+            population=None if policy.input.population is None else moved(policy.input.population),
+        ),
         hierarchies=hierarchies,
         output=Output(*(None if path is None else moved(path) for path in (policy.output.path, policy.output.report))),
         base=base,

@@ -44,6 +44,7 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
     tables: dict[str, dict[str, Any]] = {
         "input": {
             "path": policy.input.path.as_posix(),
+            "population": policy.input.population and policy.input.population.as_posix(),
             **to_options(policy.input.reading),
         },
         "columns": {name: _column(policy, name) for name in policy.schema.columns},

@@ -112,10 +112,23 @@ def cover_of(published: pa.Table, columns: Sequence[QuasiColumn], *, schema: Sch
     """
     read = [_read(published, column, schema) for column in columns]
     grouping = group_rows([each.codes for each in read], [len(each.meanings) for each in read])
+    return _covers(columns, read, grouping.first)
+
+
+def cover_of_rows(published: pa.Table, columns: Sequence[QuasiColumn], *, schema: Schema) -> tuple[Cover, ...]:
+    """Return, for every quasi-identifier, the values that each row of a published table stands for.
+
+    Raises `InputError` for values that cannot be read.
+    """
+    read = [_read(published, column, schema) for column in columns]
+    return _covers(columns, read, np.arange(published.num_rows))
+
+
+def _covers(columns: Sequence[QuasiColumn], read: Sequence[_Read], rows: Codes) -> tuple[Cover, ...]:
     covers = []
     for column, each in zip(columns, read, strict=True):
         parts = [covered_codes(column, meaning) for meaning in each.meanings]
-        shown = each.codes[grouping.first]
+        shown = each.codes[rows]
         indptr = starts_of(np.array([len(part) for part in parts])[shown])
         covers.append(Cover(indptr, np.concatenate([parts[value] for value in shown.tolist()])))
     return tuple(covers)

@@ -12,6 +12,7 @@ class Verdict:
     """What a model found: the promise as it is written on the command line, and what was achieved.
 
     `needs_original` says that the published table alone does not show it: whoever checks it needs the original too.
+    `larger_is_stronger` names the achieved values of which a larger one promises more; of others a smaller one does.
     """
 
     model: str
@@ -20,6 +21,7 @@ class Verdict:
     violating_classes: int
     violating_rows: int
     needs_original: bool = False
+    larger_is_stronger: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,9 @@ class Certificate:
     once there is one; `other_digests` are those of further tables, by what they hold. `columns` are the columns of a
     release in buckets, each some attributes whose values belong together, `form` is what it shows of a bucket, and
     `generalized` are attributes that were recoded before. Where `people` were counted, class sizes and what models
-    judged are people. `overlap` is there where the release was compared with an earlier one. `warnings` are what a
-    reader must know before trusting the release.
+    judged are people. `overlap` is there where the release was compared with an earlier one, and `population_size`
+    where a model compared it with a population of so many people. `warnings` are what a reader must know before
+    trusting the release.
     """
 
     version: str
@@ -89,6 +92,7 @@ class Certificate:
     warnings: tuple[str, ...] = ()
     people: PeopleCounted | None = None
     overlap: Overlap | None = None
+    population_size: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -101,8 +105,7 @@ class Certificate:
         weakest: dict[str, float] = {"k": self.smallest_class}
         for verdict in self.verdicts:
             for key, value in verdict.achieved.items():
-                larger_is_stronger = key in ("k", "l")
-                pick = min if larger_is_stronger else max
+                pick = min if key in verdict.larger_is_stronger else max
                 weakest[key] = pick(weakest.get(key, value), value)
         return weakest
 

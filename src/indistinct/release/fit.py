@@ -19,6 +19,7 @@ from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.models.base import Model
+from indistinct.models.dropping import classes_to_drop
 from indistinct.ordering import distinct
 from indistinct.recoding.assign import assign, domains_of, gaps_of, needs_joint
 from indistinct.recoding.extend import Extended, as_stored, extended
@@ -164,7 +165,7 @@ def repair(found: Fit, model: Model) -> Repair:
     without = np.zeros(len(cells), dtype=bool) if found.without is None else found.without.copy()
     classes = rows = 0
     while len(assignment.classes):
-        broken = model.violations(assignment.classes)
+        broken = classes_to_drop(model, assignment.classes)
         if not broken.any():
             return Repair(assignment, classes, rows, assignment.suppressed_members)
         classes, rows = classes + int(broken.sum()), rows + int(assignment.classes.sizes[broken].sum())

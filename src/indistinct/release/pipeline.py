@@ -21,6 +21,7 @@ from indistinct.recoding.storage import digest
 from indistinct.release.certificate import About, Overlap
 from indistinct.release.check import Check
 from indistinct.release.files import StagedTables, require_another_file, write_release
+from indistinct.release.population import Population
 from indistinct.release.release import Release
 from indistinct.release.staging import Produce
 from indistinct.schema import Schema
@@ -34,7 +35,7 @@ class Job:
 
     `budget` is the number of rows, or people, that may be dropped. `warnings` are what readers must know. `assignment`
     is what the recoding makes of the table, where that is known already, and `overlap` what was found beside an earlier
-    release.
+    release. `population` is whom the model compares with.
     """
 
     engine: Engine
@@ -49,6 +50,7 @@ class Job:
     warnings: tuple[str, ...] = ()
     assignment: Assignment | None = None
     overlap: Overlap | None = None
+    population: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,8 @@ def publish(
     seeded = job.secret.seed is not None
     about = About(job.algorithm, digest(job.recoding), seeded=seeded, warnings=job.warnings, overlap=job.overlap)
     buckets = assignment.layout.buckets
-    check = Check(job.engine, job.schema, job.model, buckets, job.counted, assignment, about=about)
+    others = None if job.population is None else Population(job.engine, job.population, job.schema, job.recoding)
+    check = Check(job.engine, job.schema, job.model, buckets, job.counted, assignment, about=about, population=others)
     origin = getattr(job.source, "path", None)
     if destination is None:
         kept = _Kept()

@@ -66,7 +66,8 @@ class Optimal(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """Optimal unless a limit stops it."""
-        return AlgorithmTraits(optimal=self.seconds is None and self.checks is None, hierarchies=True, suppresses=True)
+        proven = self.seconds is None and self.checks is None
+        return AlgorithmTraits(optimal=proven, hierarchies=True, suppresses=True, release_wide=True, whole_domain=True)
 
     @property
     def keys(self) -> tuple[Key, ...]:

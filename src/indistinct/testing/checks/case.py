@@ -139,7 +139,7 @@ def combined(parts: Iterable[Model]) -> Model:
 def scaled(model: Model, factor: int) -> Model:
     """Return the model that `factor` copies of every row satisfy exactly if one copy satisfies this model."""
     return combined(
-        replace(part, **{name: getattr(part, name) * factor for name in part.row_counts})  # type: ignore[type-var]
+        replace(part, **{name: getattr(part, name) * factor for name in part.row_counts or ()})  # type: ignore[type-var]
         for part in model.parts()
     )
 
