@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import opened, policy_of
+from indistinct.cli.flags import opened, opened_population, policy_of
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, shared
 from indistinct.cli.published_file import question_of
 from indistinct.cli.risk_tables import parts
@@ -52,14 +52,13 @@ Threshold = Annotated[
 ]
 
 
-@shared(*ROLES, "algorithm", "hierarchy", *READING, *SCREEN, algorithm=MadeBy)
+@shared(*ROLES, "algorithm", "hierarchy", "population", *READING, *SCREEN, algorithm=MadeBy, population=PopulationFile)
 def command(
     table: Annotated[Path, typer.Argument(metavar="FILE", help="An original or a published table.")],
     flags: Flags,
     policy: options.PolicyFile = None,
     original: options.Original = None,
     recoding: options.RecodingFile = None,
-    population: PopulationFile = None,
     population_size: PopulationSize = None,
     sampling_fraction: SamplingFraction = None,
     weights: Weights = None,
@@ -77,12 +76,14 @@ def command(
     from indistinct import assessing
 
     asked, given = _opened(table, flags, policy=policy, original=original)
+    # A policy may name a population; a size or a fraction that is given here takes its place.
+    sized = population_size is not None or sampling_fraction is not None
     with progress("assessing") as share:
         found = assessing.assess(
             given,
             asked.schema,
             original=None if original is None else opened(asked, original),
-            population=None if population is None else _population(asked, population),
+            population=opened_population(asked) if flags.population or not sized else None,
             population_size=population_size,
             sampling_fraction=sampling_fraction,
             weights=weights,
@@ -120,9 +121,3 @@ def _opened(table: Path, flags: Flags, *, policy: Path | None, original: Path | 
         return asked, opened(asked, table)
     question = question_of(table, flags, policy=policy, original=original)
     return question.policy, question.published
-
-
-def _population(policy: "Policy", path: Path) -> Any:
-    from indistinct.release.reading import read_population
-
-    return read_population(path, policy.input.reading)

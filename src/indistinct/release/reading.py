@@ -43,11 +43,6 @@ def read_release(
     return BucketTable(_open(path, how, present), buckets.slices, buckets.form, apart, buckets.generalized)
 
 
-def read_population(path: Path, reading: Reading) -> Table:
-    """Return a population, read as the table was: it may lack columns of which something was declared."""
-    return _open(path, reading, columns_in(path, reading) if path.is_file() else ())
-
-
 def require_original(buckets: Buckets, columns: Sequence[str]) -> None:
     """Raise unless a table has every column of the release in buckets that it is compared with."""
     missing = [name for names in buckets.slices for name in names if name not in columns]

@@ -6,10 +6,8 @@ or are counted on the original.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from indistinct.domain import Kind
 from indistinct.engines import open_source
@@ -22,22 +20,19 @@ from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogra
 from indistinct.hierarchy import Hierarchy
 from indistinct.models.base import All, Model
 from indistinct.models.of_people import OfPeople
-from indistinct.recoding.columns import columns_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment
-from indistinct.recoding.read_back import cover_of
 from indistinct.release.bucket_evidence import count_buckets
-from indistinct.release.by_label import classes_by_label, classes_by_recoding, nobody_shown
+from indistinct.release.by_label import MOST_PAIRS, classes_by_label, classes_by_recoding, nobody_shown
 from indistinct.release.check import NOTHING
 from indistinct.release.columns import BOUNDS, COMPANIONS, appearance_of, published_schema, require_columns
 from indistinct.release.evidence import Evidence
+from indistinct.release.population import people_by_label
 from indistinct.release.published import Published
 from indistinct.release.release import Release
 from indistinct.risks.attribute_disclosure import Shares, keys_of
-from indistinct.risks.look_alikes import MOST_PAIRS, covered_members
 from indistinct.risks.survey_weights import weight_keys
 from indistinct.schema import Schema
-from indistinct.tables.value import Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,7 +198,7 @@ def published_table(
     keys = _shown_keys(source, schema, weights)
     own = {name: each for name, each in hierarchies.items() if name in schema.sensitive}
     counted = published.engine.count(source, Request(shows.quasi, keys, own, published=True))
-    notes = _require_contained(source, counted, whole, schema, hierarchies)
+    notes = _require_contained(counted, whole, schema, hierarchies)
     assignment = None
     if schema.person:
         whole, assignment = _by_people(source, original, schema, recoding, hierarchies)
@@ -248,14 +243,6 @@ def class_namer(table: AssessedTable) -> Callable[[int], dict[str, str | None]]:
     return named
 
 
-def shown_data(table: AssessedTable) -> pa.Table:
-    """Return the cells of a table that is in memory."""
-    source: Any = table.source
-    if not isinstance(source, Table):
-        raise InputError("labels can be read in memory only", hint="give a path or a frame")
-    return source.data
-
-
 def _weighed(source: Source, weights: str | None, *, people: bool) -> tuple[Key, ...]:
     return () if weights is None or weights not in source.columns else weight_keys(weights, people=people)
 
@@ -291,17 +278,13 @@ def _require(shows: Schema, columns: Sequence[str]) -> None:
 
 
 def _require_contained(
-    source: Source, counted: Counted, original: Counted, schema: Schema, hierarchies: Mapping[str, Hierarchy]
+    counted: Counted, original: Counted, schema: Schema, hierarchies: Mapping[str, Hierarchy]
 ) -> tuple[str, ...]:
     """Raise unless every published class covers enough rows of the original; note where that was not looked at."""
-    if not isinstance(source, Table):
-        return ()
-    own = {name: hierarchy for name, hierarchy in hierarchies.items() if name in schema.quasi}
-    covers = cover_of(source.data, columns_of(original.domains, own), schema=schema)
     cells = replace(original.frequencies, classes=Classes(original.frequencies.counts))
     if len(cells) * len(counted.frequencies) > MOST_PAIRS:
         return ("the classes of the release are too many to compare each with the original",)
-    rows = covered_members(cells, covers)
+    rows = people_by_label(replace(original, frequencies=cells), counted, schema, hierarchies=hierarchies).counts
     empty, few = int((rows == 0).sum()), int((rows < counted.frequencies.counts).sum())
     if few:
         which = f"{empty:,} of them cover no row of the original" if empty else "more rows than they cover there"

@@ -12,8 +12,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from indistinct.arrays import Codes
-from indistinct.frequencies.value import PERSON, Classes, Histogram, Key
-from indistinct.models import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity, TCloseness
+from indistinct.frequencies.value import PERSON, Classes, Key
+from indistinct.models import (
+    BasicBetaLikeness,
+    DeltaDisclosure,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+    TCloseness,
+)
 from indistinct.models.arithmetic import per_class
 from indistinct.models.base import Model, SensitiveModel
 from indistinct.models.of_people import OfPeople
@@ -102,7 +109,7 @@ def disclosure_of(
         asked = OfPeople(model) if people else model
         return asked.achieved(classes_for(asked))
 
-    counted, everybody = _counted(column, classes_for, people=people)
+    counted = _counted(column, classes_for, people=people)
     histogram, sizes = counted.histograms[(column,)], counted.sizes
     most = per_class(np.maximum, histogram.counts, indptr=histogram.indptr) / np.maximum(sizes, 1)
     rooted = histogram.taxonomy is not None and histogram.taxonomy.rooted
@@ -111,7 +118,6 @@ def disclosure_of(
     distinct = int(judged(DistinctLDiversity(column, 1)).get("l", 0))
     recursive = {l: judged(RecursiveLDiversity(column, 1, l)).get("c", math.inf) for l in (2, 3) if distinct >= l}
     values = np.diff(histogram.indptr)
-    beta, delta = _likeness(histogram, sizes, everybody)
     return AttributeDisclosure(
         column,
         "people" if people else "rows",
@@ -122,8 +128,8 @@ def disclosure_of(
         float(judged(EntropyLDiversity(column, 1.0)).get("l", 0.0)),
         recursive,
         closeness,
-        beta,
-        delta,
+        float(judged(BasicBetaLikeness(column, 1.0)).get("beta", 0.0)),
+        float(judged(DeltaDisclosure(column, 1.0)).get("delta", 0.0)),
         () if name_class is None else _worst(most, sizes, values, name_class),
     )
 
@@ -134,17 +140,15 @@ def keys_of(sensitive: Sequence[str], *, people: bool) -> tuple[Key, ...]:
     return ((PERSON,), *plain, *((PERSON, name) for name in sensitive)) if people else plain
 
 
-def _counted(column: str, classes_for: ClassesFor, *, people: bool) -> tuple[Classes, int]:
-    """Return classes whose sizes are members, how many of them have each value, and the members of the whole table.
+def _counted(column: str, classes_for: ClassesFor, *, people: bool) -> Classes:
+    """Return classes whose sizes are members, and how many of them have each value.
 
     A person counts once for each value, so that a share is that of the people who have it.
     """
     if not people:
-        classes = classes_for(Shares(column))
-        return classes, int(classes.histograms[(column,)].reference.sum())
+        return classes_for(Shares(column))
     asked = OfPeople(Shares(column))
-    classes = classes_for(asked)
-    return asked.counted(classes), int((classes.histograms[(PERSON,)].reference > 0).sum())
+    return asked.counted(classes_for(asked))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,22 +164,6 @@ class Shares(SensitiveModel):
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return nothing."""
         return {}
-
-
-def _likeness(histogram: Histogram, sizes: Codes, everybody: int) -> tuple[float, float]:
-    """Return how much more frequent a value is in a class than in the whole table, relatively and as a logarithm.
-
-    beta is the largest relative gain (q - p)/p (Cao and Karras 2012), delta the largest |log2(q/p)| of values that
-    occur in the class (Brickell and Shmatikov 2008).
-    """
-    if not len(histogram.codes):
-        return 0.0, 0.0
-    whole = histogram.reference / max(everybody, 1)
-    before = whole[histogram.codes]
-    within = histogram.counts / sizes[histogram.owners()]
-    with np.errstate(divide="ignore"):
-        ratios = within / before
-        return float(max(ratios.max() - 1, 0.0)), float(np.abs(np.log2(ratios)).max())
 
 
 def _worst(

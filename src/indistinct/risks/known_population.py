@@ -11,9 +11,11 @@ from indistinct.arrays import Codes
 from indistinct.engines import open_source
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.count import Counted
+from indistinct.frequencies.population import require_population
 from indistinct.hierarchy import Hierarchy
-from indistinct.risks.assessed_tables import AssessedTable, shown_data
-from indistinct.risks.look_alikes import count_population, look_alikes_of_cells, look_alikes_of_labels
+from indistinct.release.population import Population
+from indistinct.risks.assessed_tables import AssessedTable
+from indistinct.risks.look_alikes import counted_population, look_alikes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,19 +32,14 @@ class KnownPopulation:
         """
         if self.counted is None or table.in_buckets or not table.evidence.rows:
             return None
-        counted = table.evidence.counted
-        found = None
-        if not table.published and tuple(counted.frequencies.names) == tuple(table.schema.quasi):
-            found = look_alikes_of_cells(counted, self.counted)
-        if found is None:
-            found = look_alikes_of_labels(shown_data(table), self.counted, table.schema, hierarchies=hierarchies)
-        few = int((found < table.classes.members).sum())
-        if few:
-            raise InputError(
-                f"the population does not contain the table: {few:,} class(es) of {len(found):,} have more "
-                f"{table.classes.unit} in the table than in the population",
-                hint="give a population that the people of the table belong to, read with the same types",
-            )
+        found = look_alikes(
+            table.evidence.counted,
+            self.counted,
+            table.schema,
+            published=table.published,
+            hierarchies=hierarchies,
+        )
+        require_population(table.classes.members, found)
         return found
 
 
@@ -82,7 +79,7 @@ def known_population(
     members, unit = sample.members, sample.classes.unit
     if population is not None:
         engine, source = open_source(population)
-        counted = count_population(engine, source, sample.schema, hierarchies=hierarchies)
+        counted = counted_population(Population(engine, source, sample.schema, hierarchies=hierarchies))
         size = counted.frequencies.members
     elif fraction is not None:
         size = max(int(np.ceil(members / fraction)), members)
