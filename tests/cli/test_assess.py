@@ -120,25 +120,26 @@ def test_bad_input(run, patients, roles, flags, code, words):
     assert found.out == ""
 
 
-def test_files_that_cannot_be_read(run, patients, roles, tmp_path):
-    frame = tmp_path / "patients.pkl"
-    frame.write_bytes(b"\x80\x05\x95cos\nsystem\n")
-    found = run("assess", frame, *roles)
-    assert found.code == 1
-    assert "'.pkl' does not say how to read" in found.err
-    secret = tmp_path / "secret.csv"  # encrypted: no text in any encoding
-    secret.write_bytes(bytes((place * 197 + place // 3 * 89) % 256 for place in range(3000)))
-    found = run("assess", secret, *roles)
-    assert found.code == 1
-    assert found.err.startswith("error:")
-    assert "Traceback" not in found.err
-    locked = tmp_path / "locked.parquet"
-    locked.write_bytes(b"PARE" + bytes(range(200)) + b"PARE")
-    found = run("assess", locked, *roles)
-    assert found.code == 1
-    assert "error:" in found.err
-    found = run("assess", patients, *roles, "--population", frame)
-    assert found.code == 1
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("patients.pkl", b"\x80\x05\x95cos\nsystem\n", "a pickle"),
+        ("patients.csv", b"\x80\x04\x95cos\nsystem\n", "a pickle"),
+        ("patients.parquet", b"PARE" + bytes(range(200)) + b"PARE", "an encrypted Parquet file"),
+        ("patients.csv", b"Salted__" + bytes(range(200)), "encrypted by OpenSSL"),
+        ("patients.csv", b"PK\x03\x04\x14\x00\x01\x00" + bytes(200), "which may be encrypted"),
+        ("patients.csv.gpg", bytes(range(200)), "decrypt it first"),
+    ],
+)
+def test_files_that_are_no_tables(run, patients, roles, tmp_path, name, content, words):
+    (tmp_path / "elsewhere").mkdir()
+    path = tmp_path / "elsewhere" / name
+    path.write_bytes(content)
+    for asked in ([path, *roles], [patients, *roles, "--population", path], [path, *roles, "--original", patients]):
+        found = run("assess", *asked)
+        assert found.code == 1, found.err
+        assert words in found.err
+        assert found.out == ""
 
 
 def test_an_original_of_something_else(run, patients, roles, release, tmp_path):

@@ -32,6 +32,12 @@ def check(found, wanted):
     assert found["population_uniques"]["counted"] == pytest.approx(wanted["counted"])
 
 
+def assert_no_more(coarser, found):
+    """Assert that merging classes exposes nobody."""
+    finer = {**found["prosecutor"], "uniques": found["uniques"], "classes": found["classes"]}
+    assert all(coarser[key] <= finer[key] + 1e-12 for key in finer)
+
+
 @SETTINGS
 @given(ROWS, MORE, st.sampled_from([0.09, 0.2, 0.5, 1.0]))
 def test_rows(rows, more, threshold):
@@ -41,6 +47,7 @@ def test_rows(rows, more, threshold):
     check(found, by_hand.risks(vectors, threshold=threshold))
     assert found["journalist"]["highest"] == found["prosecutor"]["highest"]
     for column, name in enumerate(QUASI):
+        assert_no_more(found["columns"][name]["removed"], found)
         removed = by_hand.risks(by_hand.without(vectors, column), threshold=threshold)
         told = found["columns"][name]["removed"]
         assert {key: told[key] for key in removed["prosecutor"]} == pytest.approx(removed["prosecutor"])
@@ -69,4 +76,7 @@ def test_people(rows, more):
     )
     check(found, wanted)
     assert found["unit"] == "people"
+    for name in QUASI:
+        assert_no_more(found["columns"][name]["removed"], found)
+    assert found["prosecutor"]["average"] <= found["classes"] / found["members"] + 1e-12
     assert found["members"] == len({row[3] for row in rows})

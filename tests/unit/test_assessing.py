@@ -201,12 +201,16 @@ def test_who_is_estimated_to_be_unique_has_no_less_risk():
     assert (plain[4], told[4]) == (risks_of_counts(np.array([5]), np.array([50.0]))[0],) * 2
 
 
-def test_a_population_may_be_a_size_or_a_fraction(patients):
+def test_a_population_may_be_a_size_or_a_fraction(patients, release):
     by_size = ind.assess(patients, SCHEMA, population_size=3_000).to_json()
     by_share = ind.assess(patients, SCHEMA, sampling_fraction=0.1).to_json()
     assert by_size["population_uniques"] == by_share["population_uniques"]
     assert by_size["journalist"] == by_share["journalist"]
     assert "estimated" in by_size["journalist"]["basis"]
+    # Of a release, the fraction is that of its original: what was suppressed was drawn as well.
+    after = ind.assess(release, sampling_fraction=0.1)
+    assert after.risk.rows < 300
+    assert after.risk.population.estimates.population_size == 3_000
     whole = ind.assess(patients, SCHEMA, sampling_fraction=1).to_json()
     assert whole["journalist"]["highest"] == whole["prosecutor"]["highest"]
 
