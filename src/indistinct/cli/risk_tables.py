@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from indistinct.risks.assessment import Assessment, TableRisk
     from indistinct.risks.attribute_disclosure import AttributeDisclosure
+    from indistinct.risks.practice import Finding
 
 # From such a share on, classes are named on the screen.
 TELLING = 0.5
@@ -38,6 +39,8 @@ def parts(found: "Assessment", *, name: str) -> "Iterator[str | Table]":
             yield _worst(each)
             yield ""
     yield _practice(found)
+    yield ""
+    yield from (f"{each.rule}: {each.note}" for each in found.practice if each.note and _wants_a_word(each))
     yield ""
     yield from (f"{rule}: {source}" for rule, source in _sources(found))
     yield ""
@@ -169,6 +172,11 @@ def _practice(found: "Assessment") -> "Table":
         value = "–" if each.value is None else number(each.value)
         table.add_row(each.rule, each.asks, value, "FAILED" if each.status == "failed" else each.status)
     return table
+
+
+def _wants_a_word(finding: "Finding") -> bool:
+    """Return whether a verdict says too little by itself: which columns were looked at, and why one cannot tell."""
+    return finding.rule.startswith(("safe-harbor", "wp216")) and finding.status != "passed"
 
 
 def _sources(found: "Assessment") -> Iterator[tuple[str, str]]:

@@ -291,7 +291,8 @@ def _require_contained(
         raise InputError(
             f"the original does not contain the release: {few:,} published combination(s) have rows that it has not, "
             f"{which}",
-            hint="check that this is the original of this release, with its hierarchies",
+            hint="check that this is the original of this release, with its hierarchies; means do not say what they "
+            "cover, so leave the original out where numbers are published as means",
         )
     return ()
 
