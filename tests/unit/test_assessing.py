@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.datasets import generate_patients, generate_visits
+from indistinct.datasets import generate_census, generate_patients, generate_visits
 from indistinct.errors import InputError, ParameterError, SchemaError
 from indistinct.frequencies.value import Classes
 from indistinct.risks.individual import risks_of_counts
@@ -196,9 +196,28 @@ def test_expected_look_alikes_are_the_mean_of_a_negative_binomial(fraction):
 def test_who_is_estimated_to_be_unique_has_no_less_risk():
     sizes = np.array([1, 1, 1, 1, 5])
     plain, told = (expected_reciprocals(sizes, 0.1, unique_share=share) for share in (0.0, 0.4))
-    assert told[0] == pytest.approx(9 * 0.4 / 4)
-    assert plain[0] < told[0]
+    unique, alone = 9 * 0.4 / 4, risks_of_counts(np.array([1]), np.array([10.0]))[0]
+    assert plain[0] == pytest.approx(alone)
+    assert told[0] == pytest.approx(unique + (1 - unique) * (alone - 0.1) / 0.9)
     assert (plain[4], told[4]) == (risks_of_counts(np.array([5]), np.array([50.0]))[0],) * 2
+
+
+def test_estimates_are_near_what_is_counted_in_a_population_that_was_drawn_from():
+    everybody = generate_census(20_000, seed=4)
+    quasi = ["age", "sex", "race", "marital"]
+    schema = ind.Schema(quasi=quasi, insensitive=[name for name in everybody.column_names if name not in quasi])
+    drawn = everybody.take(np.random.default_rng(1).permutation(20_000)[:2_000])
+    counted = ind.assess(drawn, schema, population=everybody).risk
+    estimated = ind.assess(drawn, schema, population_size=20_000).risk
+    truth = ind.assess(everybody, schema).risk
+    bias = estimated.population.expected_marketer / counted.marketer - 1
+    print(f"bias of the estimated marketer's risk: {bias:+.1%}")
+    assert abs(bias) < 0.1
+    assert estimated.marketer == estimated.prosecutor.average > counted.marketer
+    unique = estimated.population.estimates.dankar / (truth.uniques / 20_000) - 1
+    print(f"bias of the estimated share of population uniques: {unique:+.1%}")
+    assert abs(unique) < 1
+    assert estimated.population.estimates == counted.population.estimates
 
 
 def test_a_population_may_be_a_size_or_a_fraction(patients, release):

@@ -155,14 +155,17 @@ def mean_over_members(classes: Classes, risks: Codes) -> float:
 def expected_reciprocals(sizes: Codes, fraction: float, *, unique_share: float = 0.0) -> Codes:
     """Return the expected 1/F of classes of which a sample has f members, if each was drawn with the same probability.
 
-    That is the individual risk under equal weights, which knows nothing of how many are unique in the population: of
-    those who are alone in the sample the share n·U/s is expected to be, with n members, s of them alone and U the
-    `unique_share`. Who is alone has at least that risk.
+    That is the individual risk under equal weights, which knows nothing of how many are unique in the population. Of n
+    members s are alone, and n·U of them are expected to be unique there, with U the `unique_share`. So the risk of
+    those who are alone is P + (1 - P)·E[1/F | F > 1], where P is n·U/s, and no less than the fraction, which is P under
+    equal weights.
 
     >>> expected_reciprocals(np.array([1, 2, 50]), 1.0)
     array([1.  , 0.5 , 0.02])
     """
     risks, single = risks_of_counts(sizes, sizes / fraction), sizes == 1
-    if single.any():
-        risks[single] = np.maximum(risks[single], min(int(sizes.sum()) * unique_share / int(single.sum()), 1.0))
+    if single.any() and fraction < 1:
+        unique = max(min(int(sizes.sum()) * unique_share / int(single.sum()), 1.0), fraction)
+        several = (risks[single] - fraction) / (1 - fraction)
+        risks[single] = unique + (1 - unique) * several
     return risks
