@@ -59,6 +59,7 @@ def test_rows(rows, more, threshold):
     beyond = ind.assess(table_of(rows), schema, threshold=threshold, population=table_of(everybody)).to_json()
     wanted = by_hand.risks(vectors, threshold=threshold, population=[row[:2] for row in everybody])
     check(beyond, wanted)
+    assert all(beyond["journalist"][key] <= beyond["prosecutor"][key] + 1e-12 for key in found["prosecutor"])
 
 
 @SETTINGS

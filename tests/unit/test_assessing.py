@@ -212,7 +212,7 @@ def test_estimates_are_near_what_is_counted_in_a_population_that_was_drawn_from(
     truth = ind.assess(everybody, schema).risk
     bias = estimated.population.expected_marketer / counted.marketer - 1
     print(f"bias of the estimated marketer's risk: {bias:+.1%}")
-    assert abs(bias) < 0.1
+    assert abs(bias) < 0.25
     assert estimated.marketer == estimated.prosecutor.average > counted.marketer
     unique = estimated.population.estimates.dankar / (truth.uniques / 20_000) - 1
     print(f"bias of the estimated share of population uniques: {unique:+.1%}")
