@@ -211,11 +211,11 @@ def test_estimates_are_near_what_is_counted_in_a_population_that_was_drawn_from(
     estimated = ind.assess(drawn, schema, population_size=20_000).risk
     truth = ind.assess(everybody, schema).risk
     bias = estimated.population.expected_marketer / counted.marketer - 1
-    print(f"bias of the estimated marketer's risk: {bias:+.1%}")
+    print(f"bias of the estimated marketer's risk: {bias:+.1%}")  # noqa: T201
     assert abs(bias) < 0.25
     assert estimated.marketer == estimated.prosecutor.average > counted.marketer
     unique = estimated.population.estimates.dankar / (truth.uniques / 20_000) - 1
-    print(f"bias of the estimated share of population uniques: {unique:+.1%}")
+    print(f"bias of the estimated share of population uniques: {unique:+.1%}")  # noqa: T201
     assert abs(unique) < 1
     assert estimated.population.estimates == counted.population.estimates
 
