@@ -104,6 +104,8 @@ def _parts(summary: "Summary") -> "Iterator[str | Table]":
         yield f"{named}{counted(certificate)}\n"
         yield verdict_table(certificate)
         yield "\nholds\n" if certificate.holds else "\ndoes NOT hold\n"
+        if certificate.population_size is not None:
+            yield f"compared with a population of {certificate.population_size:,}\n"
         if certificate.overlap is not None:
             both = certificate.overlap
             yield (

@@ -66,7 +66,8 @@ class KMap(Model):
     @property
     def traits(self) -> ModelTraits:  # type: ignore[override]
         """People of the population add up as rows do; estimated for a known sample, class sizes decide alone."""
-        return ModelTraits(absorbing=True, sizes_only=self.estimated and self.sample_size is not None)
+        known = self.estimated and self.sample_size is not None
+        return ModelTraits(stable=known or not self.estimated, absorbing=True, sizes_only=known)
 
     @property
     def row_counts(self) -> tuple[str, ...] | None:  # type: ignore[override]
@@ -94,7 +95,7 @@ class KMap(Model):
 
     def threshold(self, sample_size: int) -> int:
         """Return how many rows a class of a sample must have, so that it has `k` people in the population."""
-        if self.significance is None or self.population_size is None:
+        if self.significance is None or self.population_size is None or not sample_size:
             return 1
         if sample_size > self.population_size:
             raise ParameterError(

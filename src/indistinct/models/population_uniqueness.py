@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, get_args
 
+from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Classes
 from indistinct.models import parameters
 from indistinct.models.base import ModelTraits
 from indistinct.models.release_wide import ReleaseModel, everybody
 from indistinct.models.sample_uniqueness import share_of_rows, uniques
-from indistinct.models.uniqueness_estimators import estimate_uniques
+from indistinct.models.uniqueness_estimators import estimate_by
 
 Estimator = Literal["dankar", "pitman", "zayatz", "snb"]
 
@@ -53,17 +54,28 @@ class PopulationUniqueness(ReleaseModel):
 
     def holds(self, classes: Classes) -> bool:
         """Return whether few enough are estimated to be unique."""
-        return self._estimate(classes) <= float(self.share)
+        self._require(classes)
+        most = uniques(classes) / max(everybody(classes), 1)
+        return most <= float(self.share) or self._estimate(classes) <= float(self.share)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the estimated share of the population that is unique as `share`; nothing where there are no rows."""
+        self._require(classes)
         return {"share": self._estimate(classes)} if classes.rows else {}
+
+    def _require(self, classes: Classes) -> None:
+        if everybody(classes) > self.population_size:
+            raise ParameterError(
+                f"`population_size` of PopulationUniqueness is {self.population_size:,}, and the table has "
+                f"{everybody(classes):,} {classes.unit}",
+                hint="the population is smaller than the sample: it counts everybody from whom the table was drawn",
+            )
 
     def _estimate(self, classes: Classes) -> float:
         if not uniques(classes):
             return 0.0
         # Somebody in several classes would be several people: the sample is then larger than the number of people.
-        found = estimate_uniques(classes.members, max(self.population_size, int(classes.members.sum())))
-        estimate = found.dankar if self.estimator == "dankar" else found.by_name[self.estimator]
+        population = max(self.population_size, int(classes.members.sum()))
+        estimate = estimate_by(classes.members, population, estimator=self.estimator)
         most = uniques(classes) / everybody(classes)
         return most if estimate is None else min(float(estimate), most)
