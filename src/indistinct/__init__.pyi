@@ -81,5 +81,8 @@ from .release.release import Release as Release
 from .risks.assessment import Assessment as Assessment
 from .risks.membership import Membership as Membership
 from .risks.membership_of_release import membership_of as membership_of
+from .scanning.base import Finding as Finding
+from .scanning.scan import Scan as Scan
+from .scanning.scan import scan as scan
 from .schema import Schema as Schema
 from .tables import Table as Table

@@ -45,6 +45,7 @@ LAYERS = {
     "measuring": 15,
     "assessing": 15,
     "attacking": 15,
+    "scanning": 15,
     "reproduce": 16,
     "testing": 16,
     "warm_up": 17,

@@ -22,6 +22,7 @@ from indistinct.cli import (
     listing,
     measure,
     reproduce,
+    scan,
     verify,
     warm_up,
 )
@@ -62,6 +63,7 @@ app.command("apply")(apply.command)
 app.command("verify")(verify.command)
 app.command("measure")(measure.command)
 app.command("assess")(assess.command)
+app.command("scan")(scan.command)
 app.command("generate")(generate.command)
 app.command("reproduce")(reproduce.command)
 app.command("warm-up")(warm_up.command)
