@@ -282,13 +282,14 @@ def problem_of(
     """Return what a search is given; one that parts rows with equal values must see rows, any other may see people."""
     frequencies = counted.frequencies
     cells, judge = (frequencies, model) if parts_rows else people_as_rows(frequencies, model)
-    everywhere = None
+    everybody, everywhere = frequencies, None
     if counted.population is not None:
-        everywhere, _ = people_as_rows(with_population(frequencies, counted.population, absent=True), model)
+        everybody = with_population(frequencies, counted.population, absent=True)
+        everywhere, _ = people_as_rows(everybody, model)
     allowed = budget(suppression, frequencies.members)
     if judge is not model and (not allowed or model.traits.absorbing):
         # What a search says of cells that hold people it would say of rows.
-        model.check(frequencies.classes.regroup(np.zeros(len(frequencies), dtype=np.int32), 1))
+        model.check(everybody.classes.regroup(np.zeros(len(everybody), dtype=np.int32), 1))
     columns = columns_of(counted.domains, hierarchies)
     unit = frequencies.classes.unit
     return Problem(cells, columns, judge, suppression=allowed, unit=unit, with_absent=everywhere)

@@ -27,11 +27,11 @@ from indistinct.recoding.columns import columns_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.read_back import cover_of_rows
 from indistinct.release.by_label import pairs_of_cells
-from indistinct.release.columns import require_columns
 from indistinct.release.fit import Fit, fit
 from indistinct.release.kinds import settled
 from indistinct.release.matching import class_index, matched_classes
 from indistinct.schema import Schema
+from indistinct.tables.value import Reading
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +88,6 @@ class PopulationByClass:
 
 def population_by_class(population: Population, published: Counted) -> PopulationByClass:
     """Return who of a population matches each class that was counted on a release, in the order of its cells."""
-    require_columns(population.schema.quasi, population.source.columns)
     if population.recoding is None:
         return _by_label(population, published)
     return _by_recoding(population, population.recoding, published)
@@ -119,15 +118,29 @@ def open_population(population: Any, model: Model, engine: Engine, source: Sourc
     if population is None:
         raise no_population(next(part for part in model.parts() if part.needs_population))
     known = (*schema.quasi, *schema.person)
-    opened = engine.open(population, settled(source, known).about(known))
+    try:
+        opened = engine.open(population, settled(source, known).about(known))
+    except InputError:  # perhaps about a column that is declared and not there
+        plain = engine.open(population, Reading())
+        _require_columns(plain, schema)
+        raise
     if opened is None:
         raise InputError(
             f"the population is a {type(population).__name__}, which the engine {engine.name} cannot read",
             hint="give the population where the table lives: a path or a frame",
         )
+    _require_columns(opened, schema)
     if not opened.rows:
         raise InputError("the population has no rows", hint="check that this is the right file")
     return opened
+
+
+def _require_columns(population: Source | None, schema: Schema) -> None:
+    for name in schema.quasi if population is not None else ():
+        if name not in population.columns:
+            raise InputError(
+                f"the population has no column {name!r}", hint="it must show every quasi-identifier of the table"
+            )
 
 
 def beside_population(counted: Counted, others: Source | None, engine: Engine, schema: Schema) -> Counted:
