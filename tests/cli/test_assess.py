@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from indistinct.datasets import generate_patients
+from indistinct.datasets import generate_patients, generate_visits
 from indistinct.release.writing import write_table
 
 HIERARCHY = ["--hierarchy", "zipcode=mask:right"]
@@ -164,3 +164,20 @@ def test_a_release_in_buckets(run, patients, tmp_path):
     assert found.code == 0, found.err
     assert json.loads(found.out)["form"] == "tables"
     assert "classes are buckets" in found.err
+
+
+def test_people_are_counted_on_the_original(run, tmp_path):
+    visits, release, recoding = (tmp_path / name for name in ("visits.csv", "release.csv", "recoding.json"))
+    write_table(generate_visits(300, seed=1), visits)
+    roles = ["--person", "person", "--quasi", "age,sex,zipcode", "--sensitive", "diagnosis", *HIERARCHY]
+    wanted = ["--model", "k-anonymity:k=3", "--algorithm", "mondrian", "--save-recoding", recoding]
+    assert run("anonymize", visits, *roles, *wanted, "-o", release).code == 0
+    found = run("assess", release, *roles, "--original", visits, "--recoding", recoding, "--json")
+    assert found.code == 0, found.err
+    told = json.loads(found.out)
+    assert (told["unit"], told["before"]["unit"], told["sensitive"]["diagnosis"]["unit"]) == ("people",) * 3
+    assert told["smallest_class"] >= 3
+    assert told["members"] <= told["before"]["members"] < told["before"]["rows"] == 300
+    alone = run("assess", release, *roles)
+    assert alone.code == 1
+    assert "people cannot be counted" in alone.err
