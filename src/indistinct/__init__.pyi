@@ -28,6 +28,7 @@ from .api import anonymize as anonymize
 from .api import apply as apply
 from .api import open as open
 from .api import verify as verify
+from .assessing import assess as assess
 from .attacking import Outcomes as Outcomes
 from .attacking import attack as attack
 from .attacking import attack_all as attack_all
@@ -83,6 +84,7 @@ from .release.ledger import read_ledger as read_ledger
 from .release.published import BucketTable as BucketTable
 from .release.release import Release as Release
 from .release.small_counts import for_others as for_others
+from .risks.assessment import Assessment as Assessment
 from .risks.membership import Membership as Membership
 from .risks.membership_of_release import membership_of as membership_of
 from .scanning.base import Finding as Finding

@@ -43,6 +43,7 @@ LAYERS = {
     "api": 14,
     "exploration": 15,
     "measuring": 15,
+    "assessing": 15,
     "attacking": 15,
     "scanning": 15,
     "reproduce": 16,

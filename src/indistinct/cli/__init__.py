@@ -15,6 +15,7 @@ import indistinct
 from indistinct.cli import (
     anonymize,
     apply,
+    assess,
     attack,
     explore,
     generate,
@@ -63,6 +64,7 @@ app.command("anonymize")(anonymize.command)
 app.command("apply")(apply.command)
 app.command("verify")(verify.command)
 app.command("measure")(measure.command)
+app.command("assess")(assess.command)
 app.command("attack")(attack.command)
 app.command("scan")(scan.command)
 app.command("ledger")(ledger.command)
