@@ -4,29 +4,25 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm, Problem, Progress, run_search, unused_settings
 from indistinct.algorithms.explanation import Explanation
 from indistinct.engines import open_source
 from indistinct.engines.base import Source
-from indistinct.errors import InfeasibleError, InputError, ParameterError, SchemaError, VerificationError
+from indistinct.errors import InfeasibleError, ParameterError, VerificationError
 from indistinct.frequencies.count import Counted
-from indistinct.frequencies.population import with_population
 from indistinct.frequencies.request import Request
-from indistinct.frequencies.value import PERSON, Key
+from indistinct.frequencies.value import Key
 from indistinct.hierarchy import Hierarchy
+from indistinct.jobs import budget, check_job, problem_of
 from indistinct.models import Model
-from indistinct.models.of_people import people_as_rows
 from indistinct.promise import judging, promised_model
 from indistinct.randomness import Secret
 from indistinct.recoding.assign import keys_of
-from indistinct.recoding.columns import QuasiColumn, columns_of
+from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.extend import with_hierarchies
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
@@ -46,11 +42,11 @@ from indistinct.release.kinds import (
 )
 from indistinct.release.overlap import compared, earlier_release
 from indistinct.release.pipeline import Destination, Job, publish
-from indistinct.release.population import Population, beside_population, fit_beside, open_population
+from indistinct.release.population import Population, count_beside, fit_beside, open_population
 from indistinct.release.published import Published, belongs_to, open_published, read_certificate
 from indistinct.release.reading import require_original
 from indistinct.release.release import Release
-from indistinct.schema import Schema, did_you_mean
+from indistinct.schema import Schema
 from indistinct.spelling import spell
 from indistinct.tables import Table, open_table
 
@@ -94,38 +90,48 @@ def anonymize(
 ) -> Release:
     """Return a release of a table that satisfies a model, verified on the published rows.
 
-    Without an `algorithm` several are tried; `explanation` says why one was chosen. `suppression` is the share of rows
-    that may be dropped, or of people where the schema tells them apart. `target` is a column whose classification is
-    measured. `seed` fixes the order of rows for tests. An algorithm that promises something by itself needs no model.
-    With `output` the release is written there and verified as written, and its recoding kept at `save_recoding`. It is
-    refused if people of an earlier release, known by its recoding `previous` and its table `previous_input`, stand
-    among fewer than promised in both together, unless `accept_overlap`. `population` is a table of everybody from whom
-    the table was drawn, for models that compare with it. Raises `InfeasibleError` if there is none.
+    Without an `algorithm` several are tried. `suppression` is the share of rows that may be dropped, or of people where
+    the schema tells them apart. `target` is a column whose classification is measured, and `population` everybody from
+    whom the table was drawn, if the model compares with them. `seed` is for tests. An algorithm with a promise of its
+    own needs no model. With `output` the release is verified as written there, and its recoding kept at
+    `save_recoding`. It is refused if people of an earlier release (its recoding `previous`, its table `previous_input`)
+    are among fewer than promised in both, unless `accept_overlap`. Raises `InfeasibleError` if there is none.
     """
     report, declared = progress or (lambda _share: None), dict(hierarchies or {})
     began, (engine, source) = time.perf_counter(), open_source(table)
     search = _chosen(algorithm, reuse=save_recoding is not None)
-    wanted = asked = promised_model(model, search, schema)
+    asked = promised_model(model, search, schema)
     extra = (*search.keys, *([(target,)] if target else []))
-    check_job(source, schema, wanted, declared, extra=extra)
+    check_job(source, schema, asked, declared, extra=extra)
     earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
-    others = open_population(population, wanted, engine, source, schema=schema)
-    counted = engine.count(source, replace(_request(schema, wanted, search, declared, extra), population=others))
-    counted, wanted = beside_population(counted, others, engine, schema), wanted.sampled(counted.frequencies.members)
-    orders = check_kinds(counted, wanted, known=(*declared, *source.reading.text))
+    request = _request(schema, asked, search, declared, extra)
+    counted, others, wanted = count_beside(population, asked, engine, source, request=request, schema=schema)
+    orders = check_kinds(counted, asked, known=(*declared, *source.reading.text))
     report(0.2)
-    problem = problem_of(counted, wanted, declared, suppression=suppression, parts_rows=search.traits.splits)
-    problem = replace(problem, sensitive=_sensitive(schema, counted, search), counters=Counter(scans=1), seed=seed)
+    problem = _problem(counted, wanted, declared, suppression=suppression, search=search, schema=schema, seed=seed)
     found, chosen, explanation = _searched(search, problem, lambda share: report(0.2 + 0.4 * share))
     recoding = _promising(found, source, declared, schema=schema, model=asked, suppression=suppression)
     did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
     told = (*orders, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
     job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, Secret(seed), spell(chosen), told)
-    job = replace(job, population=others)
     place = _destination(output, overwrite, save_recoding, recoding)
-    release = publish(compared(job, earlier, accept=accept_overlap), place, counters=did)
+    release = publish(compared(replace(job, population=others), earlier, accept=accept_overlap), place, counters=did)
     report(1.0)
     return replace(release, explanation=explanation)
+
+
+def _problem(
+    counted: Counted,
+    model: Model,
+    hierarchies: Mapping[str, Hierarchy],
+    *,
+    suppression: float,
+    search: Algorithm,
+    schema: Schema,
+    seed: int | None,
+) -> Problem:
+    problem = problem_of(counted, model, hierarchies, suppression=suppression, parts_rows=search.traits.splits)
+    return replace(problem, sensitive=_sensitive(schema, counted, search), counters=Counter(scans=1), seed=seed)
 
 
 def _chosen(algorithm: Algorithm | str | None, *, reuse: bool) -> Algorithm:
@@ -163,18 +169,12 @@ def apply(
     Values that the recoding does not know are published where one of its hierarchies, ranges or regions covers them; a
     raw value is never passed through. The new release must keep the promise of the first one, or satisfy `model` if
     that is given. It may drop the share of rows that the first one was allowed to drop, or `suppression`: first rows
-    that nothing covers, then classes that break the promise. `previous`, `previous_input` and `population` are as in
-    `anonymize`.
+    that nothing covers, then classes that break the promise. The other parameters are as in `anonymize`.
     """
     began, secret = time.perf_counter(), Secret(seed)
     recoding = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
     engine, source = open_source(table, reading_again(recoding))
-    schema, asked = recoding.schema, model or recoding.promise
-    if schema is None:
-        raise ParameterError("the recoding does not say which roles the columns have", hint="use a release's recoding")
-    if asked is None:
-        raise ParameterError("the recoding does not say what it promised", hint="pass model=…")
-    wanted = judging(asked, schema)
+    schema, wanted = _roles_and_promise(recoding, model)
     declared = dict(hierarchies or {})
     check_job(source, schema, wanted, declared, decided=True)
     check_same_kinds(recoding, source)
@@ -198,6 +198,16 @@ def apply(
         raise explained(error, found, wanted) from None
     except InfeasibleError as error:
         raise within_budget(error, found, wanted) from None
+
+
+def _roles_and_promise(recoding: Recoding, model: Model | str | None) -> tuple[Schema, Model]:
+    """Return the roles that a recoding knows, and what its release must satisfy: a model, or what it promised."""
+    schema, asked = recoding.schema, model or recoding.promise
+    if schema is None:
+        raise ParameterError("the recoding does not say which roles the columns have", hint="use a release's recoding")
+    if asked is None:
+        raise ParameterError("the recoding does not say what it promised", hint="pass model=…")
+    return schema, judging(asked, schema)
 
 
 def verify(
@@ -271,30 +281,6 @@ def _request(
     return Request((*schema.quasi, *schema.insensitive), keys, hierarchies, joint=bool(keys))
 
 
-def problem_of(
-    counted: Counted,
-    model: Model,
-    hierarchies: Mapping[str, Hierarchy],
-    *,
-    suppression: float,
-    parts_rows: bool = False,
-) -> Problem:
-    """Return what a search is given; one that parts rows with equal values must see rows, any other may see people."""
-    frequencies = counted.frequencies
-    cells, judge = (frequencies, model) if parts_rows else people_as_rows(frequencies, model)
-    everybody, everywhere = frequencies, None
-    if counted.population is not None:
-        everybody = with_population(frequencies, counted.population, absent=True)
-        everywhere, _ = people_as_rows(everybody, model)
-    allowed = budget(suppression, frequencies.members)
-    if judge is not model and (not allowed or model.traits.absorbing):
-        # What a search says of cells that hold people it would say of rows.
-        model.check(everybody.classes.regroup(np.zeros(len(everybody), dtype=np.int32), 1))
-    columns = columns_of(counted.domains, hierarchies)
-    unit = frequencies.classes.unit
-    return Problem(cells, columns, judge, suppression=allowed, unit=unit, with_absent=everywhere)
-
-
 def _reference(
     original: Any, schema: Schema, model: Model, *, buckets: Buckets | None, hierarchies: Mapping[str, Hierarchy]
 ) -> Counted:
@@ -342,54 +328,3 @@ def _promising(
 def _sensitive(schema: Schema, counted: Counted, algorithm: Algorithm) -> tuple[QuasiColumn, ...]:
     names = schema.sensitive if algorithm.traits.buckets else ()
     return tuple(QuasiColumn(counted.known[name]) for name in names)
-
-
-def budget(suppression: float, members: int) -> int:
-    """Return how many rows, or people, a share of all of them allows to drop."""
-    if isinstance(suppression, bool) or not 0 <= suppression <= 1:
-        raise ParameterError(
-            f"`suppression` must be a share from 0 to 1; got {suppression!r}", hint="0.02 allows two rows in a hundred"
-        )
-    return int(Fraction(str(suppression)) * members)
-
-
-def check_job(
-    table: Source,
-    schema: Schema,
-    model: Model,
-    hierarchies: Mapping[str, Hierarchy],
-    *,
-    extra: Sequence[Key] = (),
-    decided: bool = False,
-) -> None:
-    """Raise unless table, schema, model and hierarchies speak of the same columns; `extra` are further ones in use.
-
-    Roles that are `decided` come with a recoding.
-    """
-    schema.check(table.columns, decided=decided)
-    if not table.rows:
-        raise InputError("the table has no rows", hint="check that this is the right file")
-    check_notations(table, (*schema.quasi, *schema.sensitive), hierarchies=hierarchies)
-    for name in hierarchies:
-        if name not in schema.columns:
-            raise SchemaError(
-                f"a hierarchy is given for column {name!r}, which the schema does not name",
-                hint=did_you_mean(name, schema.columns) or f"the schema names: {', '.join(schema.columns)}",
-            )
-    for name in dict.fromkeys(name for key in extra for name in key):
-        if name not in schema.columns:
-            raise SchemaError(
-                f"column {name!r} is to be predicted, but the schema does not name it",
-                hint=did_you_mean(name, schema.columns) or f"the schema names: {', '.join(schema.columns)}",
-            )
-    for name in dict.fromkeys(name for key in model.table_keys for name in key if name != PERSON):
-        if name not in schema.columns:
-            raise SchemaError(
-                f"the model {model.spec()} needs column {name!r}, which the schema does not name",
-                hint=did_you_mean(name, schema.columns) or f"the schema names: {', '.join(schema.columns)}",
-            )
-        if name in schema.quasi:
-            raise SchemaError(
-                f"the model {model.spec()} protects column {name!r}, which is a quasi-identifier and will be recoded",
-                hint="give the column the role sensitive",
-            )
