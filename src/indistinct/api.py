@@ -4,29 +4,25 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm, Problem, Progress, run_search, unused_settings
 from indistinct.algorithms.explanation import Explanation
 from indistinct.engines import open_source
 from indistinct.engines.base import Source
-from indistinct.errors import InfeasibleError, InputError, ParameterError, SchemaError, VerificationError
+from indistinct.errors import InfeasibleError, VerificationError
 from indistinct.frequencies.count import Counted
-from indistinct.frequencies.population import with_population
 from indistinct.frequencies.request import Request
-from indistinct.frequencies.value import PERSON, Key
+from indistinct.frequencies.value import Key
 from indistinct.hierarchy import Hierarchy
+from indistinct.jobs import budget, check_job, problem_of
 from indistinct.models import Model
-from indistinct.models.of_people import people_as_rows
 from indistinct.promise import judging, promise_of, promised_model
 from indistinct.randomness import Secret
 from indistinct.recoding.assign import keys_of
-from indistinct.recoding.columns import QuasiColumn, columns_of
+from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.extend import with_hierarchies
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
@@ -46,12 +42,12 @@ from indistinct.release.kinds import (
 )
 from indistinct.release.overlap import earlier_releases, publish_beside
 from indistinct.release.pipeline import Job, destination_of
-from indistinct.release.population import Population, beside_population, fit_beside, open_population
+from indistinct.release.population import Population, count_beside, fit_beside, open_population
 from indistinct.release.published import Published, belongs_to, open_published, read_certificate
 from indistinct.release.reading import require_original
 from indistinct.release.release import Release
 from indistinct.release.small_counts import SMALLEST
-from indistinct.schema import Schema, did_you_mean
+from indistinct.schema import Schema
 from indistinct.spelling import spell
 from indistinct.tables import Table, open_table
 
@@ -97,38 +93,50 @@ def anonymize(
 ) -> Release:
     """Return a release of a table that satisfies a model, verified on the published rows.
 
-    Without an `algorithm` several are tried; `explanation` says why one was chosen. `suppression` is the share of rows
-    that may be dropped, or of people where the schema tells them apart. `target` is a column whose classification is
-    measured. `seed` fixes the order of rows for tests. An algorithm that promises something by itself needs no model.
-    With `output` the release is written there and verified as written, and its recoding kept at `save_recoding`. It is
-    refused if people of earlier releases, one known by its recoding `previous` and its table `previous_input`, others
-    by a private `ledger`, stand among fewer than promised in all together, unless `accept_overlap`; the ledger then
-    remembers it. The certificate hides counts below `smallest_count`. `population` is a table of everybody from whom
-    the table was drawn, for models that compare with it. Raises `InfeasibleError` if there is no release.
+    Without an `algorithm` several are tried. `suppression` is the share of rows that may be dropped, or of people where
+    the schema tells them apart. `target` is a column whose classification is measured, and `population` everybody from
+    whom the table was drawn, if the model compares with them. `seed` is for tests. An algorithm with a promise of its
+    own needs no model. With `output` the release is verified as written there, its certificate hides counts below
+    `smallest_count`, and its recoding is kept at `save_recoding`. It is refused if people of earlier releases (one's
+    recoding `previous` and table `previous_input`, or all of a private `ledger`) are among fewer than promised in all
+    together, unless `accept_overlap`. Raises `InfeasibleError` if there is none.
     """
     report, declared = progress or (lambda _share: None), dict(hierarchies or {})
     began, (engine, source) = time.perf_counter(), open_source(table)
     search = _chosen(algorithm, reuse=any(each is not None for each in (save_recoding, previous, ledger)))
-    wanted = asked = promised_model(model, search, schema)
-    check_job(source, schema, wanted, declared, extra=(*search.keys, *_predicted(target)))
+    asked = promised_model(model, search, schema)
+    extra = (*search.keys, *([(target,)] if target else []))
+    check_job(source, schema, asked, declared, extra=extra)
+    request = _request(schema, asked, search, declared, extra)
     earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
-    others = open_population(population, wanted, engine, source, schema=schema)
-    request = _request(schema, wanted, search, declared, _predicted(target))
-    counted = engine.count(source, replace(request, population=others))
-    counted, wanted = beside_population(counted, others, engine, schema), wanted.sampled(counted.frequencies.members)
-    orders = check_kinds(counted, wanted, known=(*declared, *source.reading.text))
+    counted, others, wanted = count_beside(population, asked, engine, source, request=request, schema=schema)
+    orders = check_kinds(counted, asked, known=(*declared, *source.reading.text))
     report(0.2)
-    problem = _problem_for(search, counted, wanted, declared, schema=schema, suppression=suppression, seed=seed)
+    problem = _problem(counted, wanted, declared, suppression=suppression, search=search, schema=schema, seed=seed)
     found, chosen, explanation = _searched(search, problem, lambda share: report(0.2 + 0.4 * share))
     recoding = _promising(found, source, declared, schema=schema, model=asked, suppression=suppression)
     did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
     told = (*orders, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
     job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, Secret(seed), spell(chosen), told)
-    job = replace(job, population=others)
     place = destination_of(output, overwrite, save_recoding, recoding, smallest_count)
+    job = replace(job, population=others)
     release = publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=did)
     report(1.0)
     return replace(release, explanation=explanation)
+
+
+def _problem(
+    counted: Counted,
+    model: Model,
+    hierarchies: Mapping[str, Hierarchy],
+    *,
+    suppression: float,
+    search: Algorithm,
+    schema: Schema,
+    seed: int | None,
+) -> Problem:
+    problem = problem_of(counted, model, hierarchies, suppression=suppression, parts_rows=search.traits.splits)
+    return replace(problem, sensitive=_sensitive(schema, counted, search), counters=Counter(scans=1), seed=seed)
 
 
 def _chosen(algorithm: Algorithm | str | None, *, reuse: bool) -> Algorithm:
@@ -168,7 +176,7 @@ def apply(
     Values that the recoding does not know are published where one of its hierarchies, ranges or regions covers them; a
     raw value is never passed through. The new release must keep the promise of the first one, or satisfy `model` if
     that is given. It may drop the share of rows that the first one was allowed to drop, or `suppression`: first rows
-    that nothing covers, then classes that break the promise. Everything else is as in `anonymize`.
+    that nothing covers, then classes that break the promise. The other parameters are as in `anonymize`.
     """
     began, secret = time.perf_counter(), Secret(seed)
     recoding = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
@@ -264,54 +272,11 @@ def _request(
     schema: Schema, model: Model, algorithm: Algorithm, hierarchies: Mapping[str, Hierarchy], extra: Sequence[Key]
 ) -> Request:
     """Return what a search needs; whoever breaks links needs every column, and the sensitive ones together."""
-    keys = tuple(dict.fromkeys([*model.table_keys, *algorithm.keys, *extra]))
+    keys = tuple(dict.fromkeys([*model.table_keys, *extra]))
     if not algorithm.traits.buckets:
         return Request(schema.quasi, keys, hierarchies, joint=algorithm.traits.splits, person=schema.person)
     keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *keys]))
     return Request((*schema.quasi, *schema.insensitive), keys, hierarchies, joint=bool(keys))
-
-
-def _predicted(target: str | None) -> tuple[Key, ...]:
-    return ((target,),) if target else ()
-
-
-def _problem_for(
-    search: Algorithm,
-    counted: Counted,
-    model: Model,
-    hierarchies: Mapping[str, Hierarchy],
-    *,
-    schema: Schema,
-    suppression: float,
-    seed: int | None,
-) -> Problem:
-    """Return what one search is given, with counters of its own."""
-    whole = problem_of(counted, model, hierarchies, suppression=suppression, parts_rows=search.traits.splits)
-    return replace(whole, sensitive=_sensitive(schema, counted, search), counters=Counter(scans=1), seed=seed)
-
-
-def problem_of(
-    counted: Counted,
-    model: Model,
-    hierarchies: Mapping[str, Hierarchy],
-    *,
-    suppression: float,
-    parts_rows: bool = False,
-) -> Problem:
-    """Return what a search is given; one that parts rows with equal values must see rows, any other may see people."""
-    frequencies = counted.frequencies
-    cells, judge = (frequencies, model) if parts_rows else people_as_rows(frequencies, model)
-    everybody, everywhere = frequencies, None
-    if counted.population is not None:
-        everybody = with_population(frequencies, counted.population, absent=True)
-        everywhere, _ = people_as_rows(everybody, model)
-    allowed = budget(suppression, frequencies.members)
-    if judge is not model and (not allowed or model.traits.absorbing):
-        # What a search says of cells that hold people it would say of rows.
-        model.check(everybody.classes.regroup(np.zeros(len(everybody), dtype=np.int32), 1))
-    columns = columns_of(counted.domains, hierarchies)
-    unit = frequencies.classes.unit
-    return Problem(cells, columns, judge, suppression=allowed, unit=unit, with_absent=everywhere)
 
 
 def _reference(
@@ -348,54 +313,3 @@ def _promising(
 def _sensitive(schema: Schema, counted: Counted, algorithm: Algorithm) -> tuple[QuasiColumn, ...]:
     names = schema.sensitive if algorithm.traits.buckets else ()
     return tuple(QuasiColumn(counted.known[name]) for name in names)
-
-
-def budget(suppression: float, members: int) -> int:
-    """Return how many rows, or people, a share of all of them allows to drop."""
-    if isinstance(suppression, bool) or not 0 <= suppression <= 1:
-        raise ParameterError(
-            f"`suppression` must be a share from 0 to 1; got {suppression!r}", hint="0.02 allows two rows in a hundred"
-        )
-    return int(Fraction(str(suppression)) * members)
-
-
-def check_job(
-    table: Source,
-    schema: Schema,
-    model: Model,
-    hierarchies: Mapping[str, Hierarchy],
-    *,
-    extra: Sequence[Key] = (),
-    decided: bool = False,
-) -> None:
-    """Raise unless table, schema, model and hierarchies speak of the same columns; `extra` are further ones in use.
-
-    Roles that are `decided` come with a recoding.
-    """
-    schema.check(table.columns, decided=decided)
-    if not table.rows:
-        raise InputError("the table has no rows", hint="check that this is the right file")
-    check_notations(table, (*schema.quasi, *schema.sensitive), hierarchies=hierarchies)
-    for name in hierarchies:
-        if name not in schema.columns:
-            raise SchemaError(
-                f"a hierarchy is given for column {name!r}, which the schema does not name",
-                hint=did_you_mean(name, schema.columns) or f"the schema names: {', '.join(schema.columns)}",
-            )
-    for name in dict.fromkeys(name for key in extra for name in key):
-        if name not in schema.columns:
-            raise SchemaError(
-                f"column {name!r} is to be predicted, but the schema does not name it",
-                hint=did_you_mean(name, schema.columns) or f"the schema names: {', '.join(schema.columns)}",
-            )
-    for name in dict.fromkeys(name for key in model.table_keys for name in key if name != PERSON):
-        if name not in schema.columns:
-            raise SchemaError(
-                f"the model {model.spec()} needs column {name!r}, which the schema does not name",
-                hint=did_you_mean(name, schema.columns) or f"the schema names: {', '.join(schema.columns)}",
-            )
-        if name in schema.quasi:
-            raise SchemaError(
-                f"the model {model.spec()} protects column {name!r}, which is a quasi-identifier and will be recoded",
-                hint="give the column the role sensitive",
-            )

@@ -11,7 +11,6 @@ from indistinct.algorithms.base import Progress
 from indistinct.algorithms.full_domain.node import ChosenNode, spelled
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import Objective, objective_of
-from indistinct.api import check_job, problem_of
 from indistinct.arrays import Codes
 from indistinct.engines import open_source
 from indistinct.errors import InfeasibleError, ParameterError
@@ -19,12 +18,13 @@ from indistinct.frequencies.lattice import Lattice, Node
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.rollup import RolledUp
 from indistinct.hierarchy import Hierarchy
+from indistinct.jobs import check_job, problem_of
 from indistinct.metrics import Metric
 from indistinct.models import Model
 from indistinct.promise import judging
 from indistinct.registry import parse_metric
 from indistinct.release.kinds import check_kinds
-from indistinct.release.population import beside_population, open_population
+from indistinct.release.population import count_beside
 from indistinct.report.lattice import Box, State, draw_lattice
 from indistinct.report.levels import level_meanings
 from indistinct.schema import Schema, did_you_mean
@@ -220,9 +220,8 @@ def explore(
     chosen = _distinct([parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics])
     check_job(source, schema, model, declared)
     keys = tuple(dict.fromkeys([*model.table_keys, *(key for metric in chosen for key in metric.keys)]))
-    others = open_population(population, model, engine, source, schema=schema)
-    counted = engine.count(source, Request(schema.quasi, keys, declared, person=schema.person, population=others))
-    counted, model = beside_population(counted, others, engine, schema), model.sampled(counted.frequencies.members)
+    request = Request(schema.quasi, keys, declared, person=schema.person)
+    counted, _, model = count_beside(population, model, engine, source, request=request, schema=schema)
     check_kinds(counted, model, known=(*declared, *source.reading.text))
     problem = problem_of(counted, model, declared, suppression=suppression).seen_by(ChosenNode())
     problem.model.check(problem.whole())

@@ -38,6 +38,7 @@ LAYERS = {
     "report": 11,
     "registry": 11,
     "inspection": 12,
+    "jobs": 12,
     "promise": 12,
     "policy": 13,
     "api": 14,

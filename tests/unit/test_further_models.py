@@ -9,7 +9,7 @@ import pytest
 import indistinct as ind
 from indistinct.errors import InfeasibleError, InputError, ParameterError
 from indistinct.frequencies.value import POPULATION, Classes, Histogram
-from indistinct.models.beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
+from indistinct.models import BasicBetaLikeness, EnhancedBetaLikeness
 from indistinct.models.of_people import OfPeople
 from indistinct.registry import parse_model
 from indistinct.release.certificate import Certificate, Verdict

@@ -37,7 +37,7 @@ def plain_counts(release, population):
     def true_of(label, age):
         if label == "*":
             return True
-        if label.startswith("["):
+        if "-" in label:
             low, high = label.strip("[]").split("-")
             return int(low) <= age <= int(high)
         return label == str(age)

@@ -34,10 +34,9 @@ def command(
     policy = job_of(source, flags, node=node, data=data)
     if policy.output.report is not None:
         note("this version writes no report yet; the policy's `report` is left out")
-    read, place = [*policy.files, source, *earlier_files(flags, policy)], output
-    if place is None and policy.output.path is not None:
-        place = policy.locate(policy.output.path)
-    path = checked_path(place, recoding=save_recoding, overwrite=overwrite, sources=read)
+    read, place = [*policy.files, source, *earlier_files(flags, policy)], policy.output.path
+    place = place and policy.locate(place)
+    path = checked_path(output or place, recoding=save_recoding, overwrite=overwrite, sources=read)
     from indistinct import api, measuring
     from indistinct.summary import summary_of_release
 

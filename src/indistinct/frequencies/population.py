@@ -4,7 +4,7 @@ A population is a histogram of its own key, `POPULATION`: it merges by `regroup`
 stand in two cells are one person in their union.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -58,6 +58,37 @@ def with_population(frequencies: FrequencySet, population: FrequencySet, *, abse
     return replace(
         frequencies, vectors=np.asfortranarray(both[first]), classes=Classes(classes.sizes, histograms), joint=None
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PopulationByClass:
+    """Who of a population matches each published class; the last entry is who matches none.
+
+    `size` is the number of people, or rows, of the population, and `several` how many combinations of their values
+    match more than one class.
+    """
+
+    histogram: Histogram
+    size: int
+    several: int = 0
+
+    @property
+    def counts(self) -> Codes:
+        """The people of the population who match each published class."""
+        return self._all[:-1]
+
+    @property
+    def outside(self) -> int:
+        """The people of the population who match none."""
+        return int(self._all[-1])
+
+    @property
+    def _all(self) -> Codes:
+        sizes = np.zeros(len(self.histogram.indptr) - 1, dtype=np.int64)
+        found = Classes(sizes, {(POPULATION,): self.histogram}).population
+        if found is None:
+            raise AssertionError("a population was counted")
+        return found
 
 
 def require_population(members: Codes, population: Codes) -> None:

@@ -3,10 +3,11 @@
 from indistinct.models.alpha_k import AlphaK
 from indistinct.models.average_risk import AverageRisk
 from indistinct.models.base import All, Judgement, Model, ModelTraits
-from indistinct.models.beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
+from indistinct.models.basic_beta_likeness import BasicBetaLikeness
 from indistinct.models.delta_disclosure import DeltaDisclosure
 from indistinct.models.delta_presence import DeltaPresence
 from indistinct.models.distinct_l_diversity import DistinctLDiversity
+from indistinct.models.enhanced_beta_likeness import EnhancedBetaLikeness
 from indistinct.models.entropy_l_diversity import EntropyLDiversity
 from indistinct.models.k_anonymity import KAnonymity
 from indistinct.models.k_map import KMap

@@ -14,6 +14,7 @@ from indistinct.arrays import Codes
 from indistinct.domain import Domain
 from indistinct.errors import InputError, UnseenValueError, VerificationError
 from indistinct.frequencies.count import Counted
+from indistinct.frequencies.population import PopulationByClass
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import PERSON, POPULATION, Classes, Histogram, Key
 from indistinct.models.base import Model
@@ -21,7 +22,6 @@ from indistinct.models.of_population import no_population
 from indistinct.recoding.outputs import Assignment
 from indistinct.release.bucket_evidence import BucketEvidence
 from indistinct.release.matching import matched_classes
-from indistinct.release.population import PopulationByClass
 
 
 @dataclass(frozen=True, eq=False)

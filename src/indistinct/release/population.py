@@ -16,9 +16,14 @@ from indistinct.domain import Domain
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted
-from indistinct.frequencies.population import people_of_cells, require_population, with_population
+from indistinct.frequencies.population import (
+    PopulationByClass,
+    people_of_cells,
+    require_population,
+    with_population,
+)
 from indistinct.frequencies.request import Request
-from indistinct.frequencies.value import PERSON, POPULATION, Classes, FrequencySet, Histogram, Key
+from indistinct.frequencies.value import PERSON, POPULATION, FrequencySet, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.models.base import Model
 from indistinct.models.of_population import no_population
@@ -53,37 +58,6 @@ class Population:
         """People, where they are told apart; a population without such a column has a row a person."""
         told_apart = self.schema.person and all(name in self.source.columns for name in self.schema.person)
         return ((PERSON,),) if told_apart else ()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PopulationByClass:
-    """Who of a population matches each published class; the last entry is who matches none.
-
-    `size` is the number of people, or rows, of the population, and `several` how many combinations of their values
-    match more than one class.
-    """
-
-    histogram: Histogram
-    size: int
-    several: int = 0
-
-    @property
-    def counts(self) -> Codes:
-        """The people of the population who match each published class."""
-        return self._all[:-1]
-
-    @property
-    def outside(self) -> int:
-        """The people of the population who match none."""
-        return int(self._all[-1])
-
-    @property
-    def _all(self) -> Codes:
-        sizes = np.zeros(len(self.histogram.indptr) - 1, dtype=np.int64)
-        found = Classes(sizes, {(POPULATION,): self.histogram}).population
-        if found is None:
-            raise AssertionError("a population was counted")
-        return found
 
 
 def population_by_class(population: Population, published: Counted) -> PopulationByClass:
@@ -135,9 +109,19 @@ def open_population(population: Any, model: Model, engine: Engine, source: Sourc
     return opened
 
 
+def count_beside(
+    population: Any, model: Model, engine: Engine, source: Source, *, request: Request, schema: Schema
+) -> tuple[Counted, Source | None, Model]:
+    """Return what was counted beside a population, that population, and the model for a table of this size."""
+    others = open_population(population, model, engine, source, schema=schema)
+    counted = engine.count(source, replace(request, population=others))
+    return beside_population(counted, others, engine, schema), others, model.sampled(counted.frequencies.members)
+
+
 def _require_columns(population: Source | None, schema: Schema) -> None:
-    for name in schema.quasi if population is not None else ():
-        if name not in population.columns:
+    shown = schema.quasi if population is None else population.columns
+    for name in schema.quasi:
+        if name not in shown:
             raise InputError(
                 f"the population has no column {name!r}", hint="it must show every quasi-identifier of the table"
             )
