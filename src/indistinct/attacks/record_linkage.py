@@ -54,7 +54,7 @@ class RecordLinkage(Attack):
         people = register.people
         tally = people.tally(inside, right)
         control = self._control(target, groups, register, single, inside)
-        unit = unit_of(target)
+        unit = unit_of(target) if target.external is None else "people"
         sentence = (
             f"A register of names finds the one record of {share_of(tally, unit)}, and is right; "
             f"{against(control, 'somebody who is not in the release is linked to one record')}."
