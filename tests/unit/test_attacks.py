@@ -95,7 +95,7 @@ def test_homogeneity_needs_one_value() -> None:
     found = attacked("homogeneity")
     assert (found.tally.attempts, found.tally.successes, found.baseline) == (6, 3, 0)
     assert found.control is None
-    assert "no control" in found.sentence
+    assert "no control was given" in found.sentence
     assert "distinct-l-diversity" in found.defence
     mixed = labelled(ORIGINAL, labels=["[20-40)"] * 6)
     assert attacked("homogeneity", mixed).tally.successes == 0
