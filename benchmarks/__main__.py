@@ -15,6 +15,7 @@ from benchmarks.partition_cliffs import partition_cliff_lines
 from benchmarks.people import people_lines
 from benchmarks.startup import startup_lines
 from benchmarks.timing import Line
+from benchmarks.unique_sets import unique_set_lines
 
 
 def main() -> None:
@@ -47,6 +48,7 @@ def main() -> None:
         "optimum": optimum_lines,
         "partition-cliffs": lambda: partition_cliff_lines(min(chosen.rows, 1_000_000)),
         "people": lambda: people_lines(min(chosen.rows, 1_000_000)),
+        "unique-sets": lambda: unique_set_lines(min(chosen.rows, 1_000_000)),
     }
     for name, lines in cases.items():
         if not chosen.names or name in chosen.names:

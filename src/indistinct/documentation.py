@@ -164,10 +164,10 @@ def support(algorithm: Algorithm, model: Model) -> str:
     >>> support(Samarati(), parse_model("t-closeness:sensitive=disease,t=0.2"))
     'without suppression'
     """
-    if algorithm.traits.own_promise:
-        return "verified"
     if algorithm.refusal(model, suppression=False) is not None:
         return "no"
+    if algorithm.traits.own_promise:
+        return "verified"
     return "yes" if algorithm.refusal(model, suppression=True) is None else "without suppression"
 
 

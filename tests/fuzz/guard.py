@@ -77,7 +77,8 @@ def _serve() -> None:
     import indistinct.cli
     import indistinct.exploration
     import indistinct.measuring
-    import indistinct.policy  # noqa: F401
+    import indistinct.policy
+    import indistinct.scanning.scan  # noqa: F401
 
     answers, before = os.fdopen(os.dup(1), "w"), _memory_of_nothing()
     for line in sys.stdin:

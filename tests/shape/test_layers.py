@@ -44,6 +44,7 @@ LAYERS = {
     "exploration": 15,
     "measuring": 15,
     "attacking": 15,
+    "scanning": 15,
     "reproduce": 16,
     "testing": 16,
     "warm_up": 17,

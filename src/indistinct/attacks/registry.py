@@ -5,9 +5,13 @@ from types import MappingProxyType
 
 from indistinct.attacks.background_knowledge import BackgroundKnowledge
 from indistinct.attacks.base import Attack
+from indistinct.attacks.combinatorial_refinement import CombinatorialRefinement
+from indistinct.attacks.definetti import DeFinetti
+from indistinct.attacks.downcoding import Downcoding
 from indistinct.attacks.homogeneity import Homogeneity
 from indistinct.attacks.intersection import Intersection
 from indistinct.attacks.membership import Membership
+from indistinct.attacks.minimality import Minimality
 from indistinct.attacks.predictable_seed import PredictableSeed
 from indistinct.attacks.record_linkage import RecordLinkage
 from indistinct.attacks.similarity import Similarity
@@ -24,6 +28,10 @@ _KINDS: tuple[type[Attack], ...] = (
     Similarity,
     Membership,
     Intersection,
+    DeFinetti,
+    Downcoding,
+    CombinatorialRefinement,
+    Minimality,
     UnsortedMatching,
     PredictableSeed,
 )

@@ -19,9 +19,11 @@ from indistinct.cli import (
     explore,
     generate,
     inspect,
+    ledger,
     listing,
     measure,
     reproduce,
+    scan,
     verify,
     warm_up,
 )
@@ -62,6 +64,8 @@ app.command("apply")(apply.command)
 app.command("verify")(verify.command)
 app.command("measure")(measure.command)
 app.command("attack")(attack.command)
+app.command("scan")(scan.command)
+app.command("ledger")(ledger.command)
 app.command("generate")(generate.command)
 app.command("reproduce")(reproduce.command)
 app.command("warm-up")(warm_up.command)

@@ -48,7 +48,7 @@ def classes_by_recoding(
         )
     engine, source = open_source(original, reading_again(recoding))
     _require(schema, source)
-    made = fit(engine, source, replace(recoding, schema=schema), keys=model.keys)
+    made = fit(engine, source, replace(recoding, schema=schema), keys=model.table_keys)
     if made.rows - made.assignment.suppressed == published.rows:
         return made.counted, made.assignment
     return made.counted, repair(made, model).assignment or made.assignment
@@ -94,6 +94,17 @@ def nobody_shown(*, in_buckets: bool = False) -> InputError:
 
 def classes_of_cells(frequencies: FrequencySet, covers: Sequence[Cover]) -> Codes:
     """Return the one class whose published values cover each cell, -1 for a cell that none covers."""
+    cells, classes = pairs_of_cells(frequencies, covers)
+    doubtful = int((np.bincount(cells, minlength=1) > 1).sum())
+    if doubtful:
+        raise _in_doubt(f"{doubtful:,} combination(s) of original values lie in several published labels")
+    class_ids = np.full(len(frequencies), -1, dtype=np.int32)
+    class_ids[cells] = classes
+    return class_ids
+
+
+def pairs_of_cells(frequencies: FrequencySet, covers: Sequence[Cover]) -> tuple[Codes, Codes]:
+    """Return every pair of a cell and a class whose published values cover it, ascending."""
     cells, classes = len(frequencies), len(covers[0].indptr) - 1
     if cells * classes > MOST_PAIRS:
         raise _in_doubt(f"{cells:,} combinations and {classes:,} published ones are too many to compare")
@@ -103,17 +114,14 @@ def classes_of_cells(frequencies: FrequencySet, covers: Sequence[Cover]) -> Code
         known = cover.codes < len(inside)
         inside[cover.codes[known], np.repeat(np.arange(classes), np.diff(cover.indptr))[known]] = True
         covered.append(inside)
-    class_ids, doubtful = np.empty(cells, dtype=np.int32), 0
+    found = [np.zeros((0, 2), dtype=np.int64)]
     step = max(BLOCK // max(classes, 1), 1)
     for start in range(0, cells, step):
         vectors = frequencies.vectors[start : start + step]
         fits = np.logical_and.reduce([inside[vectors[:, j]] for j, inside in enumerate(covered)])
-        number = fits.sum(axis=1)
-        doubtful += int((number > 1).sum())
-        class_ids[start : start + step] = np.where(number == 1, fits.argmax(axis=1), -1)
-    if doubtful:
-        raise _in_doubt(f"{doubtful:,} combination(s) of original values lie in several published labels")
-    return class_ids
+        found.append(np.argwhere(fits) + np.array([start, 0]))
+    pairs = np.concatenate(found)
+    return pairs[:, 0], pairs[:, 1].astype(np.int32)
 
 
 def _in_doubt(reason: str) -> InputError:

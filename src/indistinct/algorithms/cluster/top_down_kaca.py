@@ -33,7 +33,7 @@ class TopDownKACA(Algorithm):
 
     name: ClassVar[str] = "top-down-kaca"
     traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
-        local=True, hierarchies=True, monotone=True, splits=True, reusable=False
+        local=True, hierarchies=True, monotone=True, splits=True, reusable=False, tight=True
     )
     part: int | None = None
     stub: bool = True

@@ -64,7 +64,10 @@ class TwoLevel(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """A stub splits equal vectors, so its recodings fit one table only."""
-        return AlgorithmTraits(local=True, hierarchies=True, monotone=True, splits=self.stub, reusable=not self.stub)
+        whole = not self.stub
+        return AlgorithmTraits(
+            local=True, hierarchies=True, monotone=True, splits=self.stub, reusable=whole, tight=True
+        )
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the clusters."""

@@ -52,7 +52,7 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
 def rows_of(source: Table, domains: tuple[Domain, ...], frequencies: FrequencySet) -> Grouping:
     """Return the rows behind the cells of a frequency set: what was learned while counting, or counted again."""
     learned = source.learned.get("rows")
-    if learned is not None and learned[0] is frequencies:
+    if learned is not None and learned[0].vectors is frequencies.vectors:
         known: Grouping = learned[1]
         return known
     if frequencies.joint is not None:
@@ -132,15 +132,8 @@ def _with_population(column: Encoded, population: pa.Table, request: Request) ->
     hierarchy = request.hierarchies.get(name)
     order = hierarchy.values if isinstance(hierarchy, Order) else None
     domain = encode_column(name, together, order=order).domain
-    codes = domain.encode(column_of(column))
+    codes = domain.encode(pa.chunked_array([column.domain.decode(column.codes)]))
     return Encoded.plain(domain, codes), Encoded.plain(domain, domain.encode(cells))
-
-
-def column_of(column: Encoded) -> pa.ChunkedArray:
-    """Return the values that a column's codes stand for."""
-    values, missing = column.domain.values, int(column.domain.missing)
-    codes = column.codes.astype(np.int64) - missing
-    return pa.chunked_array([values.take(pa.array(codes, mask=codes < 0))])
 
 
 def _frequencies(columns: list[Encoded]) -> FrequencySet:
