@@ -297,7 +297,9 @@ def test_what_takes_too_long_is_left_out() -> None:
 def test_without_an_original_every_attack_says_what_it_needs() -> None:
     found = ind.attack("all", PUBLISHED, SCHEMA)
     assert found.outcomes == ()
-    assert all("original" in reason for reason in found.refused.values())
+    assert found.refused["homogeneity"] == "it needs original"
+    assert found.refused["intersection"] == "it needs original and earlier"
+    assert set(found.refused) == set(ATTACKS)  # some for another reason
     with pytest.raises(ParameterError, match="roles"):
         ind.attack("all", PUBLISHED)
 
