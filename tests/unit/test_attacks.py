@@ -9,6 +9,7 @@ from indistinct.attacks import crowd
 from indistinct.attacks.base import Tally
 from indistinct.attacks.registry import ATTACKS
 from indistinct.errors import InputError, ParameterError
+from references.unsorted import ordered
 
 SCHEMA = ind.Schema(quasi=["age", "sex"], sensitive=["disease"])
 AGES = {"age": ind.Hierarchy.intervals([10])}
@@ -94,7 +95,7 @@ def test_homogeneity_needs_one_value() -> None:
     found = attacked("homogeneity")
     assert (found.tally.attempts, found.tally.successes, found.baseline) == (6, 3, 0)
     assert found.control is None
-    assert "no control" in found.sentence
+    assert "no control was given" in found.sentence
     assert "distinct-l-diversity" in found.defence
     mixed = labelled(ORIGINAL, labels=["[20-40)"] * 6)
     assert attacked("homogeneity", mixed).tally.successes == 0
@@ -210,98 +211,6 @@ def test_only_people_of_both_tables_are_intersected() -> None:
     assert found.tally.attempts == 2
 
 
-# Order.
-
-
-def ordered(rows=200):
-    chance = np.random.default_rng(5)
-    return pa.table(
-        {
-            "age": chance.integers(20, 60, rows),
-            "sex": chance.choice(["f", "m"], rows),
-            "disease": chance.choice(list("abcdef"), rows),
-        }
-    )
-
-
-def test_the_order_of_the_original_is_noticed_and_a_shuffle_is_not() -> None:
-    original = ordered()
-    labels = pa.array([f"[{age // 10 * 10}-{age // 10 * 10 + 10})" for age in original["age"].to_pylist()])
-    kept = original.set_column(0, "age", labels)
-    known = {"original": original, "hierarchies": AGES}
-    found = ind.attack("unsorted-matching", kept, SCHEMA, **known)
-    assert found.succeeds
-    assert found.details["p_value"] < 1e-6
-    turned = ind.attack("unsorted-matching", kept.take(pa.array(np.arange(200)[::-1])), SCHEMA, **known)
-    assert turned.succeeds
-    assert turned.details["rank_correlation"] < 0
-    grouped = kept.sort_by([("age", "ascending"), ("sex", "ascending")])
-    assert ind.attack("unsorted-matching", grouped, SCHEMA, **known).succeeds  # sorting is stable
-    for seed in range(3):
-        shuffled = kept.take(pa.array(np.random.default_rng(100 + seed).permutation(200)))
-        assert not ind.attack("unsorted-matching", shuffled, SCHEMA, **known).succeeds
-
-
-def test_what_columns_explain_is_no_order() -> None:
-    """The original is sorted by age and so is the release: the labels tell that, and the order nothing more."""
-    original = ordered().sort_by([("age", "ascending")])
-    release = ind.anonymize(original, SCHEMA, model="k-anonymity:k=5", algorithm="mondrian")
-    assert not ind.attack("unsorted-matching", release, original=original).succeeds
-    by_all = original.sort_by([("age", "ascending"), ("sex", "ascending"), ("disease", "ascending")])
-    found = ind.attack("unsorted-matching", by_all, SCHEMA, original=original)
-    assert found.tally.attempts == 0
-    assert not found.succeeds
-
-
-def test_a_column_without_a_role_is_an_order() -> None:
-    original = ordered()
-    rows = np.random.default_rng(9).permutation(200)
-    shuffled = original.take(pa.array(rows)).append_column("index", pa.array(rows))
-    found = ind.attack("unsorted-matching", shuffled, SCHEMA, original=original)
-    assert found.succeeds
-    assert found.details["order"] == "column 'index'"
-
-
-@pytest.mark.parametrize("name", ["anatomy:l=3", "slicing:l=2,size=6", "anatomy:l=3,form=permuted"])
-def test_the_order_of_buckets_tells_nothing(name) -> None:
-    original = ordered()
-    release = ind.anonymize(original, SCHEMA, algorithm=name)
-    for attack in ("unsorted-matching", "predictable-seed:seeds=20"):
-        assert not ind.attack(attack, release, original=original).succeeds
-
-
-def test_seeds_are_found_and_chance_is_not() -> None:
-    original = ordered()
-    release = ind.anonymize(original, SCHEMA, model="k-anonymity:k=5", algorithm="mondrian", seed=17)
-    found = ind.attack("predictable-seed:seeds=40", release, original=original)
-    assert found.succeeds
-    assert (found.details["seed"], found.details["generator"]) == (17, "indistinct")
-    assert found.tally.share == 1
-    unseeded = ind.anonymize(original, SCHEMA, model="k-anonymity:k=5", algorithm="mondrian")
-    missed = ind.attack("predictable-seed:seeds=40", unseeded, original=original)
-    assert not missed.succeeds
-    assert missed.details["seed"] is None
-
-
-def test_seeds_of_other_generators_are_found() -> None:
-    original = ordered()
-    frame = original.to_pandas()
-    known = {"original": original}
-    sampled = pa.Table.from_pandas(frame.sample(frac=1, random_state=42), preserve_index=False)
-    found = ind.attack("predictable-seed:seeds=10", sampled, SCHEMA, **known)
-    assert (found.details["seed"], found.details["generator"]) == (42, "numpy RandomState, pandas sample")
-    drawn = original.take(pa.array(np.random.default_rng(3).permutation(200)))
-    assert ind.attack("predictable-seed:seeds=20", drawn, SCHEMA, **known).details["generator"] == "numpy default_rng"
-
-
-def test_a_seeded_slice_is_found() -> None:
-    original = pa.table(
-        {"age": np.random.default_rng(1).permutation(200), "sex": ["f"] * 200, "disease": list("abcde") * 40}
-    )
-    release = ind.anonymize(original, SCHEMA, algorithm="anatomy:l=5", seed=3)
-    assert ind.attack("predictable-seed:seeds=20", release, original=original).details["seed"] == 3
-
-
 # What does not fit.
 
 
@@ -388,7 +297,9 @@ def test_what_takes_too_long_is_left_out() -> None:
 def test_without_an_original_every_attack_says_what_it_needs() -> None:
     found = ind.attack("all", PUBLISHED, SCHEMA)
     assert found.outcomes == ()
-    assert all("original" in reason for reason in found.refused.values())
+    assert found.refused["homogeneity"] == "it needs original"
+    assert found.refused["intersection"] == "it needs original and earlier"
+    assert set(found.refused) == set(ATTACKS)  # some for another reason
     with pytest.raises(ParameterError, match="roles"):
         ind.attack("all", PUBLISHED)
 
@@ -400,15 +311,40 @@ def test_an_original_of_other_people_is_refused() -> None:
         attacked("homogeneity", original=other)
 
 
-def test_an_order_that_two_releases_share_is_noticed() -> None:
-    original = ordered()
-    known = {"model": "k-anonymity:k=5", "algorithm": "mondrian"}
-    first, second = (ind.anonymize(original, SCHEMA, **known, seed=seed) for seed in (1, 2))
-    same = ind.attack(
-        "unsorted-matching", first, original=original, earlier=ind.apply(first.recoding, original, seed=1)
+def test_a_control_is_known_as_well_as_others() -> None:
+    with pytest.raises(InputError, match="the control has no column 'sex'"):
+        attacked("homogeneity", control=pa.table({"age": [21], "disease": ["flu"]}))
+    with pytest.raises(InputError, match="the control has no column 'disease'"):
+        attacked("homogeneity", control=pa.table({"age": [21], "sex": ["f"]}))
+
+
+def test_columns_of_any_kind_may_stand_beside() -> None:
+    """Numbers that are none, truth, times and nothing at all."""
+    schema = ind.Schema(quasi=["age", "sex"], sensitive=["disease"], insensitive=["x", "none", "true", "when"])
+    original = ordered(60)
+    beside = {
+        "x": [float("nan") if row % 7 == 0 else row / 3 for row in range(60)],
+        "none": pa.nulls(60),
+        "true": [row % 2 == 0 for row in range(60)],
+        "when": pa.array(np.arange(60), pa.timestamp("s")),
+    }
+    for name, values in beside.items():
+        original = original.append_column(name, pa.array(values))
+    release = ind.anonymize(original, schema, model="k-anonymity:k=5", algorithm="mondrian")
+    found = ind.attack_all(release, original=original, attacks=["record-linkage", "unsorted-matching"])
+    assert {outcome.attack for outcome in found.outcomes} == {"record-linkage", "unsorted-matching"}
+    kept = ind.attack(
+        "unsorted-matching", original.set_column(0, "age", pa.array(["*"] * 60)), schema, original=original
     )
-    assert same.succeeds
-    assert same.details["order"] == "rows, beside the earlier release"
-    assert not ind.attack("unsorted-matching", first, earlier=second).succeeds
-    with pytest.raises(ParameterError, match="needs original or earlier"):
-        ind.attack("unsorted-matching", first)
+    assert kept.tally.attempts == 0  # the times ascend, so that everybody sees the order
+
+
+@pytest.mark.parametrize("name", ["mondrian:numeric=bounds", "mondrian:relaxed=true", "kaca", "multiset:l=2"])
+def test_every_form_of_release_is_attacked(name) -> None:
+    original = ordered(60)
+    model = None if "multiset" in name else "k-anonymity:k=5"
+    hierarchies = {"sex": ind.Hierarchy.suppression(), "age": ind.Hierarchy.intervals([10])} if name == "kaca" else {}
+    release = ind.anonymize(original, SCHEMA, algorithm=name, model=model, hierarchies=hierarchies)
+    found = ind.attack("record-linkage", release, original=original)
+    assert (found.tally.attempts, found.tally.successes) == (60, 0)
+    assert ind.attack("homogeneity", release, original=original).tally.attempts == 60

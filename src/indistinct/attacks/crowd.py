@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from indistinct.arrays import Codes
 from indistinct.attacks.base import Tally, Target
 from indistinct.domain import Domain
 from indistinct.engines.base import Source
 from indistinct.errors import HierarchyError, InputError, ParameterError
-from indistinct.frequencies.encode import encode_column
+from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.frequencies.grouping import group_rows
 from indistinct.hierarchy import Order
 from indistinct.recoding.columns import QuasiColumn, columns_of
@@ -122,9 +123,18 @@ def not_contained(reason: str) -> InputError:
 
 
 def control_crowd(target: Target) -> Crowd | None:
-    """Return people who are not in the release, None where nobody named any."""
+    """Return people who are not in the release, None where nobody named any.
+
+    They must be known by every quasi-identifier: else they would be harder to find than others.
+    """
     if target.control is None:
         return None
+    absent = [name for name in target.schema.quasi if name not in target.control.columns]
+    if absent:
+        raise InputError(
+            f"the control has no column {', '.join(map(repr, absent))}",
+            hint="give people with the quasi-identifiers of the original, and with its sensitive columns",
+        )
     if "control" not in target.learned:
         target.learned["control"] = drawn(crowd_of(target, target.control, "the control"), target)
     known: Crowd = target.learned["control"]
@@ -158,22 +168,30 @@ def domain_of(target: Target, name: str) -> Domain:
     if name not in known:
         original = table_of(target.original, "the original")
         require_columns((name,), original.column_names)
-        known[name] = encode_column(name, original[name], required=False).domain
+        known[name] = encoded(original, name).domain
     return known[name]
 
 
 def translated(table: pa.Table, name: str, domain: Domain) -> Codes:
     """Return a column in the codes of a domain, -1 for values that it does not hold."""
-    own = encode_column(name, table[name], required=False)
+    own = encoded(table, name)
     return own.domain.translate(domain, empty=True)[own.codes].astype(np.int64)
+
+
+def encoded(table: pa.Table, name: str) -> Encoded:
+    """Return a column in codes of its own; numbers that are none count as missing."""
+    column = table[name]
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_finite(column), column, pa.scalar(None, column.type))
+    return encode_column(name, column, required=False)
 
 
 def persons_in(table: pa.Table, names: Sequence[str]) -> Codes:
     """Return whom each row is about, in numbers: people where columns tell them apart, else the row itself."""
     if not names or any(name not in table.column_names for name in names):
         return np.arange(table.num_rows)
-    encoded = [encode_column(name, table[name], required=False) for name in names]
-    return group_rows([each.codes for each in encoded], [len(each.domain) for each in encoded]).group_ids()
+    columns = [encoded(table, name) for name in names]
+    return group_rows([each.codes for each in columns], [len(each.domain) for each in columns]).group_ids()
 
 
 def drawn(crowd: Crowd, target: Target) -> Crowd:

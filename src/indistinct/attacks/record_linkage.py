@@ -54,9 +54,9 @@ class RecordLinkage(Attack):
         people = register.people
         tally = people.tally(inside, right)
         control = self._control(target, groups, register, single, inside)
-        unit = unit_of(target)
+        unit = unit_of(target) if target.external is None else "people"
         sentence = (
-            f"A register of names finds the one record of {share_of(tally, unit)}, and is right; "
+            f"A register of names leads to one record, the right one, for {share_of(tally, unit)}; "
             f"{against(control, 'somebody who is not in the release is linked to one record')}."
         )
         details = {
@@ -67,9 +67,10 @@ class RecordLinkage(Attack):
             "wrong": people.tally(inside, single & ~right).successes,
             "expected_matches": float(_most(people.persons[inside], expected[inside]).sum()),
         }
-        rows = target.published.sources[MAIN].rows
+        persons = len(np.unique(original.persons[truth.covered]))
+        everybody = persons if target.schema.person else target.published.sources[MAIN].rows
         defence = "raise k or name more columns as quasi-identifiers, so that labels cover more people: k-anonymity:k=…"
-        return Outcome(self.name, tally, 1 / max(rows, 1), sentence, control, defence, details)
+        return Outcome(self.name, tally, 1 / max(everybody, 1), sentence, control, defence, details)
 
     def _control(
         self, target: Target, groups: Groups, register: Register, single: Codes, inside: Codes

@@ -7,8 +7,7 @@ import pyarrow as pa
 
 from indistinct.arrays import Codes
 from indistinct.attacks.base import Target
-from indistinct.attacks.crowd import Crowd, columns_known, crowd_of, drawn, original_crowd, table_of
-from indistinct.frequencies.encode import encode_column
+from indistinct.attacks.crowd import Crowd, columns_known, crowd_of, drawn, encoded, original_crowd, table_of
 from indistinct.frequencies.slices import together
 
 
@@ -67,7 +66,7 @@ def _identities(target: Target, people: Crowd, original: Crowd) -> tuple[Codes, 
 
 def _texts(mine: pa.Table, theirs: pa.Table, name: str) -> tuple[Codes, Codes]:
     """Return a column of names in both tables, in codes of the original; -1 is a name that it does not have."""
-    one, other = (encode_column(name, table[name], required=False) for table in (mine, theirs))
+    one, other = (encoded(table, name) for table in (mine, theirs))
     if one.domain.kind is other.domain.kind:
         codes = one.domain.translate(other.domain)
     else:

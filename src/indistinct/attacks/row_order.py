@@ -12,10 +12,9 @@ import pyarrow as pa
 
 from indistinct.arrays import Codes
 from indistinct.attacks.base import Target
-from indistinct.attacks.crowd import original_crowd, table_of, translated
+from indistinct.attacks.crowd import encoded, original_crowd, table_of, translated
 from indistinct.attacks.groups import groups_of
 from indistinct.attacks.matching import matches_of
-from indistinct.frequencies.encode import encode_column
 from indistinct.frequencies.grouping import group_rows
 from indistinct.recoding.outputs import MAIN
 
@@ -65,7 +64,7 @@ def row_orders(target: Target) -> Iterator[tuple[str, RowOrder]]:
     for name in published.column_names:
         if name in roles or any(name.startswith(f"{quasi}_") for quasi in target.schema.quasi):
             continue
-        codes = encode_column(name, published[name], required=False).codes
+        codes = encoded(published, name).codes
         if len(np.unique(codes)) == len(codes) > 1:
             rows = np.argsort(codes, kind="stable")
             sorted_by = published.drop_columns([name]).take(pa.array(rows))
@@ -83,11 +82,7 @@ def _parted(published: pa.Table, kinds: _Kinds) -> RowOrder:
 
 def explained(published: pa.Table) -> Codes:
     """Return the block of every row: rows stay in one block unless some columns explain why they stand apart."""
-    columns = {
-        name: encode_column(name, published[name], required=False).codes.astype(np.int64)
-        for name in published.column_names
-        if not pa.types.is_nested(published[name].type)
-    }
+    columns = {name: encoded(published, name).codes.astype(np.int64) for name in published.column_names}
     blocks = np.zeros(published.num_rows, dtype=np.int64)
     while True:
         name = next((name for name, codes in columns.items() if _explains(codes, blocks)), None)
@@ -142,7 +137,7 @@ def _together(
     columns = [] if classes is None else [np.concatenate(classes) + 1]
     for name in names:
         if name in published.column_names and name in other.column_names:
-            domain = encode_column(name, other[name], required=False).domain
+            domain = encoded(other, name).domain
             parts = [translated(table, name, domain) for table in (published, other)]
             columns.append(np.concatenate(parts) + 1)
     ids = group_rows(columns, [int(codes.max(initial=0)) + 1 for codes in columns]).group_ids().astype(np.int64)

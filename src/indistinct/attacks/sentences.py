@@ -4,7 +4,7 @@ from indistinct.attacks.base import Tally
 from indistinct.attacks.intervals import wilson
 from indistinct.figures import number, percent
 
-NO_CONTROL = "without people outside the release there is no control, so that part of it may hold for anybody"
+NO_CONTROL = "no control was given, so that nobody knows how often this holds for people outside the release"
 
 
 def share_of(tally: Tally, unit: str) -> str:

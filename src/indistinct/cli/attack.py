@@ -154,7 +154,8 @@ def _show(found: "Outcome | Outcomes") -> None:
 
 
 def _words(outcome: "Outcome") -> list[str]:
-    said = "succeeds" if outcome.succeeds else "does no better than chance"
+    missed = "is not shown to beat the baseline and the control" if outcome.tally.successes else "finds nothing"
+    said = "succeeds" if outcome.succeeds else missed
     told = [f"{outcome.attack} {said}. {outcome.sentence}"]
     if outcome.succeeds and outcome.defence is not None:
         told.append(f"  defend: {outcome.defence}")

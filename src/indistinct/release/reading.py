@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+
 from indistinct.algorithms.base import Algorithm
 from indistinct.domain import Kind
 from indistinct.errors import InputError, SchemaError
@@ -57,8 +59,15 @@ def require_original(buckets: Buckets, columns: Sequence[str]) -> None:
 def read_alike(path: Path, original: Table) -> Table:
     """Return another table about people, read as an original was, as far as both have the same columns."""
     present = columns_in(path, original.reading) if path.is_file() else ()
-    text = [name for name, kind in original.kinds.items() if kind is Kind.TEXT]
-    return open_table(path, reading=_limited(original.reading, present, also=text))
+    kinds = original.kinds
+    shared = {kinds[name] for name in present if name in kinds}
+    reading = original.reading
+    if Kind.DATE not in shared:  # a notation that fits no column is an error
+        reading = replace(reading, dates=())
+    if not any(pa.types.is_floating(original.data[name].type) for name in present if name in kinds):
+        reading = replace(reading, decimal=None, thousands=None)
+    text = [name for name, kind in kinds.items() if kind is Kind.TEXT]
+    return open_table(path, reading=_limited(reading, present, also=text))
 
 
 def _open(path: Path, reading: Reading, present: Sequence[str], *, also: Sequence[str] = ()) -> Table:
