@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from indistinct.engines.base import Source
 from indistinct.errors import InfeasibleError, VerificationError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
-from indistinct.frequencies.value import Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.jobs import budget, check_job, problem_of
 from indistinct.models import Model
@@ -93,21 +92,18 @@ def anonymize(
 ) -> Release:
     """Return a release of a table that satisfies a model, verified on the published rows.
 
-    Without an `algorithm` several are tried. `suppression` is the share of rows that may be dropped, or of people where
-    the schema tells them apart. `target` is a column whose classification is measured, and `population` everybody from
-    whom the table was drawn, if the model compares with them. `seed` is for tests. An algorithm with a promise of its
-    own needs no model. With `output` the release is verified as written there, its certificate hides counts below
-    `smallest_count`, and its recoding is kept at `save_recoding`. It is refused if people of earlier releases (one's
-    recoding `previous` and table `previous_input`, or all of a private `ledger`) are among fewer than promised in all
-    together, unless `accept_overlap`. Raises `InfeasibleError` if there is none.
+    Without an `algorithm` several are tried; one with a promise of its own needs no model. `suppression` is the share
+    of rows, or people, that may be dropped, `target` a column whose classification is measured, `population` everybody
+    from whom the table was drawn. `seed` is for tests. With `output` the release is verified as written there, hides
+    counts below `smallest_count`, and its recoding is kept at `save_recoding`. It is refused if people of earlier
+    releases (one's recoding `previous` and table `previous_input`, or all of a private `ledger`) are among fewer than
+    promised in all together, unless `accept_overlap`. Raises `InfeasibleError` if there is none.
     """
     report, declared = progress or (lambda _share: None), dict(hierarchies or {})
     began, (engine, source) = time.perf_counter(), open_source(table)
     search = _chosen(algorithm, reuse=any(each is not None for each in (save_recoding, previous, ledger)))
     asked = promised_model(model, search, schema)
-    extra = (*search.keys, *([(target,)] if target else []))
-    check_job(source, schema, asked, declared, extra=extra)
-    request = _request(schema, asked, search, declared, extra)
+    request = _request(source, schema, asked, search, declared, target=target)
     earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
     counted, others, wanted = count_beside(population, asked, engine, source, request=request, schema=schema)
     orders = check_kinds(counted, asked, known=(*declared, *source.reading.text))
@@ -119,8 +115,7 @@ def anonymize(
     told = (*orders, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
     job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, Secret(seed), spell(chosen), told)
     place = destination_of(output, overwrite, save_recoding, recoding, smallest_count)
-    job = replace(job, population=others)
-    release = publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=did)
+    release = publish_beside(earlier, job.beside(others), accept=accept_overlap, destination=place, counters=did)
     report(1.0)
     return replace(release, explanation=explanation)
 
@@ -173,16 +168,14 @@ def apply(
 ) -> Release:
     """Return the release of another table under a recoding that was found before, or the path where it was kept.
 
-    Values that the recoding does not know are published where one of its hierarchies, ranges or regions covers them; a
-    raw value is never passed through. The new release must keep the promise of the first one, or satisfy `model` if
-    that is given. It may drop the share of rows that the first one was allowed to drop, or `suppression`: first rows
-    that nothing covers, then classes that break the promise. The other parameters are as in `anonymize`.
+    Values that it does not know are published where its hierarchies, ranges or regions cover them, never raw. The
+    release satisfies `model`, or what the first one promised, and may drop `suppression`, or the share that the first
+    one might: first rows that nothing covers, then classes that break the promise.
     """
     began, secret = time.perf_counter(), Secret(seed)
     recoding = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
     engine, source = open_source(table, reading_again(recoding))
-    schema, wanted = promise_of(recoding, model)
-    declared = dict(hierarchies or {})
+    (schema, wanted), declared = promise_of(recoding, model), dict(hierarchies or {})
     check_job(source, schema, wanted, declared, decided=True)
     check_same_kinds(recoding, source)
     earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
@@ -191,14 +184,13 @@ def apply(
     sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}
     found = fit(engine, source, recoding, keys=keys, hierarchies=sensitive)
     wanted = wanted.sampled(found.members)
-    if others is not None:
-        found = fit_beside(found, Population(engine, others, schema, recoding))
+    found = found if others is None else fit_beside(found, Population(engine, others, schema, recoding))
     allowed = budget(recoding.suppression if suppression is None else suppression, found.members)
-    assignment, warnings = suppressed_within(found, wanted, budget=allowed)
-    warnings = (*check_orders(found.counted, wanted), *warnings)
+    assignment, told = suppressed_within(found, wanted, budget=allowed)
     counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
-    job = Job(engine, source, found.counted, recoding, wanted, schema, allowed, secret, population=others)
-    job = replace(job, assignment=assignment, warnings=warnings)
+    job = Job(engine, source, found.counted, recoding, wanted, schema, allowed, secret)
+    warnings = (*check_orders(found.counted, wanted), *told)
+    job = replace(job, assignment=assignment, warnings=warnings, population=others)
     place = destination_of(output, overwrite, None, recoding, smallest_count)
     try:
         return publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=counters)
@@ -269,9 +261,20 @@ def _people_of(
 
 
 def _request(
-    schema: Schema, model: Model, algorithm: Algorithm, hierarchies: Mapping[str, Hierarchy], extra: Sequence[Key]
+    source: Source,
+    schema: Schema,
+    model: Model,
+    algorithm: Algorithm,
+    hierarchies: Mapping[str, Hierarchy],
+    *,
+    target: str | None,
 ) -> Request:
-    """Return what a search needs; whoever breaks links needs every column, and the sensitive ones together."""
+    """Return what a search needs; whoever breaks links needs every column, and the sensitive ones together.
+
+    Raises where source, roles, model and hierarchies do not fit each other.
+    """
+    extra = (*algorithm.keys, *([(target,)] if target else []))
+    check_job(source, schema, model, hierarchies, extra=extra)
     keys = tuple(dict.fromkeys([*model.table_keys, *extra]))
     if not algorithm.traits.buckets:
         return Request(schema.quasi, keys, hierarchies, joint=algorithm.traits.splits, person=schema.person)

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -54,6 +54,10 @@ class Job:
     overlap: Overlap | None = None
     record: Record | None = None
     population: Source | None = None
+
+    def beside(self, population: Source | None) -> "Job":
+        """Return the job with a population that its model compares with."""
+        return replace(self, population=population)
 
 
 @dataclass(frozen=True, slots=True)
