@@ -337,6 +337,10 @@ def test_people_are_counted_on_the_original(visits, tmp_path):
     assert beside.risk.sensitive[0].unit == "people"
     with pytest.raises(InputError, match="people cannot be counted"):
         ind.assess(path, schema)
+    # Given once more, the original tells of a release in memory which people have which values, too.
+    given = ind.assess(made, original=table)
+    assert given.risk.sensitive == beside.risk.sensitive
+    assert not any("in rows" in note for note in given.notes)
 
 
 def test_in_buckets_classes_are_buckets(patients):

@@ -164,8 +164,11 @@ def release_table(
     keys = _shown_keys(source, schema, weights)
     own = {name: each for name, each in hierarchies.items() if name in schema.sensitive}
     counted = engine.count(source, Request(shows.quasi, keys, own, published=True)) if source.rows else NOTHING
-    reference = check.reference if before is None else _same_original(before.evidence.counted, check.reference)
-    evidence = Evidence(counted, source.rows, reference, check.assignment)
+    reference, assignment = check.reference, check.assignment
+    if before is not None:
+        reference = _same_original(before.evidence.counted, check.reference)
+        assignment = _counted_again(assignment, reference)
+    evidence = Evidence(counted, source.rows, reference, assignment)
     people = bool(schema.person)
     return AssessedTable(source, schema, shows, evidence, people, published=True)
 
@@ -307,6 +310,21 @@ def _same_original(given: Counted, known: Counted | None) -> Counted:
                 hint="leave `original` out: the release knows what was counted on its own",
             )
     return given
+
+
+def _counted_again(assignment: Assignment | None, given: Counted) -> Assignment | None:
+    """Return where cells went, with all that was counted once more on their original: which people have which values.
+
+    Where equal rows went to different classes, cells do not tell whose rows went where: what was known stays.
+    """
+    cells = given.frequencies
+    if assignment is None or assignment.split or assignment.joint is not None:
+        return assignment
+    if not np.array_equal(assignment.frequencies.vectors, cells.vectors):
+        return assignment
+    class_ids = np.full(len(cells), -1, dtype=np.int32)
+    class_ids[assignment.cells] = assignment.class_ids
+    return replace(assignment, classes=cells.classes.regroup(class_ids, len(assignment.values)))
 
 
 def _projected(counted: Counted, names: Sequence[str]) -> Counted:
