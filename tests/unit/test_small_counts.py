@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.figures import Told
+from indistinct.registry import parse_model
 from indistinct.release.certificate import Certificate, Overlap, PeopleCounted, Verdict
 
 PLAIN = Certificate("1", (Verdict("k-anonymity:k=2", True, {"k": 2}, 0, 0),), rows=1000, classes=90, smallest_class=2)
@@ -186,3 +187,39 @@ def test_a_certificate_with_hidden_counts_still_vouches(tmp_path: Path) -> None:
     assert any("speaks of people" in warning for warning in rows.warnings)
     path.write_text(path.read_text() + "20\n")
     assert not ind.verify(path, ind.Schema(quasi=["age"]), "k-anonymity:k=5").holds
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "t-closeness:sensitive=s,t=0.5",
+        "basic-beta-likeness:sensitive=s,beta=3",
+        "enhanced-beta-likeness:sensitive=s,beta=3",
+        "delta-disclosure:sensitive=s,delta=3",
+        "k-map:k=3,significance=0.05,population_size=90",
+    ],
+)
+@pytest.mark.parametrize("person", [[], ["who"]])
+def test_what_is_measured_against_the_original_does_not_tell_what_was_suppressed(model: str, person: list[str]) -> None:
+    # Published are 15 times a and 15 times b: beta = 0.032 would say that the original had 31 rows, and one a less.
+    table = pa.table(
+        {"q": ["x"] * 30 + ["y"], "s": ["a", "b"] * 15 + ["b"], "who": [str(number) for number in range(31)]}
+    )
+    schema = ind.Schema(quasi=["q"], sensitive=["s"], person=person, identifiers=[] if person else ["who"])
+    asked = ind.KAnonymity(k=3) & parse_model(model)
+    tree = {"q": ind.Hierarchy.suppression()}
+    made = ind.anonymize(
+        table, schema, model=asked, algorithm="node:levels=0", hierarchies=tree, suppression=0.1
+    ).certificate
+    assert made.suppressed_rows == 1
+    shown = told(made)
+    (_, own), (kept, verdict) = made.verdicts, shown["verdicts"]
+    assert kept["achieved"] == {"k": 30}
+    assert verdict["holds"]
+    assert all(value is None for value in verdict["achieved"].values())
+    assert set(verdict["achieved"]) == set(own.achieved) != set()
+    assert not re.search(r"\b31\b", json.dumps(shown))
+    assert f"achieved of {verdict['model']}" in shown["hidden"]
+    assert told(made, 0)["verdicts"][1]["achieved"] == own.achieved
+    everything = ind.anonymize(table.slice(0, 30), schema, model=model, algorithm="node:levels=0", hierarchies=tree)
+    assert told(everything.certificate)["hidden"] == []

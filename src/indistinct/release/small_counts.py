@@ -5,6 +5,7 @@ table and of those that were published, say. What a reader counts on the file, a
 """
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
@@ -33,6 +34,9 @@ FIGURES = {
 SMALLEST_GROUPS = (("overlap", "smallest_intersection"), ("overlap", "smallest_difference"))
 SUPPRESSED = "rows_suppressed"
 """How the name of a count begins that is a part of the suppressed rows."""
+# The spec of a model that estimates from a sample has the size of the original.
+SAMPLE_SIZE = re.compile(r"(?<=[:,]sample_size=)[0-9]+")
+HIDDEN = "[hidden]"
 
 
 def check_smallest(smallest: int) -> int:
@@ -55,7 +59,9 @@ def for_others(certificate: Certificate, *, smallest: int = SMALLEST) -> dict[st
     """Return a certificate as JSON values without small counts; `hidden` names what is null for that reason.
 
     All counts of rows are hidden as soon as one of them is small, or two differ by so little, or by so little from what
-    a reader counts; and so are all counts of people, and of classes. A count of 0 stays.
+    a reader counts; and so are all counts of people, and of classes. A count of 0 stays. Where rows were suppressed,
+    what a model achieves against the whole original is hidden: with the shares of the file it would tell, value by
+    value, how many of the suppressed rows had it.
     """
     document = certificate.to_json()
     hidden: list[str] = []
@@ -65,6 +71,12 @@ def for_others(certificate: Certificate, *, smallest: int = SMALLEST) -> dict[st
             hidden.append(_hide(document, path))
     hidden += [_hide(document, path) for path in SMALLEST_GROUPS if 0 < (_at(document, path) or 0) < smallest]
     for verdict in document["verdicts"]:
+        if units & {"rows", "people"} and SAMPLE_SIZE.search(verdict["model"]):
+            verdict["model"] = SAMPLE_SIZE.sub(HIDDEN, verdict["model"])
+            hidden.append(f"sample_size of {verdict['model']}")
+        if smallest and certificate.suppressed_rows and verdict["compared_with_original"] and verdict["achieved"]:
+            verdict["achieved"] = dict.fromkeys(verdict["achieved"])
+            hidden.append(f"achieved of {verdict['model']}")
         if "rows" in units and verdict["needs_original"] and verdict["violating_rows"]:
             verdict["violating_rows"] = None
             hidden.append(f"violating_rows of {verdict['model']}")
