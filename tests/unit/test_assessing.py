@@ -300,6 +300,22 @@ def test_more_rows_than_a_label_covers_are_refused():
         ind.assess(forged, schema, original=original, hierarchies=tree)
 
 
+def test_a_declared_order_does_not_name_the_labels_of_a_release(tmp_path):
+    schema = ind.Schema(quasi=["school"], sensitive=["s"])
+    original = pa.table({"school": ["none", "some", "much", "most"] * 3, "s": ["x", "y", "z"] * 4})
+    orders = {"school": ind.Hierarchy.order(["none", "some", "much", "most"])}
+    made = ind.anonymize(original, schema, model="k-anonymity:k=5", algorithm="mondrian", hierarchies=orders)
+    assert set(made.to_pandas()["school"]).isdisjoint(["none", "some", "much", "most"])
+    path = tmp_path / "release.parquet"
+    made.write(path)
+    beside = ind.assess(made, original=original)
+    for alone in (made.table, path):
+        found = ind.assess(alone, schema, hierarchies=orders)
+        assert (found.risk.classes, found.risk.prosecutor) == (2, beside.risk.prosecutor)
+    with pytest.raises(InputError, match="declared order"):
+        ind.assess(original, schema, hierarchies={"s": ind.Hierarchy.order(["x", "y"])})
+
+
 def test_roles_must_be_known(patients):
     with pytest.raises(ParameterError, match="roles"):
         ind.assess(patients)

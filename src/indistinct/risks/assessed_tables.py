@@ -17,7 +17,7 @@ from indistinct.frequencies.count import Counted
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy import Hierarchy, Order
 from indistinct.models.base import All, Model
 from indistinct.models.of_people import OfPeople
 from indistinct.recoding.kinds import Recoding
@@ -125,7 +125,16 @@ def plain_table(
     if schema.person and not people:
         raise nobody_shown()
     keys = dict.fromkeys((*keys_of(schema.sensitive, people=people), *_weighed(source, weights, people=people)))
-    counted = engine.count(source, Request(shows.quasi, tuple(keys), hierarchies, person=schema.person, published=True))
+    request = Request(shows.quasi, tuple(keys), hierarchies, person=schema.person, published=True)
+    try:
+        counted = engine.count(source, request)
+    except InputError as error:
+        column = str(error.details.get("column"))
+        if column not in schema.quasi or not isinstance(hierarchies.get(column), Order):
+            raise
+        # A release shows labels, which no declared order names: classes are counted without it.
+        known = {name: each for name, each in hierarchies.items() if name in schema.sensitive}
+        counted = engine.count(source, replace(request, hierarchies=known))
     return AssessedTable(source, schema, shows, Evidence(counted, source.rows), people, published)
 
 
