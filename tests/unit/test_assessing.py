@@ -375,6 +375,9 @@ def test_in_buckets_classes_are_buckets(patients):
     again = ind.assess(ind.BucketTable(made.table, made.buckets.slices, "tables", made.others["sensitive"]), schema)
     assert again.risk.prosecutor == found.risk.prosecutor
     assert again.risk.sensitive == found.risk.sensitive
+    shown = ind.BucketTable(made.table, made.buckets.slices, "tables", made.others["sensitive"])
+    with pytest.raises(InputError, match="the original has 50"):
+        ind.assess(shown, schema, original=patients.drop_columns(["cost"]).slice(0, 50))
 
 
 def test_an_empty_class_list_has_no_risk():

@@ -198,13 +198,13 @@ def published_table(
     """
     source = published.sources[MAIN]
     whole = before.evidence.counted
-    if published.buckets is not None:
-        return bucket_table(published, schema, reference=None)
     if source.rows > original.rows:
         raise InputError(
             f"the release has {source.rows:,} rows; the original has {original.rows:,}",
             hint="check that this is the original of this release",
         )
+    if published.buckets is not None:
+        return bucket_table(published, schema, reference=None)
     shows = published_schema(schema, source.columns)
     _require(shows, source.columns)
     keys = _shown_keys(source, schema, weights)
