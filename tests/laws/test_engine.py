@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.algorithms.base import Problem
+from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.memory.columns import compact
 from indistinct.engines.memory.count import count_table
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
@@ -29,7 +30,7 @@ from references.publishing import MEMORY, Kept, publish
 from references.toy_engine import Toy
 
 quick = settings(deadline=None, max_examples=60)
-ENGINES = {"memory": MEMORY, "toy": Toy()}
+ENGINES = {"memory": MEMORY, "toy": Toy(), "duckdb": DuckDB(memory=1 << 28)}
 engines = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
 KEYS = (("disease",), ("key",), ("disease", "key"))
 PEOPLE = ((PERSON,), (PERSON, "disease"))
