@@ -246,7 +246,10 @@ class Partitions:
 
     def read(self) -> Iterator[tuple[tuple[int, int], pa.Table]]:
         """Yield the groups of each partition, from the first to behind the last, and its rows."""
-        if self.cuts is None or self.kinds is None:
+        if self.kinds is None:
+            raise AssertionError("rows are read after some were added")
+        if self.cuts is None:  # every batch was empty
+            yield (0, len(self.starts) - 1), self.kinds.empty_table()
             return
         for writer in self.writers:
             writer.close()

@@ -77,7 +77,7 @@ class DuckTable:
         """Return how many rows have a value in a column that no other row has."""
         name = quoted(column)
         once = f"SELECT 1 FROM {SOURCE} WHERE {name} IS NOT NULL GROUP BY {name} HAVING count(*) = 1"  # noqa: S608
-        return int(self.query(f"SELECT count(*) FROM ({once})").fetchone()[0])  # noqa: S608
+        return int(self.query(f"SELECT count(*) FROM ({once})").fetchall()[0][0])  # noqa: S608
 
 
 def quoted(name: str) -> str:
@@ -98,7 +98,7 @@ def open_duck(source: Any, reading: Reading, *, memory: int) -> DuckTable | None
     if isinstance(source, duckdb.DuckDBPyRelation):
         schema = source.limit(0).to_arrow_table().schema
         check_names(schema.names)
-        return DuckTable(None, source, schema, int(source.count("*").fetchone()[0]), reading=reading)
+        return DuckTable(None, source, schema, int(source.count("*").fetchall()[0][0]), reading=reading)
     if isinstance(source, str | Path) and Path(source).suffix.lower() in (".parquet", ".pq"):
         return _parquet((Path(source),), reading, duckdb, memory)
     return None
