@@ -148,12 +148,11 @@ class _Digits:
             return _joined("[", low, ", ", low + step, ")")
         first, last = -(-low // self.scale), -(-(low + step) // self.scale) - 1
         labels = np.array(_joined("", first, "-", last, ""), dtype=object)
-        for some, spelled in (
-            (first < 0, lambda mine: _joined("[", first[mine], ", ", last[mine], "]")),
-            (first == last, lambda mine: _joined("", first[mine], "")),
-        ):
-            labels[some] = spelled(some)
-        return labels.tolist()
+        below, single = first < 0, first == last
+        labels[below] = _joined("[", first[below], ", ", last[below], "]")
+        labels[single] = _joined("", first[single], "")
+        spelled: list[str] = labels.tolist()
+        return spelled
 
     def between(self, low: int, high: int) -> str:
         if not self.whole:
