@@ -2,34 +2,30 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm, Problem, Progress, run_search, unused_settings
 from indistinct.algorithms.explanation import Explanation
 from indistinct.engines import open_source
 from indistinct.engines.base import Source
-from indistinct.errors import InfeasibleError, InputError, ParameterError, SchemaError, VerificationError
+from indistinct.errors import InfeasibleError, VerificationError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
-from indistinct.frequencies.value import PERSON, Key
 from indistinct.hierarchy import Hierarchy
+from indistinct.jobs import budget, check_job, problem_of
 from indistinct.models import Model
-from indistinct.models.of_people import people_as_rows
-from indistinct.promise import judging, promised_model
+from indistinct.promise import judging, promise_of, promised_model
 from indistinct.randomness import Secret
 from indistinct.recoding.assign import keys_of
-from indistinct.recoding.columns import QuasiColumn, columns_of
+from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.extend import with_hierarchies
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
-from indistinct.recoding.storage import read_recoding, stored
+from indistinct.recoding.storage import read_recoding
 from indistinct.registry import parse_algorithm
 from indistinct.release.by_label import classes_by_label, classes_by_recoding, nobody_shown
 from indistinct.release.certificate import About, Certificate
@@ -43,12 +39,14 @@ from indistinct.release.kinds import (
     reading_again,
     settled,
 )
-from indistinct.release.overlap import compared, earlier_release
-from indistinct.release.pipeline import Destination, Job, publish
+from indistinct.release.overlap import earlier_releases, publish_beside
+from indistinct.release.pipeline import Job, destination_of
+from indistinct.release.population import Population, count_beside, fit_beside, open_population
 from indistinct.release.published import Published, belongs_to, open_published, read_certificate
 from indistinct.release.reading import require_original
 from indistinct.release.release import Release
-from indistinct.schema import Schema, did_you_mean
+from indistinct.release.small_counts import SMALLEST
+from indistinct.schema import Schema
 from indistinct.spelling import spell
 from indistinct.tables import Table, open_table
 
@@ -87,38 +85,53 @@ def anonymize(
     save_recoding: str | Path | None = None,
     previous: Recoding | str | Path | None = None,
     previous_input: Any = None,
+    ledger: str | Path | None = None,
     accept_overlap: bool = False,
+    smallest_count: int = SMALLEST,
+    population: Any = None,
 ) -> Release:
     """Return a release of a table that satisfies a model, verified on the published rows.
 
-    Without an `algorithm` several are tried; `explanation` says why one was chosen. `suppression` is the share of rows
-    that may be dropped, or of people where the schema tells them apart. `target` is a column whose classification is
-    measured. `seed` fixes the order of rows for tests. An algorithm that promises something by itself needs no model.
-    With `output` the release is written there and verified as written, and its recoding kept at `save_recoding`. It is
-    refused if people of an earlier release, known by its recoding `previous` and its table `previous_input`, stand
-    among fewer than promised in both together, unless `accept_overlap`. Raises `InfeasibleError` if there is none.
+    Without an `algorithm` several are tried; one with a promise of its own needs no model. `suppression` is the share
+    of rows, or people, that may be dropped, `target` a column whose classification is measured, `population` everybody
+    from whom the table was drawn. `seed` is for tests. With `output` the release is verified as written there, hides
+    counts below `smallest_count`, and its recoding is kept at `save_recoding`. It is refused if people of earlier
+    releases (one's recoding `previous` and table `previous_input`, or all of a private `ledger`) are among fewer than
+    promised in all together, unless `accept_overlap`. Raises `InfeasibleError` if there is none.
     """
     report, declared = progress or (lambda _share: None), dict(hierarchies or {})
     began, (engine, source) = time.perf_counter(), open_source(table)
-    search = _chosen(algorithm, reuse=save_recoding is not None)
-    wanted = promised_model(model, search, schema)
-    extra = (*search.keys, *([(target,)] if target else []))
-    check_job(source, schema, wanted, declared, extra=extra)
-    earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
-    counted = engine.count(source, _request(schema, wanted, search, declared, extra))
-    orders = check_kinds(counted, wanted, known=(*declared, *source.reading.text))
+    search = _chosen(algorithm, reuse=any(each is not None for each in (save_recoding, previous, ledger)))
+    asked = promised_model(model, search, schema)
+    request = _request(source, schema, asked, search, declared, target=target)
+    earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
+    counted, others, wanted = count_beside(population, asked, engine, source, request=request, schema=schema)
+    orders = check_kinds(counted, asked, known=(*declared, *source.reading.text))
     report(0.2)
-    problem = problem_of(counted, wanted, declared, suppression=suppression, parts_rows=search.traits.splits)
-    problem = replace(problem, sensitive=_sensitive(schema, counted, search), counters=Counter(scans=1), seed=seed)
+    problem = _problem(counted, wanted, declared, suppression=suppression, search=search, schema=schema, seed=seed)
     found, chosen, explanation = _searched(search, problem, lambda share: report(0.2 + 0.4 * share))
-    recoding = _promising(found, source, declared, schema=schema, model=wanted, suppression=suppression)
+    recoding = _promising(found, source, declared, schema=schema, model=asked, suppression=suppression)
     did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
     told = (*orders, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
     job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, Secret(seed), spell(chosen), told)
-    place = _destination(output, overwrite, save_recoding, recoding)
-    release = publish(compared(job, earlier, accept=accept_overlap), place, counters=did)
+    place = destination_of(output, overwrite, save_recoding, recoding, smallest_count)
+    release = publish_beside(earlier, job.beside(others), accept=accept_overlap, destination=place, counters=did)
     report(1.0)
     return replace(release, explanation=explanation)
+
+
+def _problem(
+    counted: Counted,
+    model: Model,
+    hierarchies: Mapping[str, Hierarchy],
+    *,
+    suppression: float,
+    search: Algorithm,
+    schema: Schema,
+    seed: int | None,
+) -> Problem:
+    problem = problem_of(counted, model, hierarchies, suppression=suppression, parts_rows=search.traits.splits)
+    return replace(problem, sensitive=_sensitive(schema, counted, search), counters=Counter(scans=1), seed=seed)
 
 
 def _chosen(algorithm: Algorithm | str | None, *, reuse: bool) -> Algorithm:
@@ -148,39 +161,39 @@ def apply(
     overwrite: bool = False,
     previous: Recoding | str | Path | None = None,
     previous_input: Any = None,
+    ledger: str | Path | None = None,
     accept_overlap: bool = False,
+    smallest_count: int = SMALLEST,
+    population: Any = None,
 ) -> Release:
     """Return the release of another table under a recoding that was found before, or the path where it was kept.
 
-    Values that the recoding does not know are published where one of its hierarchies, ranges or regions covers them; a
-    raw value is never passed through. The new release must keep the promise of the first one, or satisfy `model` if
-    that is given. It may drop the share of rows that the first one was allowed to drop, or `suppression`: first rows
-    that nothing covers, then classes that break the promise. `previous` and `previous_input` are as in `anonymize`.
+    Values that it does not know are published where its hierarchies, ranges or regions cover them, never raw. The
+    release satisfies `model`, or what the first one promised, and may drop `suppression`, or the share that the first
+    one might: first rows that nothing covers, then classes that break the promise.
     """
     began, secret = time.perf_counter(), Secret(seed)
     recoding = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
     engine, source = open_source(table, reading_again(recoding))
-    schema, asked = recoding.schema, model or recoding.promise
-    if schema is None:
-        raise ParameterError("the recoding does not say which roles the columns have", hint="use a release's recoding")
-    if asked is None:
-        raise ParameterError("the recoding does not say what it promised", hint="pass model=…")
-    wanted = judging(asked, schema)
-    declared = dict(hierarchies or {})
+    (schema, wanted), declared = promise_of(recoding, model), dict(hierarchies or {})
     check_job(source, schema, wanted, declared, decided=True)
     check_same_kinds(recoding, source)
-    earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
-    keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.keys]))
+    earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
+    others = open_population(population, wanted, engine, source, schema=schema)
+    keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.table_keys]))
     sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}
     found = fit(engine, source, recoding, keys=keys, hierarchies=sensitive)
+    wanted = wanted.sampled(found.members)
+    found = found if others is None else fit_beside(found, Population(engine, others, schema, recoding))
     allowed = budget(recoding.suppression if suppression is None else suppression, found.members)
-    assignment, warnings = suppressed_within(found, wanted, budget=allowed)
-    warnings = (*check_orders(found.counted, wanted), *warnings)
+    assignment, told = suppressed_within(found, wanted, budget=allowed)
     counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
     job = Job(engine, source, found.counted, recoding, wanted, schema, allowed, secret)
-    job = compared(replace(job, assignment=assignment, warnings=warnings), earlier, accept=accept_overlap)
+    warnings = (*check_orders(found.counted, wanted), *told)
+    job = replace(job, assignment=assignment, warnings=warnings, population=others)
+    place = destination_of(output, overwrite, None, recoding, smallest_count)
     try:
-        return publish(job, _destination(output, overwrite, None, recoding), counters=counters)
+        return publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=counters)
     except VerificationError as error:
         raise explained(error, found, wanted) from None
     except InfeasibleError as error:
@@ -195,12 +208,15 @@ def verify(
     original: Any = None,
     recoding: Recoding | str | Path | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    population: Any = None,
 ) -> Certificate:
     """Return what a published table from anywhere achieves under a model.
 
     `schema` gives the roles in the original. A release in buckets is given as a `BucketTable`. With `original` the
     check compares with that table: its distribution, suppressed rows, broken links. People, where the schema tells
     them apart, are counted on the original; `recoding` is needed where labels do not say which rows they stand for.
+    `population` is a table of everybody from whom the original was drawn, for models that compare with it: its people
+    are counted again, by what the labels cover, or by the recoding.
     The certificate that lies beside a file must be its own.
     """
     wanted = judging(model, schema)
@@ -211,7 +227,13 @@ def verify(
         reference, assignment = _people_of(published, schema, wanted, original, recoding, hierarchies or {})
     elif original is not None:
         reference = _reference(original, schema, wanted, buckets=published.buckets, hierarchies=declared)
+    main = published.sources[MAIN]
+    wanted = wanted.sampled(main.rows if reference is None else reference.frequencies.members)
+    others = open_population(population, wanted, published.engine, main, schema=schema)
+    by = read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
+    beside = None if others is None else Population(published.engine, others, schema, by, hierarchies or {})
     check = Check(published.engine, schema, wanted, published.buckets, reference, assignment, hierarchies=declared)
+    check = replace(check, population=beside)
     if published.path is None:
         return check.certify(published.sources)
     says = read_certificate(published.path)
@@ -234,38 +256,30 @@ def _people_of(
         raise nobody_shown(in_buckets=published.buckets is not None)
     main, told = published.sources[MAIN], read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
     if told is None:
-        return classes_by_label(main, original, schema, model.keys, hierarchies=hierarchies)
+        return classes_by_label(main, original, schema, model.table_keys, hierarchies=hierarchies)
     return classes_by_recoding(main, original, schema, model, recoding=told)
 
 
 def _request(
-    schema: Schema, model: Model, algorithm: Algorithm, hierarchies: Mapping[str, Hierarchy], extra: Sequence[Key]
+    source: Source,
+    schema: Schema,
+    model: Model,
+    algorithm: Algorithm,
+    hierarchies: Mapping[str, Hierarchy],
+    *,
+    target: str | None,
 ) -> Request:
-    """Return what a search needs; whoever breaks links needs every column, and the sensitive ones together."""
-    keys = tuple(dict.fromkeys([*model.keys, *extra]))
+    """Return what a search needs; whoever breaks links needs every column, and the sensitive ones together.
+
+    Raises where source, roles, model and hierarchies do not fit each other.
+    """
+    extra = (*algorithm.keys, *([(target,)] if target else []))
+    check_job(source, schema, model, hierarchies, extra=extra)
+    keys = tuple(dict.fromkeys([*model.table_keys, *extra]))
     if not algorithm.traits.buckets:
         return Request(schema.quasi, keys, hierarchies, joint=algorithm.traits.splits, person=schema.person)
     keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *keys]))
     return Request((*schema.quasi, *schema.insensitive), keys, hierarchies, joint=bool(keys))
-
-
-def problem_of(
-    counted: Counted,
-    model: Model,
-    hierarchies: Mapping[str, Hierarchy],
-    *,
-    suppression: float,
-    parts_rows: bool = False,
-) -> Problem:
-    """Return what a search is given; one that parts rows with equal values must see rows, any other may see people."""
-    frequencies = counted.frequencies
-    cells, judge = (frequencies, model) if parts_rows else people_as_rows(frequencies, model)
-    allowed = budget(suppression, frequencies.members)
-    if judge is not model and (not allowed or model.traits.absorbing):
-        # What a search says of cells that hold people it would say of rows.
-        model.check(frequencies.classes.regroup(np.zeros(len(frequencies), dtype=np.int32), 1))
-    columns = columns_of(counted.domains, hierarchies)
-    return Problem(cells, columns, judge, suppression=allowed, unit=frequencies.classes.unit)
 
 
 def _reference(
@@ -273,28 +287,15 @@ def _reference(
 ) -> Counted:
     """Count an original as far as the check of its release needs it."""
     engine, source = open_source(original)
-    check_notations(source, [name for key in model.keys for name in key], hierarchies=hierarchies)
+    check_notations(source, [name for key in model.table_keys for name in key], hierarchies=hierarchies)
     if buckets is None:
         keys = tuple(key for key in model.keys if all(name in source.columns for name in key))
         some = dict.fromkeys(name for key in keys for name in key) or schema.quasi[:1]
         return engine.count(source, Request(tuple(some), keys, hierarchies, published=True))
     require_original(buckets, source.columns)
-    keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *model.keys]))
+    keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *model.table_keys]))
     known = (*schema.quasi, *schema.insensitive)
     return engine.count(source, Request(known, keys, hierarchies, joint=bool(keys), published=True))
-
-
-def _destination(
-    output: str | Path | None, overwrite: bool, save_recoding: str | Path | None, recoding: Recoding
-) -> Destination | None:
-    if output is None:
-        if save_recoding is not None:
-            raise ParameterError(
-                "`save_recoding` goes with `output`", hint="release.write_recoding(path) keeps it alone"
-            )
-        return None
-    private = {} if save_recoding is None else stored(recoding, save_recoding)
-    return Destination(Path(output), overwrite, private)
 
 
 def _promising(
@@ -315,54 +316,3 @@ def _promising(
 def _sensitive(schema: Schema, counted: Counted, algorithm: Algorithm) -> tuple[QuasiColumn, ...]:
     names = schema.sensitive if algorithm.traits.buckets else ()
     return tuple(QuasiColumn(counted.known[name]) for name in names)
-
-
-def budget(suppression: float, members: int) -> int:
-    """Return how many rows, or people, a share of all of them allows to drop."""
-    if isinstance(suppression, bool) or not 0 <= suppression <= 1:
-        raise ParameterError(
-            f"`suppression` must be a share from 0 to 1; got {suppression!r}", hint="0.02 allows two rows in a hundred"
-        )
-    return int(Fraction(str(suppression)) * members)
-
-
-def check_job(
-    table: Source,
-    schema: Schema,
-    model: Model,
-    hierarchies: Mapping[str, Hierarchy],
-    *,
-    extra: Sequence[Key] = (),
-    decided: bool = False,
-) -> None:
-    """Raise unless table, schema, model and hierarchies speak of the same columns; `extra` are further ones in use.
-
-    Roles that are `decided` come with a recoding.
-    """
-    schema.check(table.columns, decided=decided)
-    if not table.rows:
-        raise InputError("the table has no rows", hint="check that this is the right file")
-    check_notations(table, (*schema.quasi, *schema.sensitive), hierarchies=hierarchies)
-    for name in hierarchies:
-        if name not in schema.columns:
-            raise SchemaError(
-                f"a hierarchy is given for column {name!r}, which the schema does not name",
-                hint=did_you_mean(name, schema.columns) or f"the schema names: {', '.join(schema.columns)}",
-            )
-    for name in dict.fromkeys(name for key in extra for name in key):
-        if name not in schema.columns:
-            raise SchemaError(
-                f"column {name!r} is to be predicted, but the schema does not name it",
-                hint=did_you_mean(name, schema.columns) or f"the schema names: {', '.join(schema.columns)}",
-            )
-    for name in dict.fromkeys(name for key in model.keys for name in key if name != PERSON):
-        if name not in schema.columns:
-            raise SchemaError(
-                f"the model {model.spec()} needs column {name!r}, which the schema does not name",
-                hint=did_you_mean(name, schema.columns) or f"the schema names: {', '.join(schema.columns)}",
-            )
-        if name in schema.quasi:
-            raise SchemaError(
-                f"the model {model.spec()} protects column {name!r}, which is a quasi-identifier and will be recoded",
-                hint="give the column the role sensitive",
-            )

@@ -91,6 +91,11 @@ class Domain:
             )
         return codes.astype(np.int32)
 
+    def decode(self, codes: Codes) -> pa.Array:
+        """Return the values that codes stand for."""
+        places = codes.astype(np.int64) - int(self.missing)
+        return self.values.take(pa.array(places, mask=places < 0))
+
     def translate(self, other: "Domain", *, empty: bool = False) -> Codes:
         """Return the code in another domain of each of this one's values, -1 for one that it does not hold.
 

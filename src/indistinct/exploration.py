@@ -8,26 +8,26 @@ from typing import Any
 import numpy as np
 
 from indistinct.algorithms.base import Progress
-from indistinct.algorithms.full_domain.node import spelled
+from indistinct.algorithms.full_domain.node import ChosenNode, spelled
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import Objective, objective_of
-from indistinct.api import check_job, problem_of
 from indistinct.arrays import Codes
-from indistinct.engines import count_source
+from indistinct.engines import open_source
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.lattice import Lattice, Node
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.rollup import RolledUp
 from indistinct.hierarchy import Hierarchy
+from indistinct.jobs import check_job, problem_of
 from indistinct.metrics import Metric
 from indistinct.models import Model
 from indistinct.promise import judging
 from indistinct.registry import parse_metric
 from indistinct.release.kinds import check_kinds
+from indistinct.release.population import count_beside
 from indistinct.report.lattice import Box, State, draw_lattice
 from indistinct.report.levels import level_meanings
 from indistinct.schema import Schema, did_you_mean
-from indistinct.tables import open_table
 
 Row = dict[str, Any]
 
@@ -208,20 +208,22 @@ def explore(
     metrics: Sequence[Metric | str] = ("loss", "discernibility"),
     limit: int = 100_000,
     progress: Progress | None = None,
+    population: Any = None,
 ) -> Exploration:
     """Return every node of the lattice of a table, with what the model and the metrics say of its release.
 
     The values are those that `measure` gives for the release of that node. A lattice of more than `limit` nodes is a
-    `ParameterError`.
+    `ParameterError`. `population` is as in `anonymize`.
     """
-    source, declared = open_table(table), dict(hierarchies or {})
+    (engine, source), declared = open_source(table), dict(hierarchies or {})
     model = judging(model, schema)
     chosen = _distinct([parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics])
     check_job(source, schema, model, declared)
-    keys = tuple(dict.fromkeys([*model.keys, *(key for metric in chosen for key in metric.keys)]))
-    counted = count_source(source, Request(schema.quasi, keys, declared, person=schema.person))
+    keys = tuple(dict.fromkeys([*model.table_keys, *(key for metric in chosen for key in metric.keys)]))
+    request = Request(schema.quasi, keys, declared, person=schema.person)
+    counted, _, model = count_beside(population, model, engine, source, request=request, schema=schema)
     check_kinds(counted, model, known=(*declared, *source.reading.text))
-    problem = problem_of(counted, model, declared, suppression=suppression)
+    problem = problem_of(counted, model, declared, suppression=suppression).seen_by(ChosenNode())
     problem.model.check(problem.whole())
     space = FullDomain(problem)
     _require_size(space.lattice, limit)
@@ -299,7 +301,7 @@ class _Found:
         """Write down what the classes of a node say."""
         place = int(np.ravel_multi_index(rolled.levels, self.space.lattice.shape))
         broken = self.space.outside(rolled)
-        kept = self.space.problem.model.people(rolled.classes)[~broken]
+        kept = self.space.problem.model.people(rolled.classes)[~broken & (rolled.classes.sizes > 0)]
         self.suppressed[place] = rolled.classes.members_of(broken)
         self.classes[place], self.smallest[place] = len(kept), kept.min() if len(kept) else 0
         for objective, values in zip(self.objectives, self.values, strict=True):

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from indistinct.api import check_job
 from indistinct.engines import open_source
 from indistinct.errors import ParameterError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import PERSON
 from indistinct.hierarchy import Hierarchy
+from indistinct.jobs import check_job
 from indistinct.memory import needs_memory
 from indistinct.metrics import Measurements, Metric, measure_all, standard_metrics
 from indistinct.metrics.buckets import measure_buckets

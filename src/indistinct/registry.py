@@ -60,6 +60,14 @@ MODELS: Mapping[str, type[Model]] = MappingProxyType(
             models.RecursiveLDiversity,
             models.TCloseness,
             models.LDiverseLinks,
+            models.BasicBetaLikeness,
+            models.EnhancedBetaLikeness,
+            models.DeltaDisclosure,
+            models.DeltaPresence,
+            models.KMap,
+            models.AverageRisk,
+            models.SampleUniqueness,
+            models.PopulationUniqueness,
         )
     }
 )

@@ -25,8 +25,8 @@ class Fickle(KAnonymity):
 def trial(form, model, *, suppression):
     """Return what the algorithm did: "yes", "no" for a refusal, or "not satisfied" where only verification refused."""
     form = form.replace("slicing", "slicing:l=2,columns=each").replace("each:", "each,")
-    tables = examples(form, "k-anonymity:k=2")
-    case = replace(tables.get("ordered", tables["one"]), model=model, suppression=suppression)
+    tables = examples(form, model)
+    case = replace(tables.get("ordered", tables["one"]), suppression=suppression)
     try:
         publish_case(case)
     except ParameterError as error:

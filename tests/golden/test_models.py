@@ -9,6 +9,7 @@ from indistinct.models import (
     DistinctLDiversity,
     EntropyLDiversity,
     KAnonymity,
+    KMap,
     RecursiveLDiversity,
     TCloseness,
     XYAnonymity,
@@ -91,3 +92,23 @@ def test_xy_anonymity_with_a_person_counts_people_not_rows():
 def test_xy_anonymity_counts_vectors_of_several_columns():
     pairs = classes_of([[("ann", 1), ("ann", 2)], [("ann", 1), ("ann", 1)]], ("person", "year"))
     assert XYAnonymity(("person", "year"), 2).violations(pairs).tolist() == [False, True]
+
+
+# The class sizes that stand for k people of the population, one by one from the distribution function: Σ e^-m m^i / i!
+# with m = k times the sampling fraction, without i = 0 and over 1 - e^-m where the number is known not to be 0.
+@pytest.mark.parametrize(
+    ("k", "fraction", "significance", "poisson", "truncated"),
+    [
+        (3, 0.1, 0.05, 2, 3),  # m = 0.3: P(0) = .7408, P(1) = .2222, P(2) = .0333; truncated .8575, .9861
+        (5, 0.1, 0.05, 3, 3),  # m = 0.5: .6065, .9098, .9856; truncated .7707, .9634
+        (10, 0.1, 0.05, 4, 4),  # m = 1: .3679, .7358, .9197, .9810; truncated .5820, .8730, .9700
+        (20, 0.1, 0.05, 6, 6),  # m = 2: ... .9473, .9834; truncated ... .9391, .9808
+        (5, 0.5, 0.01, 5, 5),  # m = 2.5: the count would be 7, and five rows are five people anyhow
+        (5, 0.01, 0.05, 1, 2),  # m = 0.05: .9512; truncated .9752
+    ],
+)
+def test_estimated_k_map_of_el_emam_and_dankar(k, fraction, significance, poisson, truncated):
+    size = 100_000
+    sample = int(size * fraction)
+    assert KMap(k, significance, size, "poisson").threshold(sample) == poisson
+    assert KMap(k, significance, size).threshold(sample) == truncated

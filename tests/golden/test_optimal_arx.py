@@ -11,10 +11,10 @@ import pytest
 import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.optimal import Optimal
-from indistinct.api import budget
 from indistinct.datasets import adult_hierarchies, load_adult_arx
 from indistinct.engines import count_source
 from indistinct.frequencies.request import Request
+from indistinct.jobs import budget
 from indistinct.metrics import Discernibility, GeometricLoss, Loss, Precision
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of

@@ -8,7 +8,10 @@ Where its definitions are others than the papers', as seen by running version 1.
   value by the most frequent ones, and rounds it up to a whole number. Only its l, the smallest number of
   distinct values, can be compared;
 - t-closeness: text columns get the equal distance, numeric ones the ordered distance over the values that
-  occur. Both are the paper's. With one distinct number it divides by zero, where the distance is 0.
+  occur. Both are the paper's. With one distinct number it divides by zero, where the distance is 0;
+- basic beta-likeness: the paper's. Enhanced: it reports the smaller of the basic beta and the largest -ln p of
+  any value, where the paper bounds every value by its own -ln p;
+- delta-disclosure: natural logarithms, and values that occur in a class alone, as here.
 """
 
 import math
@@ -18,7 +21,10 @@ import pytest
 
 from indistinct.models import (
     AlphaK,
+    BasicBetaLikeness,
+    DeltaDisclosure,
     DistinctLDiversity,
+    EnhancedBetaLikeness,
     EntropyLDiversity,
     KAnonymity,
     RecursiveLDiversity,
@@ -121,3 +127,38 @@ def test_t_closeness(column, distance):
         assert achieved == pytest.approx(t, abs=1e-12)
         assert violating_classes(rows, QUASI, model=TCloseness(column, min(t + 1e-8, 1), distance)) == []
         assert violating_classes(rows, QUASI, model=TCloseness(column, t - 1e-8, distance)) != []
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_basic_beta_likeness(column):
+    for rows in TABLES[:8]:
+        beta = anonymity.basic_beta_likeness(pd.DataFrame(rows), QUASI, [column])
+        assert BasicBetaLikeness(column, 1).achieved(classes(rows, column))["beta"] == pytest.approx(beta, abs=1e-12)
+        assert violating_classes(rows, QUASI, model=BasicBetaLikeness(column, beta + 1e-5)) == []
+        assert violating_classes(rows, QUASI, model=BasicBetaLikeness(column, beta - 1e-5)) != []
+
+
+def test_enhanced_beta_likeness_is_bounded_by_the_basic_one_and_by_every_value_on_its_own():
+    unlike = 0
+    for rows in TABLES[:8]:
+        theirs = anonymity.enhanced_beta_likeness(pd.DataFrame(rows), QUASI, ["disease"])
+        counted = classes(rows, "disease")
+        basic = BasicBetaLikeness("disease", 1).achieved(counted)["beta"]
+        histogram = counted.histograms[("disease",)]
+        rarest = -math.log(histogram.reference.min() / histogram.reference.sum())
+        assert theirs == pytest.approx(min(basic, rarest), abs=1e-12)
+        ours = EnhancedBetaLikeness("disease", 1).achieved(counted)["beta"]
+        assert ours in (math.inf, pytest.approx(basic))
+        # Where a frequent value gains more than its own -ln p, no beta of the paper holds.
+        unlike += ours == math.inf and math.isfinite(theirs)
+    assert unlike > 0
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_delta_disclosure(column):
+    for rows in TABLES[:8]:
+        natural = anonymity.delta_disclosure(pd.DataFrame(rows), QUASI, [column])
+        achieved = DeltaDisclosure(column, 1).achieved(classes(rows, column))["delta"]
+        assert achieved == pytest.approx(natural / math.log(2), abs=1e-12)
+        assert violating_classes(rows, QUASI, model=DeltaDisclosure(column, achieved + 1e-9)) == []
+        assert violating_classes(rows, QUASI, model=DeltaDisclosure(column, achieved)) != []

@@ -10,9 +10,9 @@ import pytest
 import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster.least_loss import least_loss, optimum
-from indistinct.api import problem_of
 from indistinct.engines import open_source
 from indistinct.frequencies.request import Request
+from indistinct.jobs import problem_of
 from indistinct.metrics import parse_metric
 from indistinct.recoding.assign import assign
 from indistinct.registry import parse_algorithm

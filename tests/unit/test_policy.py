@@ -46,6 +46,18 @@ report = "release.html"
 """
 
 
+def test_a_population_is_read_written_and_moved(tmp_path) -> None:
+    text = TEXT.replace('path = "patients.csv"', 'path = "patients.csv"\npopulation = "register/people.csv"')
+    policy = policy_from_toml(text, base=Path("/jobs"))
+    assert policy.input.population == Path("register/people.csv")
+    assert policy.population == Path("/jobs/register/people.csv")
+    assert Path("/jobs/register/people.csv") in policy.files
+    assert policy_to_toml(policy) == text
+    written = write_policy(policy, tmp_path / "policy.toml")
+    assert read_policy(written).population.resolve() == Path("/jobs/register/people.csv")
+    assert policy_from_toml(TEXT, base=Path()).population is None
+
+
 def test_the_policy_of_the_design_is_read_and_written_letter_by_letter() -> None:
     policy = policy_from_toml(TEXT, base=Path("/jobs"))
     assert policy.input == Input(Path("patients.csv"))

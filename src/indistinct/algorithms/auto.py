@@ -80,6 +80,10 @@ class Auto(Algorithm):
         """The histograms of the metric."""
         return parse_metric(self.metric).keys
 
+    def refusal(self, model: Model, *, suppression: bool) -> str | None:
+        """Return None: the best node of the lattice can be searched for every model."""
+        return None
+
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding that loses least, and explain the choice."""
         trial, cells = _Trial(problem, parse_metric(self.metric)), len(problem.frequencies)
@@ -104,7 +108,8 @@ class Auto(Algorithm):
             by_loss = Mondrian(choose="loss", trees=self.trees)
             yield from trial.within(by_loss, _weighed(problem), BY_LOSS, "steps to weigh cuts")
         yield Mondrian()
-        if any(column.taxonomy is not None for column in problem.columns):
+        others = Mondrian().refusal(problem.model, suppression=problem.suppression > 0)
+        if any(column.taxonomy is not None for column in problem.columns) or others is not None:
             if self._clusters(problem):
                 yield from trial.within(TwoLevel(metric=self.metric), cells, CLUSTERING, "cells")
             work = FullDomain(problem).lattice.size * max(cells, NODE)
@@ -146,7 +151,7 @@ class _Trial:
             self.attempts.append(Attempt(spell(algorithm), reason=f"was not tried: {reason}"))
             return
         try:
-            problem = replace(self.problem, progress=_unheard)
+            problem = replace(self.problem, progress=_unheard).seen_by(algorithm)
             if start is not None and isinstance(algorithm, Refine):
                 recoding = algorithm.improve(problem, start)
             else:
@@ -177,8 +182,15 @@ class _Trial:
     @property
     def _winner(self) -> _Made:
         if not self.made:
-            raise self.failure or AssertionError("no search was made")
+            raise self.failure or self._nothing_tried()
         return min(self.made, key=lambda each: self._sign * each[0])
+
+    def _nothing_tried(self) -> ParameterError:
+        reasons = "; ".join(f"{attempt.algorithm} {attempt.reason}" for attempt in self.attempts)
+        return ParameterError(
+            f"no search that auto tries suits {self.problem.model.spec()} on this table: {reasons}",
+            hint="name an algorithm, such as datafly, or give hierarchies fewer levels",
+        )
 
     def answer(self) -> Recoding:
         """Return the best recoding."""
@@ -223,7 +235,7 @@ class _Trial:
 
     def _change(self, attempt: _Made, setting: str, **changed: Any) -> Iterator[Change]:
         before, algorithm, *_ = attempt
-        problem = replace(self.problem, progress=_unheard, counters=Counter(), **changed)
+        problem = replace(self.problem, progress=_unheard, counters=Counter(), **changed).seen_by(algorithm)
         try:
             recoding = algorithm.search(problem)
         except InfeasibleError:

@@ -5,13 +5,14 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
 from indistinct.algorithms.explanation import Explanation
 from indistinct.errors import ParameterError
+from indistinct.figures import Told
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy import Suppression
 from indistinct.memory import needs_memory
@@ -38,6 +39,8 @@ class Problem:
     every sensitive column has a histogram. Where a search must not be predictable it draws from the operating system,
     or from `seed` if there is one. It reports its progress as a share from 0 to 1 and adds what it did to `counters`
     (checks, scans, rollups, merges). One that chooses among others explains why.
+    `with_absent` are the cells where a population is counted, with a cell without rows for every combination of values
+    that only the population has; a search over the whole domain is given these.
     """
 
     frequencies: FrequencySet
@@ -50,6 +53,13 @@ class Problem:
     sensitive: tuple[QuasiColumn, ...] = ()
     seed: int | None = None
     unit: str = "rows"
+    with_absent: FrequencySet | None = None
+
+    def seen_by(self, algorithm: "Algorithm") -> "Problem":
+        """Return the problem as an algorithm sees it: with cells of the population that no row has, or without."""
+        if self.with_absent is None or not algorithm.traits.whole_domain:
+            return self
+        return replace(self, frequencies=self.with_absent)
 
     def tree_columns(self) -> tuple[QuasiColumn, ...]:
         """Return the columns cut through their hierarchies; one without is published as it is or not at all."""
@@ -65,12 +75,16 @@ class AlgorithmTraits:
     """What an algorithm promises and needs.
 
     `optimal`: its answer is proven best. `local`: equal values may be published differently. `hierarchies`: every
-    quasi-identifier needs one. `monotone`: the model must be monotone, and also stable and absorbing where rows are
-    suppressed, for the search concludes from classes to their unions. `splits`: rows with equal vectors may part.
+    quasi-identifier needs one. `monotone`: the model must be monotone, and also absorbing where rows are suppressed,
+    for the search concludes from classes to their unions. `splits`: rows with equal vectors may part.
     `suppresses`: it uses the budget. `ranges`: numbers, dates and declared orders become ranges of its own, whatever
-    bands are declared for them. `reusable`: its recodings can be applied to other tables. `buckets`: it breaks
-    links inside buckets instead of recoding values, and is its own model. `own_promise`: it searches for that alone,
-    and any other model is only verified.
+    bands are declared for them. `reusable`: its recodings can be applied to other tables. `buckets`: it breaks links
+    inside buckets instead of recoding values, and is its own model. `own_promise`: it searches for that alone, and any
+    other model is only verified. `release_wide`: it judges all classes of a release that it considers, so that a model
+    may judge them together. `whole_domain`: what it considers says what becomes of every combination of values, so that
+    people of a population are counted whose values no row has. `tight`: every range, set or node that a class shows is
+    the narrowest that holds its rows, which is what downcoding uses. `draws`: it draws at random, so that the table
+    alone does not decide what is published.
     """
 
     optimal: bool = False
@@ -83,6 +97,10 @@ class AlgorithmTraits:
     reusable: bool = True
     buckets: bool = False
     own_promise: bool = False
+    release_wide: bool = False
+    whole_domain: bool = False
+    tight: bool = False
+    draws: bool = False
 
 
 class Algorithm(ABC):
@@ -118,9 +136,15 @@ class Algorithm(ABC):
         `suppression` says whether rows may be dropped.
         """
         wanted, given = self.traits, model.traits
+        if not given.class_wise and not wanted.release_wide and not wanted.own_promise:
+            return "it judges all classes of a release together, and the search judges them one by one"
+        if model.needs_population and (wanted.splits or wanted.buckets):
+            return "rows with equal values may part, so that nobody knows where the people of a population would be"
+        if model.needs_population and not given.partial_population and not wanted.whole_domain:
+            return "it also judges people whose values no row has, and the search does not know where they would be"
         if wanted.monotone and not given.monotone:
             return "it is not monotone, and the search concludes from classes to their unions"
-        if wanted.monotone and wanted.suppresses and suppression and not (given.stable and given.absorbing):
+        if wanted.monotone and wanted.suppresses and suppression and not given.absorbing:
             return "once rows may be suppressed, a class that satisfies it may break it when rows join"
         return None
 
@@ -145,12 +169,14 @@ def fewest_rows(model: Model) -> int:
     What other models ask for, such as so many distinct values, is left to their own word on every change, so that a
     table in which every row stands twice is searched alike.
     """
-    return max((part.smallest for part in model.parts() if part.row_counts), default=1)
+    return max((part.smallest for part in model.parts() if part.row_counts or part.traits.sizes_only), default=1)
 
 
 @needs_memory("searching")
 def run_search(algorithm: Algorithm, problem: Problem) -> Recoding:
     """Return what an algorithm finds, and log how: counts and seconds, never a value."""
+    algorithm.require(problem)
+    problem = problem.seen_by(algorithm)
     began, size = time.perf_counter(), problem.frequencies
     LOG.info("searching with %s: %d cells, %d rows", algorithm.name, len(size), size.rows)
     recoding = algorithm.search(problem)
@@ -187,7 +213,10 @@ def unused_settings(
         told.append(f"suppression = {suppression:g} is not used: {algorithm.name} drops no rows")
     elif suppression and not problem.suppression:
         told.append(
-            f"suppression = {suppression:g} allows none of {problem.frequencies.members:,} {problem.unit} to be dropped"
+            Told(
+                f"suppression = {suppression:g} allows none of {{{problem.unit}}} {problem.unit} to be dropped",
+                **{problem.unit: problem.frequencies.members},
+            )
         )
     return tuple(told)
 

@@ -28,7 +28,7 @@ Every = Annotated[bool, typer.Option("--all", help="Show all nodes, also those t
 Most = Annotated[int, typer.Option("--most", metavar="N", min=1, help="Refuse a lattice of more nodes than this.")]
 
 
-@shared(*ROLES, "model", "hierarchy", "suppression", *READING, *SCREEN)
+@shared(*ROLES, "model", "hierarchy", "suppression", "population", *READING, *SCREEN)
 def command(
     source: Annotated[Path, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), or a table.")],
     flags: Flags,
@@ -42,8 +42,8 @@ def command(
 ) -> None:
     """List the nodes of the lattice: which satisfy the model, what they suppress and cost, and the best trade-offs.
 
-    Beside a policy only --metric, --node, --svg, --overwrite, --limit, --all, --most, --json and --show-values can
-    stand; its algorithm is not used. Publish a node with `indistinct anonymize … --node LEVELS`.
+    Beside a policy only --metric, --node, --population, --svg, --overwrite, --limit, --all, --most, --json and
+    --show-values can stand; its algorithm is not used. Publish a node with `indistinct anonymize … --node LEVELS`.
     """
     policy = job_of(source, flags)
     if svg is not None:
@@ -76,6 +76,7 @@ def _explored(policy: "Policy", metrics: list[str] | None, *, most: int) -> "Exp
             suppression=policy.suppression,
             metrics=metrics or policy.metrics or ("loss", "discernibility"),
             limit=most,
+            population=policy.population,
             progress=share,
         )
 

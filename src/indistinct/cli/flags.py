@@ -68,15 +68,22 @@ def policy_of(
     from indistinct.policy import read_policy
 
     if policy is None:
-        return _from_flags(table, flags, schema, reading)
+        return _beside_population(_from_flags(table, flags, schema, reading), flags)
     repeated = [f"--{name}" for name in JOB if name not in beside and getattr(flags, name) is not None]
     if repeated:
         raise ParameterError(
             f"{', '.join(repeated)} cannot stand beside a policy, which says it already",
             hint="change the policy, or name the data file and give everything as flags",
         )
-    written = read_policy(policy)
+    written = _beside_population(read_policy(policy), flags)
     return replace(written, models=models_of(flags.model)) if flags.model else written
+
+
+def _beside_population(policy: "Policy", flags: Flags) -> "Policy":
+    """Return a policy with the population that flags name, if they name one."""
+    if flags.population is None:
+        return policy
+    return replace(policy, input=replace(policy.input, population=flags.population.absolute()))
 
 
 def _from_flags(table: Path, flags: Flags, schema: Schema | None, reading: "Reading | None") -> "Policy":
@@ -212,21 +219,43 @@ def opened(policy: "Policy", path: Path | None = None) -> "Table":
     return table
 
 
-def earlier_options(flags: Flags) -> dict[str, Any]:
-    """Return the earlier release that flags name, as the API takes it: its table is read as its recoding says."""
+def opened_population(policy: "Policy") -> "Table | None":
+    """Return the population of a policy, read as its table is and not as the release; None if it has none."""
+    from indistinct import api
+
+    known = (*policy.schema.quasi, *policy.schema.person)
+    return None if policy.population is None else api.open(policy.population, reading=policy.input.reading.about(known))
+
+
+def earlier_options(flags: Flags, policy: "Policy") -> dict[str, Any]:
+    """Return the earlier releases that flags or a policy name, as the API takes them, and which counts are hidden.
+
+    A table is read as its recoding says.
+    """
+    from indistinct.release.small_counts import SMALLEST
+
+    given = (flags.smallest_count, policy.output.smallest_count, SMALLEST)
     return {
         "previous": flags.previous,
         "previous_input": flags.previous_input,
+        "ledger": ledger_of(flags, policy),
         "accept_overlap": flags.accept_overlap,
+        "smallest_count": next(count for count in given if count is not None),
     }
 
 
-def earlier_files(flags: Flags) -> list[Path]:
-    """Return the files that an earlier release is known by, none of which may be replaced."""
+def ledger_of(flags: Flags, policy: "Policy") -> Path | None:
+    """Return the ledger that a flag names, else that of the policy."""
+    named = policy.output.ledger
+    return flags.ledger or (None if named is None else policy.locate(named))
+
+
+def earlier_files(flags: Flags, policy: "Policy") -> list[Path]:
+    """Return the files that earlier releases are known by, none of which may be replaced."""
     from indistinct.recoding.storage import beside
 
     recoding = [] if flags.previous is None else [flags.previous, beside(flags.previous)]
-    return recoding if flags.previous_input is None else [*recoding, flags.previous_input]
+    return [*recoding, *(each for each in (flags.previous_input, ledger_of(flags, policy)) if each is not None)]
 
 
 def note_reading(table: "Table") -> None:

@@ -6,14 +6,14 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import no_model, opened
+from indistinct.cli.flags import no_model, opened, opened_population
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, shared
 from indistinct.cli.output import report
 from indistinct.cli.published_file import question_of
 from indistinct.errors import VerificationError
 
 
-@shared(*ROLES, "model", "algorithm", "hierarchy", *READING, *SCREEN, algorithm=MadeBy)
+@shared(*ROLES, "model", "algorithm", "hierarchy", "population", *READING, *SCREEN, algorithm=MadeBy)
 def command(
     published: Annotated[Path, typer.Argument(metavar="PUBLISHED", help="The published table.")],
     flags: Flags,
@@ -27,7 +27,7 @@ def command(
     and models come from a policy or from flags; --model replaces the policy's models. A release in buckets must keep
     what its algorithm promises: p(t, s) is recomputed from it and, where it is given, from the original's tuples.
     People, where a column tells them apart, are counted on the original; --recoding says where rows went if labels do
-    not.
+    not. Models that compare with a population count it again, by what the labels cover or by the recoding.
     """
     if policy is None and not flags.model and not flags.algorithm:
         raise no_model()
@@ -44,6 +44,7 @@ def command(
         original=None if original is None else opened(job, original),
         recoding=recoding,
         hierarchies=job.hierarchies,
+        population=opened_population(job),
     )
     summary = Summary(
         {"published": published}, certificate.rows, certificate.original_rows, certificate.form, certificate

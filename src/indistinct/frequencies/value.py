@@ -18,6 +18,8 @@ from indistinct.parallel import is_large
 Key = tuple[str, ...]
 PERSON = ""
 """Whom a row is about, as the first part of a key: the columns of `Request.person` together. No column is so named."""
+POPULATION = "\0population"
+"""The people of a population who would stand in a class, as the only part of a key. No column is so named."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,9 +64,10 @@ class Histogram:
 class Classes:
     """Groups of rows that a release cannot tell apart: their sizes, and a histogram for each key a model asked for.
 
-    A key is a tuple of column names: `("disease",)` for a sensitive column, several names for vectors of values.
-    People are a key of their own, because they do not add up: somebody with rows in two classes is one person in their
-    union. Sizes are rows.
+    A key is a tuple of column names: `("disease",)` for a sensitive column, several names for vectors of values. People
+    are a key of their own, because they do not add up: somebody with rows in two classes is one person in their union.
+    Sizes are rows. A population is a key as well, so that it merges as everything else does: its histogram counts the
+    people of the population who would stand in each class. A class may have none of the table's rows then.
     """
 
     sizes: Codes
@@ -89,6 +92,15 @@ class Classes:
         persons = self.histograms.get((PERSON,))
         return self.sizes if persons is None else np.diff(persons.indptr)
 
+    @property
+    def population(self) -> Codes | None:
+        """Return the people of a population who would stand in each class, or its rows; None if none was counted."""
+        others = self.histograms.get((POPULATION,))
+        if others is None:
+            return None
+        # People have a code each, for they do not add up; rows all share one.
+        return np.diff(others.indptr) if len(others.reference) != 1 else _entry_sums(others)
+
     def members_of(self, classes: Codes) -> int:
         """Return how many people stand in any of the classes that a mask chooses, or how many rows."""
         persons = self.histograms.get((PERSON,))
@@ -111,6 +123,12 @@ class Classes:
             self.sizes[classes],
             {key: histogram.take(classes) for key, histogram in self.histograms.items()},
         )
+
+
+def _entry_sums(histogram: Histogram) -> Codes:
+    """Return the sum of the counts of each class."""
+    running = np.concatenate([[0], np.cumsum(histogram.counts)])
+    return np.asarray(running[histogram.indptr[1:]] - running[histogram.indptr[:-1]], dtype=np.int64)
 
 
 def _sums(class_ids: Codes, counts: Codes, size: int) -> Codes:

@@ -31,6 +31,7 @@ class AlphaK(SensitiveModel):
     """
 
     name: ClassVar[str] = "alpha-k"
+    larger_is_stronger: ClassVar[tuple[str, ...]] = ("k",)
     row_counts: ClassVar[tuple[str, ...]] = ("k",)
     alpha: float | Fraction
     k: int

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError
 from indistinct.frequencies.slices import Links
-from indistinct.frequencies.value import Classes, Histogram, Key
+from indistinct.frequencies.value import POPULATION, Classes, Histogram, Key
 from indistinct.models.histogram_test import HistogramTest
 from indistinct.spelling import spell
 
@@ -19,17 +19,29 @@ from indistinct.spelling import spell
 class ModelTraits:
     """What a search may assume of a model.
 
-    `monotone`: merging two classes that satisfy it gives a class that does, so generalizing never breaks it.
+    `monotone`: merging classes of a release that satisfies it gives a release that does, so generalizing never breaks
+    it.
     `stable`: dropping whole classes never makes a remaining class break it.
     `absorbing`: a class that satisfies it still does whatever rows join it, so that generalizing never makes more rows
-    break it. Without that, a search that suppresses must not conclude from one node to another.
+    break it, or be dropped. Without that, a search that suppresses must not conclude from one node to another.
     `sizes_only`: it looks at class sizes alone.
+    `class_wise`: it judges every class by itself; else it judges all classes of a release together.
+    `suppressible`: who breaks it may be dropped instead; else whoever is dropped breaks it as well.
+    `partial_population`: of a population it is enough to count who shares all values with a row of the table; that
+    others would stand in a class, too, never breaks it.
     """
 
     monotone: bool = True
     stable: bool = True
     absorbing: bool = False
     sizes_only: bool = False
+    class_wise: bool = True
+    suppressible: bool = True
+    partial_population: bool = True
+
+
+# Somebody may have rows in both of two classes, so that nothing follows for the share of a value in their union.
+NOT_OF_SHARES = {"monotone": False, "absorbing": False, "sizes_only": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +58,11 @@ class Judgement:
 class Model(ABC):
     """A privacy model: a frozen value with its parameters. `a & b` asks for both.
 
-    `row_counts` names the parameters that are numbers of rows: where they and all rows double, nothing changes.
-    `counts_rows` says that it matters how many rows have a value, and not only whether one has; where people are
-    counted instead, `splits_people` says that somebody with several values counts as a part of a person for each.
+    `row_counts` names the parameters that are numbers of rows: where they and all rows double, nothing changes; None if
+    nothing is known of a table in which every row stands twice. `larger_is_stronger` names the parameters of which a
+    larger value promises more; of all others a smaller one does. `counts_rows` says that it matters how many rows have
+    a value, and not only whether one has; where people are counted instead, `splits_people` says that somebody with
+    several values counts as a part of a person for each.
     """
 
     __slots__ = ()
@@ -56,7 +70,8 @@ class Model(ABC):
     traits: ClassVar[ModelTraits] = ModelTraits()
     # Whether it judges the links of a release in buckets, and not its classes.
     of_links: ClassVar[bool] = False
-    row_counts: ClassVar[tuple[str, ...]] = ()
+    row_counts: ClassVar[tuple[str, ...] | None] = ()
+    larger_is_stronger: ClassVar[tuple[str, ...]] = ()
     counts_rows: ClassVar[bool] = True
     splits_people: ClassVar[bool] = False
 
@@ -66,9 +81,25 @@ class Model(ABC):
         return ()
 
     @property
+    def table_keys(self) -> tuple[Key, ...]:
+        """The keys that are counted on the table itself: all but its population."""
+        return tuple(key for key in self.keys if key != (POPULATION,))
+
+    @property
+    def needs_population(self) -> bool:
+        """Whether the model compares classes with a population, so that one must be given."""
+        return (POPULATION,) in self.keys
+
+    @property
     def ordered(self) -> tuple[Key, ...]:
         """The keys whose values must stand in a true order, because it matters which lie between others."""
         return ()
+
+    @property
+    def people_traits(self) -> ModelTraits:
+        """The traits where people are counted: their number grows with every row, a share may grow or shrink."""
+        same = self.traits.sizes_only or not self.counts_rows
+        return replace(self.traits, sizes_only=False) if same else replace(self.traits, **NOT_OF_SHARES)
 
     @property
     def smallest(self) -> int:
@@ -125,6 +156,10 @@ class Model(ABC):
 
     def resolved(self, sensitive: Sequence[str]) -> "Model":
         """Return the model for a table with these sensitive columns, where it speaks of all of them."""
+        return self
+
+    def sampled(self, members: int) -> "Model":
+        """Return the model for a table of so many rows, or people, where it depends on their number."""
         return self
 
     def check(self, whole: Classes) -> None:
@@ -214,6 +249,10 @@ class All(Model):
     def resolved(self, sensitive: Sequence[str]) -> Model:
         """Return every part for a table with these sensitive columns."""
         return All(tuple(part for model in self.models for part in model.resolved(sensitive).parts()))
+
+    def sampled(self, members: int) -> Model:
+        """Return every part for a table of so many rows, or people."""
+        return All(tuple(model.sampled(members) for model in self.models))
 
     def people(self, classes: Classes) -> Codes:
         """Return the fewest people that a part sees in each class."""

@@ -25,6 +25,7 @@ class DistinctLDiversity(SensitiveModel):
     """
 
     name: ClassVar[str] = "distinct-l-diversity"
+    larger_is_stronger: ClassVar[tuple[str, ...]] = ("l",)
     counts_rows: ClassVar[bool] = False
     traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True)
     l: int

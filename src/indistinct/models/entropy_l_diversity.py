@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from indistinct.arrays import Codes
 from indistinct.frequencies.value import Classes, Histogram
 from indistinct.models import parameters
 from indistinct.models.arithmetic import per_class
-from indistinct.models.base import SensitiveModel
+from indistinct.models.base import ModelTraits, SensitiveModel
 from indistinct.models.distinct_l_diversity import L_HINT
 from indistinct.models.histogram_test import ENTROPY, HistogramTest
 
@@ -19,6 +19,8 @@ from indistinct.models.histogram_test import ENTROPY, HistogramTest
 _NOISE = 1e-9
 # Logarithms of counts below this are looked up.
 _SMALL_COUNTS = 4096
+
+Estimator = Literal["shannon", "grassberger"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +30,31 @@ class EntropyLDiversity(SensitiveModel):
     `l` need not be whole. The exponential of the entropy is compared with `l` less a relative 1e-9, which
     absorbs rounding and nothing else: a class that is uniform over exactly `l` values satisfies `l`.
 
+    A small class shows too little entropy of what its people were drawn from. With `estimator` grassberger that bias is
+    corrected (Grassberger 2003); a class must then also show `l` distinct values, for even a single row has a corrected
+    entropy above 0. That is weaker than `shannon`, and not monotone.
+
     >>> EntropyLDiversity("disease", l=2.5).smallest
     3
     """
 
     name: ClassVar[str] = "entropy-l-diversity"
+    larger_is_stronger: ClassVar[tuple[str, ...]] = ("l",)
     splits_people: ClassVar[bool] = True
     l: float
+    estimator: Estimator = "shannon"
 
     def __post_init__(self) -> None:
         parameters.column(self, "sensitive")
         parameters.real_number(self, "l", wanted="at least 1", low=1, high=math.inf, hint=L_HINT)
+        parameters.choice(
+            self, "estimator", known=get_args(Estimator), hint="shannon is the entropy of the class as it is"
+        )
+
+    @property
+    def traits(self) -> ModelTraits:  # type: ignore[override]
+        """Entropy is concave; its corrected estimate is not."""
+        return ModelTraits(monotone=self.estimator == "shannon")
 
     @property
     def smallest(self) -> int:
@@ -47,11 +63,12 @@ class EntropyLDiversity(SensitiveModel):
 
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes whose entropy is below log `l`."""
-        achieved = _exponential_entropy(self.histogram(classes), classes.sizes)
-        return np.asarray((classes.sizes > 0) & (achieved < self.l * (1 - _NOISE)))
+        return np.asarray((classes.sizes > 0) & (self._diversity(classes) < self.l * (1 - _NOISE)))
 
-    def histogram_tests(self, classes: Classes) -> tuple[HistogramTest, ...]:
+    def histogram_tests(self, classes: Classes) -> tuple[HistogramTest, ...] | None:
         """Return the test of the entropy, with the product of each small count and its logarithm."""
+        if self.estimator == "grassberger":
+            return None
         counts = np.arange(_SMALL_COUNTS)
         products = counts * np.log(np.maximum(counts, 1))
         limit = self.l * (1 - _NOISE)
@@ -59,8 +76,32 @@ class EntropyLDiversity(SensitiveModel):
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the smallest exponential of an entropy as `l`; nothing where there are no rows."""
-        achieved = _exponential_entropy(self.histogram(classes), classes.sizes)
-        return {"l": float(achieved[classes.sizes > 0].min())} if classes.rows else {}
+        return {"l": float(self._diversity(classes)[classes.sizes > 0].min())} if classes.rows else {}
+
+    def _diversity(self, classes: Classes) -> Codes:
+        """Return how many equally frequent values would be as uncertain as those of each class."""
+        histogram = self.histogram(classes)
+        if self.estimator == "shannon":
+            return _exponential_entropy(histogram, classes.sizes)
+        counts = histogram.counts
+        logarithms = grassberger(int(counts.max(initial=0)))
+        known = per_class(np.add, counts * logarithms[counts], indptr=histogram.indptr)
+        sizes = np.maximum(classes.sizes, 1)
+        return np.minimum(np.exp(np.log(sizes) - known / sizes), np.diff(histogram.indptr))
+
+
+def grassberger(most: int) -> Codes:
+    """Return Grassberger's substitute for the logarithm of each count up to `most`; that of 0 is not used.
+
+    G(1) = -γ - ln 2, G(2) = 2 - γ - ln 2; an odd count has the value before it, and G(2n + 2) = G(2n) + 2/(2n + 1).
+
+    >>> grassberger(4).round(4).tolist()
+    [0.0, -1.2704, 0.7296, 0.7296, 1.3963]
+    """
+    steps = np.zeros(max(most, 2) + 1)
+    steps[1] = -np.euler_gamma - math.log(2)
+    steps[2::2] = 2 / np.arange(1, max(most, 2), 2)
+    return np.asarray(np.concatenate([[0.0], np.cumsum(steps[1:])])[: most + 1])
 
 
 def _exponential_entropy(histogram: Histogram, sizes: Codes) -> Codes:

@@ -25,6 +25,7 @@ class KAnonymity(Model):
     """
 
     name: ClassVar[str] = "k-anonymity"
+    larger_is_stronger: ClassVar[tuple[str, ...]] = ("k",)
     traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True, sizes_only=True)
     row_counts: ClassVar[tuple[str, ...]] = ("k",)
     k: int

@@ -36,6 +36,7 @@ class LDiverseLinks(Model):
     """
 
     name: ClassVar[str] = "l-diverse-links"
+    larger_is_stronger: ClassVar[tuple[str, ...]] = ("l",)
     of_links: ClassVar[bool] = True
     l: int
     sensitive: tuple[str, ...] = ()

@@ -43,20 +43,20 @@ class OfPeople(Model):
         return ()
 
     @property
+    def larger_is_stronger(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The parameters of which a larger value promises more."""
+        return self.model.larger_is_stronger
+
+    @property
     def traits(self) -> ModelTraits:  # type: ignore[override]
-        """The number of people grows with every row, and so do different values; a share may grow or shrink."""
-        own = self.model.traits
-        return (
-            replace(own, sizes_only=False)
-            if own.sizes_only or not self.model.counts_rows
-            else ModelTraits(monotone=False)
-        )
+        """What the model declares of people."""
+        return self.model.people_traits
 
     @property
     def keys(self) -> tuple[Key, ...]:
         """People, the model's own keys, and the pairs of both where it matters how many people have a value."""
-        own = self.model.keys
-        return ((PERSON,), *own, *((PERSON, *key) for key in own if self.model.counts_rows))
+        paired = self.model.table_keys if self.model.counts_rows else ()
+        return ((PERSON,), *self.model.keys, *((PERSON, *key) for key in paired))
 
     @property
     def ordered(self) -> tuple[Key, ...]:
@@ -95,21 +95,25 @@ class OfPeople(Model):
             hint=f"all of them as one class achieve {best}; people were counted, because a column has the role person",
         )
 
+    def sampled(self, members: int) -> Model:
+        """Return the model for a table of so many people."""
+        return OfPeople(self.model.sampled(members))
+
     def spec(self) -> str:
         """Return the model as it is written: whom it counts follows from the roles of the columns."""
         return self.model.spec()
 
     def counted(self, classes: Classes) -> Classes:
         """Return classes whose rows are people, or equal parts of people."""
-        histograms = classes.histograms
+        histograms, keys = classes.histograms, self.model.table_keys
         if not self.model.counts_rows:
             return classes
+        others = {key: histograms[key] for key in self.model.keys if key not in keys}
         if not self.model.splits_people:
-            return Classes(classes.members, {key: _once_each(histograms, key) for key in self.model.keys})
-        units = [_units(histograms[(PERSON, *key)]) for key in self.model.keys]
-        unit = max(units, default=1)
-        split = {key: _in_parts(histograms, key, unit) for key in self.model.keys}
-        return Classes(classes.members * unit, split)
+            return Classes(classes.members, {**others, **{key: _once_each(histograms, key) for key in keys}})
+        unit = max((_units(histograms[(PERSON, *key)]) for key in keys), default=1)
+        split = {key: _in_parts(histograms, key, unit) for key in keys}
+        return Classes(classes.members * unit, {**others, **split})
 
 
 def in_people(model: Model, person: Sequence[str]) -> Model:
@@ -134,7 +138,7 @@ def people_as_rows(frequencies: FrequencySet, model: Model) -> tuple[FrequencySe
     if several or any(part.model.splits_people for part in people):
         return replace(frequencies, classes=replace(classes, sizes=classes.members)), model
     counting = [part.model for part in people if part.model.counts_rows]
-    own = {key: _once_each(classes.histograms, key) for model in counting for key in model.keys}
+    own = {key: _once_each(classes.histograms, key) for model in counting for key in model.table_keys}
     others = {key: histogram for key, histogram in classes.histograms.items() if PERSON not in key}
     inner = tuple(part.model if isinstance(part, OfPeople) else part for part in parts)
     counted = replace(frequencies, classes=Classes(classes.members, {**others, **own}), joint=None)

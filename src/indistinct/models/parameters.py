@@ -34,16 +34,19 @@ def real_number(model: Model, field: str, *, wanted: str, low: float, high: floa
     object.__setattr__(model, field, number)
 
 
-def ratio(model: Model, field: str, *, wanted: str, high: float, hint: str, spelled: bool = False) -> None:
+def ratio(
+    model: Model, field: str, *, wanted: str, high: float, hint: str, spelled: bool = False, zero: bool = False
+) -> None:
     """Accept a number above 0 up to `high` that is compared exactly; with `spelled` also text such as "1/3".
 
-    Stored as a float where its shortest decimal is exactly the number, else as a fraction.
+    With `zero` it may be 0 as well. Stored as a float where its shortest decimal is exactly the number, else as a
+    fraction.
     """
     value = getattr(model, field)
     number = _fraction_of(value, spelled=spelled)
     if number is None:
         raise refused(model, field, wanted="a finite number or a fraction", hint=hint)
-    if not 0 < number <= high:
+    if not 0 <= number <= high or (number == 0 and not zero):
         raise refused(model, field, wanted=wanted, hint=hint)
     decimal = _float_of(number)
     written = math.isfinite(decimal) and exact(decimal) == number
@@ -60,6 +63,13 @@ def column(model: Model, field: str) -> None:
     value = getattr(model, field)
     if not isinstance(value, str) or not value:
         raise refused(model, field, wanted="the name of a column", hint=f'for example {field}="disease"')
+
+
+def choice(model: Model, field: str, *, known: Iterable[str], hint: str) -> None:
+    """Accept one of several names."""
+    names = tuple(known)
+    if getattr(model, field) not in names:
+        raise refused(model, field, wanted=f"one of {', '.join(names)}", hint=hint)
 
 
 def texts(model: Model, field: str, *, wanted: str, hint: str, least: int = 0) -> None:

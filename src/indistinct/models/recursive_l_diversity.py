@@ -30,6 +30,7 @@ class RecursiveLDiversity(SensitiveModel):
     """
 
     name: ClassVar[str] = "recursive-l-diversity"
+    larger_is_stronger: ClassVar[tuple[str, ...]] = ("l",)
     splits_people: ClassVar[bool] = True
     c: float | Fraction
     l: int

@@ -62,7 +62,7 @@ def estimate_uniques(sizes: Codes, population_size: int) -> UniquenessEstimates:
     >>> found.used, round(found.dankar, 3)
     ('pitman', 0.022)
     """
-    counts = _SizeCounts.of(np.asarray(sizes), population_size)
+    counts = SizeCounts.of(np.asarray(sizes), population_size)
     if not counts.uniques:
         return UniquenessEstimates(0.0, 0.0, 0.0, "zayatz", counts.population, counts.fraction)
     zayatz, pitman, snb = zayatz_share(counts), pitman_share(counts), snb_share(counts)
@@ -73,8 +73,30 @@ def estimate_uniques(sizes: Codes, population_size: int) -> UniquenessEstimates:
     return UniquenessEstimates(zayatz, pitman, snb, used, counts.population, counts.fraction)
 
 
+def estimate_by(sizes: Codes, population_size: int, *, estimator: str) -> float | None:
+    """Return what one estimator says, "dankar" for the one that the rule chooses; None where it has no solution.
+
+    The same numbers as those of `estimate_uniques`, without what is not asked for: a search asks for many nodes.
+    """
+    counts = SizeCounts.of(np.asarray(sizes), population_size)
+    if not counts.uniques:
+        return 0.0
+    if estimator == "zayatz":
+        return zayatz_share(counts)
+    if estimator == "pitman" or (estimator == "dankar" and counts.fraction <= SMALL_FRACTION):
+        found = pitman_share(counts)
+    else:
+        found = snb_share(counts)
+    if estimator != "dankar":
+        return found
+    zayatz = zayatz_share(counts)
+    if counts.fraction <= SMALL_FRACTION:
+        return zayatz if found is None else found
+    return zayatz if found is None else min(zayatz, found)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class _SizeCounts:
+class SizeCounts:
     """How many classes of a sample have each size, ascending, and how large its population is."""
 
     sizes: Codes
@@ -86,7 +108,8 @@ class _SizeCounts:
         object.__setattr__(self, "rows", int((self.sizes * self.classes).sum()))
 
     @classmethod
-    def of(cls, sizes: Codes, population: int) -> "_SizeCounts":
+    def of(cls, sizes: Codes, population: int) -> "SizeCounts":
+        """Count the sizes of classes; raise `ParameterError` for a population that cannot be theirs."""
         number = np.bincount(sizes[sizes > 0].astype(np.int64))
         occurring = np.flatnonzero(number)
         counts = cls(occurring, number[occurring], int(population))
@@ -117,7 +140,7 @@ class _SizeCounts:
         return int(self.classes[0]) if len(self.sizes) and self.sizes[0] == 1 else 0
 
 
-def zayatz_share(counts: _SizeCounts) -> float:
+def zayatz_share(counts: SizeCounts) -> float:
     """Return the share by Zayatz 1991: population classes have sizes distributed as in the sample.
 
     Bayes' rule then says which part of the sample uniques are unique in the population as well.
@@ -133,7 +156,7 @@ def zayatz_share(counts: _SizeCounts) -> float:
     return float(conditional * counts.uniques / rows)
 
 
-def pitman_share(counts: _SizeCounts) -> float | None:
+def pitman_share(counts: SizeCounts) -> float | None:
     """Return the share under Pitman's sampling formula (Hoshino 2001), its two parameters by maximum likelihood.
 
     α is looked for in [0, 1). None where the likelihood grows without end, as in a sample whose rows are all unique.
@@ -158,14 +181,14 @@ def pitman_share(counts: _SizeCounts) -> float | None:
     return math.exp(min(_gamma_ratio(first, others) - _gamma_ratio(first - alpha + 1, others), 0.0))
 
 
-def _opened(counts: _SizeCounts, alpha: float, scale: float) -> float:
+def _opened(counts: SizeCounts, alpha: float, scale: float) -> float:
     """Return the part of the log-likelihood that depends on θ, where θ + α is the exponential of `scale`."""
     first, more = math.exp(scale), counts.number - 1
     opened = more * scale if alpha < _NEAR else more * math.log(alpha) + _gamma_ratio(first / alpha, more)
     return opened - _gamma_ratio(first - alpha + 1, counts.rows - 1)
 
 
-def snb_share(counts: _SizeCounts) -> float | None:
+def snb_share(counts: SizeCounts) -> float | None:
     """Return the share under the sliding negative binomial (Chen and Keller-McNulty 1998), by maximum likelihood.
 
     A population class has one person and a negative binomial number of others. Its rows in a sample are then at most
@@ -189,7 +212,7 @@ def snb_share(counts: _SizeCounts) -> float | None:
     return math.exp(alone) / (1 + r / odds)
 
 
-def _sliding(counts: _SizeCounts, r: float) -> Callable[[float], float]:
+def _sliding(counts: SizeCounts, r: float) -> Callable[[float], float]:
     """Return the log-likelihood of observed class sizes by the logit of the parameter p of their distribution."""
     sizes, fraction = counts.sizes.astype(np.float64), counts.fraction
     others = np.array(

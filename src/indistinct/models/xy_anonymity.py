@@ -27,6 +27,7 @@ class XYAnonymity(Model):
     """
 
     name: ClassVar[str] = "xy-anonymity"
+    larger_is_stronger: ClassVar[tuple[str, ...]] = ("k",)
     counts_rows: ClassVar[bool] = False
     traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True)
     y: tuple[str, ...]

@@ -1,7 +1,7 @@
 """A policy as a value: which table, which roles, which model, which algorithm, and where the release goes."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,18 +18,35 @@ from indistinct.tables.value import Reading
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """The file that is read, and how."""
+    """The file that is read, and how; `population` is a table of everybody from whom it was drawn, read alike."""
 
     path: Path
     reading: Reading = Reading()  # noqa: RUF009 (a frozen value)
+    population: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where the release and its report go; the certificate lies beside the release."""
+    """Where the release and its report go; the certificate lies beside the release.
+
+    `ledger` remembers all releases of the same people. The certificate hides smaller counts than `smallest_count`.
+    """
 
     path: Path | None = None
     report: Path | None = None
+    ledger: Path | None = None
+    smallest_count: int | None = None
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """Return the paths that are named, by their keys."""
+        named = {"path": self.path, "report": self.report, "ledger": self.ledger}
+        return {key: path for key, path in named.items() if path is not None}
+
+    def moved(self, move: Callable[[Path], Path]) -> "Output":
+        """Return the same with other paths."""
+        paths = {key: move(path) for key, path in self.paths.items()}
+        return Output(paths.get("path"), paths.get("report"), paths.get("ledger"), self.smallest_count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +75,16 @@ class Policy:
         return all_of(self.models) if self.models else None
 
     @property
+    def population(self) -> Path | None:
+        """Return the file of the population, if there is one."""
+        return None if self.input.population is None else self.locate(self.input.population)
+
+    @property
     def files(self) -> tuple[Path, ...]:
         """Return every file that the policy reads."""
         named = [h.path for h in self.hierarchies.values() if isinstance(h, Explicit) and h.path is not None]
-        return tuple(map(self.locate, (self.input.path, *map(Path, named))))
+        read = [self.input.path, *map(Path, named)]
+        return tuple(map(self.locate, read if self.input.population is None else [*read, self.input.population]))
 
     def locate(self, path: Path) -> Path:
         """Return where a path of the policy leads."""
@@ -84,9 +107,13 @@ def rebased(policy: Policy, base: Path) -> Policy:
     }
     return replace(
         policy,
-        input=replace(policy.input, path=moved(policy.input.path)),
+        input=replace(
+            policy.input,
+            path=moved(policy.input.path),
+            population=None if policy.input.population is None else moved(policy.input.population),
+        ),
         hierarchies=hierarchies,
-        output=Output(*(None if path is None else moved(path) for path in (policy.output.path, policy.output.report))),
+        output=policy.output.moved(moved),
         base=base,
     )
 

@@ -44,6 +44,7 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
     tables: dict[str, dict[str, Any]] = {
         "input": {
             "path": policy.input.path.as_posix(),
+            "population": policy.input.population and policy.input.population.as_posix(),
             **to_options(policy.input.reading),
         },
         "columns": {name: _column(policy, name) for name in policy.schema.columns},
@@ -54,8 +55,8 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
         "algorithm": {"use": spell(policy.algorithm)},
         "measure": {"metrics": [spell(metric) for metric in policy.metrics] or None, "target": policy.target},
         "output": {
-            "path": output.path and output.path.as_posix(),
-            "report": output.report and output.report.as_posix(),
+            **{key: path.as_posix() for key, path in output.paths.items()},
+            "smallest_count": output.smallest_count,
         },
     }
     document = tomlkit.document()

@@ -210,9 +210,10 @@ def _united(frequencies: FrequencySet, recoding: Recoding, values: Codes, class_
     """Unite classes that publish the same and drop those without rows."""
     distinct, merged = _distinct(values, recoding)
     used = np.zeros(len(distinct), dtype=bool)
-    used[merged[class_ids[class_ids >= 0]]] = True
-    # The last entry is that of class -1, which stays suppression.
-    class_ids = np.append(np.cumsum(used)[merged] - 1, -1).astype(np.int32)[class_ids]
+    used[merged[class_ids[(class_ids >= 0) & (frequencies.counts > 0)]]] = True
+    # The last entry is that of class -1, which stays suppression; so does a class without rows.
+    numbers = np.where(used, np.cumsum(used) - 1, -1)
+    class_ids = np.append(numbers[merged], -1).astype(np.int32)[class_ids]
     columns = tuple(column.summary.published for column in recoding.columns)
     classes = frequencies.classes.regroup(class_ids, int(used.sum()))
     cells = np.arange(len(frequencies), dtype=np.int32)

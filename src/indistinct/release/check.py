@@ -14,6 +14,7 @@ from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.models.base import Model
+from indistinct.models.of_population import no_population
 from indistinct.parallel import both
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.release.as_written import is_text_file, read_as_written
@@ -22,6 +23,7 @@ from indistinct.release.certificate import About, Certificate
 from indistinct.release.columns import appearance_of, published_schema, require_columns, require_rows
 from indistinct.release.evidence import Evidence
 from indistinct.release.files import StagedTables, table_path
+from indistinct.release.population import Population, population_by_class
 from indistinct.release.staging import digest_of
 from indistinct.release.verify import READERS, verify
 from indistinct.schema import Schema
@@ -38,7 +40,8 @@ class Check:
     """What a release must satisfy, and what it is compared with.
 
     `schema` gives the roles in the original, `reference` what was counted there, and `assignment` what was meant to be
-    published; the last two where they are known. `hierarchies` are those of columns that the model looks at.
+    published; the last two where they are known. `hierarchies` are those of columns that the model looks at, and
+    `population` whom it compares with.
     """
 
     engine: Engine
@@ -49,6 +52,7 @@ class Check:
     assignment: Assignment | None = None
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     about: About = field(default_factory=About)
+    population: Population | None = None
 
     def certify(
         self,
@@ -146,7 +150,7 @@ class Check:
         )
         require_columns(schema.quasi, main.columns)
         keys = [key for key in self.model.keys if all(name in main.columns for name in key)]
-        hidden = [name for key in self.model.keys if key not in keys for name in key]
+        hidden = [name for key in self.model.table_keys if key not in keys for name in key]
         if self.assignment is None:
             require_columns(hidden, main.columns)
         request = Request(schema.quasi, tuple(keys), self._orders(keys), published=True)
@@ -154,7 +158,11 @@ class Check:
         evidence = Evidence(counted, rows, self.reference, self.assignment, coarse=coarse)
         if rows:
             evidence.require_agreement(keys)
-        return schema, evidence
+        if not self.model.needs_population:
+            return schema, evidence
+        if self.population is None:
+            raise no_population(self.model)
+        return schema, replace(evidence, population=population_by_class(self.population, counted))
 
     def _alone(self, evidence: Evidence, schema: Schema, main: Source) -> dict[Key, int]:
         """Return how many rows have a value of their own in what is published as it is."""

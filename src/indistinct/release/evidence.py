@@ -9,19 +9,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 
 from indistinct.arrays import Codes
 from indistinct.domain import Domain
 from indistinct.errors import InputError, UnseenValueError, VerificationError
 from indistinct.frequencies.count import Counted
-from indistinct.frequencies.encode import encode_column
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.population import PopulationByClass
 from indistinct.frequencies.slices import Links
-from indistinct.frequencies.value import PERSON, Classes, Histogram, Key
+from indistinct.frequencies.value import PERSON, POPULATION, Classes, Histogram, Key
 from indistinct.models.base import Model
-from indistinct.recoding.outputs import Assignment, Output
+from indistinct.models.of_population import no_population
+from indistinct.recoding.outputs import Assignment
 from indistinct.release.bucket_evidence import BucketEvidence
+from indistinct.release.matching import matched_classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +30,8 @@ class Evidence:
 
     `assignment` is what was meant to be published, where that is known: what a release does not show, such as people,
     is taken from it once the classes agree. `coarse` says that the release is a text file, whose readers may take
-    different sensitive values for one. `alone` says for columns that are published as they are how many rows have a
-    value of their own.
+    different sensitive values for one. `population` is who of a population matches each class. `alone` says for columns
+    that are published as they are how many rows have a value of their own.
     """
 
     counted: Counted
@@ -42,6 +42,7 @@ class Evidence:
     coarse: bool = False
     warnings: list[str] = field(default_factory=list)
     alone: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    population: PopulationByClass | None = None
 
     @property
     def sizes(self) -> Codes:
@@ -71,8 +72,24 @@ class Evidence:
         """Return the classes that a model looks at, with the histograms that it needs."""
         if self.buckets is not None:
             return self.buckets.classes_for(model, self.histogram)
-        histograms = {key: self.histogram(key) for key in model.keys}
-        return Classes(self.sizes, histograms)
+        classes = Classes(self.sizes, {key: self.histogram(key) for key in model.table_keys})
+        return self._with_population(classes, model) if model.needs_population else classes
+
+    def _with_population(self, classes: Classes, model: Model) -> Classes:
+        """Return classes beside those of the population, the last of which has who matches no published class."""
+        others = self.population
+        if others is None:
+            raise no_population(model)
+        # Where more people only help, it does no harm that somebody matches several classes.
+        if others.several and not model.traits.absorbing:
+            raise InputError(
+                f"the people of the population cannot be told apart by class: {others.several:,} combination(s) of "
+                "their values match several published classes",
+                hint="labels of a full-domain or strict recoding do not overlap; or give the recoding of the release",
+            )
+        same = np.arange(len(classes), dtype=np.int32)
+        wider = classes.regroup(same, len(classes) + 1)
+        return Classes(wider.sizes, {**wider.histograms, (POPULATION,): others.histogram})
 
     def histogram(self, key: Key, counted: Histogram | None = None) -> Histogram:
         """Return the histogram of a key over classes, in the codes of the original where that is known."""
@@ -112,16 +129,8 @@ class Evidence:
         if self.assignment is None:
             raise AssertionError("there is nothing to compare with")
         wanted = self.assignment.classes.sizes
-        columns = [
-            _common(self.counted, output.name, output.values, output.codes) for output in _shown(self.assignment)
-        ]
-        pairs = [np.concatenate([mine, theirs]) for mine, theirs in columns]
-        ids = group_rows(pairs, [int(column.max(initial=0)) + 1 for column in pairs]).group_ids()
-        mine, theirs = ids[: len(self.sizes)], ids[len(self.sizes) :]
-        class_of = np.full(len(ids), -1, dtype=np.int64)
-        class_of[theirs] = np.arange(len(theirs))
-        matching = class_of[mine]
-        same = len(mine) == len(theirs) and (matching >= 0).all() and np.array_equal(wanted[matching], self.sizes)
+        matching = matched_classes(self.counted, self.assignment)
+        same = len(wanted) == len(matching) and (matching >= 0).all() and np.array_equal(wanted[matching], self.sizes)
         if not same:
             raise VerificationError(
                 "the release does not show the classes that were to be published",
@@ -147,22 +156,6 @@ class Evidence:
 
 
 _PARTS = ("indptr", "codes", "counts")
-
-
-def _shown(assignment: Assignment) -> list[Output]:
-    (table,) = assignment.layout.tables.values()
-    return [output for output in table.outputs if output.values is not None]
-
-
-def _common(counted: Counted, name: str, values: pa.Array, codes: Codes | None) -> tuple[Codes, Codes]:
-    """Return a column of published classes, and of those that were meant, in common codes."""
-    meant = encode_column(name, pa.chunked_array([values]), required=False)
-    column = counted.frequencies.vectors[:, counted.frequencies.names.index(name)]
-    translated = counted.known[name].translate(meant.domain)
-    size = len(meant.domain)
-    # A value that was not meant is like no other.
-    own = np.where(translated < 0, size + np.arange(len(translated)), translated)
-    return own[column], meant.codes.astype(np.int64)[codes]
 
 
 def merged_readings(histogram: Histogram) -> Histogram | None:

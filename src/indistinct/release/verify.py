@@ -72,6 +72,7 @@ def verify(
         warnings=tuple(dict.fromkeys(warnings)),
         people=people,
         overlap=told.overlap,
+        population_size=None if evidence.population is None else evidence.population.size,
     )
 
 
@@ -86,7 +87,13 @@ def _verdict(model: Model, evidence: Evidence) -> Verdict:
         key: int(value) if float(value).is_integer() else float(value) for key, value in judged.achieved.items()
     }
     return Verdict(
-        model.spec(), judged.holds, achieved, judged.violating_classes, judged.violating_rows, judged.needs_original
+        model.spec(),
+        judged.holds,
+        achieved,
+        judged.violating_classes,
+        judged.violating_rows,
+        judged.needs_original,
+        tuple(key for key in model.larger_is_stronger if key in achieved),
     )
 
 

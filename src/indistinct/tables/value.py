@@ -1,8 +1,8 @@
 """The table that an engine counts and a recoding is applied to: named Arrow columns and nothing else."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,18 @@ class Reading:
     def columns(self) -> tuple[str, ...]:
         """Return every column that a declaration names."""
         return tuple(dict.fromkeys((*self.text, *self.dates_in, *self.missing_in, *self.types)))
+
+    def about(self, names: Collection[str]) -> "Reading":
+        """Return how another file is read that has some of the columns; its delimiter and encoding are found."""
+        return replace(
+            self,
+            delimiter=None,
+            encoding=None,
+            text=tuple(name for name in self.text if name in names),
+            dates_in={name: form for name, form in self.dates_in.items() if name in names},
+            missing_in={name: marks for name, marks in self.missing_in.items() if name in names},
+            types={name: kind for name, kind in self.types.items() if name in names},
+        )
 
     def marks(self, column: str) -> tuple[str, ...]:
         """Return the texts that stand for missing in a column."""

@@ -54,7 +54,7 @@ class Sample:
 
     def count(self, model: Model | None = None, *, joint: bool = False) -> Counted:
         """Return the sample as cells, with the histograms that a model needs."""
-        keys = model.keys if model is not None else ()
+        keys = model.table_keys if model is not None else ()
         return count_source(self.source, Request(self.schema.quasi, keys, self.hierarchies, joint=joint))
 
     @cached_property

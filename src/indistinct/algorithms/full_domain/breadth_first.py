@@ -97,7 +97,9 @@ class AllNodes(Algorithm):
     """A search that finds every satisfying node, and publishes the lowest, most precise, lexicographically first."""
 
     __slots__ = ()
-    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(hierarchies=True, monotone=True, suppresses=True)
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
+        hierarchies=True, monotone=True, suppresses=True, release_wide=True, whole_domain=True
+    )
 
     @abstractmethod
     def satisfying(self, problem: Problem) -> set[Node]:

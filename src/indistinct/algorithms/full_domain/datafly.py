@@ -29,7 +29,6 @@ class Datafly(Algorithm):
     """
 
     name: ClassVar[str] = "datafly"
-    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(hierarchies=True, suppresses=True)
     outliers: int | None = None
     suppressed_rows: SuppressedRows = "drop"
 
@@ -44,6 +43,12 @@ class Datafly(Algorithm):
                 f"`outliers` of Datafly must be at least 0; got {self.outliers}",
                 hint="leave it out to allow as many as the suppression budget",
             )
+
+    @property
+    def traits(self) -> AlgorithmTraits:  # type: ignore[override]
+        """Rows of stars are one more class, of which it is asked alone whether it satisfies the model."""
+        drops = self.suppressed_rows == "drop"
+        return AlgorithmTraits(hierarchies=True, suppresses=True, release_wide=drops, whole_domain=drops)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the node where the loop stops."""

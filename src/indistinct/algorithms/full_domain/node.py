@@ -25,7 +25,9 @@ class ChosenNode(Algorithm):
     """
 
     name: ClassVar[str] = "node"
-    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(hierarchies=True, suppresses=True)
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
+        hierarchies=True, suppresses=True, release_wide=True, whole_domain=True
+    )
     levels: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:

@@ -14,6 +14,7 @@ from indistinct.frequencies.lattice import Lattice, Node, down_set
 from indistinct.frequencies.rollup import Cells, RolledUp
 from indistinct.hierarchy import check_rooted
 from indistinct.hierarchy.value import Taxonomy
+from indistinct.models.dropping import classes_to_drop
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByColumn, RecodedColumn
 from indistinct.recoding.summary import ColumnSummary, floor_of, node_summary
@@ -71,8 +72,8 @@ class FullDomain:
         return self.cells.roll_up(self.cells.base, levels)
 
     def outside(self, rolled: RolledUp) -> Codes:
-        """Return which classes of a node break the model."""
-        return self.problem.model.violations(rolled.classes)
+        """Return which classes of a node are dropped so that the rest satisfies the model."""
+        return classes_to_drop(self.problem.model, rolled.classes)
 
     def check(self, rolled: RolledUp) -> bool:
         """Return whether a node satisfies the model once the rows that the budget allows are suppressed."""

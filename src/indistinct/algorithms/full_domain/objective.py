@@ -119,7 +119,7 @@ class SizeObjective(Objective):
 
     def score(self, rolled: RolledUp, broken: Codes) -> float:
         """Return the metric of the classes that stay."""
-        sizes = rolled.classes.members[~broken]
+        sizes = rolled.classes.members[~broken & (rolled.classes.sizes > 0)]
         return self.metric.of_sizes(sizes, rows=int(sizes.sum()) + rolled.classes.members_of(broken))
 
     def floor_above(self, rolled: RolledUp) -> float:
@@ -129,7 +129,8 @@ class SizeObjective(Objective):
         """
         if isinstance(self.metric, AverageClassSize) or rolled.classes.members is not rolled.classes.sizes:
             return -np.inf
-        return self.metric.of_sizes(rolled.classes.sizes, rows=rolled.classes.rows)
+        sizes = rolled.classes.sizes
+        return self.metric.of_sizes(sizes[sizes > 0], rows=rolled.classes.rows)
 
 
 @dataclass(frozen=True, eq=False)

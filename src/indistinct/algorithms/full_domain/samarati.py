@@ -23,7 +23,9 @@ class Samarati(Algorithm):
     """
 
     name: ClassVar[str] = "samarati"
-    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(hierarchies=True, monotone=True, suppresses=True)
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
+        hierarchies=True, monotone=True, suppresses=True, release_wide=True, whole_domain=True
+    )
     first: bool = False
 
     def search(self, problem: Problem) -> Recoding:

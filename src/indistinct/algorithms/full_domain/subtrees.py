@@ -14,6 +14,7 @@ from indistinct.arrays import Codes
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.grouping import pack
 from indistinct.frequencies.value import Classes
+from indistinct.models.dropping import classes_to_drop
 from indistinct.recoding.kinds import ByColumn, RecodedColumn
 from indistinct.recoding.summary import floor_of, node_summary
 
@@ -58,8 +59,8 @@ class SubtreeCut:
 
     @cached_property
     def broken(self) -> Codes:
-        """Which classes break the model."""
-        return self.space.problem.model.violations(self.classes)
+        """Which classes are dropped so that the rest satisfies the model."""
+        return classes_to_drop(self.space.problem.model, self.classes)
 
     @property
     def suppressed_rows(self) -> int:

@@ -36,7 +36,9 @@ class TopDownSpecialization(Algorithm):
     """
 
     name: ClassVar[str] = "tds"
-    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(hierarchies=True, monotone=True)
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
+        hierarchies=True, monotone=True, release_wide=True, whole_domain=True
+    )
     target: str | None = None
     score: Score = "igpl"
     siblings: bool = False
@@ -140,6 +142,8 @@ class Specialization:
         places = np.searchsorted(wanted, parts)
         counts = np.zeros((len(wanted), marginal.shape[1]))
         np.add.at(counts, places[parts >= 0], marginal[parts >= 0])
+        if not counts.any():  # values that only a population has
+            return 0.0
         if self.algorithm.target:
             return information_gain(counts)
         shares = counts[counts > 0] / counts.sum()
@@ -159,7 +163,7 @@ class Specialization:
         """Return the score of every candidate, rounded so that equals are equal."""
         if self.algorithm.score == "ig":
             return [round(candidate.gain, 12) for candidate in self.candidates]
-        anonymity = int(self.sizes.min())
+        anonymity = int(self.sizes[self.sizes > 0].min())
         after = np.full(len(self.candidates), anonymity)
         for column in range(len(self.ancestors)):
             self._lower(column, after)
@@ -185,6 +189,8 @@ class Specialization:
         owners[parts] = owner
         words = self.class_ids[cells].astype(np.int64) * len(owners) + parts[codes[cells]]
         _, found, sizes = grouped(words, self.counts[cells])
+        # Combinations that only a population has make no class of the release.
+        found, sizes = found[sizes > 0], sizes[sizes > 0]
         places = owners[found % len(owners)]
         np.minimum.at(after, places, sizes)
         if self.algorithm.siblings:
@@ -212,6 +218,8 @@ class Specialization:
         problem = self.space.problem
         problem.counters["checks"] += 1
         changed = self._carrying(candidate.column, candidate.level, candidate.node)[self.vectors[:, candidate.column]]
+        if not problem.model.traits.class_wise:
+            changed[:] = True
         class_ids = self._parts(candidate)
         _, dense = distinct_codes(class_ids[changed])
         class_ids[~changed], class_ids[changed] = -1, dense

@@ -28,7 +28,9 @@ class ValueSuppression(Algorithm):
     """
 
     name: ClassVar[str] = "value-suppression"
-    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(hierarchies=True, suppresses=True)
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
+        hierarchies=True, suppresses=True, release_wide=True, whole_domain=True
+    )
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding by column in which single values are published as the root."""

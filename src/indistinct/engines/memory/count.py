@@ -24,7 +24,8 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
     """Return what was asked for, and the rows behind each cell: in the order of cells and, if joint, of keys."""
     if not source.rows:
         raise InputError("the table has no rows", hint="check that this is the right file")
-    alone = dict(zip(request.alone, spread(lambda n: rows_alone(source.data[n]), request.alone), strict=True))
+    lonely = spread(lambda name: rows_alone(source.data[name]), request.alone, rows=source.rows, weight=16)
+    alone = dict(zip(request.alone, lonely, strict=True))
     if not request.quasi:  # the whole table is one cell
         whole = FrequencySet((), np.zeros((1, 0), dtype=np.int32), Classes(np.array([source.rows])))
         return Counted((), whole, alone=alone), Grouping(row_numbers(source.rows), np.array([0, source.rows]))
@@ -60,7 +61,7 @@ def require_columns(request: Request, columns: Sequence[str]) -> tuple[str, ...]
 def rows_of(source: Table, domains: tuple[Domain, ...], frequencies: FrequencySet) -> Grouping:
     """Return the rows behind the cells of a frequency set: what was learned while counting, or counted again."""
     learned = source.learned.get("rows")
-    if learned is not None and learned[0] is frequencies:
+    if learned is not None and learned[0].vectors is frequencies.vectors:
         known: Grouping = learned[1]
         return known
     if frequencies.joint is not None:
@@ -144,15 +145,8 @@ def with_population(column: Encoded, population: pa.Table, request: Request) -> 
     hierarchy = request.hierarchies.get(name)
     order = hierarchy.values if isinstance(hierarchy, Order) else None
     domain = encode_column(name, together, order=order).domain
-    codes = domain.encode(column_of(column))
+    codes = domain.encode(pa.chunked_array([column.domain.decode(column.codes)]))
     return Encoded.plain(domain, codes), Encoded.plain(domain, domain.encode(cells))
-
-
-def column_of(column: Encoded) -> pa.ChunkedArray:
-    """Return the values that a column's codes stand for."""
-    values, missing = column.domain.values, int(column.domain.missing)
-    codes = column.codes.astype(np.int64) - missing
-    return pa.chunked_array([values.take(pa.array(codes, mask=codes < 0))])
 
 
 def _frequencies(columns: list[Encoded]) -> FrequencySet:

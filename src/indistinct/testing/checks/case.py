@@ -9,12 +9,13 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.api import anonymize
-from indistinct.engines import count_source
+from indistinct.engines import open_source
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.explicit import Explicit
 from indistinct.models import Model
+from indistinct.release.population import beside_population
 from indistinct.release.release import Release
 from indistinct.schema import Schema
 from indistinct.testing.reference import Path
@@ -28,7 +29,8 @@ Judge = Callable[[Sequence[Row], Sequence[Row]], bool]
 class Case:
     """One trial of an algorithm. The column `key` is insensitive and unique, so published rows can be traced back.
 
-    `judge` decides whether a class breaks the model where the slow reference does not know it.
+    `judge` decides whether a class breaks the model where the slow reference does not know it. `population` is there
+    where the model compares with one; it has the columns of the table.
     """
 
     table: pa.Table
@@ -39,6 +41,7 @@ class Case:
     suppression: float = 0.0
     key: str = "key"
     judge: Judge | None = None
+    population: pa.Table | None = None
 
     @property
     def rows(self) -> list[Row]:
@@ -68,6 +71,7 @@ def publish_case(case: Case, *, seed: int | None = None) -> Release:
         hierarchies=case.hierarchies,
         suppression=case.suppression,
         seed=seed,
+        population=case.population,
     )
 
 
@@ -78,10 +82,14 @@ def count_table(
     hierarchies: Mapping[str, Hierarchy],
     model: Model | None = None,
     joint: bool = False,
+    population: pa.Table | None = None,
 ) -> Counted:
-    """Return a table as cells, with the histograms that a model needs."""
-    keys = model.keys if model is not None else ()
-    return count_source(table, Request(schema.quasi, keys, hierarchies, joint=joint))
+    """Return a table as cells, with the histograms that a model needs, and a population beside them."""
+    keys = model.table_keys if model is not None else ()
+    engine, source = open_source(table)
+    others = None if population is None else engine.open(population, source.reading)
+    counted = engine.count(source, Request(schema.quasi, keys, hierarchies, joint=joint, population=others))
+    return beside_population(counted, others, engine, schema)
 
 
 def publish_once() -> Publish:
@@ -139,7 +147,7 @@ def combined(parts: Iterable[Model]) -> Model:
 def scaled(model: Model, factor: int) -> Model:
     """Return the model that `factor` copies of every row satisfy exactly if one copy satisfies this model."""
     return combined(
-        replace(part, **{name: getattr(part, name) * factor for name in part.row_counts})  # type: ignore[type-var]
+        replace(part, **{name: getattr(part, name) * factor for name in part.row_counts or ()})  # type: ignore[type-var]
         for part in model.parts()
     )
 

@@ -8,7 +8,12 @@ import numpy as np
 
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.api import anonymize
+from indistinct.arrays import Codes
+from indistinct.frequencies.population import with_population
+from indistinct.frequencies.value import Classes
 from indistinct.metrics import Metric
+from indistinct.models.base import Model
+from indistinct.models.dropping import classes_to_drop
 from indistinct.recoding.outputs import Assignment
 from indistinct.testing.checks.case import Case, count_table, expect, turned
 
@@ -18,21 +23,30 @@ NOISE = 1e-9
 
 def check_model_traits(case: Case) -> None:
     """The traits of a model hold for random classes when they are merged, joined or dropped."""
-    model, dice = case.model, np.random.default_rng(1)
+    model, dice = case.model.sampled(case.table.num_rows), np.random.default_rng(1)
     traits = model.traits
-    cells = count_table(case.table, case.schema, hierarchies=case.hierarchies, model=model).frequencies.classes
+    counted = count_table(
+        case.table, case.schema, hierarchies=case.hierarchies, model=model, population=case.population
+    )
+    cells = counted.frequencies.classes
+    if counted.population is not None:
+        cells = with_population(counted.frequencies, counted.population, absent=True).classes
     for trial in range(TRIALS):
         size = 1 + trial % 8
         classes = cells.regroup(dice.integers(0, size, len(cells)).astype(np.int32), size)
-        classes = classes.take(np.flatnonzero(classes.sizes))
+        if counted.population is None:
+            classes = classes.take(np.flatnonzero(classes.sizes))
         broken = model.violations(classes)
-        expect(broken[classes.sizes < model.smallest].all(), "a class smaller than `smallest` satisfies the model")
+        if traits.class_wise:
+            small = (classes.sizes > 0) & (classes.sizes < model.smallest)
+            expect(broken[small].all(), "a class smaller than `smallest` satisfies the model")
         if traits.sizes_only:
             expect((broken == (classes.sizes < model.smallest)).all(), "not `sizes_only`: more than `smallest` matters")
         if traits.stable:
             kept = np.flatnonzero(dice.random(len(classes)) < 0.5)
             expect((model.violations(classes.take(kept)) == broken[kept]).all(), "not `stable`: dropped classes matter")
-        if broken.all():
+        if broken.all() or not traits.class_wise:
+            _check_dropping(model, classes, dice.integers(0, size, size).astype(np.int32))
             continue
         united = classes.regroup(np.where(broken, -1, 0).astype(np.int32), 1)
         if traits.monotone:
@@ -42,6 +56,23 @@ def check_model_traits(case: Case) -> None:
         if traits.absorbing:
             together = classes.regroup(joined, 1)
             expect(not model.violations(together).any(), "not `absorbing`: a good class breaks the model with others")
+        _check_dropping(model, classes, dice.integers(0, size, size).astype(np.int32))
+
+
+def _check_dropping(model: Model, classes: Classes, merged: Codes) -> None:
+    """What is dropped lets the rest keep the promise; merging keeps it and, if declared so, lets no more be dropped."""
+    size, dropped = len(merged), classes_to_drop(model, classes)
+    kept = classes.take(np.flatnonzero(~dropped))
+    expect(not model.violations(kept).any(), "what is left once classes are dropped breaks the model")
+    expect(model.traits.suppressible or dropped.all() or not dropped.any(), "not `suppressible`: only some are dropped")
+    coarser = classes.regroup(merged[: len(classes)], size)
+    if coarser.population is None:
+        coarser = coarser.take(np.flatnonzero(coarser.sizes))
+    if model.traits.monotone and not model.violations(classes).any():
+        expect(not model.violations(coarser).any(), "not `monotone`: merging classes breaks the model")
+    if model.traits.absorbing:
+        rows, fewer = (each.sizes[classes_to_drop(model, each)].sum() for each in (classes, coarser))
+        expect(fewer <= rows, "not `absorbing`: merging classes lets more rows be dropped")
 
 
 def check_metric_values(metric: Metric, case: Case) -> None:

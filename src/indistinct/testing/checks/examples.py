@@ -35,7 +35,10 @@ MODEL_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "xy-anonymity": ("xy-anonymity:y=name,k=3", "xy-anonymity:y=name|disease,k=4", "xy-anonymity:y=disease,k=2"),
         "distinct-l-diversity": ("distinct-l-diversity:sensitive=disease,l=3",),
-        "entropy-l-diversity": ("entropy-l-diversity:sensitive=disease,l=2.2",),
+        "entropy-l-diversity": (
+            "entropy-l-diversity:sensitive=disease,l=2.2,estimator=grassberger",
+            "entropy-l-diversity:sensitive=disease,l=2.2",
+        ),
         "recursive-l-diversity": ("recursive-l-diversity:sensitive=disease,c=2,l=2",),
         "t-closeness": (
             "t-closeness:sensitive=disease,t=0.3",
@@ -43,6 +46,18 @@ MODEL_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "t-closeness:sensitive=disease,t=0.25,distance=hierarchical & k-anonymity:k=2",
         ),
         "l-diverse-links": ("l-diverse-links:l=2,sensitive=disease",),
+        "basic-beta-likeness": ("basic-beta-likeness:sensitive=disease,beta=1.5",),
+        "enhanced-beta-likeness": ("enhanced-beta-likeness:sensitive=disease,beta=2",),
+        "delta-disclosure": ("delta-disclosure:sensitive=disease,delta=1.6",),
+        "delta-presence": (
+            "delta-presence:low=0.1,high=0.4",
+            "delta-presence:low=0.1,high=0.4,absent=false",
+            "delta-presence:low=0,high=0.4",
+        ),
+        "k-map": ("k-map:k=6", "k-map:k=5,significance=0.05,population_size=200"),
+        "average-risk": ("average-risk:threshold=1/3",),
+        "sample-uniqueness": ("sample-uniqueness:share=0.1",),
+        "population-uniqueness": ("population-uniqueness:share=0.02,population_size=300,estimator=zayatz",),
     }
 )
 """Every registered model with parameters that the tables below can satisfy."""
@@ -106,10 +121,30 @@ def examples(algorithm: Algorithm | str, model: Model | str, *, judge: Judge | N
     chosen = parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm
     wanted = parse_model(model) if isinstance(model, str) else model
     return {
-        name: Case(table, schema, wanted, chosen, completed(hierarchies, schema.quasi, algorithm=chosen), judge=judge)
+        name: Case(
+            table,
+            schema,
+            wanted,
+            chosen,
+            completed(hierarchies, schema.quasi, algorithm=chosen),
+            judge=judge,
+            population=population_of(table, schema) if wanted.needs_population else None,
+        )
         for name, (table, schema, hierarchies) in tables().items()
         if _takes(chosen, schema)
     }
+
+
+def population_of(table: pa.Table, schema: Schema) -> pa.Table:
+    """Return a population that contains a table: its rows two to four times, and with values put together anew."""
+    rows = list(range(table.num_rows))
+    anew = table
+    for place, name in enumerate(schema.quasi):
+        shift = 3 * place + 1
+        anew = anew.set_column(
+            anew.column_names.index(name), name, table[name].take(pa.array(rows[shift:] + rows[:shift]))
+        )
+    return pa.concat_tables([table, table.take(pa.array([row for row in rows for _ in range(row % 3 + 1)])), anew])
 
 
 def forms_of(name: str) -> tuple[str, ...]:
@@ -118,8 +153,25 @@ def forms_of(name: str) -> tuple[str, ...]:
 
 
 def models_for(algorithm: Algorithm) -> tuple[str, ...]:
-    """Return the models that an algorithm is tried with."""
-    return BUCKET_MODELS if algorithm.traits.buckets else tuple(s for some in MODEL_EXAMPLES.values() for s in some)
+    """Return the models that an algorithm is tried with, as far as it searches for them.
+
+    All algorithms meet models that most searches treat alike: those that judge each class by the table alone, and are
+    monotone. Of the others each algorithm meets every second one, and its neighbour in the registry those between.
+    """
+    if algorithm.traits.buckets:
+        return BUCKET_MODELS
+    parsed = {spec: parse_model(spec) for some in MODEL_EXAMPLES.values() for spec in some}
+    others = [spec for spec, model in parsed.items() if not _is_plain(model)]
+    first = list(ALGORITHMS).index(algorithm.name) % 2 if algorithm.name in ALGORITHMS else 0
+    return tuple(
+        spec
+        for spec, model in parsed.items()
+        if (_is_plain(model) or spec in others[first::2]) and algorithm.refusal(model, suppression=False) is None
+    )
+
+
+def _is_plain(model: Model) -> bool:
+    return model.traits.class_wise and model.traits.monotone and not model.needs_population
 
 
 @cache

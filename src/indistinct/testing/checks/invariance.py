@@ -5,6 +5,7 @@ Each check is given a case and how it is published, and raises `AssertionError` 
 
 import random
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -54,11 +55,12 @@ def check_names(case: Case, *, publish: Publish = publish_case) -> None:
     )
     other = replace(
         case,
-        table=case.table.rename_columns([names[name] for name in case.table.column_names]),
+        table=_renamed(case.table, names),
         schema=schema,
         model=with_columns_of(case.model, names),
         hierarchies={names[name]: hierarchy for name, hierarchy in case.hierarchies.items()},
         key=names[case.key],
+        population=None if case.population is None else _renamed(case.population, names),
     )
     mine, theirs = publish(case), publish(other)
     places = _places(case, mine)
@@ -70,13 +72,20 @@ def check_names(case: Case, *, publish: Publish = publish_case) -> None:
 
 def check_doubling(case: Case, *, publish: Publish = publish_case) -> None:
     """Every row twice, and a model that counts rows doubled: the same classes, twice as large."""
-    if case.algorithm.traits.splits:
+    if case.algorithm.traits.splits or any(part.row_counts is None for part in case.model.parts()):
         return
-    other = replace(case, table=pa.concat_tables([case.table, case.table]), model=scaled(case.model, 2))
-    once, twice = (_vectors(publish(given)) for given in (case, other))
+    population = None if case.population is None else pa.concat_tables([case.population, case.population])
+    twice = pa.concat_tables([case.table, case.table])
+    other = replace(case, table=twice, model=scaled(case.model, 2), population=population)
+    once, doubled = (_vectors(publish(given)) for given in (case, other))
     expect(
-        twice == Counter({vector: 2 * size for vector, size in once.items()}), "doubling every row changes the classes"
+        doubled == Counter({vector: 2 * size for vector, size in once.items()}),
+        "doubling every row changes the classes",
     )
+
+
+def _renamed(table: pa.Table, names: Mapping[str, str]) -> pa.Table:
+    return table.rename_columns([names[name] for name in table.column_names])
 
 
 def _vectors(release: Release) -> Counter[tuple[Any, ...]]:

@@ -13,9 +13,11 @@ from indistinct.api import apply
 from indistinct.errors import InfeasibleError, InputError, ParameterError
 from indistinct.hierarchy import Order
 from indistinct.models import KAnonymity, Model
+from indistinct.release.release import Release
 from indistinct.testing.checks.case import (
     Case,
     Publish,
+    Row,
     combined,
     expect,
     paths_of,
@@ -45,13 +47,24 @@ def check_model_holds(case: Case, *, publish: Publish = publish_case) -> None:
             original=case.rows,
             orders={name: h.values for name, h in case.hierarchies.items() if isinstance(h, Order)},
             paths=paths_of(case),
+            population=_published_population(case, release),
         )
     expect(not broken, f"{len(broken)} published class(es) break {case.model.spec()}")
 
 
+def _published_population(case: Case, release: Release) -> list[Row] | None:
+    """Return what the recoding of a release publishes of everybody in the population; None of whom it suppresses."""
+    if case.population is None:
+        return None
+    everybody = KAnonymity(1)
+    shown = apply(release.recoding, case.population, model=everybody, hierarchies=case.hierarchies, suppression=1.0)
+    rows = list(shown.table.to_pylist())
+    return [*rows, *({} for _ in range(case.population.num_rows - len(rows)))]
+
+
 def check_infeasible(case: Case, *, publish: Publish = publish_case) -> None:
     """A model that no release can satisfy is an `InfeasibleError` with a hint, never an empty table."""
-    for model in (impossible(case.model, case.table.num_rows), KAnonymity(case.table.num_rows + 1)):
+    for model in (impossible(case.model, case.table.num_rows), case.model & KAnonymity(case.table.num_rows + 1)):
         try:
             release = publish(replace(case, model=model))
         except InfeasibleError as error:
@@ -65,7 +78,9 @@ def impossible(model: Model, rows: int) -> Model:
     parts = []
     for part in model.parts():
         counted = [f.name for f in fields(part) if f.name in ("k", "l")]  # type: ignore[arg-type]
-        parts.append(replace(part, **dict.fromkeys(counted, rows + 1)))  # type: ignore[type-var]
+        # What is counted or estimated in a population is not bounded by the rows of the table.
+        too_much = rows + 1 if part.row_counts is not None and not part.needs_population else 10**6
+        parts.append(replace(part, **dict.fromkeys(counted, too_much)))  # type: ignore[type-var]
     whole = combined(parts)
     return whole if whole != model else model & KAnonymity(rows + 1)
 
@@ -104,7 +119,9 @@ def check_traits(case: Case, *, publish: Publish = publish_case) -> None:
             before, after = projected(originals, [name]), projected(shown, outputs[name])
             expect(len(set(zip(before, after, strict=True))) == len(set(before)), f"equal values of {name!r} differ")
     if traits.reusable:
-        again = apply(release.recoding, case.table, model=case.model, hierarchies=case.hierarchies)
+        again = apply(
+            release.recoding, case.table, model=case.model, hierarchies=case.hierarchies, population=case.population
+        )
         mine, theirs = (Counter(_hashable(r.table)) for r in (release, again))
         expect(mine == theirs, "a stored recoding publishes the same table differently")
     else:
@@ -114,7 +131,7 @@ def check_traits(case: Case, *, publish: Publish = publish_case) -> None:
 def _refuses_other_tables(case: Case, publish: Publish) -> None:
     twice = pa.concat_tables([case.table, case.table])
     try:
-        apply(publish(case).recoding, twice, model=case.model, hierarchies=case.hierarchies)
+        apply(publish(case).recoding, twice, model=case.model, hierarchies=case.hierarchies, population=case.population)
     except InputError:
         return
     raise AssertionError("a recoding of the rows of one table was applied to another one")

@@ -45,7 +45,7 @@ def check_values_cover(case: Case, *, publish: Publish = publish_case) -> None:
         if _is_mean(case, column):
             _check_means(shown, originals, column)
             continue
-        true_of = _between if names[0] == f"{column.column}_min" else _reader(case, column.column)
+        true_of = _between if names[0] == f"{column.column}_min" else _reader(case, column.column, release.recoding)
         for after, before in zip(shown, originals, strict=True):
             values = [after[name] for name in names]
             expect(true_of(values, before[column.column]), f"a published value of {column.column!r} is not true")
@@ -85,18 +85,24 @@ def _check_covered(case: Case, again: Release, recoding: Recoding, name: str, st
     rows = [row for row in again.table.to_pylist() if row[case.key] == key]
     if len(rows) < 2 or _is_mean(case, column):
         return
-    true_of = _between if outputs[0] == f"{name}_min" else _reader(case, name)
+    true_of = _between if outputs[0] == f"{name}_min" else _reader(case, name, recoding)
     covered = any(true_of([row[output] for output in outputs], strange) for row in rows)
     expect(covered, f"what is published for an unknown value of {name!r} is not true")
 
 
-def _reader(case: Case, name: str) -> Callable[[list[Any], Any], bool]:
-    """Return how the first published column of a quasi-identifier is read."""
+def _reader(case: Case, name: str, recoding: Recoding) -> Callable[[list[Any], Any], bool]:
+    """Return how the first published column of a quasi-identifier is read.
+
+    A node of the lattice shows the levels of hierarchies, whichever algorithm chose it.
+    """
     hierarchy, kind = case.hierarchies.get(name), case.table[name].type
+    of_a_node = isinstance(recoding, ByColumn) and recoding.levels is not None
+    if hierarchy is None and of_a_node:
+        hierarchy = Hierarchy.suppression()
     order = hierarchy.values if isinstance(hierarchy, Order) else None
     textual = pa.types.is_string(kind) or pa.types.is_boolean(kind)
     through_tree = hierarchy is not None and (
-        case.algorithm.traits.hierarchies or (order is None and (hierarchy.categorical or textual))
+        of_a_node or case.algorithm.traits.hierarchies or (order is None and (hierarchy.categorical or textual))
     )
     paths = _paths(hierarchy, case.table[name]) if hierarchy is not None and through_tree else None
     return lambda values, original: stands_for(values[0], original, paths=paths, order=order)

@@ -1,0 +1,102 @@
+"""Cells with the people of a population beside their rows, so that classes of cells know both.
+
+A population is a histogram of its own key, `POPULATION`: it merges by `regroup` as every other one does, and people who
+stand in two cells are one person in their union.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from indistinct.arrays import Codes
+from indistinct.errors import InputError
+from indistinct.frequencies.grouping import pack
+from indistinct.frequencies.value import PERSON, POPULATION, Classes, FrequencySet, Histogram
+
+
+def people_of_cells(population: FrequencySet) -> Histogram:
+    """Return the people of each cell of a population as a histogram, its rows where people were not counted."""
+    persons = population.classes.histograms.get((PERSON,))
+    if persons is not None:
+        # One more code than there are people: a histogram with a single code counts rows.
+        return replace(persons, reference=np.append(persons.reference, 0), texts=(), taxonomy=None)
+    cells = len(population)
+    return Histogram(
+        np.arange(cells + 1, dtype=np.int64),
+        np.zeros(cells, dtype=np.int32),
+        population.counts.astype(np.int64),
+        np.array([population.rows], dtype=np.int64),
+    )
+
+
+def with_population(frequencies: FrequencySet, population: FrequencySet, *, absent: bool = False) -> FrequencySet:
+    """Return cells that know the people of a population, counted in the same domains, who have the same values.
+
+    With `absent` there is also a cell without rows for every combination of values that only the population has: where
+    a recoding says what becomes of every combination, these people stand in a class, too.
+
+    >>> cells = FrequencySet(("age",), np.array([[1], [3]]), Classes(np.array([1, 2])))
+    >>> register = FrequencySet(("age",), np.array([[0], [1], [3]]), Classes(np.array([7, 4, 2])))
+    >>> with_population(cells, register).classes.population.tolist()
+    [4, 2]
+    >>> with_population(cells, register, absent=True).counts.tolist()
+    [0, 1, 2]
+    """
+    both = np.concatenate([frequencies.vectors, population.vectors])
+    words, _ = pack(list(both.T), (both.max(axis=0, initial=0) + 1).tolist())
+    mine, theirs = words[: len(frequencies)], words[len(frequencies) :]
+    people = people_of_cells(population)
+    if not absent:
+        found = np.minimum(np.searchsorted(mine, theirs), max(len(mine) - 1, 0))
+        ids = np.where(mine[found] == theirs, found, -1).astype(np.int32)
+        histograms = {**frequencies.classes.histograms, (POPULATION,): people.regroup(ids, len(mine))}
+        return replace(frequencies, classes=replace(frequencies.classes, histograms=histograms))
+    distinct, first = np.unique(words, return_index=True)
+    ids, others = (np.searchsorted(distinct, part).astype(np.int32) for part in (mine, theirs))
+    classes = frequencies.classes.regroup(ids, len(distinct))
+    histograms = {**classes.histograms, (POPULATION,): people.regroup(others, len(distinct))}
+    return replace(
+        frequencies, vectors=np.asfortranarray(both[first]), classes=Classes(classes.sizes, histograms), joint=None
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PopulationByClass:
+    """Who of a population matches each published class; the last entry is who matches none.
+
+    `size` is the number of people, or rows, of the population, and `several` how many combinations of their values
+    match more than one class.
+    """
+
+    histogram: Histogram
+    size: int
+    several: int = 0
+
+    @property
+    def counts(self) -> Codes:
+        """The people of the population who match each published class."""
+        return self._all[:-1]
+
+    @property
+    def outside(self) -> int:
+        """The people of the population who match none."""
+        return int(self._all[-1])
+
+    @property
+    def _all(self) -> Codes:
+        sizes = np.zeros(len(self.histogram.indptr) - 1, dtype=np.int64)
+        found = Classes(sizes, {(POPULATION,): self.histogram}).population
+        if found is None:
+            raise AssertionError("a population was counted")
+        return found
+
+
+def require_population(members: Codes, population: Codes) -> None:
+    """Raise unless a population has at least as many people in every class, or cell, as a table has."""
+    fewer = int((population < members).sum())
+    if fewer:
+        raise InputError(
+            f"the population is smaller than the sample: of {int((members > 0).sum()):,} combinations of values "
+            f"{fewer:,} have fewer people in the population than in the table",
+            hint="the population must contain everybody in the table, and be read and written in the same way",
+        )

@@ -1,0 +1,50 @@
+"""Average risk: the chance that a guess inside the right class names the right person, averaged over all people."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.frequencies.value import Classes
+from indistinct.models import parameters
+from indistinct.models.release_wide import ReleaseModel, everybody
+
+
+@dataclass(frozen=True, slots=True)
+class AverageRisk(ReleaseModel):
+    """The number of classes is at most the share `threshold` of the rows.
+
+    Whoever knows that somebody is in a class of f rows picks the right one with probability 1/f; the average of that
+    over all rows is the number of classes divided by the number of rows. It is compared without rounding: 0.05 is one
+    twentieth.
+
+    >>> AverageRisk(threshold=0.05).spec()
+    'average-risk:threshold=0.05'
+    """
+
+    name: ClassVar[str] = "average-risk"
+    threshold: float | Fraction
+
+    def __post_init__(self) -> None:
+        parameters.ratio(
+            self,
+            "threshold",
+            wanted="above 0 and at most 1",
+            high=1,
+            hint="threshold is the largest average risk, for example threshold=0.05: twenty rows a class on average",
+            spelled=True,
+        )
+
+    def holds(self, classes: Classes) -> bool:
+        """Return whether the classes are few enough."""
+        return _classes(classes) <= parameters.exact(self.threshold) * everybody(classes)
+
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
+        """Return the number of classes for each row as `threshold`; nothing where there are no rows."""
+        return {"threshold": _classes(classes) / everybody(classes)} if classes.rows else {}
+
+
+def _classes(classes: Classes) -> int:
+    return int(np.count_nonzero(classes.sizes))

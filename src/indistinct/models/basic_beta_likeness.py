@@ -1,0 +1,82 @@
+"""Basic β-likeness: in no class is a sensitive value much more frequent than in the whole table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.arrays import Codes
+from indistinct.frequencies.value import Classes, Histogram
+from indistinct.models import parameters
+from indistinct.models.arithmetic import per_class, rows_above
+from indistinct.models.base import SensitiveModel
+
+# Rounding in a logarithm must not refuse a class at its bound; no real difference is this small.
+NOISE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class BasicBetaLikeness(SensitiveModel):
+    """No sensitive value gains more than `beta`, relative to its share of the table (Cao and Karras 2012).
+
+    For every value s whose share q of a class exceeds its share p of the whole original table, (q - p)/p is at most
+    `beta`. Only gains count: a value that is rarer than in the table tells less. A gain is accepted up to a relative
+    1e-9, which absorbs rounding and nothing else.
+
+    >>> BasicBetaLikeness("disease", beta=2).spec()
+    'basic-beta-likeness:sensitive=disease,beta=2.0'
+    """
+
+    name: ClassVar[str] = "basic-beta-likeness"
+    splits_people: ClassVar[bool] = True
+    beta: float | Fraction
+
+    def __post_init__(self) -> None:
+        parameters.column(self, "sensitive")
+        parameters.ratio(
+            self,
+            "beta",
+            wanted="above 0",
+            high=float("inf"),
+            hint="beta is the largest relative gain of a value, for example beta=2: three times its share of the table",
+            spelled=True,
+        )
+
+    def gains(self, shares: Codes) -> Codes:
+        """Return the largest gain that each value may have, by its share of the whole table."""
+        return np.full(len(shares), float(self.beta))
+
+    def violations(self, classes: Classes) -> Codes:
+        """Return a mask of the classes in which a value gains too much."""
+        histogram = self.histogram(classes)
+        shares = shares_of(histogram)
+        most = (shares * (1 + self.gains(shares)))[histogram.codes]
+        above = within(histogram, classes.sizes) > most * (1 + NOISE)
+        return np.asarray(per_class(np.add, above.astype(np.int64), indptr=histogram.indptr) > 0)
+
+    def inevitable(self, classes: Classes) -> Codes:
+        """Return how many rows of each class must go, at least, before no value of the rest gains too much."""
+        histogram = self.histogram(classes)
+        shares = shares_of(histogram)
+        most = (shares * (1 + self.gains(shares)) * (1 + NOISE))[histogram.codes]
+        return self._all_or_enough(classes, rows_above(histogram, classes.sizes, shares=most))
+
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
+        """Return the largest gain of a value as `beta`, 0 where none gains; nothing where there are no rows."""
+        if not classes.rows:
+            return {}
+        histogram = self.histogram(classes)
+        ratios = within(histogram, classes.sizes) / shares_of(histogram)[histogram.codes]
+        return {"beta": max(float(ratios.max()) - 1, 0.0)}
+
+
+def shares_of(histogram: Histogram) -> Codes:
+    """Return the share of the whole original table that each value has."""
+    return np.asarray(histogram.reference / max(int(histogram.reference.sum()), 1))
+
+
+def within(histogram: Histogram, sizes: Codes) -> Codes:
+    """Return the share of its class that each entry has."""
+    return np.asarray(histogram.counts / np.repeat(sizes, np.diff(histogram.indptr)))

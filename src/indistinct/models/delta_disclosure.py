@@ -1,0 +1,54 @@
+"""δ-disclosure: in every class each value that occurs is about as frequent as in the whole table."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.arrays import Codes
+from indistinct.frequencies.value import Classes
+from indistinct.models import parameters
+from indistinct.models.arithmetic import per_class
+from indistinct.models.base import ModelTraits, SensitiveModel
+
+# A ratio this close to its bound may lie on it, which is not allowed.
+_NOISE = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaDisclosure(SensitiveModel):
+    """The shares q in a class and p in the table of every value that occurs there have |log2(q/p)| < `delta`, strictly.
+
+    (Brickell and Shmatikov 2008.) The logarithm is to base 2, so that delta = 1 means less than double and more than
+    half. A value that does not occur in a class is not judged there: its ratio would be 0 in almost every class.
+
+    >>> DeltaDisclosure("disease", delta=1).spec()
+    'delta-disclosure:sensitive=disease,delta=1.0'
+    """
+
+    name: ClassVar[str] = "delta-disclosure"
+    # A class without a value says nothing of it; united with one that has the value, it may make it too rare.
+    traits: ClassVar[ModelTraits] = ModelTraits(monotone=False)
+    splits_people: ClassVar[bool] = True
+    delta: float
+
+    def __post_init__(self) -> None:
+        parameters.column(self, "sensitive")
+        hint = "delta bounds how much more or less frequent a value may be, for example delta=1: half to double"
+        parameters.real_number(self, "delta", wanted="above 0", low=math.ulp(0.0), high=math.inf, hint=hint)
+
+    def violations(self, classes: Classes) -> Codes:
+        """Return a mask of the classes in which a value is too frequent or too rare."""
+        return np.asarray((classes.sizes > 0) & (self._largest(classes) >= self.delta - _NOISE))
+
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
+        """Return the largest |log2(q/p)| as `delta`, which only a larger one allows; nothing without rows."""
+        return {"delta": float(self._largest(classes).max())} if classes.rows else {}
+
+    def _largest(self, classes: Classes) -> Codes:
+        histogram = self.histogram(classes)
+        whole, sizes = int(histogram.reference.sum()), np.repeat(classes.sizes, np.diff(histogram.indptr))
+        ratios = (histogram.counts * float(whole)) / (sizes * histogram.reference[histogram.codes].astype(np.float64))
+        return per_class(np.maximum, np.abs(np.log2(ratios)), indptr=histogram.indptr)

@@ -1,0 +1,89 @@
+"""δ-presence: nobody who knows the population can tell well who is in the table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.arrays import Codes
+from indistinct.errors import InfeasibleError, ParameterError
+from indistinct.frequencies.value import POPULATION, Classes, Key
+from indistinct.models import parameters
+from indistinct.models.arithmetic import cross_multiplied
+from indistinct.models.base import Model, ModelTraits
+from indistinct.models.of_population import sample_and_population
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaPresence(Model):
+    """Of the people of the population who match a class, a share from `low` to `high` is in the table.
+
+    (Nergiz, Atzori and Clifton 2007.) It needs a population table that contains the people of the release. With
+    `absent` every class of the population is judged, also those of which nobody is in the table: their share is 0, so
+    that `low` above 0 asks for somebody in each of them, and nobody may be suppressed. Without it only classes of the
+    release are judged, which is weaker. Shares are compared without rounding.
+
+    >>> DeltaPresence(low=0.05, high=0.15).spec()
+    'delta-presence:low=0.05,high=0.15'
+    """
+
+    name: ClassVar[str] = "delta-presence"
+    larger_is_stronger: ClassVar[tuple[str, ...]] = ("low",)
+    low: float | Fraction
+    high: float | Fraction
+    absent: bool = True
+
+    def __post_init__(self) -> None:
+        hint = "low and high bound the share of a class that is in the table, for example low=0.05, high=0.15"
+        for field in ("low", "high"):
+            parameters.ratio(self, field, wanted="from 0 to 1", high=1, hint=hint, spelled=True, zero=field == "low")
+        if parameters.exact(self.low) > parameters.exact(self.high):
+            raise ParameterError(f"`low` of DeltaPresence is {self.low}, above `high`, {self.high}", hint=hint)
+
+    @property
+    def traits(self) -> ModelTraits:  # type: ignore[override]
+        """The share of a union lies between those of its parts; but people who were not judged may join a class."""
+        if not self.low:
+            return ModelTraits()
+        if self.absent:
+            return ModelTraits(stable=False, suppressible=False, partial_population=False)
+        return ModelTraits(monotone=False, partial_population=False)
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The population."""
+        return ((POPULATION,),)
+
+    def violations(self, classes: Classes) -> Codes:
+        """Return a mask of the classes of which too small or too large a share is in the table."""
+        members, population = sample_and_population(self, classes)
+        least, most = (parameters.exact(bound) for bound in (self.low, self.high))
+        few, needed = cross_multiplied(members, population, ratio=least)
+        many, allowed = cross_multiplied(members, population, ratio=most)
+        return np.asarray(self._judged(members, population) & ((few < needed) | (many > allowed)), dtype=bool)
+
+    def check(self, whole: Classes) -> None:
+        """Raise `InfeasibleError` if the share of the population that is in the table lies outside."""
+        if not len(whole) or not self.violations(whole).any():
+            return
+        members, population = (int(part[0]) for part in sample_and_population(self, whole))
+        raise InfeasibleError(
+            f"{self.spec()} cannot hold: {members:,} of the {population:,} people of the population who were counted "
+            "are in the table",
+            hint=f"that is a share of {members / population:.6g}; a search that cuts, or clusters rows, counts only "
+            "those who share all values with a row, others, such as optimal, count everybody",
+        )
+
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
+        """Return the smallest and the largest share as `low` and `high`; nothing where there are no rows."""
+        members, population = sample_and_population(self, classes)
+        judged = self._judged(members, population)
+        if not judged.any():
+            return {}
+        shares = members[judged] / population[judged]
+        return {"low": float(shares.min()), "high": float(shares.max())}
+
+    def _judged(self, members: Codes, population: Codes) -> Codes:
+        return np.asarray(population > 0 if self.absent else members > 0)

@@ -1,0 +1,53 @@
+"""Models of a whole release: they judge all classes together, and no class by itself."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.arrays import Codes
+from indistinct.frequencies.value import Classes
+from indistinct.models.base import Model, ModelTraits
+
+TOGETHER = ModelTraits(stable=False, absorbing=True, class_wise=False)
+"""What holds for a share of rows, or of classes, that merging lowers and dropping the smallest class lowers as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseModel(Model):
+    """A model that a release satisfies as a whole: the base of average risk and of shares of uniques.
+
+    All classes break it, or none does. Where rows may be suppressed the smallest classes go first.
+    """
+
+    traits: ClassVar[ModelTraits] = TOGETHER
+    row_counts: ClassVar[tuple[str, ...] | None] = None
+    counts_rows: ClassVar[bool] = False
+
+    @abstractmethod
+    def holds(self, classes: Classes) -> bool:
+        """Return whether the classes together keep the promise."""
+
+    @abstractmethod
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
+        """Return what the classes together achieve."""
+
+    def violations(self, classes: Classes) -> Codes:
+        """Return a mask of all classes if they break the promise together, of none if they keep it."""
+        return np.full(len(classes), bool(classes.rows) and not self.holds(classes))
+
+    @property
+    def people_traits(self) -> ModelTraits:
+        """Somebody with rows in several classes is dropped with the first of them: suppressing is not additive."""
+        return replace(self.traits, absorbing=False)
+
+    def inevitable(self, classes: Classes) -> Codes:
+        """Return that no row of a single class must go: that depends on all of them."""
+        return 0 * classes.sizes
+
+
+def everybody(classes: Classes) -> int:
+    """Return how many people stand in any class, or how many rows there are."""
+    return classes.members_of(np.ones(len(classes), dtype=bool))
