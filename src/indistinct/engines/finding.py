@@ -73,9 +73,9 @@ class Learned:
     """What an engine learned while counting, for publishing: how rows of the table find their cell and joint vector.
 
     `finder` finds the group of a row, and `entries[group]` is where its cell and joint vector stand in the histogram of
-    joint vectors of `frequencies`.
+    joint vectors. `vectors` are those of the cells that were counted.
     """
 
-    frequencies: object
+    vectors: Codes
     finder: CellFinder
     entries: Codes

@@ -94,7 +94,7 @@ def _learned(
     if entries is None:
         return None
     grouping, vectors = group_encoded(columns)
-    return Learned(frequencies, CellFinder.of([c.domain for c in columns], vectors), entries[grouping.first])
+    return Learned(frequencies.vectors, CellFinder.of([c.domain for c in columns], vectors), entries[grouping.first])
 
 
 def frequencies_of(columns: Sequence[Encoded], counts: Codes) -> FrequencySet:

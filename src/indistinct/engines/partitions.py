@@ -15,7 +15,7 @@ import pyarrow as pa
 from indistinct.arrays import Codes, repeated, starts_of
 from indistinct.engines.base import Sink
 from indistinct.engines.finding import CellFinder, Learned
-from indistinct.engines.memory.publish import MIXING, Run, Stock, contents_of, published
+from indistinct.engines.memory.publish import MIXING, Run, Stock, content_words, published
 from indistinct.engines.spill import private_directory
 from indistinct.errors import InputError
 from indistinct.randomness import Secret
@@ -70,7 +70,7 @@ def _tables(
         order = np.argsort(places[rows[CLASS].to_numpy()], kind="stable").astype(np.uint32)
         kept = rows.drop_columns([CLASS, CELL])
         names = _read_from(assignment)
-        contents = contents_of(kept, names, secret)
+        contents = content_words(kept, names, secret)
         stock = Stock(kept, order, rows[CELL].to_numpy(), contents)
         made = published(columns, assignment, stock, order, run, table, secret=secret)
         yield _of_one_schema(made)
@@ -105,7 +105,7 @@ def _located(
     if joint is None:
         finder, entries = CellFinder.of(assignment.domains, assignment.frequencies.vectors), None
         counts, owners = assignment.frequencies.counts, np.arange(len(assignment.frequencies), dtype=np.int32)
-    elif learned is None or learned.frequencies is not assignment.frequencies:
+    elif learned is None or learned.vectors is not assignment.frequencies.vectors:
         raise InputError("rows cannot be found again by their sensitive values", hint="search a new recoding")
     else:
         finder, entries = learned.finder, learned.entries
@@ -170,7 +170,7 @@ def _dealt(
     for (first, last), rows in partitions.read():
         groups = rows[CLASS].to_numpy()
         order = np.argsort(groups, kind="stable").astype(np.uint32)
-        contents = contents_of(rows.drop_columns([CLASS, CELL]), _read_from(assignment), secret)
+        contents = content_words(rows.drop_columns([CLASS, CELL]), _read_from(assignment), secret)
         secret.arrange(order, starts[first : last + 1] - starts[first], contents, stream=MIXING)
         classes = np.empty(len(order), dtype=np.int32)
         classes[order] = of_row[starts[first] : starts[last]]

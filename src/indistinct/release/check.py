@@ -110,14 +110,9 @@ class Check:
         digests = {name: each.digest for name, each in files.items()}
         others = {name: digest for name, digest in digests.items() if name != MAIN}
         about = replace(self.about, output_digest=digests[MAIN], other_digests=others)
-        sources = {
-            name: read_as_written(
-                each.temporary, table_path(staged.path, name), self._needed(name), staged.tables[name].schema
-            )
-            for name, each in files.items()
-        }
+        sources = {name: self._read_back(staged, name) for name in files}
         coarse = is_text_file(staged.path)
-        whole = {name: Table(table) for name, table in staged.tables.items()}
+        whole = {name: Table(table) for name, table in staged.tables.items()} or None
         certificate, found = both(
             lambda: self.certify_promise(sources, coarse=coarse, about=about, whole=whole),
             lambda: {name: digest_of(each.temporary) for name, each in files.items()},
@@ -127,6 +122,12 @@ class Check:
                 f"{staged.path} is not on disk what was written there", hint="nothing was published; check the disk"
             )
         return certificate
+
+    def _read_back(self, staged: StagedTables, name: str) -> Source:
+        """Return a table as it was written."""
+        file, target, schema = staged.names[name].temporary, table_path(staged.path, name), staged.schemas[name]
+        found = None if name in staged.tables else self.engine.written(file, name=target, schema=schema)
+        return found or read_as_written(file, target, self._needed(name), schema)
 
     def _needed(self, name: str) -> list[str]:
         """Return the columns of a table that the check looks at."""

@@ -3,11 +3,21 @@
 import logging
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from indistinct.engines.base import Sink
 from indistinct.engines.duckdb.count import count_source
-from indistinct.engines.duckdb.source import DuckTable, open_duck
+from indistinct.engines.duckdb.source import (
+    DuckTable,
+    is_parquet,
+    is_relation,
+    open_duck,
+    open_written,
+    parquet_bytes,
+)
 from indistinct.engines.partitions import publish_rows
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
@@ -33,6 +43,22 @@ class DuckDB:
     def open(self, source: Any, reading: Reading) -> DuckTable | None:
         """Return a source of Parquet files or a DuckDB relation, None for anything else."""
         return open_duck(source, reading, memory=int(FOR_DUCKDB * self.memory))
+
+    def owns(self, source: Any) -> bool:
+        """Return whether a source lives in DuckDB."""
+        return isinstance(source, DuckTable) or is_relation(source)
+
+    def can_open(self, source: Any) -> bool:
+        """Return whether a source is of a kind that this engine reads where it lies."""
+        return self.owns(source) or is_parquet(source)
+
+    def size_of(self, source: Any) -> int:
+        """Return how many bytes a source would take in memory, about."""
+        return parquet_bytes(source) if is_parquet(source) else 0
+
+    def written(self, file: Path, *, name: Path, schema: pa.Schema) -> DuckTable:
+        """Return a file that was just written, read where it lies."""
+        return open_written(file, name, schema, memory=int(FOR_DUCKDB * self.memory))
 
     @needs_memory("counting cells")
     def count(self, source: DuckTable, request: Request) -> Counted:

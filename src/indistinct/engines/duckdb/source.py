@@ -1,5 +1,6 @@
 """A table that DuckDB reads where it lies: Parquet files, a relation, or an Arrow table."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,12 +10,14 @@ import pyarrow as pa
 
 from indistinct.domain import Kind, kind_of
 from indistinct.engines.groups import Groups
-from indistinct.errors import InputError, MissingExtraError
+from indistinct.errors import InputError, MissingExtraError, ParameterError
 from indistinct.tables.value import Reading, Table, check_names
 
 # Rows that are looked at together.
 BATCH = 1 << 17
 SOURCE = "source"
+PARQUET = (".parquet", ".pq")
+LONGEST_LINE = 1 << 27
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -90,18 +93,80 @@ def open_duck(source: Any, reading: Reading, *, memory: int) -> DuckTable | None
     if isinstance(source, DuckTable):
         return source
     duckdb = _imported()
-    if isinstance(source, Table):
+    if reading != Reading(text=reading.text):
+        raise ParameterError(
+            "the engine duckdb reads tables by their own types, and some are declared here",
+            hint="use the engine memory, or save the table as Parquet in the right types first",
+        )
+    if isinstance(source, Table | pa.Table):
+        data = Table(source).data if isinstance(source, pa.Table) else source.data
         connection = _connected(duckdb, memory)
-        return DuckTable(connection, connection.from_arrow(source.data), source.data.schema, source.rows)
-    if isinstance(source, pa.Table):
-        return open_duck(Table(source), reading, memory=memory)
-    if isinstance(source, duckdb.DuckDBPyRelation):
+        return _with_text(DuckTable(connection, connection.from_arrow(data), data.schema, data.num_rows), reading)
+    if is_relation(source):
         schema = source.limit(0).to_arrow_table().schema
         check_names(schema.names)
-        return DuckTable(None, source, schema, int(source.count("*").fetchall()[0][0]), reading=reading)
-    if isinstance(source, str | Path) and Path(source).suffix.lower() in (".parquet", ".pq"):
-        return _parquet((Path(source),), reading, duckdb, memory)
-    return None
+        rows = int(source.query(SOURCE, f"SELECT count(*) FROM {SOURCE}").fetchall()[0][0])  # noqa: S608
+        return _with_text(DuckTable(None, source, schema, rows, reading=reading), reading)
+    return _with_text(_parquet((Path(source),), reading, duckdb, memory), reading) if is_parquet(source) else None
+
+
+def _with_text(table: DuckTable, reading: Reading) -> DuckTable:
+    """Return a table; what is declared as text must be text already."""
+    for name in reading.text:
+        if name in table.columns and table.kinds[name] is not Kind.TEXT:
+            raise ParameterError(
+                f"column {name!r} is declared as text, and the engine duckdb reads it as {table.kinds[name]}",
+                hint="use the engine memory, or save the column as text",
+            )
+    return table
+
+
+def is_relation(source: Any) -> bool:
+    """Return whether a source is a relation of DuckDB."""
+    duckdb = sys.modules.get("duckdb")  # who has a relation has imported it
+    return duckdb is not None and isinstance(source, duckdb.DuckDBPyRelation)
+
+
+def is_parquet(source: Any) -> bool:
+    """Return whether a source is a Parquet file."""
+    return isinstance(source, str | Path) and Path(source).suffix.lower() in PARQUET and Path(source).is_file()
+
+
+def parquet_bytes(source: str | Path) -> int:
+    """Return how many bytes the columns of a Parquet file take before compression, at least four a cell."""
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(source) as file:
+            told = file.metadata
+            groups = (told.row_group(number).total_byte_size for number in range(told.num_row_groups))
+            return max(sum(groups), 4 * told.num_rows * told.num_columns)
+    except (pa.ArrowException, OSError):
+        return 0  # whoever reads it says what is wrong
+
+
+def open_written(file: Path, name: Path, schema: pa.Schema, *, memory: int) -> DuckTable:
+    """Return a file that was just written and will be called `name`: text as text, and nothing guessed."""
+    duckdb = _imported()
+    if name.suffix.lower() in PARQUET:
+        return _parquet((file,), Reading(), duckdb, memory)
+    mark = "\t" if name.suffix.lower() == ".tsv" else ","
+    connection = _connected(duckdb, memory)
+    relation = connection.read_csv(
+        str(file),
+        header=True,
+        delimiter=mark,
+        quotechar='"',
+        escapechar='"',
+        na_values="",
+        allow_quoted_nulls=len(schema.names) == 1,
+        dtype=dict.fromkeys(schema.names, "VARCHAR"),
+        auto_detect=False,
+        columns=dict.fromkeys(schema.names, "VARCHAR"),
+        max_line_size=LONGEST_LINE,
+    )
+    rows = int(relation.query(SOURCE, f"SELECT count(*) FROM {SOURCE}").fetchall()[0][0])  # noqa: S608
+    return DuckTable(connection, relation, pa.schema([(each, pa.string()) for each in schema.names]), rows)
 
 
 def _parquet(files: tuple[Path, ...], reading: Reading, duckdb: Any, memory: int) -> DuckTable:
@@ -109,9 +174,15 @@ def _parquet(files: tuple[Path, ...], reading: Reading, duckdb: Any, memory: int
 
     schemas, rows = [], 0
     for path in files:
-        with pq.ParquetFile(path) as file:
-            schemas.append(file.schema_arrow.remove_metadata())
-            rows += file.metadata.num_rows
+        try:
+            with pq.ParquetFile(path) as file:
+                schemas.append(file.schema_arrow.remove_metadata())
+                rows += file.metadata.num_rows
+        except (pa.ArrowException, OSError):
+            raise InputError(
+                f"{path} cannot be read as a Parquet file",
+                hint="check that the file is complete and its suffix is right",
+            ) from None
     check_names(schemas[0].names)
     connection = _connected(duckdb, memory)
     relation = connection.read_parquet([str(path) for path in files])
@@ -159,5 +230,5 @@ def _imported() -> Any:
     try:
         import duckdb
     except ImportError:
-        raise MissingExtraError("the engine duckdb needs DuckDB", hint='pip install "indistinct[duckdb]"') from None
+        raise MissingExtraError("duckdb", extra="duckdb", purpose="tables larger than memory") from None
     return duckdb

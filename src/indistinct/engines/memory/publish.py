@@ -71,8 +71,8 @@ def _stock(source: Table, assignment: Assignment, secret: Secret) -> Stock:
         firsts = grouping.order[starts_of(counts)[:-1]]
         table = pa.table(gather_columns(table, list(dict.fromkeys(shown)), firsts)) if shown else table.slice(0, 0)
         rows = repeated(np.arange(len(counts), dtype=np.int32), counts)
-        return Stock(table, rows, cells, contents_of(source.data, names, secret, rows=firsts))
-    contents = contents_of(table, names, secret)
+        return Stock(table, rows, cells, content_words(source.data, names, secret, rows=firsts))
+    contents = content_words(table, names, secret)
     order = grouping.order
     if assignment.split:
         order = order.copy()
@@ -84,7 +84,7 @@ def _stock(source: Table, assignment: Assignment, secret: Secret) -> Stock:
     return Stock(table, order, of_row, contents)
 
 
-def contents_of(table: pa.Table, names: Sequence[str], secret: Secret, rows: Codes | None = None) -> Codes | None:
+def content_words(table: pa.Table, names: Sequence[str], secret: Secret, rows: Codes | None = None) -> Codes | None:
     """Return a word for the content of every row, or of some; only a fixed order needs it."""
     if secret.seed is None:
         return None
