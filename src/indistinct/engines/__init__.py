@@ -4,7 +4,7 @@ import logging
 import os
 import re
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from indistinct.engines.base import Engine, Source
 from indistinct.engines.duckdb import DuckDB
@@ -15,19 +15,19 @@ from indistinct.frequencies.request import Request
 from indistinct.schema import did_you_mean
 from indistinct.tables import Reading
 
-__all__ = ["EngineName", "bytes_of", "chosen_engine", "count_source", "open_source"]
+__all__ = ["NAMES", "bytes_of", "chosen_engine", "count_source", "open_source"]
 
 LOG = logging.getLogger("indistinct.open")
 
-EngineName = Literal["auto", "memory", "duckdb"]
+NAMES = ("auto", "memory", "duckdb")
 # Of what is free a table may take so much: counting and publishing need as much again.
 SHARE_OF_FREE = 0.5
-# Decoded columns take about so many times the bytes of a Parquet file's pages before compression, at most.
+SMALLEST_MEMORY = 200 * 10**6
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 def open_source(
-    source: Any, reading: Reading | None = None, *, engine: EngineName = "auto", memory: str | int | None = None
+    source: Any, reading: Reading | None = None, *, engine: str = "auto", memory: str | int | None = None
 ) -> tuple[Engine, Source]:
     """Return a source and the engine that it belongs to: the one that is named, or the one that suits it."""
     chosen = chosen_engine(source, engine, memory)
@@ -36,20 +36,18 @@ def open_source(
         raise InputError(
             f"the engine {chosen.name} cannot read a {type(source).__name__}"
             + (f" that ends in {Path(source).suffix}" if isinstance(source, str | Path) else ""),
-            hint="give a path or a frame"
-            if chosen.name == "memory"
-            else "give Parquet files, or use the engine memory",
+            hint="give a path or a frame" if chosen.name == "memory" else "give Parquet, or use the engine memory",
         )
     LOG.info("opened %d rows of %d columns in the engine %s", opened.rows, len(opened.columns), chosen.name)
     return chosen, opened
 
 
-def chosen_engine(source: Any, name: EngineName = "auto", memory: str | int | None = None) -> Engine:
+def chosen_engine(source: Any, name: str = "auto", memory: str | int | None = None) -> Engine:
     """Return the engine of a name; `auto` is memory while a table fits in half of what is free, else DuckDB."""
-    if name not in get_args(EngineName):
+    if name not in NAMES:
         raise ParameterError(
             f"there is no engine {name!r}",
-            hint=did_you_mean(str(name), get_args(EngineName)) or f"choose among {', '.join(get_args(EngineName))}",
+            hint=did_you_mean(name, NAMES) or f"choose among {', '.join(NAMES)}",
         )
     limit = None if memory is None else bytes_of(memory)
     duckdb = DuckDB() if limit is None else DuckDB(limit)
@@ -77,9 +75,6 @@ def bytes_of(memory: str | int) -> int:
             hint="the libraries alone take that",
         )
     return amount
-
-
-SMALLEST_MEMORY = 200 * 10**6
 
 
 def free_bytes() -> int | None:

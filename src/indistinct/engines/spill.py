@@ -3,12 +3,14 @@
 A run that was killed leaves its directory; the next one removes it, because nobody holds its lock any more.
 """
 
+import atexit
 import os
 import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from indistinct.locks import create_locked, is_unlocked
@@ -31,6 +33,15 @@ def private_directory(parent: Path | None = None) -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
         if lock is not None:
             os.close(lock)
+
+
+@cache
+def directory_of_process() -> Path:
+    """Return a private directory for as long as this process lives."""
+    stack = ExitStack()
+    path = stack.enter_context(private_directory())
+    atexit.register(stack.close)
+    return path
 
 
 def remove_abandoned(folder: Path) -> None:

@@ -27,7 +27,7 @@ from indistinct.release.population import Population, population_by_class
 from indistinct.release.staging import digest_of
 from indistinct.release.verify import READERS, verify
 from indistinct.schema import Schema
-from indistinct.tables.value import Table
+from indistinct.tables.value import Reading, Table
 
 NOTHING = Counted((), FrequencySet((), np.zeros((0, 0), dtype=np.int32), Classes(np.zeros(0, dtype=np.int64))))
 """What is counted on a table without rows."""
@@ -102,7 +102,8 @@ class Check:
 
     def certify_tables(self, tables: Mapping[str, pa.Table]) -> Certificate:
         """Return the certificate of a release in memory."""
-        return self.certify_promise({name: Table(table) for name, table in tables.items()})
+        opened = {name: self.engine.open(Table(table), Reading()) for name, table in tables.items()}
+        return self.certify_promise({name: source for name, source in opened.items() if source is not None})
 
     def certify_files(self, staged: StagedTables) -> Certificate:
         """Return the certificate of a release as it was written to files that have no name yet."""

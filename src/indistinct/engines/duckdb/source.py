@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pyarrow as pa
 
 from indistinct.domain import Kind, kind_of
 from indistinct.engines.groups import Groups
+from indistinct.engines.spill import directory_of_process
 from indistinct.errors import InputError, MissingExtraError, ParameterError
+from indistinct.parallel import workers
 from indistinct.tables.value import Reading, Table, check_names
 
 # Rows that are looked at together.
@@ -203,8 +206,22 @@ def _from_files(files: Sequence[Path], columns: Sequence[str]) -> Iterator[pa.Ta
 
 
 def _connected(duckdb: Any, memory: int) -> Any:
-    settings = {"memory_limit": f"{memory}B", "preserve_insertion_order": "false"}
-    return duckdb.connect(config={**settings, "enable_external_file_cache": "false"})
+    """Return a connection to the database that all sources share, and with it the memory that they may take."""
+    return _database(duckdb, memory).cursor()
+
+
+@cache
+def _database(duckdb: Any, memory: int) -> Any:
+    settings = {
+        "memory_limit": f"{memory}B",
+        "threads": str(workers()),
+        "preserve_insertion_order": "false",
+        "enable_external_file_cache": "false",
+        "temp_directory": str(directory_of_process()),
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+    }
+    return duckdb.connect(config=settings)
 
 
 def _as_read(table: pa.Table, wanted: pa.Schema) -> pa.Table:
