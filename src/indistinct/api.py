@@ -42,7 +42,7 @@ from indistinct.release.kinds import (
 )
 from indistinct.release.overlap import compared, earlier_release
 from indistinct.release.pipeline import Destination, Job, publish
-from indistinct.release.population import Population, count_beside, fit_beside, open_population
+from indistinct.release.population import Population, count_beside, fit_beside, open_population, unused
 from indistinct.release.published import Published, belongs_to, open_published, read_certificate
 from indistinct.release.reading import require_original
 from indistinct.release.release import Release
@@ -106,7 +106,7 @@ def anonymize(
     earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
     request = _request(schema, asked, search, declared, extra)
     counted, others, wanted = count_beside(population, asked, engine, source, request=request, schema=schema)
-    orders = check_kinds(counted, asked, known=(*declared, *source.reading.text))
+    orders = (*check_kinds(counted, asked, known=(*declared, *source.reading.text)), *unused(population, asked))
     report(0.2)
     problem = _problem(counted, wanted, declared, suppression=suppression, search=search, schema=schema, seed=seed)
     found, chosen, explanation = _searched(search, problem, lambda share: report(0.2 + 0.4 * share))
@@ -188,7 +188,7 @@ def apply(
         found = fit_beside(found, Population(engine, others, schema, recoding))
     allowed = budget(recoding.suppression if suppression is None else suppression, found.members)
     assignment, warnings = suppressed_within(found, wanted, budget=allowed)
-    warnings = (*check_orders(found.counted, wanted), *warnings)
+    warnings = (*check_orders(found.counted, wanted), *unused(population, wanted), *warnings)
     counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
     job = Job(engine, source, found.counted, recoding, wanted, schema, allowed, secret, population=others)
     job = compared(replace(job, assignment=assignment, warnings=warnings), earlier, accept=accept_overlap)
