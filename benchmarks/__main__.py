@@ -13,8 +13,10 @@ from benchmarks.optimum import optimum_lines
 from benchmarks.partition import growth_lines, search_lines
 from benchmarks.partition_cliffs import partition_cliff_lines
 from benchmarks.people import people_lines
+from benchmarks.risks import risk_lines, uniqueness_lines
 from benchmarks.startup import startup_lines
 from benchmarks.timing import Line
+from benchmarks.unique_sets import unique_set_lines
 
 
 def main() -> None:
@@ -47,7 +49,12 @@ def main() -> None:
         "optimum": optimum_lines,
         "partition-cliffs": lambda: partition_cliff_lines(min(chosen.rows, 1_000_000)),
         "people": lambda: people_lines(min(chosen.rows, 1_000_000)),
+        "risks": lambda: risk_lines(min(chosen.rows, 1_000_000)),
+        "unique-sets": lambda: unique_set_lines(min(chosen.rows, 1_000_000)),
     }
+    if not chosen.names or "uniqueness" in chosen.names:
+        for text in uniqueness_lines():
+            print(text, flush=True)
     for name, lines in cases.items():
         if not chosen.names or name in chosen.names:
             for line in lines():

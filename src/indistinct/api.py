@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,21 +12,20 @@ from indistinct.algorithms.base import Algorithm, Problem, Progress, run_search,
 from indistinct.algorithms.explanation import Explanation
 from indistinct.engines import open_source
 from indistinct.engines.base import Source
-from indistinct.errors import InfeasibleError, ParameterError, VerificationError
+from indistinct.errors import InfeasibleError, VerificationError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
-from indistinct.frequencies.value import Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.jobs import budget, check_job, problem_of
 from indistinct.models import Model
-from indistinct.promise import judging, promised_model
+from indistinct.promise import judging, promise_of, promised_model
 from indistinct.randomness import Secret
 from indistinct.recoding.assign import keys_of
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.extend import with_hierarchies
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
-from indistinct.recoding.storage import read_recoding, stored
+from indistinct.recoding.storage import read_recoding
 from indistinct.registry import parse_algorithm
 from indistinct.release.by_label import classes_by_label, classes_by_recoding, nobody_shown
 from indistinct.release.certificate import About, Certificate
@@ -40,12 +39,13 @@ from indistinct.release.kinds import (
     reading_again,
     settled,
 )
-from indistinct.release.overlap import compared, earlier_release
-from indistinct.release.pipeline import Destination, Job, publish
+from indistinct.release.overlap import earlier_releases, publish_beside
+from indistinct.release.pipeline import Job, destination_of
 from indistinct.release.population import Population, count_beside, fit_beside, open_population, unused
 from indistinct.release.published import Published, belongs_to, open_published, read_certificate
 from indistinct.release.reading import require_original
 from indistinct.release.release import Release
+from indistinct.release.small_counts import SMALLEST
 from indistinct.schema import Schema
 from indistinct.spelling import spell
 from indistinct.tables import Table, open_table
@@ -85,26 +85,26 @@ def anonymize(
     save_recoding: str | Path | None = None,
     previous: Recoding | str | Path | None = None,
     previous_input: Any = None,
+    ledger: str | Path | None = None,
     accept_overlap: bool = False,
+    smallest_count: int = SMALLEST,
     population: Any = None,
 ) -> Release:
     """Return a release of a table that satisfies a model, verified on the published rows.
 
-    Without an `algorithm` several are tried. `suppression` is the share of rows that may be dropped, or of people where
-    the schema tells them apart. `target` is a column whose classification is measured, and `population` everybody from
-    whom the table was drawn, if the model compares with them. `seed` is for tests. An algorithm with a promise of its
-    own needs no model. With `output` the release is verified as written there, and its recoding kept at
-    `save_recoding`. It is refused if people of an earlier release (its recoding `previous`, its table `previous_input`)
-    are among fewer than promised in both, unless `accept_overlap`. Raises `InfeasibleError` if there is none.
+    Without an `algorithm` several are tried; one with a promise of its own needs no model. `suppression` is the share
+    of rows, or people, that may be dropped, `target` a column whose classification is measured, `population` everybody
+    from whom the table was drawn. `seed` is for tests. With `output` the release is verified as written there, hides
+    counts below `smallest_count`, and its recoding is kept at `save_recoding`. It is refused if people of earlier
+    releases (one's recoding `previous` and table `previous_input`, or all of a private `ledger`) are among fewer than
+    promised in all together, unless `accept_overlap`. Raises `InfeasibleError` if there is none.
     """
     report, declared = progress or (lambda _share: None), dict(hierarchies or {})
     began, (engine, source) = time.perf_counter(), open_source(table)
-    search = _chosen(algorithm, reuse=save_recoding is not None)
+    search = _chosen(algorithm, reuse=any(each is not None for each in (save_recoding, previous, ledger)))
     asked = promised_model(model, search, schema)
-    extra = (*search.keys, *([(target,)] if target else []))
-    check_job(source, schema, asked, declared, extra=extra)
-    earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
-    request = _request(schema, asked, search, declared, extra)
+    request = _request(source, schema, asked, search, declared, target=target)
+    earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
     counted, others, wanted = count_beside(population, asked, engine, source, request=request, schema=schema)
     orders = (*check_kinds(counted, asked, known=(*declared, *source.reading.text)), *unused(population, asked))
     report(0.2)
@@ -114,8 +114,8 @@ def anonymize(
     did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
     told = (*orders, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
     job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, Secret(seed), spell(chosen), told)
-    place = _destination(output, overwrite, save_recoding, recoding)
-    release = publish(compared(replace(job, population=others), earlier, accept=accept_overlap), place, counters=did)
+    place = destination_of(output, overwrite, save_recoding, recoding, smallest_count)
+    release = publish_beside(earlier, job.beside(others), accept=accept_overlap, destination=place, counters=did)
     report(1.0)
     return replace(release, explanation=explanation)
 
@@ -161,53 +161,43 @@ def apply(
     overwrite: bool = False,
     previous: Recoding | str | Path | None = None,
     previous_input: Any = None,
+    ledger: str | Path | None = None,
     accept_overlap: bool = False,
+    smallest_count: int = SMALLEST,
     population: Any = None,
 ) -> Release:
     """Return the release of another table under a recoding that was found before, or the path where it was kept.
 
-    Values that the recoding does not know are published where one of its hierarchies, ranges or regions covers them; a
-    raw value is never passed through. The new release must keep the promise of the first one, or satisfy `model` if
-    that is given. It may drop the share of rows that the first one was allowed to drop, or `suppression`: first rows
-    that nothing covers, then classes that break the promise. The other parameters are as in `anonymize`.
+    Values that it does not know are published where its hierarchies, ranges or regions cover them, never raw. The
+    release satisfies `model`, or what the first one promised, and may drop `suppression`, or the share that the first
+    one might: first rows that nothing covers, then classes that break the promise.
     """
     began, secret = time.perf_counter(), Secret(seed)
     recoding = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
     engine, source = open_source(table, reading_again(recoding))
-    schema, wanted = _roles_and_promise(recoding, model)
-    declared = dict(hierarchies or {})
+    (schema, wanted), declared = promise_of(recoding, model), dict(hierarchies or {})
     check_job(source, schema, wanted, declared, decided=True)
     check_same_kinds(recoding, source)
-    earlier = earlier_release(previous, previous_input, schema=schema, suppression=suppression)
+    earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
     others = open_population(population, wanted, engine, source, schema=schema)
     keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.table_keys]))
     sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}
     found = fit(engine, source, recoding, keys=keys, hierarchies=sensitive)
     wanted = wanted.sampled(found.members)
-    if others is not None:
-        found = fit_beside(found, Population(engine, others, schema, recoding))
+    found = found if others is None else fit_beside(found, Population(engine, others, schema, recoding))
     allowed = budget(recoding.suppression if suppression is None else suppression, found.members)
-    assignment, warnings = suppressed_within(found, wanted, budget=allowed)
-    warnings = (*check_orders(found.counted, wanted), *unused(population, wanted), *warnings)
+    assignment, told = suppressed_within(found, wanted, budget=allowed)
     counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
-    job = Job(engine, source, found.counted, recoding, wanted, schema, allowed, secret, population=others)
-    job = compared(replace(job, assignment=assignment, warnings=warnings), earlier, accept=accept_overlap)
+    job = Job(engine, source, found.counted, recoding, wanted, schema, allowed, secret)
+    warnings = (*check_orders(found.counted, wanted), *unused(population, wanted), *told)
+    job = replace(job, assignment=assignment, warnings=warnings, population=others)
+    place = destination_of(output, overwrite, None, recoding, smallest_count)
     try:
-        return publish(job, _destination(output, overwrite, None, recoding), counters=counters)
+        return publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=counters)
     except VerificationError as error:
         raise explained(error, found, wanted) from None
     except InfeasibleError as error:
         raise within_budget(error, found, wanted) from None
-
-
-def _roles_and_promise(recoding: Recoding, model: Model | str | None) -> tuple[Schema, Model]:
-    """Return the roles that a recoding knows, and what its release must satisfy: a model, or what it promised."""
-    schema, asked = recoding.schema, model or recoding.promise
-    if schema is None:
-        raise ParameterError("the recoding does not say which roles the columns have", hint="use a release's recoding")
-    if asked is None:
-        raise ParameterError("the recoding does not say what it promised", hint="pass model=…")
-    return schema, judging(asked, schema)
 
 
 def verify(
@@ -271,9 +261,20 @@ def _people_of(
 
 
 def _request(
-    schema: Schema, model: Model, algorithm: Algorithm, hierarchies: Mapping[str, Hierarchy], extra: Sequence[Key]
+    source: Source,
+    schema: Schema,
+    model: Model,
+    algorithm: Algorithm,
+    hierarchies: Mapping[str, Hierarchy],
+    *,
+    target: str | None,
 ) -> Request:
-    """Return what a search needs; whoever breaks links needs every column, and the sensitive ones together."""
+    """Return what a search needs; whoever breaks links needs every column, and the sensitive ones together.
+
+    Raises where source, roles, model and hierarchies do not fit each other.
+    """
+    extra = (*algorithm.keys, *([(target,)] if target else []))
+    check_job(source, schema, model, hierarchies, extra=extra)
     keys = tuple(dict.fromkeys([*model.table_keys, *extra]))
     if not algorithm.traits.buckets:
         return Request(schema.quasi, keys, hierarchies, joint=algorithm.traits.splits, person=schema.person)
@@ -295,19 +296,6 @@ def _reference(
     keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *model.table_keys]))
     known = (*schema.quasi, *schema.insensitive)
     return engine.count(source, Request(known, keys, hierarchies, joint=bool(keys), published=True))
-
-
-def _destination(
-    output: str | Path | None, overwrite: bool, save_recoding: str | Path | None, recoding: Recoding
-) -> Destination | None:
-    if output is None:
-        if save_recoding is not None:
-            raise ParameterError(
-                "`save_recoding` goes with `output`", hint="release.write_recoding(path) keeps it alone"
-            )
-        return None
-    private = {} if save_recoding is None else stored(recoding, save_recoding)
-    return Destination(Path(output), overwrite, private)
 
 
 def _promising(

@@ -1,14 +1,18 @@
 """Attack a release, ours or from anywhere: what an attacker would learn of the people in it."""
 
-from collections.abc import Mapping
-from typing import Any
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, overload
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.attacks.base import Attack, Outcome, Progress, Target
-from indistinct.attacks.registry import parse_attack
+from indistinct.attacks.matching import require_contained
+from indistinct.attacks.register import register_of
+from indistinct.attacks.registry import ATTACKS, parse_attack
 from indistinct.engines import open_source
 from indistinct.engines.base import Source
-from indistinct.errors import ParameterError
+from indistinct.errors import InputError, ParameterError
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import Model
 from indistinct.recoding.outputs import MAIN
@@ -17,47 +21,129 @@ from indistinct.release.published import Published, open_published
 from indistinct.release.release import Release
 from indistinct.schema import Schema, require_schema
 
+EVERY = "all"
+"""The name that stands for every attack that applies."""
+SECONDS = 60.0
+"""How long all attacks together may take, unless it is said."""
 
-def attack(
-    attack: Attack | str,
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """What several attacks achieved, the worst first; which did not apply and why; and which were left out for time."""
+
+    outcomes: tuple[Outcome, ...]
+    refused: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def succeeds(self) -> bool:
+        """Whether any attack does better than chance, with a confidence of 95 %."""
+        return any(outcome.succeeds for outcome in self.outcomes)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the outcomes as plain JSON values."""
+        return {
+            "outcomes": [outcome.to_json() for outcome in self.outcomes],
+            "refused": dict(self.refused),
+            "left_out": list(self.left_out),
+            "succeeds": self.succeeds,
+            "seconds": self.seconds,
+        }
+
+
+@overload
+def attack(attack: Literal["all"], release: Any, schema: Schema | None = None, **known: Any) -> Outcomes: ...
+
+
+@overload
+def attack(attack: Attack | str, release: Any, schema: Schema | None = None, **known: Any) -> Outcome: ...
+
+
+def attack(attack: Attack | str, release: Any, schema: Schema | None = None, **known: Any) -> Outcome | Outcomes:
+    """Return what an attack on a release achieves; `all` runs every one that applies, as `attack_all` does.
+
+    `release` is a `Release`, or a published table from anywhere with the `schema` of its original. `known` is what
+    `target_of` takes: `original`, and `external`, `control`, `earlier`, `hierarchies`, `model`, `seed` and so on.
+    Raises `ParameterError` for an attack that does not apply, and says why.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [31, 31, 42, 42], "disease": ["flu", "flu", "cold", "flu"]})
+    >>> attack("homogeneity", people, Schema(quasi=["age"], sensitive=["disease"]), original=people).risk
+    0.5
+    """
+    if attack == EVERY:
+        return attack_all(release, schema, **known)
+    chosen = parse_attack(attack) if isinstance(attack, str) else attack
+    target = target_of(release, schema, **known)
+    reason = chosen.refusal(target)
+    if reason is not None:
+        raise ParameterError(f"{chosen.name} does not apply to this release: {reason}", hint=_give(chosen, target))
+    if target.original is not None:
+        require_contained(target)
+    return chosen.run(target)
+
+
+def attack_all(
     release: Any,
     schema: Schema | None = None,
     *,
-    original: Any = None,
-    external: Any = None,
-    control: Any = None,
-    earlier: Any = None,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
-    model: Model | str | None = None,
-    algorithm: Algorithm | str | None = None,
-    seed: int | None = None,
+    attacks: Sequence[Attack | str] | None = None,
+    seconds: float = SECONDS,
     progress: Progress | None = None,
-) -> Outcome:
-    """Return what an attack on a release achieves.
+    **known: Any,
+) -> Outcomes:
+    """Return what every attack achieves that applies, or those of `attacks`, as far as there is time.
 
-    `release` is a `Release`, or a published table from anywhere with the `schema` of its original and the `hierarchies`
-    that its labels come from. `external` is what the attacker knows of people, `control` has people who are not in the
-    release, and `earlier` is another release about some of the same people. Raises `ParameterError` for an attack that
-    does not apply, and says why.
+    What takes longest comes last. An attack that is not through after `seconds` is stopped and left out.
     """
-    chosen = parse_attack(attack) if isinstance(attack, str) else attack
-    target = target_of(
-        release,
-        schema,
-        original=original,
-        external=external,
-        control=control,
-        earlier=earlier,
-        hierarchies=hierarchies,
-        model=model,
-        algorithm=algorithm,
-        seed=seed,
-        progress=progress,
-    )
-    reason = chosen.refusal(target)
-    if reason is not None:
-        raise ParameterError(f"{chosen.name} does not apply to this release: {reason}")
-    return chosen.run(target)
+    if not seconds > 0:
+        raise ParameterError(f"`seconds` of attack_all must be above 0; got {seconds}")
+    given = ATTACKS if attacks is None else attacks
+    chosen = [parse_attack(each) if isinstance(each, str) else each for each in given]
+    began = time.monotonic()
+    target = target_of(release, schema, **known)
+    if target.original is not None:
+        require_contained(target)
+    if target.external is not None and target.original is not None:
+        register_of(target, errors=0.0)  # a table that does not fit is an error, and no trait of one attack
+    outcomes, refused, left_out = [], {}, []
+    for index, each in enumerate(chosen):
+        reason = each.refusal(target)
+        if reason is not None:
+            refused[each.name] = reason
+            continue
+        try:
+            report = _until(began + seconds, progress, index / len(chosen), 1 / len(chosen))
+            report(0.0)
+            outcomes.append(each.run(replace(target, progress=report)))
+        except _OutOfTimeError:
+            left_out.append(each.name)
+        except InputError as error:
+            refused[each.name] = error.message
+    ordered = sorted(outcomes, key=lambda found: (not found.succeeds, -found.interval[0], -found.risk))
+    return Outcomes(tuple(ordered), refused, tuple(left_out), time.monotonic() - began)
+
+
+class _OutOfTimeError(Exception):
+    """The time for all attacks is over."""
+
+
+def _until(end: float, progress: Progress | None, start: float, share: float) -> Progress:
+    """Return a report of progress that stops an attack when the time is over."""
+
+    def report(done: float) -> None:
+        if time.monotonic() > end:
+            raise _OutOfTimeError
+        if progress is not None:
+            progress(start + done * share)
+
+    return report
+
+
+def _give(attack: Attack, target: Target) -> str | None:
+    missing = [part for part in attack.needs if getattr(target, part) is None]
+    return f"give {' and '.join(f'{part}=… (--{part})' for part in missing)}" if missing else None
 
 
 def target_of(
@@ -68,17 +154,26 @@ def target_of(
     external: Any = None,
     control: Any = None,
     earlier: Any = None,
+    earlier_original: Any = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     model: Model | str | None = None,
     algorithm: Algorithm | str | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Target:
-    """Return a release and everything that is known beside it, opened."""
+    """Return a release and everything that is known beside it, opened.
+
+    `hierarchies` are those that published labels come from, and those of sensitive columns. `external` is what the
+    attacker knows of people, `control` has people who are not in the release, and `earlier` is another release about
+    some of the same people, made from `earlier_original`.
+    """
     published, roles, declared = _opened(release, schema, hierarchies)
     if isinstance(release, Release):
         model = model or release.check.model
         algorithm = algorithm or release.certificate.algorithm
+    before = None
+    if earlier is not None:
+        before = replace(Target(*_opened(earlier, schema or roles, hierarchies)), original=_source(earlier_original))
     return Target(
         published,
         roles,
@@ -88,7 +183,7 @@ def target_of(
         control=_source(control),
         model=parse_model(model) if isinstance(model, str) else model,
         algorithm=parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm,
-        earlier=None if earlier is None else Target(*_opened(earlier, schema or roles, hierarchies)),
+        earlier=before,
         suppression=release.recoding.suppression if isinstance(release, Release) else 0.0,
         seed=seed,
         progress=progress or (lambda _share: None),
@@ -111,7 +206,7 @@ def _opened(
         if column.hierarchy is not None
     }
     published = Published(release.check.engine, sources, release.buckets)
-    return published, release.check.schema, {**known, **(hierarchies or {})}
+    return published, release.check.schema, {**release.check.hierarchies, **known, **(hierarchies or {})}
 
 
 def _source(table: Any) -> Source | None:

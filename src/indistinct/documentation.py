@@ -21,6 +21,7 @@ from typer.main import get_command
 
 import indistinct
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits
+from indistinct.attacks.registry import ATTACKS
 from indistinct.cli import app
 from indistinct.cli.listing import parameters
 from indistinct.datasets import GENERATORS
@@ -45,6 +46,7 @@ def pages() -> dict[str, str]:
     return {
         "README.md": _index_page(),
         "algorithms.md": _registered_page("Algorithms", f"An algorithm {spelled}, {alike}", ALGORITHMS),
+        "attacks.md": _attacks_page(),
         "command-line.md": _command_line_page(),
         "errors.md": _errors_page(),
         "hierarchies.md": _hierarchies_page(),
@@ -75,6 +77,7 @@ def _index_page() -> str:
         ("[Algorithms](algorithms.md)", names(ALGORITHMS)),
         ("[Models](models.md)", names(MODELS)),
         ("[Metrics](metrics.md)", names(METRICS)),
+        ("[Attacks](attacks.md)", names(ATTACKS)),
         ("[Support matrix](support-matrix.md)", "what each of them promises and needs"),
         ("[Hierarchies](hierarchies.md)", names(_builders())),
         ("[Command line](command-line.md)", names(name for name, _ in _commands())),
@@ -105,6 +108,16 @@ def _metrics_page() -> str:
         told = f"{BETTER[kind.goal].capitalize()} is better. Values: {low} to {high}. Monotone: {_yes(kind.monotone)}."
         parts += [*_entry(name, kind), f"On the screen: {kind.meaning}. {told}"]
     return _page("Metrics", *parts)
+
+
+def _attacks_page() -> str:
+    parts = [
+        "An attack is spelled `name:key=value,key=value` for `indistinct attack` and `indistinct.attack` alike; `all` "
+        "runs every one that applies. What each compares with what stands in [theory](../theory/attacks.md)."
+    ]
+    for name, kind in ATTACKS.items():
+        parts += [*_entry(name, kind), f"Needs: {', '.join(kind.needs)}." if kind.needs else ""]
+    return _page("Attacks", *parts)
 
 
 def _support_page() -> str:
@@ -258,8 +271,10 @@ def _entry(name: str, kind: type[Any]) -> list[str]:
         (f"`{key}`", _type_name(hints[key]), "required" if default is None else f"`{default or 'none'}`")
         for key, default in parameters(kind).items()
     ]
-    family = "" if kind.__name__ in PUBLIC else f"{kind.__module__.split('.')[1]}."
-    head = [f"## `{name}`", f"In Python: `indistinct.{family}{kind.__name__}`.", _doc(kind)]
+    family = ".".join(kind.__module__.split(".")[:2])
+    home = family if hasattr(sys.modules[family], kind.__name__) else kind.__module__
+    home = "indistinct" if kind.__name__ in PUBLIC and getattr(indistinct, kind.__name__) is kind else home
+    head = [f"## `{name}`", f"In Python: `{home}.{kind.__name__}`.", _doc(kind)]
     return [*head, _table(("parameter", "value", "default"), rows)] if rows else head
 
 

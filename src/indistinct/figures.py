@@ -3,8 +3,12 @@
 What a recoding costs, or what a model counted, must not be rounded to none or to all.
 """
 
+from collections.abc import Collection
+
 # So many hundredths from none or from all, a share says only on which side it lies.
 FINEST = 0.01
+HIDDEN = "[hidden]"
+"""What stands in a sentence for others where a count was."""
 
 
 def number(value: float) -> str:
@@ -38,3 +42,52 @@ def rows_of_all(some: int, rows: int) -> str:
     '3,871 of 4,000 rows (96.8 %)'
     """
     return f"{some:,} of {rows:,} rows ({percent(some / rows if rows else 0.0)})"
+
+
+class Told(str):
+    """A sentence with counts, which can be told again without them: a count may be too small for others.
+
+    The name of a count begins with what is counted: rows, people or classes.
+
+    >>> told = Told("{rows} row(s) are suppressed, {rows_age} of them for 'age'", rows=1200, rows_age=3)
+    >>> told
+    "1,200 row(s) are suppressed, 3 of them for 'age'"
+    >>> told.hiding(["rows"])
+    "[hidden] row(s) are suppressed, [hidden] of them for 'age'"
+    """
+
+    template: str
+    counts: dict[str, int]
+
+    def __new__(cls, template: str, **counts: int) -> "Told":  # noqa: D102 (as the class says)
+        told = super().__new__(cls, template.format(**{name: f"{count:,}" for name, count in counts.items()}))
+        told.template, told.counts = template, counts
+        return told
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, int]]:
+        return (self.template,), self.counts
+
+    def hiding(self, units: Collection[str]) -> str:
+        """Return the sentence without the counts of some units, but for those that are 0."""
+        shown = {
+            name: HIDDEN if count and unit_of(name) in units else f"{count:,}" for name, count in self.counts.items()
+        }
+        return self.template.format(**shown)
+
+
+def unit_of(name: str) -> str:
+    """Return what a count of that name counts.
+
+    >>> unit_of("rows_age")
+    'rows'
+    """
+    return name.partition("_")[0]
+
+
+def literal(text: str) -> str:
+    """Return a text as it stands in the template of a sentence, such as the name of a column.
+
+    >>> str(Told(f"column {literal('{a}')} in {{rows}} row(s)", rows=2))
+    'column {a} in 2 row(s)'
+    """
+    return text.replace("{", "{{").replace("}", "}}")

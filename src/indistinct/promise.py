@@ -4,6 +4,7 @@ from indistinct.algorithms.base import Algorithm
 from indistinct.errors import ParameterError, SchemaError
 from indistinct.models import KAnonymity, LDiverseLinks, Model
 from indistinct.models.of_people import in_people
+from indistinct.recoding.kinds import Recoding
 from indistinct.registry import parse_model
 from indistinct.schema import BUCKET, COUNT, Schema, require_schema
 
@@ -62,3 +63,13 @@ def _check_buckets(schema: Schema, model: Model, algorithm: Algorithm) -> None:
                 f"a release in buckets cannot be checked for column {name!r}, which is not published",
                 hint=f"leave the model out: {algorithm.name} makes a promise by itself",
             )
+
+
+def promise_of(recoding: Recoding, model: Model | str | None) -> tuple[Schema, Model]:
+    """Return the roles of a recoding's columns, and what its next release must satisfy: a model, or its promise."""
+    schema, asked = recoding.schema, model or recoding.promise
+    if schema is None:
+        raise ParameterError("the recoding does not say which roles the columns have", hint="use a release's recoding")
+    if asked is None:
+        raise ParameterError("the recoding does not say what it promised", hint="pass model=…")
+    return schema, judging(asked, schema)

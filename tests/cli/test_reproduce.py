@@ -86,11 +86,30 @@ def test_sizes_are_those_of_the_figure(run, sizes: str) -> None:
     assert "it has 3, 4, 5, 6, 7, 8, 9" in ran.err
 
 
+def test_ranges_give_values_away_that_regions_keep(run) -> None:
+    document = json.loads(run("reproduce", "inference-attacks", "--sizes", "4", "--json").out)
+    found = {(row["attack"], row["algorithm"]): row for row in document["rows"]}
+    assert found["definetti", "anatomy:l=4"]["from"] > 0.25 + 0.15
+    assert found["downcoding", "mondrian"]["from"] > found["downcoding", "mondrian"]["baseline"]
+    kept, given = found["downcoding", "mondrian:extent=region"], found["downcoding", "mondrian"]
+    assert (kept["successes"], found["downcoding", "optimal"]["successes"]) == (0, 0)
+    assert kept["gcp"] > given["gcp"]
+    refined = found["combinatorial-refinement", "two-level"]
+    assert refined["from"] > refined["baseline"]
+    assert set(document["columns"]["downcoding mondrian 4"]["age"]) == {"coarse", "claimed", "right"}
+
+
 def test_an_unknown_figure_has_a_nearest_one(run) -> None:
     ran = run("reproduce", "mondrian-qualty")
     assert ran.code == 2
     assert "mondrian-quality" in ran.err
-    assert set(REPRODUCTIONS) == {"incognito-nodes", "local-recoding", "mondrian-quality", "slicing"}
+    assert set(REPRODUCTIONS) == {
+        "incognito-nodes",
+        "inference-attacks",
+        "local-recoding",
+        "mondrian-quality",
+        "slicing",
+    }
 
 
 def test_clustering_is_drawn_and_its_claims_are_told(monkeypatch, tmp_path: Path, run) -> None:

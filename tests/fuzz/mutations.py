@@ -31,7 +31,7 @@ def _changed(content: bytes, name: str, chance: random.Random) -> bytes:
         return _document(content, chance)
     if name.endswith(".toml") and chance.random() < 0.6:
         return _values(content, chance)
-    if name.endswith((".parquet", ".arrow")):
+    if name.endswith((".parquet", ".arrow", ".xlsx", ".pkl", ".gz")):
         return chance.choice((_flip, _flip, _flip, _cut, _insert, _overwrite))(content, chance)
     return chance.choice((_flip, _cut, _insert, _insert, _lines, _lines, _cell, _cell, _recode))(content, chance)
 

@@ -3,7 +3,9 @@
 Cells of the table hold a mark that no message may repeat.
 """
 
+import gzip
 import json
+import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,7 @@ import indistinct as ind
 from indistinct.datasets import generate_patients
 from indistinct.recoding import storage
 from indistinct.release.writing import write_table
+from references.workbooks import workbook
 
 MARK = "Qzxv"
 ROLES = ["--identifier", "name", "--quasi", "age,sex,zipcode,admitted", "--sensitive", "disease,cost"]
@@ -67,6 +70,7 @@ def _table_commands(name: str) -> tuple[tuple[str, ...], ...]:
         ("verify", name, *ROLES, *MODEL),
         ("measure", name, *ROLES, "--original", "data.parquet"),
         ("explore", name, *ROLES, *MODEL, "--hierarchy", "age=intervals:10,50"),
+        ("scan", name, *ROLES, "--original", "data.parquet"),
     )
 
 
@@ -75,6 +79,9 @@ SEEDS = (
     Seed("small.parquet", _table_commands("small.parquet")),
     Seed("data.arrow", _table_commands("data.arrow")),
     Seed("published.csv", _table_commands("published.csv")[3:5]),
+    Seed("published.xlsx", (("scan", "published.xlsx", *ROLES, "--original", "data.parquet"),)),
+    Seed("published.pkl", (("scan", "published.pkl", *ROLES, "--original", "data.parquet"),)),
+    Seed("published.csv.gz", (("scan", "published.csv.gz"),)),
     Seed(
         "policy.toml",
         (
@@ -115,6 +122,11 @@ def plant(folder: Path) -> Mapping[str, bytes]:
     (folder / "zipcode.csv").write_text("".join(f"{code};{code[:3]}**;{code[:1]}****;*\n" for code in codes))
     release = ind.anonymize(folder / "data.csv", SCHEMA, model="k-anonymity:k=3")
     release.write(folder / "published.csv")
+    names, rows = release.table.column_names, release.table.to_pylist()
+    cells = [names, *([str(cell) for cell in row.values()] for row in rows)]
+    (folder / "published.xlsx").write_bytes(workbook(cells, second=[["name"], [MARK]], state="hidden"))
+    (folder / "published.pkl").write_bytes(pickle.dumps(rows))
+    (folder / "published.csv.gz").write_bytes(gzip.compress((folder / "published.csv").read_bytes()))
     release.write_recoding(folder / "recoding.json")
     large, storage.LARGE = storage.LARGE, 0
     try:

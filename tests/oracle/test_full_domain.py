@@ -305,6 +305,31 @@ def test_a_limit_leaves_a_feasible_answer_and_a_true_bound(spec, metric, checks)
     assert stopped
 
 
+@pytest.mark.parametrize("metric", ["loss", "precision", "discernibility"])
+@pytest.mark.parametrize("share", [0.05, 0.5])
+def test_a_node_is_drawn_from_all_that_are_nearly_the_best(metric, share):
+    for seed in SMALL:
+        best, _ = best_nodes(seed, MODELS[0], metric, 0)
+        if best is None:
+            continue
+        limit = best + share * abs(best) + 1e-9 * max(abs(best), 1)
+        scores = {n: SIGN[metric] * measured(seed, MODELS[0])[n][metric] for n in satisfying(seed, MODELS[0], 0)}
+        near, drawn = {n for n, score in scores.items() if score <= limit}, set()
+        for chance in range(8):
+            problem = replace(problem_of(seed, MODELS[0]), seed=chance)
+            drawn.add(levels(Optimal(metric, choice=share).search(problem)))
+            assert problem.counters["near"] == len(near)
+        assert drawn <= near
+        assert len(drawn) > 1 or len(near) == 1
+
+
+def test_a_choice_needs_the_whole_search():
+    for wrong in ({"choice": -0.1}, {"choice": float("nan")}, {"choice": 0.1, "checks": 3}):
+        with pytest.raises(ParameterError):
+            Optimal(**wrong)
+    assert not Optimal(choice=0.1).traits.optimal
+
+
 # No satisfying node.
 
 

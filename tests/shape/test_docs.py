@@ -23,6 +23,7 @@ from typer.main import get_command
 import indistinct as ind
 from indistinct import cli, documentation
 from indistinct.algorithms.base import AlgorithmTraits
+from indistinct.attacks.registry import ATTACKS
 from indistinct.datasets import generate_patients
 from indistinct.errors import IndistinctError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
@@ -60,9 +61,12 @@ def test_every_algorithm_and_model_has_a_page_of_theory() -> None:
     """The page says how it is spelled, what always holds, and where it comes from."""
     wanted = {name: (f"`{name}", "## What always holds", "## References") for name in (*ALGORITHMS, *MODELS)}
     pages = {page.stem: page.read_text(encoding="utf-8") for page in (DOCS / "theory").glob("*.md")}
-    assert set(pages) == {*wanted, "metrics", "README"}
+    risks = {"risk-measures", "special-uniques", "individual-risk", "m-invariance"}
+    assert set(pages) == {*wanted, *risks, "attacks", "attacks-by-inference", "metrics", "README"}
     assert [(name, part) for name, parts in wanted.items() for part in parts if part not in pages[name]] == []
     assert [name for name in METRICS if f"\n### {name}\n" not in pages["metrics"]] == []
+    attacks = pages["attacks"] + pages["attacks-by-inference"]
+    assert [name for name in ATTACKS if f"\n### {name}\n" not in attacks] == []
 
 
 def test_every_trait_is_explained() -> None:

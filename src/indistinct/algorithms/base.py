@@ -12,6 +12,7 @@ import numpy as np
 
 from indistinct.algorithms.explanation import Explanation
 from indistinct.errors import ParameterError
+from indistinct.figures import Told
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy import Suppression
 from indistinct.memory import needs_memory
@@ -81,7 +82,9 @@ class AlgorithmTraits:
     inside buckets instead of recoding values, and is its own model. `own_promise`: it searches for that alone, and any
     other model is only verified. `release_wide`: it judges all classes of a release that it considers, so that a model
     may judge them together. `whole_domain`: what it considers says what becomes of every combination of values, so that
-    people of a population are counted whose values no row has.
+    people of a population are counted whose values no row has. `tight`: every range, set or node that a class shows is
+    the narrowest that holds its rows, which is what downcoding uses. `draws`: it draws at random, so that the table
+    alone does not decide what is published.
     """
 
     optimal: bool = False
@@ -96,6 +99,8 @@ class AlgorithmTraits:
     own_promise: bool = False
     release_wide: bool = False
     whole_domain: bool = False
+    tight: bool = False
+    draws: bool = False
 
 
 class Algorithm(ABC):
@@ -208,7 +213,10 @@ def unused_settings(
         told.append(f"suppression = {suppression:g} is not used: {algorithm.name} drops no rows")
     elif suppression and not problem.suppression:
         told.append(
-            f"suppression = {suppression:g} allows none of {problem.frequencies.members:,} {problem.unit} to be dropped"
+            Told(
+                f"suppression = {suppression:g} allows none of {{{problem.unit}}} {problem.unit} to be dropped",
+                **{problem.unit: problem.frequencies.members},
+            )
         )
     return tuple(told)
 

@@ -3,11 +3,38 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from indistinct.attacks.background_knowledge import BackgroundKnowledge
 from indistinct.attacks.base import Attack
+from indistinct.attacks.combinatorial_refinement import CombinatorialRefinement
+from indistinct.attacks.definetti import DeFinetti
+from indistinct.attacks.downcoding import Downcoding
+from indistinct.attacks.homogeneity import Homogeneity
+from indistinct.attacks.intersection import Intersection
+from indistinct.attacks.membership import Membership
+from indistinct.attacks.minimality import Minimality
+from indistinct.attacks.predictable_seed import PredictableSeed
+from indistinct.attacks.record_linkage import RecordLinkage
+from indistinct.attacks.similarity import Similarity
+from indistinct.attacks.skewness import Skewness
+from indistinct.attacks.unsorted_matching import UnsortedMatching
 from indistinct.extension import Registry
 from indistinct.spelling import parse
 
-_KINDS: tuple[type[Attack], ...] = ()
+_KINDS: tuple[type[Attack], ...] = (
+    RecordLinkage,
+    Homogeneity,
+    BackgroundKnowledge,
+    Skewness,
+    Similarity,
+    Membership,
+    Intersection,
+    DeFinetti,
+    Downcoding,
+    CombinatorialRefinement,
+    Minimality,
+    UnsortedMatching,
+    PredictableSeed,
+)
 ATTACKS: Mapping[str, type[Attack]] = MappingProxyType({kind.name: kind for kind in _KINDS})
 
 EVERY_ATTACK = Registry(ATTACKS, base=Attack, group="indistinct.attacks")

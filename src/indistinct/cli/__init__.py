@@ -12,7 +12,22 @@ from typing import Annotated
 import typer
 
 import indistinct
-from indistinct.cli import anonymize, apply, explore, generate, inspect, listing, measure, reproduce, verify, warm_up
+from indistinct.cli import (
+    anonymize,
+    apply,
+    assess,
+    attack,
+    explore,
+    generate,
+    inspect,
+    ledger,
+    listing,
+    measure,
+    reproduce,
+    scan,
+    verify,
+    warm_up,
+)
 from indistinct.cli.failures import guarded, outlived
 from indistinct.memory import address_space, check_address_space
 
@@ -49,6 +64,10 @@ app.command("anonymize")(anonymize.command)
 app.command("apply")(apply.command)
 app.command("verify")(verify.command)
 app.command("measure")(measure.command)
+app.command("assess")(assess.command)
+app.command("attack")(attack.command)
+app.command("scan")(scan.command)
+app.command("ledger")(ledger.command)
 app.command("generate")(generate.command)
 app.command("reproduce")(reproduce.command)
 app.command("warm-up")(warm_up.command)

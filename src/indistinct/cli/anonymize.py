@@ -6,13 +6,16 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import earlier_files, earlier_options, job_of, opened
+from indistinct.cli.flags import earlier_files, earlier_options, job_of, ledger_of, opened
 from indistinct.cli.options import EARLIER, READING, ROLES, SCREEN, Flags, shared
 from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.screen import note, progress
 
 
-@shared(*ROLES, "model", "algorithm", "hierarchy", "suppression", "target", "population", *READING, *EARLIER, *SCREEN)
+@shared(
+    *(*ROLES, "model", "algorithm", "hierarchy", "suppression", "target", "population"),
+    *(*READING, *EARLIER, "smallest_count", *SCREEN),
+)
 def command(
     source: Annotated[Path, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), or a table.")],
     flags: Flags,
@@ -26,12 +29,12 @@ def command(
     """Publish a table so that a model holds: by a policy, or by flags.
 
     Beside a policy stand only --input, --population, -o, --node, --overwrite, --seed, --save-recoding, what begins with
-    --previous, --accept-overlap, --json and --show-values.
+    --previous, --ledger, --accept-overlap, --smallest-count, --json and --show-values.
     """
     policy = job_of(source, flags, node=node, data=data)
     if policy.output.report is not None:
         note("this version writes no report yet; the policy's `report` is left out")
-    read, place = [*policy.files, source, *earlier_files(flags)], policy.output.path
+    read, place = [*policy.files, source, *earlier_files(flags, policy)], policy.output.path
     place = place and policy.locate(place)
     path = checked_path(output or place, recoding=save_recoding, overwrite=overwrite, sources=read)
     from indistinct import api, measuring
@@ -40,6 +43,7 @@ def command(
     with progress("anonymizing") as share:
         release = published(
             path,
+            ledger_of(flags, policy),
             lambda: api.anonymize(
                 opened(policy),
                 policy.schema,
@@ -54,7 +58,7 @@ def command(
                 overwrite=overwrite,
                 save_recoding=save_recoding,
                 population=policy.population,
-                **earlier_options(flags),
+                **earlier_options(flags, policy),
             ),
         )
     if release.buckets is not None and (policy.metrics or policy.target):

@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import earlier_files, earlier_options, opened, policy_of
+from indistinct.cli.flags import earlier_files, earlier_options, ledger_of, opened, policy_of
 from indistinct.cli.options import EARLIER, READING, SCREEN, Flags, shared
 from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.screen import progress
 
 
-@shared("model", "hierarchy", "suppression", "population", *READING, *EARLIER, *SCREEN)
+@shared("model", "hierarchy", "suppression", "population", *READING, *EARLIER, "smallest_count", *SCREEN)
 def command(
     recoding: Annotated[Path, typer.Argument(metavar="RECODING", help="What --save-recoding wrote.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A table with the same columns.")],
@@ -27,7 +27,7 @@ def command(
     published where a hierarchy, a range or a region of the recoding covers them. What nothing covers, and classes that
     break the promise, may be dropped within --suppression, by default the share that the first release was allowed; if
     that is exceeded it is an error. --model asks for something else than the promise. --previous and --previous-input
-    compare with an earlier release of the same people.
+    compare with an earlier release of the same people, and --ledger with all that it remembers.
     """
     from indistinct import api, measuring
     from indistinct.recoding.storage import beside, read_recoding
@@ -36,11 +36,12 @@ def command(
     with progress("applying") as share:
         found = read_recoding(recoding)
         policy = policy_of(data, flags, schema=found.schema, reading=found.reading)
-        read = [recoding, beside(recoding), *policy.files, *earlier_files(flags)]
+        read = [recoding, beside(recoding), *policy.files, *earlier_files(flags, policy)]
         path = checked_path(output, recoding=None, overwrite=overwrite, sources=read)
         share(0.2)
         release = published(
             path,
+            ledger_of(flags, policy),
             lambda: api.apply(
                 found,
                 opened(policy),
@@ -51,7 +52,7 @@ def command(
                 output=path,
                 overwrite=overwrite,
                 population=policy.population,
-                **earlier_options(flags),
+                **earlier_options(flags, policy),
             ),
         )
         share(1.0)

@@ -227,21 +227,35 @@ def opened_population(policy: "Policy") -> "Table | None":
     return None if policy.population is None else api.open(policy.population, reading=policy.input.reading.about(known))
 
 
-def earlier_options(flags: Flags) -> dict[str, Any]:
-    """Return the earlier release that flags name, as the API takes it: its table is read as its recoding says."""
+def earlier_options(flags: Flags, policy: "Policy") -> dict[str, Any]:
+    """Return the earlier releases that flags or a policy name, as the API takes them, and which counts are hidden.
+
+    A table is read as its recoding says.
+    """
+    from indistinct.release.small_counts import SMALLEST
+
+    given = (flags.smallest_count, policy.output.smallest_count, SMALLEST)
     return {
         "previous": flags.previous,
         "previous_input": flags.previous_input,
+        "ledger": ledger_of(flags, policy),
         "accept_overlap": flags.accept_overlap,
+        "smallest_count": next(count for count in given if count is not None),
     }
 
 
-def earlier_files(flags: Flags) -> list[Path]:
-    """Return the files that an earlier release is known by, none of which may be replaced."""
+def ledger_of(flags: Flags, policy: "Policy") -> Path | None:
+    """Return the ledger that a flag names, else that of the policy."""
+    named = policy.output.ledger
+    return flags.ledger or (None if named is None else policy.locate(named))
+
+
+def earlier_files(flags: Flags, policy: "Policy") -> list[Path]:
+    """Return the files that earlier releases are known by, none of which may be replaced."""
     from indistinct.recoding.storage import beside
 
     recoding = [] if flags.previous is None else [flags.previous, beside(flags.previous)]
-    return recoding if flags.previous_input is None else [*recoding, flags.previous_input]
+    return [*recoding, *(each for each in (flags.previous_input, ledger_of(flags, policy)) if each is not None)]
 
 
 def note_reading(table: "Table") -> None:

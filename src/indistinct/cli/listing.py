@@ -1,4 +1,4 @@
-"""`indistinct list`: every model, algorithm, metric and generator, with its parameters."""
+"""`indistinct list`: every model, algorithm, metric, attack and generator, with its parameters."""
 
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
@@ -11,14 +11,20 @@ if TYPE_CHECKING:
 
 
 def command(as_json: options.Json = False) -> None:
-    """Show what --model, --algorithm, --metrics and `generate` accept, with the parameters of each.
+    """Show what --model, --algorithm, --metrics, `attack` and `generate` accept, with the parameters of each.
 
     What other packages add is listed with the name of the package, and with the reason where it is broken.
     """
+    from indistinct.attacks.registry import EVERY_ATTACK
     from indistinct.datasets import GENERATORS
     from indistinct.registry import EVERY_ALGORITHM, EVERY_METRIC, EVERY_MODEL
 
-    every: dict[str, Registry[Any]] = {"models": EVERY_MODEL, "algorithms": EVERY_ALGORITHM, "metrics": EVERY_METRIC}
+    every: dict[str, Registry[Any]] = {
+        "models": EVERY_MODEL,
+        "algorithms": EVERY_ALGORITHM,
+        "metrics": EVERY_METRIC,
+        "attacks": EVERY_ATTACK,
+    }
     listed = {what: _entries(registry) for what, registry in every.items()}
     if as_json:
         print_json({**listed, "generators": list(GENERATORS)})

@@ -92,10 +92,26 @@ class Flags:
     previous_input: Annotated[
         Path | None, typer.Option("--previous-input", metavar="FILE", help="The table that release was made from.")
     ] = None
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            "--ledger",
+            metavar="FILE",
+            help="A private file that remembers every release of the same people: compare with all, then add this one.",
+        ),
+    ] = None
     accept_overlap: Annotated[
         bool,
-        typer.Option("--accept-overlap", help="Publish, with a warning, what both releases together make too small."),
+        typer.Option("--accept-overlap", help="Publish, with a warning, what all releases together make too small."),
     ] = False
+    smallest_count: Annotated[
+        int | None,
+        typer.Option(
+            "--smallest-count",
+            metavar="N",
+            help="The certificate hides smaller counts that the release does not show: 11, or 0 for none.",
+        ),
+    ] = None
     decimal: Annotated[
         str | None, typer.Option("--decimal", metavar="MARK", help="Decimal mark of numbers, such as a comma.")
     ] = None
@@ -131,7 +147,7 @@ class Flags:
 NOTATION = ("decimal", "thousands", "dates", "type")
 ROLES = ("quasi", "sensitive", "insensitive", "identifier", "person")
 READING = ("delimiter", "encoding", "missing", "text", *NOTATION, "header")
-EARLIER = ("previous", "previous_input", "accept_overlap")
+EARLIER = ("previous", "previous_input", "ledger", "accept_overlap")
 SCREEN = ("as_json", "show_values", "verbose")
 
 MadeBy = Annotated[

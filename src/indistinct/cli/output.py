@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from indistinct.algorithms.explanation import Explanation
     from indistinct.metrics import Measurements
-    from indistinct.release.certificate import Certificate
+    from indistinct.release.certificate import Certificate, Overlap
     from indistinct.release.release import Release
     from indistinct.summary import Summary
 
@@ -58,14 +58,16 @@ def write_text(path: Path, text: str, *, overwrite: bool) -> None:
     write_atomically(path, filled(text), overwrite=overwrite)
 
 
-def published(path: Path, run: Callable[[], "Release"]) -> "Release":
-    """Let a run publish at a path; say what became of an older second table beside it."""
+def published(path: Path, ledger: Path | None, run: Callable[[], "Release"]) -> "Release":
+    """Let a run publish at a path; say that a ledger is new, and what became of an older second table beside it."""
     from indistinct.recoding.outputs import SENSITIVE
     from indistinct.release.files import table_path
 
     beside = table_path(path, SENSITIVE)
-    older = beside.is_file()
+    older, new = beside.is_file(), ledger is not None and not ledger.exists()
     release = run()
+    if new:
+        note(f"{ledger} is a new ledger: there was no earlier release to compare with; keep it as safe as the table")
     if older and SENSITIVE not in release.assignment.layout.tables:
         if beside.exists():
             note(f"{beside} is no part of this release; it was left where it is")
@@ -107,11 +109,7 @@ def _parts(summary: "Summary") -> "Iterator[str | Table]":
         if certificate.population_size is not None:
             yield f"compared with a population of {certificate.population_size:,}\n"
         if certificate.overlap is not None:
-            both = certificate.overlap
-            yield (
-                f"{both.shared_people:,} people are in the earlier release too; the smallest intersection of classes "
-                f"has {both.smallest_intersection:,} of them\n"
-            )
+            yield f"{beside_earlier(certificate.overlap)}\n"
     if summary.metrics is not None:
         yield metric_table(summary.metrics)
         yield ""
@@ -148,6 +146,25 @@ def counted(certificate: "Certificate") -> str:
         return said
     lost = "" if people is None or people.suppressed is None else f" of {people.suppressed:,} people"
     return f"{said}; {dropped:,} rows{lost} suppressed"
+
+
+def beside_earlier(found: "Overlap") -> str:
+    """Return what a release and earlier ones tell together, in words.
+
+    >>> from indistinct.release.certificate import Overlap
+    >>> print(beside_earlier(Overlap(90, 6, 0, 5, releases=2, changed_signatures=3, m=2)))
+    90 people are in 2 earlier releases too; the smallest intersection of classes has 6 of them
+    signatures of 3 people changed; at least m = 2 sensitive values are left for everybody
+    """
+    what = "the earlier release" if found.releases == 1 else f"{found.releases:,} earlier releases"
+    told = f"{found.shared_people:,} people are in {what} too; the smallest intersection of classes has "
+    told += f"{found.smallest_intersection:,} of them"
+    if found.m:
+        told += (
+            f"\nsignatures of {found.changed_signatures:,} people changed; at least m = {found.m:,} sensitive values "
+        )
+        told += "are left for everybody"
+    return told
 
 
 def verdict_table(certificate: "Certificate") -> "Table":

@@ -23,7 +23,8 @@ def command(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="Which figure: incognito-nodes, local-recoding, mondrian-quality or slicing."
+            metavar="NAME",
+            help="Which figure: incognito-nodes, inference-attacks, local-recoding, mondrian-quality or slicing.",
         ),
     ],
     sizes: Annotated[
@@ -41,6 +42,7 @@ def command(
     """Print a published figure beside what the algorithms give now.
 
     incognito-nodes: the nodes that bottom-up and Incognito search on Adult, which INDISTINCT_DATA must lead to.
+    inference-attacks: what deFinetti, downcoding and combinatorial refinement infer from releases of a generated table.
     local-recoding: time, distortion and discernibility of clustering, on Adult or on a generated table; has a picture.
     mondrian-quality: strict, relaxed and single-dimensional partitioning of Adult, or of a generated table.
     slicing: fake tuples and matching buckets of sliced and bucketized Adult, or of a generated table; has a picture.

@@ -27,6 +27,10 @@ TEXTS: Accepts = (
     lambda value: isinstance(value, list) and all(isinstance(text, str) for text in value),
 )
 NUMBER: Accepts = ("a number", lambda value: isinstance(value, int | float) and not isinstance(value, bool))
+WHOLE: Accepts = (
+    "a whole number from 0",
+    lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
+)
 LEVELS: Accepts = (
     "a list of whole numbers",
     lambda value: isinstance(value, list) and all(isinstance(level, int) for level in value) and bool(value),
@@ -68,7 +72,7 @@ TABLES: dict[str, dict[str, Accepts]] = {
     "privacy": {"models": TEXTS, "suppression": NUMBER},
     "algorithm": {"use": TEXT, "node": LEVELS},
     "measure": {"metrics": TEXTS, "target": TEXT},
-    "output": {"path": TEXT, "report": TEXT},
+    "output": {"path": TEXT, "report": TEXT, "ledger": TEXT, "smallest_count": WHOLE},
 }
 COLUMN: dict[str, Accepts] = {"role": TEXT, "hierarchy": TABLE}
 POLICY: dict[str, Accepts] = dict.fromkeys(("input", "columns", "privacy", "algorithm", "measure", "output"), TABLE)
@@ -132,11 +136,14 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
         algorithm=algorithm,
         target=target,
         metrics=metrics,
-        output=Output(
-            *(Path(tables["output"][key]) if key in tables["output"] else None for key in ("path", "report"))
-        ),
+        output=_output(tables["output"]),
         base=base,
     )
+
+
+def _output(given: Mapping[str, Any]) -> Output:
+    path, report, ledger = (Path(given[key]) if key in given else None for key in ("path", "report", "ledger"))
+    return Output(path, report, ledger, given.get("smallest_count"))
 
 
 def _reading(given: Mapping[str, Any], schema: Schema) -> Reading:

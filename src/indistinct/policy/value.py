@@ -1,7 +1,7 @@
 """A policy as a value: which table, which roles, which model, which algorithm, and where the release goes."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -27,10 +27,26 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where the release and its report go; the certificate lies beside the release."""
+    """Where the release and its report go; the certificate lies beside the release.
+
+    `ledger` remembers all releases of the same people. The certificate hides smaller counts than `smallest_count`.
+    """
 
     path: Path | None = None
     report: Path | None = None
+    ledger: Path | None = None
+    smallest_count: int | None = None
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """Return the paths that are named, by their keys."""
+        named = {"path": self.path, "report": self.report, "ledger": self.ledger}
+        return {key: path for key, path in named.items() if path is not None}
+
+    def moved(self, move: Callable[[Path], Path]) -> "Output":
+        """Return the same with other paths."""
+        paths = {key: move(path) for key, path in self.paths.items()}
+        return Output(paths.get("path"), paths.get("report"), paths.get("ledger"), self.smallest_count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +113,7 @@ def rebased(policy: Policy, base: Path) -> Policy:
             population=None if policy.input.population is None else moved(policy.input.population),
         ),
         hierarchies=hierarchies,
-        output=Output(*(None if path is None else moved(path) for path in (policy.output.path, policy.output.report))),
+        output=policy.output.moved(moved),
         base=base,
     )
 

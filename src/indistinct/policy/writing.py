@@ -55,8 +55,8 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
         "algorithm": {"use": spell(policy.algorithm)},
         "measure": {"metrics": [spell(metric) for metric in policy.metrics] or None, "target": policy.target},
         "output": {
-            "path": output.path and output.path.as_posix(),
-            "report": output.report and output.report.as_posix(),
+            **{key: path.as_posix() for key, path in output.paths.items()},
+            "smallest_count": output.smallest_count,
         },
     }
     document = tomlkit.document()

@@ -98,6 +98,31 @@ def _read(published: pa.Table, column: QuasiColumn, schema: Schema) -> _Read:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ReadClasses:
+    """The classes of a published table, its distinct vectors: `values[c, j]` is a place in `meanings[j]`.
+
+    `class_ids` has the class of every row.
+    """
+
+    meanings: tuple[tuple[Meaning, ...], ...]
+    values: Codes
+    sizes: Codes
+    class_ids: Codes
+
+
+def read_classes(published: pa.Table, columns: Sequence[QuasiColumn], *, schema: Schema) -> ReadClasses:
+    """Return the classes of a published table, and what each of their values means.
+
+    Raises `InputError` for values that cannot be read.
+    """
+    read = [_read(published, column, schema) for column in columns]
+    grouping = group_rows([each.codes for each in read], [len(each.meanings) for each in read])
+    values = np.stack([each.codes[grouping.first] for each in read], axis=1)
+    meanings = tuple(tuple(each.meanings) for each in read)
+    return ReadClasses(meanings, values, grouping.counts, grouping.group_ids())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Cover:
     """What the classes of a published table cover of one column: compressed sparse rows of codes."""
 
@@ -110,9 +135,7 @@ def cover_of(published: pa.Table, columns: Sequence[QuasiColumn], *, schema: Sch
 
     Classes are the distinct published vectors. Raises `InputError` for values that cannot be read.
     """
-    read = [_read(published, column, schema) for column in columns]
-    grouping = group_rows([each.codes for each in read], [len(each.meanings) for each in read])
-    return _covers(columns, read, grouping.first)
+    return covered_classes(published, columns, schema=schema)[1]
 
 
 def cover_of_rows(published: pa.Table, columns: Sequence[QuasiColumn], *, schema: Schema) -> tuple[Cover, ...]:
@@ -121,17 +144,23 @@ def cover_of_rows(published: pa.Table, columns: Sequence[QuasiColumn], *, schema
     Raises `InputError` for values that cannot be read.
     """
     read = [_read(published, column, schema) for column in columns]
-    return _covers(columns, read, np.arange(published.num_rows))
+    return tuple(_cover(column, each.meanings, each.codes) for column, each in zip(columns, read, strict=True))
 
 
-def _covers(columns: Sequence[QuasiColumn], read: Sequence[_Read], rows: Codes) -> tuple[Cover, ...]:
-    covers = []
-    for column, each in zip(columns, read, strict=True):
-        parts = [covered_codes(column, meaning) for meaning in each.meanings]
-        shown = each.codes[rows]
-        indptr = starts_of(np.array([len(part) for part in parts])[shown])
-        covers.append(Cover(indptr, np.concatenate([parts[value] for value in shown.tolist()])))
-    return tuple(covers)
+def covered_classes(
+    published: pa.Table, columns: Sequence[QuasiColumn], *, schema: Schema
+) -> tuple[Codes, tuple[Cover, ...]]:
+    """Return the class of every published row, and what the classes cover of each quasi-identifier."""
+    classes = read_classes(published, columns, schema=schema)
+    pairs = zip(columns, classes.meanings, classes.values.T, strict=True)
+    return classes.class_ids, tuple(_cover(column, meanings, shown) for column, meanings, shown in pairs)
+
+
+def _cover(column: QuasiColumn, meanings: Sequence[Meaning], shown: Codes) -> Cover:
+    """Return what is covered where `shown` are places among meanings."""
+    parts = [covered_codes(column, meaning) for meaning in meanings]
+    indptr = starts_of(np.array([len(part) for part in parts])[shown])
+    return Cover(indptr, np.concatenate([parts[value] for value in shown.tolist()]))
 
 
 def _outputs(present: Sequence[str], name: str, schema: Schema) -> list[str]:

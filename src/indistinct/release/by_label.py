@@ -15,6 +15,7 @@ from indistinct.engines import open_source
 from indistinct.engines.base import Source
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted
+from indistinct.frequencies.grouping import WORD
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import FrequencySet, Key
 from indistinct.hierarchy import Hierarchy
@@ -31,7 +32,7 @@ from indistinct.schema import Schema
 from indistinct.tables import open_table
 
 # So many pairs of an original combination and a published class are compared at most, and so many at a time.
-MOST_PAIRS, BLOCK = 4_000_000_000, 1 << 24
+MOST_PAIRS, BLOCK = 64_000_000_000, 1 << 28
 
 
 def classes_by_recoding(
@@ -104,24 +105,38 @@ def classes_of_cells(frequencies: FrequencySet, covers: Sequence[Cover]) -> Code
 
 
 def pairs_of_cells(frequencies: FrequencySet, covers: Sequence[Cover]) -> tuple[Codes, Codes]:
-    """Return every pair of a cell and a class whose published values cover it, ascending."""
+    """Return every pair of a cell and a class whose published values cover it, ascending.
+
+    A value of a column has a bit for each class that covers it, and a cell is in the classes that all its values share.
+    """
     cells, classes = len(frequencies), len(covers[0].indptr) - 1
     if cells * classes > MOST_PAIRS:
         raise _in_doubt(f"{cells:,} combinations and {classes:,} published ones are too many to compare")
-    covered = []
-    for j, cover in enumerate(covers):
-        inside = np.zeros((int(frequencies.vectors[:, j].max(initial=0)) + 1, classes), dtype=bool)
-        known = cover.codes < len(inside)
-        inside[cover.codes[known], np.repeat(np.arange(classes), np.diff(cover.indptr))[known]] = True
-        covered.append(inside)
+    covered = [_bits(cover, int(frequencies.vectors[:, j].max(initial=0)) + 1) for j, cover in enumerate(covers)]
     found = [np.zeros((0, 2), dtype=np.int64)]
     step = max(BLOCK // max(classes, 1), 1)
     for start in range(0, cells, step):
         vectors = frequencies.vectors[start : start + step]
-        fits = np.logical_and.reduce([inside[vectors[:, j]] for j, inside in enumerate(covered)])
-        found.append(np.argwhere(fits) + np.array([start, 0]))
+        fits = covered[0][vectors[:, 0]]
+        for j, bits in enumerate(covered[1:], start=1):
+            fits &= bits[vectors[:, j]]
+        rows, words = np.nonzero(fits)
+        single = np.unpackbits(fits[rows, words].view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+        which, bit = np.nonzero(single)
+        found.append(np.stack([rows[which] + start, words[which] * WORD + bit], axis=1))
     pairs = np.concatenate(found)
     return pairs[:, 0], pairs[:, 1].astype(np.int32)
+
+
+def _bits(cover: Cover, values: int) -> Codes:
+    """Return for each value of a column the classes that cover it, 64 of them in a word."""
+    classes = len(cover.indptr) - 1
+    owners = np.repeat(np.arange(classes), np.diff(cover.indptr))
+    known = cover.codes < values
+    bits = np.zeros((values, -(-classes // WORD)), dtype="<u8")
+    words, places = np.divmod(owners[known], WORD)
+    np.bitwise_or.at(bits, (cover.codes[known], words), np.uint64(1) << places.astype(np.uint64))
+    return bits
 
 
 def _in_doubt(reason: str) -> InputError:

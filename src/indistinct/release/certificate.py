@@ -35,16 +35,28 @@ class PeopleCounted:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """What two releases tell together of the people who are in both: how far their classes intersect.
+    """What a release and earlier ones tell together of the people who are in several.
 
-    Somebody who knows that a person is in both looks among `smallest_intersection` people in the worst case;
-    `people_below` are those who stand among fewer than `k`.
+    Somebody who knows in which releases a person is looks among `smallest_intersection` people in the worst case;
+    `people_below` are those who stand among fewer than `k`. Whoever takes one release from another learns what changed:
+    `smallest_difference` is the smallest group of people who joined, left or changed that can be told apart so, and
+    `people_isolated` are in groups of fewer than `k`. `changed_signatures` are people whose classes do not show the
+    same set of sensitive values in all releases; `m` is the smallest number of values that are left for somebody by
+    all releases, and of `people_certain` one is left, which no release told alone. `complete` is False where somebody
+    stands in so many combinations of classes that some releases were left out of the intersections.
     """
 
     shared_people: int
     smallest_intersection: int
     people_below: int
     k: int
+    releases: int = 1
+    smallest_difference: int = 0
+    people_isolated: int = 0
+    changed_signatures: int = 0
+    m: int = 0
+    people_certain: int = 0
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +80,10 @@ class Certificate:
     once there is one; `other_digests` are those of further tables, by what they hold. `columns` are the columns of a
     release in buckets, each some attributes whose values belong together, `form` is what it shows of a bucket, and
     `generalized` are attributes that were recoded before. Where `people` were counted, class sizes and what models
-    judged are people. `overlap` is there where the release was compared with an earlier one, and `population_size`
+    judged are people. `overlap` is there where the release was compared with earlier ones, and `population_size`
     where a model compared it with a population of so many people. `warnings` are what a reader must know before
-    trusting the release.
+    trusting the release. In the form for others, `hidden` are the figures that are left out because they are smaller
+    than `smallest_count`, or tell such a one; both are empty where nothing is.
     """
 
     version: str
@@ -92,6 +105,8 @@ class Certificate:
     warnings: tuple[str, ...] = ()
     people: PeopleCounted | None = None
     overlap: Overlap | None = None
+    hidden: tuple[str, ...] = ()
+    smallest_count: int | None = None
     population_size: int | None = None
 
     @property

@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -14,6 +15,8 @@ from indistinct.input_files import read_ordinary
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate import Certificate
 from indistinct.release.formats import producer_for
+from indistinct.release.ledger import Record
+from indistinct.release.small_counts import SMALLEST, check_smallest, text_for_others
 from indistinct.release.staging import Produce, Staged, check_target, digest_of, filled, publish, stage, staging
 
 LOG = logging.getLogger("indistinct.write")
@@ -48,16 +51,21 @@ def write_release(
     tables: Sequence[str] = (MAIN,),
     private: Mapping[Path, Produce] = MappingProxyType({}),
     overwrite: bool = False,
+    record: Record | None = None,
+    smallest_count: int = SMALLEST,
 ) -> Certificate:
     """Let `fill` write the tables of a release, `certify` judge them as written, and give all files their names.
 
     The certificate of `release.parquet` is `release.parquet.certificate.json`; a further table that holds `sensitive`
     values is `release.sensitive.parquet`. `private` are further files with what fills them, for their owner alone.
-    Where a release is replaced, further tables that only the old one had go too.
+    Where a release is replaced, further tables that only the old one had go too. `record` is for a ledger, which knows
+    of the release before any file has its name. The certificate that is written has no counts below `smallest_count`
+    that the tables do not show; the one that is returned has all.
     """
     target, seal = Path(path), certificate_path(path)
     for each in (*(table_path(target, name) for name in tables), *private, seal):
         check_target(each, overwrite=overwrite)
+        require_another_file(each, None if record is None else record.ledger.path)
     outdated = _outdated(target, tables) if overwrite else []
     with staging() as staged:
         sink = StagedTables(target, staged)
@@ -65,13 +73,14 @@ def write_release(
         certificate = certify(sink)
         LOG.info("writing %d tables and a certificate", len(sink.names))
         staged += [stage(file, produce, private=True) for file, produce in private.items()]
-        staged.append(stage(seal, filled(certificate.to_text())))
-        publish(staged, overwrite=overwrite, outdated=outdated)
+        staged.append(stage(seal, filled(text_for_others(certificate, smallest=check_smallest(smallest_count)))))
+        with nullcontext() if record is None else record.kept(certificate, digest=staged[-1].digest):
+            publish(staged, overwrite=overwrite, outdated=outdated)
     return certificate
 
 
 def require_another_file(path: str | Path, source: Path | None) -> None:
-    """Raise if a release would replace the file that it was made from."""
+    """Raise if a release would replace the file that it was made from, or compared with."""
     target = Path(path)
     if source is not None and target.exists() and source.exists() and target.samefile(source):
         raise OutputError(

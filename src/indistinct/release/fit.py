@@ -14,6 +14,7 @@ from indistinct.algorithms.full_domain.nodes import share_above
 from indistinct.arrays import Codes
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import InfeasibleError, UnseenValueError, VerificationError
+from indistinct.figures import Told, literal
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import Key
@@ -72,12 +73,19 @@ class Fit:
 
     def describe(self) -> str:
         """Return how many rows of which columns are not covered; no value is told."""
-        parts = [f"column {name!r} in {rows:,} row(s)" for name, rows in self.uncovered.items() if rows]
+        template, counts = self.described()
+        return Told(template, **counts)
+
+    def described(self) -> tuple[str, dict[str, int]]:
+        """Return the template of that sentence, and its counts."""
+        template, counts = _by_column({name: rows for name, rows in self.uncovered.items() if rows}, "; ")
         if self.combinations:
-            parts.append(
-                f"in {self.combinations:,} row(s) combinations of known values that {self.recoding.not_covered}"
+            counts["rows_combined"] = self.combinations
+            apart = "; " if template else ""
+            template += (
+                f"{apart}in {{rows_combined}} row(s) combinations of known values that {self.recoding.not_covered}"
             )
-        return "; ".join(parts)
+        return template, counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,6 +131,12 @@ def fit(
     except UnseenValueError:
         found = _with_gaps(counted, larger)
     return replace(found, fresh=_fresh(found, larger))
+
+
+def _by_column(rows: Mapping[str, int], between: str = ", ") -> tuple[str, dict[str, int]]:
+    """Return the template of a list of columns with the rows that each has, and its counts."""
+    parts = [f"column {literal(repr(name))} in {{rows_{index}}} row(s)" for index, name in enumerate(rows)]
+    return between.join(parts), {f"rows_{index}": count for index, count in enumerate(rows.values())}
 
 
 def _fresh(found: Fit, larger: Extended) -> dict[str, int]:
@@ -180,24 +194,29 @@ def suppressed_within(found: Fit, model: Model, *, budget: int) -> tuple[Assignm
     Raises `UnseenValueError` where what is not covered exceeds the budget. Classes that break the model stay where
     suppressing them would exceed it: verification then refuses the release.
     """
-    warnings = []
+    warnings: list[str] = []
     if found.fresh:
-        told = ", ".join(f"column {name!r} in {rows:,} row(s)" for name, rows in found.fresh.items())
-        warnings.append(f"values that the first table did not have were published by what covers them: {told}")
+        template, counts = _by_column(found.fresh)
+        told = "values that the first table did not have were published by what covers them: "
+        warnings.append(Told(told + template, **counts))
     if found.uncovered_rows:
         if found.uncovered_members > budget:
             raise _not_covered(found, model, budget=budget)
-        warnings.append(
-            f"{found.uncovered_rows:,} row(s) that the recoding does not cover are suppressed: {found.describe()}"
-        )
+        template, counts = found.described()
+        told = "{rows_suppressed} row(s) that the recoding does not cover are suppressed: "
+        warnings.append(Told(told + template, rows_suppressed=found.uncovered_rows, **counts))
     assignment = found.assignment
     if budget and found.recoding.reusable:
         repaired = repair(found, model)
         if repaired.assignment is not None and repaired.classes and repaired.suppressed <= budget:
             assignment = repaired.assignment
             warnings.append(
-                f"{repaired.classes:,} class(es) with {repaired.rows:,} row(s) break the promise on this table and are "
-                "suppressed"
+                Told(
+                    "{classes} class(es) with {rows_suppressed} row(s) break the promise on this table and are "
+                    "suppressed",
+                    classes=repaired.classes,
+                    rows_suppressed=repaired.rows,
+                )
             )
     return assignment, tuple(warnings)
 
@@ -234,7 +253,12 @@ def within_budget(error: InfeasibleError, found: Fit, model: Model) -> Infeasibl
 
 
 def explained(error: VerificationError, found: Fit, model: Model) -> VerificationError:
-    """Return the error of a release that breaks its promise with what fails and what would repair it."""
+    """Return the error of a release that breaks its promise with what fails and what would repair it.
+
+    One that fails only beside earlier releases says so already.
+    """
+    if "overlap" in error.details:
+        return error
     classes = found.assignment.classes
     broken = model.violations(classes) if len(classes) and found.recoding.reusable else np.zeros(0, dtype=bool)
     if not broken.any():

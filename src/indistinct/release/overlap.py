@@ -1,8 +1,8 @@
-"""A release beside an earlier one: people who are in both stand in the intersection of two classes.
+"""A release beside earlier ones: people who are in several stand in the intersection of their classes.
 
-Each release may keep its promise while both together do not: whoever knows that somebody is in both looks only among
-the people who share both classes. The classes of both are made by recodings and compared by the persons whom the
-schema's role `person` tells apart; nobody's name leaves this module.
+Each release may keep its promise while all together do not: whoever knows that somebody is in several looks only among
+the people who share all of these classes. An earlier release is known by its recoding and its table, or by what a
+ledger remembers of it. People are those whom the schema's role `person` tells apart; nobody's name leaves this module.
 """
 
 from collections.abc import Mapping
@@ -10,29 +10,30 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from indistinct.arrays import Codes
-from indistinct.domain import Domain
 from indistinct.engines import open_source
-from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError, ParameterError, SchemaError, VerificationError
-from indistinct.frequencies.grouping import group_rows
-from indistinct.frequencies.request import Request
+from indistinct.figures import Told
 from indistinct.frequencies.value import PERSON
-from indistinct.ordering import distinct
 from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
-from indistinct.recoding.outputs import Assignment
-from indistinct.recoding.projection import project
 from indistinct.recoding.storage import read_recoding
 from indistinct.release.certificate import Overlap
+from indistinct.release.comparison import overlap_of
 from indistinct.release.fit import fit
 from indistinct.release.kinds import reading_again
-from indistinct.release.pipeline import Job
+from indistinct.release.ledger import Ledger, Record, open_ledger, reserved, standings
+from indistinct.release.pipeline import Destination, Job, publish
+from indistinct.release.pseudonyms import new_key
+from indistinct.release.release import Release
+from indistinct.release.signatures import compared_columns
+from indistinct.release.standing import Standing, standing_of
 from indistinct.schema import Schema
 
 NO_SIZE = "the promise names no k, so that no size was asked of the intersections with the earlier release"
+SOME_LEFT_OUT = (
+    "somebody stands in so many combinations of classes that not all earlier releases were looked at together: "
+    "intersections may be smaller than it says"
+)
 NOBODY = (
     "nobody is both in this table and in the earlier one: if that is strange, the earlier table is another one, or "
     "people are written in another way there"
@@ -41,25 +42,44 @@ NOBODY = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Earlier:
-    """An earlier release: the table it was made from, where that lives, and what its recoding made of it."""
+    """The earlier releases that a new one is compared with: one that was made again, those of a ledger, or both.
 
-    engine: Engine
-    source: Source
-    assignment: Assignment
-    person: tuple[str, ...]
-
-
-def earlier_release(
-    previous: Any, previous_input: Any, *, schema: Schema, suppression: float | None = None
-) -> Earlier | None:
-    """Return the earlier release that a recoding made of a table; None where neither is given.
-
-    Rows that the recoding does not cover were suppressed, if they are no more than it was allowed, or `suppression`.
-    Raises where one is given without the other, where they do not belong together, or where its people are not known
-    by the columns that tell people apart now.
+    All pseudonyms are made with `key`.
     """
-    if previous is None and previous_input is None:
+
+    key: bytes
+    again: Standing | None = None
+    ledger: Path | None = None
+
+
+def earlier_releases(
+    previous: Any, previous_input: Any, ledger: str | Path | None, *, schema: Schema, suppression: float | None = None
+) -> Earlier | None:
+    """Return what a release is to be compared with; None where nothing is given.
+
+    `previous` is a recoding, `previous_input` the table that it published. Rows that it does not cover were suppressed,
+    if they are no more than it was allowed, or `suppression`. Raises where one is given without the other, where they
+    do not belong together, or where people are not known by the columns that tell people apart now.
+    """
+    if previous is None and previous_input is None and ledger is None:
         return None
+    if not schema.person:
+        raise SchemaError(
+            "people of several releases are compared by the columns that tell people apart, and none has the role "
+            "person",
+            hint="give such a column the role person (--person, or `person` in a schema) when a recoding is searched",
+        )
+    place = None if ledger is None else Path(ledger)
+    key = new_key() if place is None else open_ledger(place, create=True).key
+    again = None
+    if previous is not None or previous_input is not None:
+        again = _made_again(previous, previous_input, schema=schema, suppression=suppression, key=key)
+    return Earlier(key, again, place)
+
+
+def _made_again(
+    previous: Any, previous_input: Any, *, schema: Schema, suppression: float | None, key: bytes
+) -> Standing:
     if previous is None:
         raise ParameterError(
             "an earlier release is known by its recoding, which is missing",
@@ -71,11 +91,10 @@ def earlier_release(
             hint="give `previous_input` (--previous-input): the original of the earlier release",
         )
     recoding = previous if isinstance(previous, Recoding) else _stored(previous)
-    person = _person(recoding, schema)
+    roles = _roles(recoding, schema)
     require_whole(recoding, "the earlier release")
     engine, source = open_source(previous_input, reading_again(recoding))
-    if recoding.schema is not None:
-        recoding.schema.check(source.columns, decided=True)
+    roles.check(source.columns, decided=True)
     made = fit(engine, source, recoding, keys=((PERSON,),))
     if made.uncovered_members > max(recoding.suppression, suppression or 0) * made.members:
         raise InputError(
@@ -85,7 +104,7 @@ def earlier_release(
             "it have lost these rows",
             values=made.values,
         )
-    return Earlier(engine, source, made.assignment, person)
+    return standing_of(engine, source, made.assignment, schema=roles, key=key)
 
 
 def _stored(path: str | Path) -> Recoding:
@@ -98,24 +117,23 @@ def _stored(path: str | Path) -> Recoding:
         ) from None
 
 
-def _person(recoding: Recoding, schema: Schema) -> tuple[str, ...]:
-    if not schema.person:
-        raise SchemaError(
-            "people of two releases are compared by the columns that tell people apart, and none has the role person",
-            hint="give such a column the role person (--person, or `person` in a schema) when a recoding is searched",
-        )
+def _roles(recoding: Recoding, schema: Schema) -> Schema:
+    """Return the roles of an earlier table, in which the same columns must tell people apart."""
     if recoding.schema is None:
         raise ParameterError(
             "the earlier recoding does not say which roles the columns have", hint="use a release's recoding"
         )
-    earlier = tuple(recoding.schema.person)
-    if earlier != tuple(schema.person):
+    _require_same(tuple(recoding.schema.person), tuple(schema.person), "the earlier release")
+    return recoding.schema
+
+
+def _require_same(earlier: tuple[str, ...], now: tuple[str, ...], what: str) -> None:
+    if earlier != now:
         told = ", ".join(map(repr, earlier)) or "no column"
         raise SchemaError(
-            f"people are told apart by {', '.join(map(repr, schema.person))} now, and by {told} in the earlier release",
+            f"people are told apart by {', '.join(map(repr, now))} now, and by {told} in {what}",
             hint="the same columns must tell people apart in both",
         )
-    return earlier
 
 
 def require_whole(recoding: Recoding, what: str) -> None:
@@ -127,98 +145,110 @@ def require_whole(recoding: Recoding, what: str) -> None:
         )
 
 
-def compared(job: Job, earlier: Earlier | None, *, accept: bool) -> Job:
-    """Return a job with what it and an earlier release tell together; raise if that is less than promised.
+def publish_beside(
+    earlier: Earlier | None,
+    job: Job,
+    *,
+    accept: bool,
+    destination: Destination | None = None,
+    counters: Mapping[str, float] | None = None,
+) -> Release:
+    """Publish a job that is sound beside earlier releases; nobody else compares with the ledger meanwhile."""
+    kept = None if destination is None else next(iter(destination.private), None)
+    with reserved(None if earlier is None else earlier.ledger):
+        return publish(compared(job, earlier, accept=accept, kept=kept), destination, counters=counters)
 
-    With `accept` it is not refused; a warning stands in the certificate instead.
+
+def compared(job: Job, earlier: Earlier | None, *, accept: bool, kept: Path | None = None) -> Job:
+    """Return a job with what it and earlier releases tell together; raise if that is less than promised.
+
+    With `accept` it is not refused; a warning stands in the certificate instead. Where there is a ledger, the job says
+    what that is to remember, with the path at which the recoding is `kept`.
     """
     if earlier is None:
         return job
     require_whole(job.recoding, "the new release")
     assignment = job.assignment or assign(job.counted.frequencies, job.recoding)
-    found = overlap_of(job.engine, job.source, assignment, earlier, k=job.model.smallest)
-    warnings = job.warnings
-    if not found.shared_people:
-        warnings = (*warnings, NOBODY)
-    elif found.k < 2:
-        warnings = (*warnings, NO_SIZE)
-    if found.people_below:
-        told = (
-            f"together with the earlier release {found.people_below:,} of {found.shared_people:,} shared people stand "
-            f"among fewer than {found.k:,}; the smallest intersection of classes has {found.smallest_intersection:,}"
+    standing = standing_of(job.engine, job.source, assignment, schema=job.schema, key=earlier.key)
+    ledger = None if earlier.ledger is None else open_ledger(earlier.ledger)
+    before = ([] if earlier.again is None else [earlier.again]) + ([] if ledger is None else _remembered(ledger))
+    record = None if ledger is None else Record(ledger, standing, kept, ledger.newest)
+    job = replace(job, assignment=assignment, record=record)
+    if not before:
+        return job
+    for old in before:
+        _require_same_people(standing, old)
+    found = overlap_of(standing, before, k=job.model.smallest)
+    told = _broken(found)
+    if told and not accept:
+        raise VerificationError(
+            "; ".join(told),
+            hint="search with a larger k, or leave out who was in the earlier release; `accept_overlap` "
+            "(--accept-overlap) publishes it all the same, with a warning in the certificate",
+            overlap=found,
         )
-        if not accept:
-            raise VerificationError(
-                told,
-                hint="search with a larger k, or leave out who was in the earlier release; `accept_overlap` "
-                "(--accept-overlap) publishes it all the same, with a warning in the certificate",
-                overlap=found,
-            )
-        warnings = (*warnings, told)
-    return replace(job, assignment=assignment, overlap=found, warnings=warnings)
+    return replace(job, overlap=found, warnings=(*job.warnings, *_cautions(standing, before, found), *told))
 
 
-def overlap_of(engine: Engine, source: Source, assignment: Assignment, earlier: Earlier, *, k: int) -> Overlap:
-    """Return how many people are in both releases, and how small the intersections of their classes are.
-
-    Somebody with rows in several classes stands in each of them, and so in each intersection.
-    """
-    domains = _common_people(engine, source, earlier)
-    new = _stands(engine, source, assignment, domains)
-    old = _stands(earlier.engine, earlier.source, earlier.assignment, domains)
-    width = len(domains)
-    both = np.concatenate([new, old])
-    people = group_rows(list(both[:, :width].T), [len(domain) for domain in domains.values()]).group_ids()
-    pairs = _joined(
-        np.stack([people[: len(new)], new[:, width]], axis=1), np.stack([people[len(new) :], old[:, width]], axis=1)
-    )
-    if not len(pairs):
-        return Overlap(0, 0, 0, k)
-    grouping = group_rows([pairs[:, 1], pairs[:, 2]], [int(pairs[:, place].max()) + 1 for place in (1, 2)])
-    sizes = grouping.counts[grouping.group_ids()]
-    below = len(distinct(pairs[sizes < k, 0]))
-    return Overlap(len(distinct(pairs[:, 0])), int(sizes.min()), below, k)
+def _remembered(ledger: Ledger) -> list[Standing]:
+    return standings(ledger) if ledger.entries else []
 
 
-def _common_people(engine: Engine, source: Source, earlier: Earlier) -> Mapping[str, Domain]:
-    """Return domains that hold the people of both tables."""
-    own = engine.count(source, _alone(earlier.person)).known
-    theirs = earlier.engine.count(earlier.source, _alone(earlier.person)).known
-    for name in earlier.person:
-        if own[name].values.type != theirs[name].values.type:
+def _require_same_people(new: Standing, old: Standing) -> None:
+    _require_same(tuple(old.person), tuple(new.person), "an earlier release")
+    for name, kind in new.person.items():
+        if old.person[name] != kind:
             raise InputError(
-                f"column {name!r}, which tells people apart, is read as {own[name].values.type} now and as "
-                f"{theirs[name].values.type} in the earlier table",
+                f"column {name!r}, which tells people apart, is read as {kind} now and as {old.person[name]} in the "
+                "earlier table",
                 hint=f"read both as text (--text {name})",
             )
-    return {name: own[name].united(theirs[name]) for name in earlier.person}
 
 
-def _alone(names: tuple[str, ...]) -> Request:
-    return Request(names[:1], groupings=tuple((name,) for name in names[1:]), published=True)
+def _cautions(new: Standing, before: list[Standing], found: Overlap) -> list[str]:
+    """Return what limits the comparison."""
+    told = [] if found.shared_people else [NOBODY]
+    if found.shared_people and found.k < 2:
+        told.append(NO_SIZE)
+    if not found.complete:
+        told.append(SOME_LEFT_OUT)
+    left_out = {name: None for old in before for name in new.signatures if name not in compared_columns(new, old)}
+    if left_out:
+        names = ", ".join(map(repr, left_out))
+        told.append(f"values of {names} were not compared with every earlier release, which has other columns or types")
+    return told
 
 
-def _stands(engine: Engine, source: Source, assignment: Assignment, people: Mapping[str, Domain]) -> Codes:
-    """Return who stands in which class, each pair once: the codes of a person, then the class."""
-    names = assignment.frequencies.names
-    known = {domain.column: domain for domain in assignment.domains}
-    cells = engine.count(source, Request((*names, *people), domains={**known, **people})).frequencies
-    projected, places = project(cells, names)
-    if not np.array_equal(projected.vectors, assignment.frequencies.vectors):
-        raise AssertionError("the cells of a table do not depend on who stands in them")
-    class_ids = assignment.class_ids[places]
-    stands = np.concatenate([cells.vectors[:, len(names) :], class_ids[:, None]], axis=1).astype(np.int64)
-    missing = np.array([domain.missing for domain in people.values()])
-    nobody = ((stands[:, : len(people)] == 0) & missing).any(axis=1)
-    stands = stands[(class_ids >= 0) & ~nobody]
-    return stands[group_rows(list(stands.T), (stands.max(axis=0, initial=0) + 1).tolist()).first]
-
-
-def _joined(new: Codes, old: Codes) -> Codes:
-    """Return person, new class and old class for every pair of classes that a person stands in."""
-    old = old[np.argsort(old[:, 0], kind="stable")]
-    first = np.searchsorted(old[:, 0], new[:, 0], side="left")
-    counts = np.searchsorted(old[:, 0], new[:, 0], side="right") - first
-    starts = np.cumsum(counts) - counts
-    places = np.arange(counts.sum()) - np.repeat(starts - first, counts)
-    return np.concatenate([np.repeat(new, counts, axis=0), old[places, 1:]], axis=1)
+def _broken(found: Overlap) -> list[str]:
+    """Return in words what all releases together make too small."""
+    what = "the earlier release" if found.releases == 1 else f"{found.releases:,} earlier releases"
+    told: list[str] = []
+    if found.people_below:
+        told.append(
+            Told(
+                f"together with {what} {{people_below}} of {{people_shared}} shared people stand among fewer than "
+                f"{found.k:,}; the smallest intersection of classes has {{people_smallest}}",
+                people_below=found.people_below,
+                people_shared=found.shared_people,
+                people_smallest=found.smallest_intersection,
+            )
+        )
+    if found.people_isolated:
+        told.append(
+            Told(
+                f"whoever takes {what} from this one learns what changed for {{people_isolated}} people who joined, "
+                f"left or changed, in groups of fewer than {found.k:,}; the smallest has {{people_smallest}}",
+                people_isolated=found.people_isolated,
+                people_smallest=found.smallest_difference,
+            )
+        )
+    if found.people_certain:
+        told.append(
+            Told(
+                f"the classes of {{people_certain}} of {{people_shared}} shared people have one sensitive value in "
+                f"common with {what}, which is theirs",
+                people_certain=found.people_certain,
+                people_shared=found.shared_people,
+            )
+        )
+    return told

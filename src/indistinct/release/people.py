@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from indistinct.figures import Told
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.value import PERSON, Histogram
 from indistinct.models.arithmetic import per_class
@@ -24,25 +25,37 @@ def people_of(persons: Histogram, *, original: Counted | None) -> PeopleCounted:
 
 def people_warnings(persons: Histogram, *, original: Counted | None) -> tuple[str, ...]:
     """Return what readers must know of people: how they were counted, and that some have many rows or classes."""
-    told = [COUNTED]
+    told: list[str] = [COUNTED]
     whole = 0 if original is None else original.frequencies.members
     if original is not None and original.alike is not None and original.alike < whole:
         told.append(
-            f"{whole:,} people were counted, of whom some differ by upper and lower case or spaces alone; without that "
-            f"there would be {original.alike:,}: write everybody in one way"
+            Told(
+                "{people} people were counted, of whom some differ by upper and lower case or spaces alone; without "
+                "that there would be {people_alike}: write everybody in one way",
+                people=whole,
+                people_alike=original.alike,
+            )
         )
     rows, most = (per_class(reduction, persons.counts, indptr=persons.indptr) for reduction in (np.add, np.maximum))
     led = int((2 * most > rows).sum())
     if led:
         told.append(
-            f"in {led:,} of {len(rows):,} classes one person has more than half of the rows: who matches such a class "
-            "mostly sees that person"
+            Told(
+                f"in {{classes}} of {len(rows):,} classes one person has more than half of the rows: who matches such "
+                "a class mostly sees that person",
+                classes=led,
+            )
         )
     classes = np.bincount(persons.codes, minlength=1)
     several, people = int((classes > 1).sum()), int((classes > 0).sum())
     if several:
         told.append(
-            f"{several:,} of {people:,} people stand in several classes, somebody in {int(classes.max()):,}: who knows "
-            "several of their rows can look for the people that these classes share"
+            Told(
+                "{people_several} of {people} people stand in several classes, somebody in {classes}: who knows "
+                "several of their rows can look for the people that these classes share",
+                people_several=several,
+                people=people,
+                classes=int(classes.max()),
+            )
         )
     return tuple(told)

@@ -2,14 +2,14 @@
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
 
 from indistinct.algorithms.full_domain.nodes import share_above
 from indistinct.engines.base import Engine, Source
-from indistinct.errors import InfeasibleError
+from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.count import Counted
 from indistinct.memory import needs_memory
 from indistinct.models.base import Model
@@ -17,12 +17,14 @@ from indistinct.randomness import Secret
 from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
-from indistinct.recoding.storage import digest
+from indistinct.recoding.storage import digest, stored
 from indistinct.release.certificate import About, Overlap
 from indistinct.release.check import Check
 from indistinct.release.files import StagedTables, require_another_file, write_release
+from indistinct.release.ledger import Record
 from indistinct.release.population import Population
 from indistinct.release.release import Release
+from indistinct.release.small_counts import SMALLEST, check_smallest
 from indistinct.release.staging import Produce
 from indistinct.schema import Schema
 
@@ -34,8 +36,8 @@ class Job:
     """A table that was counted, a recoding for it, and what its release must satisfy: all that publishing needs.
 
     `budget` is the number of rows, or people, that may be dropped. `warnings` are what readers must know. `assignment`
-    is what the recoding makes of the table, where that is known already, and `overlap` what was found beside an earlier
-    release. `population` is whom the model compares with.
+    is what the recoding makes of the table, where that is known already, and `overlap` what was found beside earlier
+    releases; `record` is what a ledger is to remember of it. `population` is whom the model compares with.
     """
 
     engine: Engine
@@ -50,16 +52,44 @@ class Job:
     warnings: tuple[str, ...] = ()
     assignment: Assignment | None = None
     overlap: Overlap | None = None
+    record: Record | None = None
     population: Source | None = None
+
+    def beside(self, population: Source | None) -> "Job":
+        """Return the job with a population that its model compares with."""
+        return replace(self, population=population)
 
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a release goes: a path, and private files that belong to it, each with what fills it."""
+    """Where a release goes: a path, and private files that belong to it, each with what fills it.
+
+    Smaller counts than `smallest_count` are not told to others.
+    """
 
     path: Path
     overwrite: bool = False
     private: Mapping[Path, Produce] = field(default_factory=dict)
+    smallest_count: int = SMALLEST
+
+
+def destination_of(
+    output: str | Path | None,
+    overwrite: bool,
+    save_recoding: str | Path | None,
+    recoding: Recoding,
+    smallest_count: int,
+) -> Destination | None:
+    """Return where a release goes, with its recoding where that is kept; None where it stays in memory."""
+    check_smallest(smallest_count)
+    if output is None:
+        if save_recoding is not None:
+            raise ParameterError(
+                "`save_recoding` goes with `output`", hint="release.write_recoding(path) keeps it alone"
+            )
+        return None
+    private = {} if save_recoding is None else stored(recoding, save_recoding)
+    return Destination(Path(output), overwrite, private, smallest_count)
 
 
 @needs_memory("verifying and writing the release")
@@ -89,7 +119,7 @@ def publish(
         kept = _Kept()
         job.engine.publish(job.source, assignment, kept, secret=job.secret)
         certificate = check.certify_tables(kept.tables)
-        return Release(certificate, job.recoding, check, counters or {}, kept.tables, origin=origin)
+        return Release(certificate, job.recoding, check, counters or {}, kept.tables, origin=origin, record=job.record)
     require_another_file(destination.path, origin)
     tables: dict[str, pa.Table] = {}
 
@@ -104,8 +134,10 @@ def publish(
         tables=tuple(assignment.layout.tables),
         private=destination.private,
         overwrite=destination.overwrite,
+        record=job.record,
+        smallest_count=destination.smallest_count,
     )
-    return Release(certificate, job.recoding, check, counters or {}, tables, origin=origin)
+    return Release(certificate, job.recoding, check, counters or {}, tables, origin=origin, record=job.record)
 
 
 @dataclass(slots=True)

@@ -191,12 +191,18 @@ def _by_recoding(population: Population, recoding: Recoding, published: Counted)
 
 
 def _by_label(population: Population, published: Counted) -> PopulationByClass:
-    counted, shows = count_population(population), published.frequencies
-    columns = columns_of(
-        counted.domains, {n: h for n, h in population.hierarchies.items() if n in population.schema.quasi}
-    )
+    counted = count_population(population)
+    return people_by_label(counted, published, population.schema, hierarchies=population.hierarchies)
+
+
+def people_by_label(
+    counted: Counted, published: Counted, schema: Schema, *, hierarchies: Mapping[str, Hierarchy]
+) -> PopulationByClass:
+    """Return who of a table that was counted matches each class of a release, by what its labels cover."""
+    shows = published.frequencies
+    columns = columns_of(counted.domains, {n: h for n, h in hierarchies.items() if n in schema.quasi})
     labels = {name: published.known[name].decode(shows.vectors[:, j]) for j, name in enumerate(shows.names)}
-    covers = cover_of_rows(pa.table(labels), columns, schema=population.schema)
+    covers = cover_of_rows(pa.table(labels), columns, schema=schema)
     return _summed(counted.frequencies, *pairs_of_cells(counted.frequencies, covers), classes=len(shows))
 
 

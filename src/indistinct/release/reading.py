@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+
 from indistinct.algorithms.base import Algorithm
+from indistinct.domain import Kind
 from indistinct.errors import InputError, SchemaError
 from indistinct.recoding.outputs import SENSITIVE, Buckets
 from indistinct.release.columns import published_schema
@@ -53,15 +56,33 @@ def require_original(buckets: Buckets, columns: Sequence[str]) -> None:
         )
 
 
+def read_alike(path: Path, original: Table) -> Table:
+    """Return another table about people, read as an original was, as far as both have the same columns."""
+    present = columns_in(path, original.reading) if path.is_file() else ()
+    kinds = original.kinds
+    shared = {kinds[name] for name in present if name in kinds}
+    reading = original.reading
+    if Kind.DATE not in shared:  # a notation that fits no column is an error
+        reading = replace(reading, dates=())
+    if not any(pa.types.is_floating(original.data[name].type) for name in present if name in kinds):
+        reading = replace(reading, decimal=None, thousands=None)
+    text = [name for name, kind in kinds.items() if kind is Kind.TEXT]
+    return open_table(path, reading=_limited(reading, present, also=text))
+
+
 def _open(path: Path, reading: Reading, present: Sequence[str], *, also: Sequence[str] = ()) -> Table:
     """Return a published table, which may lack some of the columns that are read as text."""
+    return open_table(path, reading=_limited(reading, present, also=also), published=True)
+
+
+def _limited(reading: Reading, present: Sequence[str], *, also: Sequence[str] = ()) -> Reading:
+    """Return what a reading says of the columns that are there; some are text as well."""
     text = tuple(name for name in dict.fromkeys((*reading.text, *also)) if name in present)
     typed = set(present) - set(text)
-    own = replace(
+    return replace(
         reading,
         text=text,
         dates_in={name: form for name, form in reading.dates_in.items() if name in typed},
         missing_in={name: marks for name, marks in reading.missing_in.items() if name in present},
         types={name: kind for name, kind in reading.types.items() if name in typed},
     )
-    return open_table(path, reading=own, published=True)

@@ -14,7 +14,9 @@ from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.release.certificate import Certificate
 from indistinct.release.check import Check
 from indistinct.release.files import StagedTables, require_another_file, write_release
+from indistinct.release.ledger import Record, reserved
 from indistinct.release.recoding_file import write_recoding
+from indistinct.release.small_counts import SMALLEST
 from indistinct.schema import Schema
 
 
@@ -24,7 +26,7 @@ class Release:
 
     Only the tables and the certificate are for others. `recoding` and `check` hold original values. `counters` say what
     the search did, and `origin` which file was read. `explanation` says why an algorithm was chosen, where none was
-    named.
+    named. `record` is what a ledger is to remember once the release is written.
     """
 
     certificate: Certificate
@@ -34,6 +36,7 @@ class Release:
     tables: Mapping[str, pa.Table]
     origin: Path | None = None
     explanation: Explanation | None = None
+    record: Record | None = None
 
     def __repr__(self) -> str:
         shown = self.certificate
@@ -88,11 +91,12 @@ class Release:
             raise MissingExtraError("polars", extra="polars", purpose="a polars frame") from None
         return polars.from_arrow(_without_dictionaries(self.table))
 
-    def write(self, path: str | Path, *, overwrite: bool = False) -> Certificate:
+    def write(self, path: str | Path, *, overwrite: bool = False, smallest_count: int = SMALLEST) -> Certificate:
         """Write every table and, beside it, the certificate: all whole, or nothing. Return the final certificate.
 
         The files are verified as they were written. A further table of `release.csv` is `release.sensitive.csv`. The
-        file that was read is never replaced.
+        file that was read is never replaced. The certificate beside it has no counts below `smallest_count` that
+        readers cannot count themselves.
         """
         require_another_file(path, self.origin)
 
@@ -100,13 +104,16 @@ class Release:
             for name, table in self.tables.items():
                 sink.accept(name, [table])
 
-        return write_release(
-            path,
-            fill,
-            self.check.certify_files,
-            tables=tuple(self.tables),
-            overwrite=overwrite,
-        )
+        with reserved(None if self.record is None else self.record.ledger.path):
+            return write_release(
+                path,
+                fill,
+                self.check.certify_files,
+                tables=tuple(self.tables),
+                overwrite=overwrite,
+                record=self.record,
+                smallest_count=smallest_count,
+            )
 
     def write_recoding(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the recoding as JSON, readable by its owner alone: it holds original values.

@@ -73,6 +73,33 @@ def read_delimited(
     )
 
 
+def read_cells(path: Path, reading: Reading) -> tuple[pa.Table, str]:
+    """Return every cell of a delimited text file as text, and its encoding; a column without a name has "".
+
+    Nothing is left out and nothing becomes a number: this is what stands in the file.
+    """
+    try:
+        for candidate in encodings(path, reading.encoding):
+            try:
+                dialect = replace(find_dialect(path, candidate, reading.delimiter, header=reading.header), quoted=True)
+                names = list(dialect.names)
+                shown = ["" if name.startswith(NAMELESS) else name for name in names]
+                if dialect.bare:
+                    return pa.table([pa.array([], TEXT) for _ in names], names=shown), candidate
+                dialect, columns = _read_text(path, dialect, reading.missing, names)
+                _check_content(path, dialect, dict(zip(names, map(settle, columns), strict=True)))
+                return pa.table(columns, names=shown), candidate
+            except UnicodeError:
+                continue
+    except (OSError, EOFError) as error:
+        if is_memory(error):
+            raise
+        raise InputError(
+            f"{path} cannot be read, or is not a complete gzip file", hint="check the file and its permissions"
+        ) from None
+    raise _unreadable(path)
+
+
 def _dialect(path: Path, encoding: str, reading: Reading) -> Dialect:
     dialect = find_dialect(path, encoding, reading.delimiter, header=reading.header)
     if not dialect.quoted:  # a number in quotes may hold the delimiter
@@ -129,6 +156,8 @@ def _read_text(
     while True:
         try:
             table = _read_blocks(path, dialect, missing, names, block_size=size)
+        except pa.ArrowKeyError:  # two readers of the header disagree, as about a second byte order mark
+            raise _unreadable(path) from None
         except pa.ArrowInvalid as error:
             text = str(error)
             if text.startswith("In CSV column") and "invalid UTF8" in text:

@@ -20,6 +20,7 @@ from indistinct.tables.dictionaries import is_text
 from indistinct.tables.files import choose, read_arrow, read_parquet
 from indistinct.tables.frames import flat, from_frame, is_frame
 from indistinct.tables.misfits import MisfitError, located
+from indistinct.tables.no_tables import HINTS, check_content
 from indistinct.tables.reading import Declarations, declare
 from indistinct.tables.value import Reading, Table
 
@@ -64,6 +65,7 @@ def open_table(
     if isinstance(source, str | Path):
         path = Path(source)
         _check_file(path)
+        check_content(path)
         read = _read(path, how, chosen, published=published)
         return Table(read.data, path.name, path, how, read.respelled, read.grouped, read.left_out)
     if not is_frame(source):
@@ -95,12 +97,15 @@ def _read(path: Path, reading: Reading, columns: Sequence[str] | None, *, publis
         return Delimited(_declared(flat(read_arrow(path, columns)), reading))
     raise InputError(
         f"{path}: the suffix {kind!r} does not say how to read the file" if kind else f"{path} has no suffix",
-        hint=f"rename it to end in one of {', '.join((*DELIMITED, *PARQUET, *ARROW))}; text may end in .gz",
+        hint=HINTS.get(kind)
+        or f"rename it to end in one of {', '.join((*DELIMITED, *PARQUET, *ARROW))}; text may end in .gz",
     )
 
 
 def columns_in(path: Path, reading: Reading = Reading()) -> tuple[str, ...]:  # noqa: B008 (a frozen value)
     """Return the columns of a delimited text file; of other files, whose types are their own, none."""
+    if path.is_file():
+        check_content(path)
     dialect = _dialect_of(path, reading) if is_delimited(path) else None
     return () if dialect is None else dialect.columns
 

@@ -48,7 +48,7 @@ class Anatomy(Algorithm):
 
     name: ClassVar[str] = "anatomy"
     traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
-        local=True, splits=True, reusable=False, buckets=True, own_promise=True
+        local=True, splits=True, reusable=False, buckets=True, own_promise=True, draws=True
     )
     l: int
     form: Literal["tables", "permuted"] = "tables"

@@ -41,7 +41,10 @@ class KACA(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """Stubs split equal vectors, so recodings with them fit one table only."""
-        return AlgorithmTraits(local=True, hierarchies=True, monotone=True, splits=self.stub, reusable=not self.stub)
+        whole = not self.stub
+        return AlgorithmTraits(
+            local=True, hierarchies=True, monotone=True, splits=self.stub, reusable=whole, tight=True
+        )
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the merged classes."""

@@ -77,7 +77,9 @@ class Refine(Algorithm):
         starts = [starter.traits for starter in self._starters()]
         splits = any(start.splits for start in starts)
         monotone = all(start.monotone for start in starts)
-        return AlgorithmTraits(local=True, monotone=monotone, splits=splits, ranges=True, reusable=not splits)
+        return AlgorithmTraits(
+            local=True, monotone=monotone, splits=splits, ranges=True, reusable=not splits, tight=True
+        )
 
     @property
     def keys(self) -> tuple[Key, ...]:

@@ -31,7 +31,7 @@ class TopDown(Algorithm):
 
     name: ClassVar[str] = "top-down"
     traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
-        local=True, hierarchies=True, monotone=True, splits=True, reusable=False
+        local=True, hierarchies=True, monotone=True, splits=True, reusable=False, tight=True
     )
     respecialize_remainder: bool = False
 

@@ -31,6 +31,7 @@ from indistinct.frequencies.lattice import Node, down_set, up_set
 from indistinct.frequencies.rollup import RolledUp
 from indistinct.frequencies.value import Key
 from indistinct.metrics import parse_metric
+from indistinct.randomness import Secret
 from indistinct.recoding.kinds import Recoding
 
 # Bounds of this many promising nodes are sharpened at a time.
@@ -41,6 +42,8 @@ KEPT = 48
 SWEEP_FROM = 0.15
 # Scores that differ by less, relative to the best, differ by rounding: they are equal.
 ROUNDING = 1e-12
+# The stream of a seed from which a node is drawn; anatomy has the fourth of each hundred, engines have others.
+STREAM = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +52,16 @@ class Optimal(Algorithm):
 
     `seconds` and `checks` limit the search; it then returns the best node found and counts `proven` as 0 and the bound
     that is left as `bound`. Ties go to the lower sum of levels, then to the lexicographically first node.
+
+    With `choice` the node is drawn at random from all that are worse than the best by at most this share of its value.
+    Readers can then not conclude that every finer node fails, as they can from the best one.
     """
 
     name: ClassVar[str] = "optimal"
     metric: str = "loss"
     seconds: float | None = None
     checks: int | None = None
+    choice: float = 0.0
 
     def __post_init__(self) -> None:
         parse_metric(self.metric)
@@ -62,12 +69,24 @@ class Optimal(Algorithm):
             limit = getattr(self, field)
             if limit is not None and not limit > 0:
                 raise ParameterError(f"`{field}` of Optimal must be above 0; got {limit}", hint="leave it out for none")
+        if not 0 <= self.choice < math.inf:
+            raise ParameterError(f"`choice` of Optimal must be 0 or above; got {self.choice}", hint="0.05 is 5 % worse")
+        if self.choice and not (self.seconds is None and self.checks is None):
+            raise ParameterError(
+                "`choice` of Optimal needs the whole search", hint="leave out seconds and checks, or choice"
+            )
 
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
-        """Optimal unless a limit stops it."""
-        proven = self.seconds is None and self.checks is None
-        return AlgorithmTraits(optimal=proven, hierarchies=True, suppresses=True, release_wide=True, whole_domain=True)
+        """Optimal unless a limit stops it, or another node may be drawn."""
+        return AlgorithmTraits(
+            optimal=self.seconds is None and self.checks is None and not self.choice,
+            hierarchies=True,
+            suppresses=True,
+            release_wide=True,
+            whole_domain=True,
+            draws=self.choice > 0,
+        )
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -92,7 +111,13 @@ class Optimal(Algorithm):
             raise space.infeasible() if search.proven else limited
         if not search.proven and math.isfinite(search.bound()):
             problem.counters["bound"] = search.bound()  # type: ignore[assignment]
-        return space.recoding(search.best)
+        return space.recoding(self._drawn(search, problem.seed) if self.choice else search.best)
+
+    def _drawn(self, search: "LatticeSearch", seed: int | None) -> Node:
+        """Return one of the nodes that are nearly as good as the best, with equal chances."""
+        near = search.within(self.choice)
+        search.space.problem.counters["near"] = len(near)
+        return near[int(Secret(seed).number(len(near), stream=STREAM)[0])]
 
 
 class LatticeSearch:
@@ -147,6 +172,18 @@ class LatticeSearch:
             equal = np.flatnonzero(fits & (scores <= self.score + self._margin()))
             first = equal[np.argmin(self.ranks.reshape(-1)[equal])]
             self.best = tuple(int(level) for level in np.unravel_index(first, self.space.lattice.shape))
+
+    def within(self, share: float) -> list[Node]:
+        """Return the feasible nodes, the best included, that are worse than it by at most a share of its score."""
+        limit, lattice, near = self.score + share * abs(self.score) + self._margin(), self.space.lattice, []
+        for place in np.flatnonzero(self.floors <= limit).tolist():
+            node = tuple(int(level) for level in np.unravel_index(place, lattice.shape))
+            rolled = self._rolled(node)
+            broken = self.space.outside(rolled)
+            feasible = rolled.classes.members_of(broken) <= self.space.allowed
+            if feasible and self.objective.score(rolled, broken) <= limit:
+                near.append(node)
+        return near
 
     def bound(self) -> float:
         """Return the smallest score that an open node could have."""

@@ -76,8 +76,9 @@ class Mondrian(Algorithm):
 
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
-        """Relaxed partitioning splits equal vectors, so its recodings fit one table only."""
-        return AlgorithmTraits(local=True, ranges=True, splits=self.relaxed, reusable=not self.relaxed)
+        """Relaxed partitioning splits equal vectors, so its recodings fit one table only; regions are not tight."""
+        tight = self.extent == "range"
+        return AlgorithmTraits(local=True, ranges=True, splits=self.relaxed, reusable=not self.relaxed, tight=tight)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the greedy partition."""

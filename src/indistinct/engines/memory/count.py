@@ -22,7 +22,8 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
     """Return what was asked for, and the rows behind each cell: in the order of cells and, if joint, of keys."""
     if not source.rows:
         raise InputError("the table has no rows", hint="check that this is the right file")
-    alone = dict(zip(request.alone, spread(lambda n: rows_alone(source.data[n]), request.alone), strict=True))
+    lonely = spread(lambda name: rows_alone(source.data[name]), request.alone, rows=source.rows, weight=16)
+    alone = dict(zip(request.alone, lonely, strict=True))
     if not request.quasi:  # the whole table is one cell
         whole = FrequencySet((), np.zeros((1, 0), dtype=np.int32), Classes(np.array([source.rows])))
         return Counted((), whole, alone=alone), Grouping(row_numbers(source.rows), np.array([0, source.rows]))

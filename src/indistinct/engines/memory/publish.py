@@ -88,10 +88,13 @@ def _contents(table: pa.Table, names: Sequence[str], secret: Secret, rows: Codes
     """Return a word for the content of every row, or of some; only a fixed order needs it."""
     if secret.seed is None:
         return None
-    if rows is not None:
-        table = pa.table(gather_columns(table, names, rows))
+    return secret.contents(contents_of(table if rows is None else pa.table(gather_columns(table, names, rows)), names))
+
+
+def contents_of(table: pa.Table, names: Sequence[str]) -> dict[str, tuple[Sequence[str | None], Codes]]:
+    """Return what the order under a fixed secret goes by: each column's texts, and the code of every row."""
     columns = {name: encode_column(name, _groupable(table[name]), required=False) for name in names}
-    return secret.contents({name: (column.domain.texts(), column.codes) for name, column in columns.items()})
+    return {name: (column.domain.texts(), column.codes) for name, column in columns.items()}
 
 
 def _groupable(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -1,0 +1,180 @@
+"""Record linkage: an external table with names is joined with the release on quasi-identifiers (Sweeney 2002)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.arrays import Codes
+from indistinct.attacks.base import Attack, Outcome, Tally, Target
+from indistinct.attacks.crowd import control_crowd, original_crowd, table_of, translated, unit_of
+from indistinct.attacks.crowd import domain_of as values_of
+from indistinct.attacks.groups import Groups, groups_of
+from indistinct.attacks.matching import Matches, match, matches_of
+from indistinct.attacks.register import Register, register_of, with_errors
+from indistinct.attacks.sentences import against, share_of
+from indistinct.errors import ParameterError
+from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.slices import contained
+from indistinct.models.arithmetic import per_class
+from indistinct.recoding.outputs import MAIN
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLinkage(Attack):
+    """An attacker with a register of names and quasi-identifiers who looks for the published row of each person.
+
+    Candidates are the rows whose labels cover what the register says; people instead of rows, where they are known. It
+    succeeds where there is one candidate, and that is the right one. Without an external table the register is made
+    from the original. `errors` is the share of the register's cells that get another value of their column. Of a
+    release in buckets, candidates are the sensitive entries of the buckets that match.
+    """
+
+    name: ClassVar[str] = "record-linkage"
+    needs: ClassVar[tuple[str, ...]] = ("original",)
+    errors: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.errors <= 1:
+            raise ParameterError(f"`errors` of RecordLinkage must be a share from 0 to 1; got {self.errors}")
+
+    def run(self, target: Target) -> Outcome:
+        """Look for everybody in the register; whoever was not published is a control."""
+        register = register_of(target, errors=self.errors)
+        groups = groups_of(target, next(iter(target.schema.sensitive), None))
+        original = original_crowd(target)
+        truth = matches_of(target, groups, original)
+        published = np.unique(register.originals[truth.covered])
+        inside = np.isin(register.entries, published)
+        matches = match(groups, register.people, target.progress)
+        counts, single = _candidates(groups, matches, truth, register, people=bool(target.schema.person))
+        right = _right(target, groups, matches, truth, register, rows=np.flatnonzero(single & inside))
+        reached = _reaches(matches, truth, register, len(groups)) & inside
+        expected = np.divide(1.0, counts, out=np.zeros(len(counts)), where=reached & (counts > 0))
+        people = register.people
+        tally = people.tally(inside, right)
+        control = self._control(target, groups, register, single, inside)
+        unit = unit_of(target) if target.external is None else "people"
+        sentence = (
+            f"A register of names leads to one record, the right one, for {share_of(tally, unit)}; "
+            f"{against(control, 'somebody who is not in the release is linked to one record')}."
+        )
+        details = {
+            "unit": unit,
+            "register": register.by,
+            "errors": self.errors,
+            "one_candidate": people.tally(inside, single).successes,
+            "wrong": people.tally(inside, single & ~right).successes,
+            "expected_matches": float(_most(people.persons[inside], expected[inside]).sum()),
+        }
+        persons = len(np.unique(original.persons[truth.covered]))
+        everybody = persons if target.schema.person else target.published.sources[MAIN].rows
+        defence = "raise k or name more columns as quasi-identifiers, so that labels cover more people: k-anonymity:k=…"
+        return Outcome(self.name, tally, 1 / max(everybody, 1), sentence, control, defence, details)
+
+    def _control(
+        self, target: Target, groups: Groups, register: Register, single: Codes, inside: Codes
+    ) -> Tally | None:
+        """Return how often somebody is linked who is not in the release."""
+        control = control_crowd(target)
+        if control is not None:
+            matches = match(groups, with_errors(control, target, self.errors))
+            alone = matches.sums(groups.sizes)[matches.vector_of_row] == 1
+            return control.tally(np.ones(len(control), dtype=bool), alone)
+        if inside.all():
+            return None
+        return register.people.tally(~inside, single)
+
+
+def _candidates(
+    groups: Groups, matches: Matches, truth: Matches, register: Register, *, people: bool
+) -> tuple[Codes, Codes]:
+    """Return how many candidates each entry of a register has, and whether that is one; people where they are known."""
+    rows = matches.sums(groups.sizes)[matches.vector_of_row]
+    if not people:
+        return rows, rows == 1
+    pairs = _pairs(truth, register.originals)
+    grouping = group_rows(list(pairs), [len(register.originals), len(groups)])
+    person, group = (part[grouping.first] for part in pairs)
+    sizes = np.bincount(group, minlength=len(groups))
+    order = np.argsort(group, kind="stable")
+    indptr = np.append(0, np.cumsum(sizes))
+    low, high = (per_class(end, person[order], indptr=indptr) for end in (np.minimum, np.maximum))
+    found = [
+        per_class(end, ends[matches.groups], indptr=matches.indptr)
+        for end, ends in ((np.minimum, low), (np.maximum, high))
+    ]
+    single = (matches.number > 0) & (found[0] == found[1])
+    return matches.sums(sizes)[matches.vector_of_row], single[matches.vector_of_row]
+
+
+def _pairs(matches: Matches, numbers: Codes) -> tuple[Codes, Codes]:
+    """Return the number and a group of every row, for all groups that may hold it."""
+    lengths = matches.number[matches.vector_of_row]
+    starts = matches.indptr[:-1][matches.vector_of_row]
+    places = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths - starts, lengths)
+    return np.repeat(numbers, lengths), matches.groups[places]
+
+
+def _reaches(matches: Matches, truth: Matches, register: Register, size: int) -> Codes:
+    """Return for which entries of a register the right record is among the candidates."""
+    person, group = _pairs(truth, register.originals)
+    right = np.unique(person.astype(np.int64) * size + group)
+    rows, groups = _pairs(matches, np.arange(len(register.entries)))
+    hit = (register.entries[rows] >= 0) & np.isin(register.entries[rows].astype(np.int64) * size + groups, right)
+    return np.bincount(rows[hit], minlength=len(register.entries)) > 0
+
+
+def _right(
+    target: Target, groups: Groups, matches: Matches, truth: Matches, register: Register, *, rows: Codes
+) -> Codes:
+    """Return which entries with one candidate are right: it stands for their values, and shows what they have."""
+    right = np.zeros(len(register.entries), dtype=bool)
+    if target.schema.person:
+        right[rows] = True
+        return right & _reaches(matches, truth, register, len(groups))
+    shown, own = _plain(target, groups)
+    person, group = _pairs(truth, register.originals)
+    row, _ = _pairs(truth, np.arange(len(register.originals)))
+    found = matches.groups[matches.indptr[:-1][matches.vector_of_row[rows]]]
+    mine = (register.entries[rows], found, shown[found])
+    right[rows] = contained([part.astype(np.int64) for part in mine], [person, group, own[row]])
+    return right
+
+
+def _plain(target: Target, groups: Groups) -> tuple[Codes, Codes]:
+    """Return what one row of each group shows beside its labels, and what each original row has there, in codes."""
+    original = table_of(target.original, "the original")
+    if groups.class_of_row is None:
+        return _of_bucket(target, groups, len(original))
+    published = table_of(target.published.sources[MAIN], "the release")
+    schema = target.schema
+    names = [
+        n
+        for n in (*schema.sensitive, *schema.insensitive)
+        if n in published.column_names and n in original.column_names
+    ]
+    both = [
+        np.concatenate([translated(table, name, values_of(target, name)) for table in (published, original)]) + 1
+        for name in names
+    ]
+    if not both:
+        return np.zeros(len(groups), dtype=np.int64), np.zeros(len(original), dtype=np.int64)
+    ids = group_rows(both, [int(codes.max(initial=0)) + 1 for codes in both]).group_ids().astype(np.int64)
+    some = np.zeros(len(groups), dtype=np.int64)
+    some[groups.class_of_row] = np.arange(published.num_rows)
+    return ids[: published.num_rows][some], ids[published.num_rows :]
+
+
+def _of_bucket(target: Target, groups: Groups, rows: int) -> tuple[Codes, Codes]:
+    if groups.shown is None:
+        return np.zeros(len(groups), dtype=np.int64), np.zeros(rows, dtype=np.int64)
+    return groups.shown.codes[groups.shown.indptr[:-1]], original_crowd(target).values[target.schema.sensitive[0]]
+
+
+def _most(numbers: Codes, values: Codes) -> Codes:
+    """Return the largest value of each number."""
+    _, places = np.unique(numbers, return_inverse=True)
+    most = np.zeros(int(places.max(initial=-1)) + 1)
+    np.maximum.at(most, places, values)
+    return most

@@ -1,0 +1,123 @@
+"""`indistinct assess`: who could be found in a table or a release, and what could be learned of them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from indistinct.cli import options
+from indistinct.cli.flags import opened, opened_population, policy_of
+from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, shared
+from indistinct.cli.published_file import question_of
+from indistinct.cli.risk_tables import parts
+from indistinct.cli.screen import note, print_json, progress, show
+from indistinct.errors import VerificationError
+
+if TYPE_CHECKING:
+    from indistinct.policy import Policy
+    from indistinct.risks.assessment import Assessment
+
+
+PopulationFile = Annotated[
+    Path | None,
+    typer.Option("--population", metavar="FILE", help="A table of everybody whom the people were drawn from."),
+]
+PopulationSize = Annotated[
+    int | None, typer.Option("--population-size", metavar="N", help="How many they were drawn from.")
+]
+SamplingFraction = Annotated[
+    float | None, typer.Option("--sampling-fraction", metavar="SHARE", help="Which share of them is in the table.")
+]
+Weights = Annotated[
+    str | None, typer.Option("--weights", metavar="COLUMN", help="Survey weights: for how many a row stands.")
+]
+Suda = Annotated[
+    int | None,
+    typer.Option("--suda", metavar="SIZE", help="Look for special uniques in up to so many columns together."),
+]
+UniqueSets = Annotated[
+    int | None,
+    typer.Option("--unique-sets", metavar="SIZE", help="Tell which sets of so many columns single people out."),
+]
+ProfileSpec = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="SPEC",
+        help="Make it a gate: public, licensed or internal, also with limits such as public:highest=0.05.",
+    ),
+]
+Threshold = Annotated[
+    float, typer.Option("--threshold", metavar="RISK", help="Somebody is at risk who is found with a higher one.")
+]
+
+
+@shared(*ROLES, "algorithm", "hierarchy", "population", *READING, *SCREEN, algorithm=MadeBy, population=PopulationFile)
+def command(
+    table: Annotated[Path, typer.Argument(metavar="FILE", help="An original or a published table.")],
+    flags: Flags,
+    policy: options.PolicyFile = None,
+    original: options.Original = None,
+    recoding: options.RecodingFile = None,
+    population_size: PopulationSize = None,
+    sampling_fraction: SamplingFraction = None,
+    weights: Weights = None,
+    suda: Suda = None,
+    unique_sets: UniqueSets = None,
+    profile: ProfileSpec = None,
+    threshold: Threshold = 0.09,
+) -> None:
+    """Assess the risk of a table: an original, a release, or both side by side with --original.
+
+    Roles come from a policy or from flags. The population that people were drawn from is known by a table, its size or
+    a sampling fraction. With --profile the exit code is 4 if a limit is broken. Classes of an original are named by
+    their values only with --show-values.
+    """
+    from indistinct import assessing
+
+    asked, given = _opened(table, flags, policy=policy, original=original)
+    # A policy may name a population; a size or a fraction that is given here takes its place.
+    sized = population_size is not None or sampling_fraction is not None
+    with progress("assessing") as share:
+        found = assessing.assess(
+            given,
+            asked.schema,
+            original=None if original is None else opened(asked, original),
+            population=opened_population(asked) if flags.population or not sized else None,
+            population_size=population_size,
+            sampling_fraction=sampling_fraction,
+            weights=weights,
+            threshold=threshold,
+            profile=profile,
+            hierarchies=asked.hierarchies,
+            recoding=recoding,
+            show_values=flags.show_values,
+            suda=suda,
+            unique_sets=unique_sets,
+            progress=share,
+        )
+    _report(found, table, as_json=flags.as_json)
+    if not found.passed:
+        raise typer.Exit(VerificationError.exit_code)
+
+
+def _report(found: "Assessment", table: Path, *, as_json: bool) -> None:
+    for warning in found.notes:
+        note(warning)
+    if as_json:
+        print_json({"table": str(table), **found.to_json()})
+    else:
+        show(*parts(found, name=str(table)))
+
+
+def _opened(table: Path, flags: Flags, *, policy: Path | None, original: Path | None) -> "tuple[Policy, Any]":
+    """Return the policy that tells roles, and the table: read as the policy's input if it is that, or as published."""
+    from indistinct.release.files import certificate_path
+
+    asked = policy_of(original or table, flags, policy=policy, beside=("model", *READING))
+    source = asked.locate(asked.input.path)
+    is_input = original is None and source.exists() and table.exists() and table.samefile(source)
+    if is_input and not (policy is None and certificate_path(table).is_file()):
+        return asked, opened(asked, table)
+    question = question_of(table, flags, policy=policy, original=original)
+    return question.policy, question.published

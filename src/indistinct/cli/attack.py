@@ -1,0 +1,162 @@
+"""`indistinct attack`: what an attacker would learn from a published file of the people in it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from indistinct.cli import options
+from indistinct.cli.flags import opened
+from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, shared
+from indistinct.cli.published_file import Question, question_of
+from indistinct.cli.screen import grid, print_json, progress, show
+from indistinct.errors import ParameterError
+from indistinct.figures import number, percent
+
+if TYPE_CHECKING:
+    from rich.table import Table as Grid
+
+    from indistinct.attacking import Outcomes
+    from indistinct.attacks.base import Outcome
+    from indistinct.tables import Table
+
+
+External = Annotated[
+    Path | None, typer.Option("--external", metavar="FILE", help="A register: names and quasi-identifiers.")
+]
+Control = Annotated[Path | None, typer.Option("--control", metavar="FILE", help="People who are not in the release.")]
+Earlier = Annotated[
+    Path | None, typer.Option("--earlier", metavar="FILE", help="Another release about some of the same people.")
+]
+EarlierOriginal = Annotated[
+    Path | None, typer.Option("--earlier-original", metavar="FILE", help="The table that it was made from.")
+]
+Seconds = Annotated[
+    float | None, typer.Option("--seconds", metavar="N", help="How long all attacks together may take; 60.")
+]
+Chance = Annotated[
+    int | None, typer.Option("--seed", help="Fix what an attack draws at random, such as errors of a register.")
+]
+
+
+@shared(*ROLES, "model", "algorithm", "hierarchy", *READING, *SCREEN, algorithm=MadeBy)
+def command(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="An attack, such as record-linkage:errors=0.05, or all of them: all.")
+    ],
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published table.")],
+    flags: Flags,
+    policy: options.PolicyFile = None,
+    original: options.Original = None,
+    external: External = None,
+    control: Control = None,
+    earlier: Earlier = None,
+    earlier_original: EarlierOriginal = None,
+    seconds: Seconds = None,
+    seed: Chance = None,
+) -> None:
+    """Attack a published table, whoever made it, and say how often that succeeds.
+
+    The original is the policy's input unless --original names another; it decides which guesses are right. `all` runs
+    what applies, the worst first. Every attack tells what guessing gives without the release, what it gives on people
+    who are not in it (--control), and which option closes the hole. `indistinct list` shows all attacks.
+    """
+    _check(name, release, seconds=seconds, by=policy or original)
+    from indistinct.attacking import EVERY, SECONDS, attack, attack_all
+
+    asked = question_of(release, flags, policy=policy, original=original)
+    beside = {"external": external, "control": control, "earlier_original": earlier_original}
+    known = _known(asked, opened(asked.policy, original), beside, earlier)
+    with progress("attacking") as share:
+        given = {"schema": asked.policy.schema, "seed": seed, "progress": share, **known}
+        found: Outcome | Outcomes
+        if name == EVERY:
+            found = attack_all(asked.published, seconds=SECONDS if seconds is None else seconds, **given)
+        else:
+            found = attack(name, asked.published, **given)
+    if flags.as_json:
+        print_json(found.to_json())
+    else:
+        _show(found)
+
+
+def _check(name: str, release: Path, *, seconds: float | None, by: Path | None) -> None:
+    """Raise for what can be told before anything is read."""
+    from indistinct.attacking import EVERY
+    from indistinct.attacks.registry import parse_attack
+
+    if name != EVERY:
+        parse_attack(name)
+        if seconds is not None:
+            raise ParameterError("--seconds goes with all attacks", hint=f"indistinct attack all {release} …")
+    if by is None:
+        raise ParameterError("no original is given", hint="name the table before publishing with --original")
+
+
+def _known(
+    asked: Question, original: "Table", beside: Mapping[str, Path | None], earlier: Path | None
+) -> dict[str, Any]:
+    """Return what is known beside a release, as the API takes it; other tables are read as the original was."""
+    from indistinct.release.reading import read_alike, read_release
+
+    job = asked.policy
+    known: dict[str, Any] = {name: read_alike(path, original) for name, path in beside.items() if path is not None}
+    if earlier is not None:
+        reading = asked.opened.sources[""].reading
+        known["earlier"] = read_release(earlier, job.schema, algorithm=job.algorithm, reading=reading)
+    return known | {
+        "original": original,
+        "hierarchies": job.hierarchies,
+        "model": job.model,
+        "algorithm": _algorithm(asked),
+    }
+
+
+def _algorithm(asked: Question) -> object:
+    """Return how the release was made, where somebody said so."""
+    from indistinct.algorithms.auto import Auto
+
+    return None if isinstance(asked.policy.algorithm, Auto) else asked.policy.algorithm
+
+
+def _table(outcomes: "tuple[Outcome, ...]") -> "Grid":
+    right = ("tried", "found", "baseline", "control", "risk")
+    table = grid("attack", *right, "between", right=right, names=("attack",))
+    for each in outcomes:
+        low, high = each.interval
+        table.add_row(
+            each.attack,
+            number(each.tally.attempts),
+            number(round(each.tally.successes, 1)),
+            percent(each.baseline),
+            "–" if each.control is None else percent(each.control.share),
+            percent(each.risk),
+            f"{percent(low)} and {percent(high)}",
+        )
+    return table
+
+
+def _show(found: "Outcome | Outcomes") -> None:
+    from indistinct.attacks.base import Outcome
+
+    if isinstance(found, Outcome):
+        show(_table((found,)), "", *_words(found))
+        return
+    if found.outcomes:
+        show(_table(found.outcomes), "")
+    for outcome in found.outcomes:
+        show(*_words(outcome))
+    if found.refused:
+        show("", "did not apply:", *(f"  {name}: {reason}" for name, reason in found.refused.items()))
+    if found.left_out:
+        show("", f"left out for lack of time (--seconds): {', '.join(found.left_out)}")
+
+
+def _words(outcome: "Outcome") -> list[str]:
+    missed = "is not shown to beat the baseline and the control" if outcome.tally.successes else "finds nothing"
+    said = "succeeds" if outcome.succeeds else missed
+    told = [f"{outcome.attack} {said}. {outcome.sentence}"]
+    if outcome.succeeds and outcome.defence is not None:
+        told.append(f"  defend: {outcome.defence}")
+    return told

@@ -1,0 +1,69 @@
+"""`indistinct ledger`: what a ledger remembers of earlier releases; no name and no value is in it."""
+
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from indistinct.cli import options
+from indistinct.cli.screen import grid, note, print_json, show
+from indistinct.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from indistinct.release.ledger import LedgerEntry
+
+# As much of a digest as tells releases apart on a screen; --json has all of it.
+SHORT = 12
+
+
+class Action(StrEnum):
+    """What to do with a ledger."""
+
+    SHOW = "show"
+    FORGET = "forget"
+
+
+def command(
+    action: Annotated[Action, typer.Argument(help="Show every release, or forget one.")],
+    ledger: Annotated[Path, typer.Argument(metavar="FILE", help="What --ledger made.")],
+    number: Annotated[
+        int | None, typer.Argument(metavar="[NUMBER]", help="The release to forget, by its number.")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Show the releases that a ledger remembers: number, time, people, classes and digests, never a value.
+
+    `forget` takes one out, so that later releases are not compared with it: one that never came out, or that nobody
+    had before it was withdrawn.
+    """
+    from indistinct.release.ledger import forget_release, read_ledger
+
+    if (number is None) == (action is Action.FORGET):
+        raise ParameterError(
+            "a number goes with forget, which needs one", hint=f"indistinct ledger forget {ledger} 2, or show {ledger}"
+        )
+    if number is not None:
+        forget_release(ledger, number)
+        note(f"release {number} is forgotten: later ones will not be compared with it")
+    entries = read_ledger(ledger)
+    if as_json:
+        print_json({"ledger": str(ledger), "releases": [asdict(entry) for entry in entries]})
+    else:
+        show(_table(entries) if entries else "no release is in it")
+
+
+def _table(entries: "Sequence[LedgerEntry]") -> "Table":
+    table = grid(
+        "release", "made", "people", "classes", "k", "certificate", right=("release", "people", "classes", "k")
+    )
+    for each in entries:
+        made = each.made if each.published else f"{each.made}, never finished"
+        figures = (f"{each.people:,}", f"{each.classes:,}", f"{each.k:,}")
+        table.add_row(str(each.number), made, *figures, each.certificate_digest[:SHORT])
+    return table

@@ -1,0 +1,118 @@
+"""A certificate for others: without small counts that the published file does not tell by itself.
+
+A count of fewer people than the threshold points at them, and so does the difference of two counts: of the rows of a
+table and of those that were published, say. What a reader counts on the file, and what a model achieves, stays.
+"""
+
+import json
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+from indistinct.errors import ParameterError
+from indistinct.figures import Told, unit_of
+from indistinct.release.certificate import Certificate
+
+SMALLEST = 11
+"""Smaller counts are hidden unless something else is asked for: the usual limit for tables of health data."""
+UNITS = ("rows", "people", "classes")
+# The figures of a certificate that only the original shows, by what they count.
+FIGURES = {
+    ("original_rows",): "rows",
+    ("suppressed_rows",): "rows",
+    ("people", "published"): "people",
+    ("people", "original"): "people",
+    ("people", "suppressed"): "people",
+    ("overlap", "shared_people"): "people",
+    ("overlap", "people_below"): "people",
+    ("overlap", "people_isolated"): "people",
+    ("overlap", "changed_signatures"): "people",
+    ("overlap", "people_certain"): "people",
+}
+# Sizes of the smallest group: nobody takes them from anything, so that each stands for itself.
+SMALLEST_GROUPS = (("overlap", "smallest_intersection"), ("overlap", "smallest_difference"))
+SUPPRESSED = "rows_suppressed"
+"""How the name of a count begins that is a part of the suppressed rows."""
+
+
+def check_smallest(smallest: int) -> int:
+    """Return a threshold; raise unless it is a whole number from 0, which hides nothing."""
+    if isinstance(smallest, bool) or not isinstance(smallest, int) or smallest < 0:
+        raise ParameterError(
+            f"`smallest_count` must be a whole number from 0; got {smallest!r}",
+            hint="11 hides counts up to 10, and 0 hides none",
+        )
+    return smallest
+
+
+def text_for_others(certificate: Certificate, *, smallest: int = SMALLEST) -> str:
+    """Return the certificate that lies beside a release, as a JSON document."""
+    document = for_others(certificate, smallest=smallest)
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def for_others(certificate: Certificate, *, smallest: int = SMALLEST) -> dict[str, Any]:
+    """Return a certificate as JSON values without small counts; `hidden` names what is null for that reason.
+
+    All counts of rows are hidden as soon as one of them is small, or two differ by so little, or by so little from what
+    a reader counts; and so are all counts of people, and of classes. A count of 0 stays.
+    """
+    document = certificate.to_json()
+    hidden: list[str] = []
+    units = {unit for unit in UNITS if _tells(certificate, document, unit, smallest)}
+    for path, unit in FIGURES.items():
+        if unit in units and _at(document, path):
+            hidden.append(_hide(document, path))
+    hidden += [_hide(document, path) for path in SMALLEST_GROUPS if 0 < (_at(document, path) or 0) < smallest]
+    for verdict in document["verdicts"]:
+        if "rows" in units and verdict["needs_original"] and verdict["violating_rows"]:
+            verdict["violating_rows"] = None
+            hidden.append(f"violating_rows of {verdict['model']}")
+    warnings = [
+        warning.hiding(units) if isinstance(warning, Told) else str(warning) for warning in certificate.warnings
+    ]
+    if warnings != document["warnings"]:
+        hidden.append("counts in warnings")
+    return document | {"warnings": warnings, "hidden": hidden, "smallest_count": smallest if hidden else None}
+
+
+def _tells(certificate: Certificate, document: dict[str, Any], unit: str, smallest: int) -> bool:
+    """Return whether the counts of a unit tell something small, each alone or two together."""
+    figures = [*_counts(certificate, document, unit), *_rest(certificate, unit)]
+    known = {"rows": certificate.rows, "people": certificate.rows, "classes": certificate.classes}[unit]
+    if any(0 < figure < smallest for figure in figures):
+        return True
+    return any(0 < abs(one - two) < smallest for one, two in combinations([known, *figures], 2) if one and two)
+
+
+def _counts(certificate: Certificate, document: dict[str, Any], unit: str) -> Iterator[int]:
+    """Yield the counts of a unit that the published file does not show."""
+    for path, own in FIGURES.items():
+        value = _at(document, path)
+        if own == unit and value is not None:
+            yield value
+    for warning in certificate.warnings:
+        if isinstance(warning, Told):
+            yield from (count for name, count in warning.counts.items() if unit_of(name) == unit)
+    if unit == "rows":
+        yield from (verdict.violating_rows for verdict in certificate.verdicts if verdict.needs_original)
+
+
+def _rest(certificate: Certificate, unit: str) -> Iterator[int]:
+    """Yield how many rows were suppressed for no reason that a warning gives: whoever adds up knows it."""
+    if unit == "rows" and certificate.suppressed_rows is not None:
+        told = [each.counts for each in certificate.warnings if isinstance(each, Told)]
+        parts = [count for counts in told for name, count in counts.items() if name == SUPPRESSED]
+        yield max(certificate.suppressed_rows - sum(parts), 0)
+
+
+def _at(document: dict[str, Any], path: tuple[str, ...]) -> Any:
+    value: Any = document
+    for key in path:
+        value = None if value is None else value[key]
+    return value
+
+
+def _hide(document: dict[str, Any], path: tuple[str, ...]) -> str:
+    _at(document, path[:-1])[path[-1]] = None
+    return ".".join(path)

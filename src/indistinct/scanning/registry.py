@@ -1,0 +1,36 @@
+"""Every check of a published file by its name. Being registered is being tested."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from indistinct.scanning import (
+    arrow,
+    categories,
+    columns,
+    containers,
+    labels,
+    metadata,
+    order,
+    parquet,
+    pickles,
+    text,
+    values,
+    workbooks,
+)
+from indistinct.scanning.base import Check
+
+_FAMILIES = (
+    columns,
+    order,
+    values,
+    labels,
+    categories,
+    metadata,
+    parquet,
+    arrow,
+    text,
+    containers,
+    workbooks,
+    pickles,
+)
+CHECKS: Mapping[str, Check] = MappingProxyType({check.name: check for family in _FAMILIES for check in family.CHECKS})

@@ -1,0 +1,183 @@
+"""`indistinct assess`: figures on stdout, notes on stderr, exit 4 where a profile is broken."""
+
+import json
+
+import pytest
+
+from indistinct.datasets import generate_patients, generate_visits
+from indistinct.release.writing import write_table
+
+HIERARCHY = ["--hierarchy", "zipcode=mask:right"]
+
+
+@pytest.fixture
+def release(run, patients, roles, tmp_path):
+    path = tmp_path / "release.csv"
+    made = run(
+        "anonymize", patients, *roles, *HIERARCHY, "--model", "k-anonymity:k=5", "--algorithm", "mondrian", "-o", path
+    )
+    assert made.code == 0, made.err
+    return path
+
+
+def test_an_original_alone(run, patients, roles):
+    found = run("assess", patients, *roles, *HIERARCHY, "--population-size", "9000", "--json")
+    assert found.code == 0, found.err
+    told = json.loads(found.out)
+    assert told["table"] == str(patients)
+    assert told["rows"] == 300
+    assert told["before"] is None
+    assert told["population_uniques"]["dankar"] > 0
+    assert told["columns"]["zipcode"]["levels"]
+    assert all(each["worst"] == [] for each in told["sensitive"].values())
+    shown = json.loads(run("assess", patients, *roles, "--show-values", "--json").out)
+    assert shown["sensitive"]["disease"]["worst"][0]["values"]["age"]
+
+
+def test_both_sides(run, patients, roles, release):
+    found = run("assess", release, "--original", patients, *roles, *HIERARCHY, "--json")
+    assert found.code == 0, found.err
+    told = json.loads(found.out)
+    assert told["before"]["prosecutor"]["highest"] == 1.0
+    assert told["prosecutor"]["highest"] <= 1 / 5
+    assert told["smallest_class"] >= 5
+    words = run("assess", release, "--original", patients, *roles, *HIERARCHY, "--suda", "2", "--unique-sets", "2").out
+    for part in ("before", "after", "prosecutor, highest risk", "special uniques", "single somebody out", "ema-0.09-"):
+        assert part in words
+
+
+def test_a_policy_tells_roles(run, patients, release, tmp_path):
+    policy = tmp_path / "policy.toml"
+    policy.write_text(
+        f"""[input]
+path = "{patients.name}"
+[columns]
+name = "identifier"
+age = "quasi"
+sex = "quasi"
+zipcode = {{ role = "quasi", hierarchy = {{ mask = "right" }} }}
+admitted = "quasi"
+disease = "sensitive"
+cost = "sensitive"
+[privacy]
+models = ["k-anonymity:k=5"]
+[output]
+path = "release.csv"
+""",
+        encoding="utf-8",
+    )
+    before = json.loads(run("assess", patients, "--policy", policy, "--json").out)
+    after = json.loads(run("assess", release, "--policy", policy, "--json").out)
+    both = json.loads(run("assess", release, "--policy", policy, "--original", patients, "--json").out)
+    assert both["prosecutor"] == after["prosecutor"]
+    assert both["before"]["prosecutor"] == before["prosecutor"]
+    assert run("assess", release, "--policy", policy, "--quasi", "age").code == 2
+
+
+def test_a_profile_is_a_gate(run, patients, roles, release):
+    asked = ["assess", release, "--original", patients, *roles, *HIERARCHY]
+    broken = run(*asked, "--profile", "public")
+    assert broken.code == 4
+    assert "FAILED: highest is" in broken.out
+    told = run(*asked, "--profile", "public", "--json")
+    assert told.code == 4
+    gate = json.loads(told.out)["profile"]
+    assert not gate["passed"]
+    assert "highest" in [line["figure"] for line in gate["lines"] if not line["passed"]]
+    assert run(*asked, "--profile", "public:highest=0.5,homogeneous=1").code == 0
+    assert run(*asked, "--profile", "internal").code == 0
+
+
+def test_a_population_table(run, patients, roles, release, tmp_path):
+    everybody = tmp_path / "everybody.csv"
+    write_table(generate_patients(300, seed=1).drop_columns(["name", "cost", "disease"]), everybody)
+    found = run("assess", release, "--original", patients, *roles, *HIERARCHY, "--population", everybody, "--json")
+    assert found.code == 0, found.err
+    told = json.loads(found.out)
+    assert told["before"]["journalist"]["highest"] == told["before"]["prosecutor"]["highest"]
+    assert told["journalist"]["basis"] == "counted in the population table"
+    assert told["journalist"]["highest"] <= told["prosecutor"]["highest"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "words"),
+    [
+        (["--population-size", "5"], 1, "fewer than the table"),
+        (["--sampling-fraction", "0"], 2, "sampling_fraction"),
+        (["--sampling-fraction", "1.01"], 2, "sampling_fraction"),
+        (["--population-size", "900", "--sampling-fraction", "0.5"], 2, "cannot stand together"),
+        (["--threshold", "0"], 2, "threshold"),
+        (["--profile", "secret"], 2, "no profile 'secret'"),
+        (["--suda", "0"], 2, "suda"),
+        (["--weights", "heft"], 1, "survey weights"),
+        (["--weights", "sex"], 1, "numbers"),
+    ],
+)
+def test_bad_input(run, patients, roles, flags, code, words):
+    found = run("assess", patients, *roles, *flags)
+    assert found.code == code, found.err
+    assert words in found.err
+    assert found.out == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("patients.pkl", b"\x80\x05\x95cos\nsystem\n", "a pickle"),
+        ("patients.csv", b"\x80\x04\x95cos\nsystem\n", "a pickle"),
+        ("patients.parquet", b"PARE" + bytes(range(200)) + b"PARE", "an encrypted Parquet file"),
+        ("patients.csv", b"Salted__" + bytes(range(200)), "encrypted by OpenSSL"),
+        ("patients.csv", b"PK\x03\x04\x14\x00\x01\x00" + bytes(200), "which may be encrypted"),
+        ("patients.csv.gpg", bytes(range(200)), "decrypt it first"),
+    ],
+)
+def test_files_that_are_no_tables(run, patients, roles, tmp_path, name, content, words):
+    (tmp_path / "elsewhere").mkdir()
+    path = tmp_path / "elsewhere" / name
+    path.write_bytes(content)
+    for asked in ([path, *roles], [patients, *roles, "--population", path], [path, *roles, "--original", patients]):
+        found = run("assess", *asked)
+        assert found.code == 1, found.err
+        assert words in found.err
+        assert found.out == ""
+
+
+def test_an_original_of_something_else(run, patients, roles, release, tmp_path):
+    other = tmp_path / "other.csv"
+    write_table(generate_patients(400, seed=8), other)
+    found = run("assess", release, "--original", other, *roles, *HIERARCHY)
+    assert found.code == 1
+    assert "original" in found.err
+    few = tmp_path / "few.csv"
+    write_table(generate_patients(300, seed=1).slice(0, 50), few)
+    found = run("assess", release, "--original", few, *roles, *HIERARCHY)
+    assert found.code == 1
+    assert "the original has 50" in found.err
+
+
+def test_a_release_in_buckets(run, patients, tmp_path):
+    path = tmp_path / "buckets.csv"
+    roles = ["--identifier", "name,cost,admitted", "--quasi", "age,sex,zipcode", "--sensitive", "disease"]
+    made = run("anonymize", patients, *roles, "--algorithm", "anatomy:l=2", "-o", path)
+    assert made.code == 0, made.err
+    found = run("assess", path, *roles, "--algorithm", "anatomy:l=2", "--json")
+    assert found.code == 0, found.err
+    assert json.loads(found.out)["form"] == "tables"
+    assert "classes are buckets" in found.err
+
+
+def test_people_are_counted_on_the_original(run, tmp_path):
+    visits, release, recoding = (tmp_path / name for name in ("visits.csv", "release.csv", "recoding.json"))
+    write_table(generate_visits(300, seed=1), visits)
+    roles = ["--person", "person", "--quasi", "age,sex,zipcode", "--sensitive", "diagnosis", *HIERARCHY]
+    wanted = ["--model", "k-anonymity:k=3", "--algorithm", "mondrian", "--save-recoding", recoding]
+    assert run("anonymize", visits, *roles, *wanted, "-o", release).code == 0
+    found = run("assess", release, *roles, "--original", visits, "--recoding", recoding, "--json")
+    assert found.code == 0, found.err
+    told = json.loads(found.out)
+    assert (told["unit"], told["before"]["unit"], told["sensitive"]["diagnosis"]["unit"]) == ("people",) * 3
+    assert told["smallest_class"] >= 3
+    assert told["members"] <= told["before"]["members"] < told["before"]["rows"] == 300
+    alone = run("assess", release, *roles)
+    assert alone.code == 1
+    assert "people cannot be counted" in alone.err

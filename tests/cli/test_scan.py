@@ -1,0 +1,101 @@
+"""`indistinct scan`: exit codes, JSON, policies and bad input."""
+
+import json
+
+import pandas as pd
+import pytest
+
+POLICY = """
+[input]
+path = "patients.csv"
+
+[columns]
+name = "identifier"
+age = { role = "quasi", hierarchy = { intervals = [10, 50] } }
+sex = "quasi"
+zipcode = { role = "quasi", hierarchy = { mask = "right" } }
+admitted = { role = "quasi", hierarchy = { dates = ["month", "year"] } }
+disease = "sensitive"
+cost = "insensitive"
+
+[privacy]
+models = ["k-anonymity:k=5"]
+suppression = 0.05
+
+[algorithm]
+use = "optimal"
+
+[output]
+path = "release.csv"
+"""
+
+
+@pytest.fixture
+def policy(patients):
+    path = patients.parent / "policy.toml"
+    path.write_text(POLICY)
+    return path
+
+
+@pytest.fixture
+def release(run, policy):
+    path = policy.parent / "release.parquet"
+    assert run("anonymize", policy, "-o", path).code == 0
+    return path
+
+
+def test_a_release_of_ours_is_clean(run, release, policy, patients):
+    ran = run("scan", release, "--policy", policy, "--original", patients)
+    assert ran.code == 0
+    assert "no leak found" in ran.out
+    assert "not checked" in ran.out
+
+
+def test_an_index_is_a_leak(run, release, policy, patients, tmp_path):
+    pd.read_parquet(release).sample(frac=1, random_state=1).to_csv(tmp_path / "index.csv")
+    ran = run("scan", tmp_path / "index.csv", "--policy", policy, "--original", patients, "--json")
+    assert ran.code == 4
+    told = json.loads(ran.out)
+    assert not told["clean"]
+    assert {"check", "severity", "place", "count", "sentence", "remedy"} == set(told["findings"][0])
+    assert told["findings"][0]["check"] == "invented-columns"
+    assert "row-order" in told["checked"]
+    assert told["file"].endswith("index.csv")
+
+
+def test_roles_come_from_flags_too(run, patients, roles):
+    ran = run("scan", patients, *roles)
+    assert ran.code == 4
+    assert "column 'name' points at people" in ran.out
+    assert "LEAK" in ran.out
+
+
+def test_nothing_but_the_file_is_needed(run, release):
+    ran = run("scan", release, "--json")
+    assert ran.code == 0
+    told = json.loads(ran.out)
+    assert any(each["reason"] == "the original is not given" for each in told["not_checked"])
+
+
+def test_no_value_of_the_table_is_told(run, patients, roles):
+    names = pd.read_csv(patients)["name"]
+    said = run("scan", patients, *roles, "--original", patients)
+    assert not any(name in said.out + said.err for name in names)
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["nowhere.csv"], "there is no file"),
+        (["locked.parquet"], "is encrypted"),
+        (["patients.csv", "--original", "nowhere.csv"], "there is no file"),
+        (["patients.csv", "--policy", "policy.toml", "--quasi", "age"], "cannot stand beside a policy"),
+    ],
+)
+def test_bad_input(run, patients, policy, argv, words, monkeypatch):
+    monkeypatch.chdir(patients.parent)
+    (patients.parent / "locked.parquet").write_bytes(b"PARE1234PARE")
+    ran = run("scan", *argv)
+    assert ran.code in (1, 2)
+    assert words in ran.err
+    assert ran.out == ""

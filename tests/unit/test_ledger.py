@@ -1,0 +1,374 @@
+"""The ledger as a file: private, whole after every kill, one run at a time, and nobody else's file."""
+
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import indistinct as ind
+from indistinct.release.ledger import open_ledger, reserved, standings
+
+SCHEMA = ind.Schema(quasi=["age"], sensitive=["disease"], person=["patient"])
+AGES = [20, 21, 22, 60, 61, 62]
+JUNE = pa.table({"patient": list("abcdef"), "age": AGES, "disease": list("xyzxyz")})
+OPTIONS = {"model": "k-anonymity:k=3", "algorithm": "mondrian"}
+
+
+def made(folder: Path, name: str = "june", table: pa.Table = JUNE, **options: object) -> ind.Release:
+    ledger = folder / "releases.ledger"
+    return ind.anonymize(table, SCHEMA, output=folder / f"{name}.csv", ledger=ledger, **OPTIONS, **options)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_release_is_remembered_with_figures_and_digests(tmp_path: Path) -> None:
+    release = made(tmp_path, save_recoding=tmp_path / "june.json")
+    (entry,) = ind.read_ledger(tmp_path / "releases.ledger")
+    assert (entry.number, entry.people, entry.classes, entry.k, entry.published) == (1, 6, 2, 3, True)
+    assert entry.models == ("k-anonymity:k=3",)
+    assert entry.output_digest == release.certificate.output_digest
+    assert entry.recoding_digest == release.certificate.recoding_digest
+    assert entry.recoding == str(tmp_path / "june.json")
+    assert release.certificate.overlap is None
+    assert sorted(each.name for each in tmp_path.iterdir()) == [
+        "june.csv",
+        "june.csv.certificate.json",
+        "june.json",
+        "releases.ledger",
+    ]
+
+
+def test_the_same_release_again_and_a_broken_one(tmp_path: Path) -> None:
+    made(tmp_path)
+    again = made(tmp_path, "again")
+    assert again.certificate.overlap.releases == 1
+    assert again.certificate.overlap.people_below == again.certificate.overlap.changed_signatures == 0
+    july = JUNE.set_column(1, "age", pa.array([20, 21, 60, 22, 61, 62]))
+    with pytest.raises(ind.VerificationError, match="2 earlier releases 6 of 6 shared people stand among fewer than 3"):
+        made(tmp_path, "july", july)
+    assert not (tmp_path / "july.csv").exists()
+    assert len(ind.read_ledger(tmp_path / "releases.ledger")) == 2
+    accepted = made(tmp_path, "july", july, accept_overlap=True)
+    assert any("2 earlier releases" in warning for warning in accepted.certificate.warnings)
+    assert len(ind.read_ledger(tmp_path / "releases.ledger")) == 3
+
+
+def test_apply_needs_no_earlier_original(tmp_path: Path) -> None:
+    first = made(tmp_path)
+    july = JUNE.set_column(1, "age", pa.array([20, 21, 60, 22, 61, 62]))
+    ledger = tmp_path / "releases.ledger"
+    with pytest.raises(ind.VerificationError, match="shared people"):
+        ind.apply(first.recoding, july, ledger=ledger)
+    by_original = ind.apply(
+        first.recoding, july, previous=first.recoding, previous_input=JUNE, accept_overlap=True
+    ).certificate
+    by_ledger = ind.apply(first.recoding, july, ledger=ledger, accept_overlap=True).certificate
+    assert by_ledger.overlap == by_original.overlap
+    assert by_ledger.overlap.people_below == 6
+
+
+def test_a_release_in_memory_is_remembered_once_when_it_is_written(tmp_path: Path) -> None:
+    ledger = tmp_path / "releases.ledger"
+    release = ind.anonymize(JUNE, SCHEMA, ledger=ledger, **OPTIONS)
+    other = ind.anonymize(JUNE, SCHEMA, ledger=ledger, **OPTIONS)
+    assert ind.read_ledger(ledger) == ()
+    release.write(tmp_path / "june.csv")
+    release.write(tmp_path / "june.parquet")
+    assert [entry.number for entry in ind.read_ledger(ledger)] == [1]
+    with pytest.raises(ind.OutputError, match="another release was recorded"):
+        other.write(tmp_path / "other.csv")
+    assert not (tmp_path / "other.csv").exists()
+
+
+def test_it_needs_people(tmp_path: Path) -> None:
+    nobody = ind.Schema(identifiers=["patient"], quasi=["age"], sensitive=["disease"])
+    with pytest.raises(ind.SchemaError, match="role person"):
+        ind.anonymize(JUNE, nobody, ledger=tmp_path / "releases.ledger", **OPTIONS)
+    assert not (tmp_path / "releases.ledger").exists()
+    made(tmp_path)
+    numbers = JUNE.set_column(0, "patient", pa.array(range(6)))
+    with pytest.raises(ind.InputError, match="is read as integer now and as text"):
+        made(tmp_path, "july", numbers)
+    named = JUNE.rename_columns(["name", "age", "disease"])
+    schema = ind.Schema(quasi=["age"], sensitive=["disease"], person=["name"])
+    with pytest.raises(ind.SchemaError, match="'name' now, and by 'patient'"):
+        ind.anonymize(named, schema, ledger=tmp_path / "releases.ledger", **OPTIONS)
+
+
+def test_whole_numbers_of_any_width_are_the_same_people(tmp_path: Path) -> None:
+    for name, kind in (("june", pa.int64()), ("july", pa.int32())):
+        release = made(tmp_path, name, JUNE.set_column(0, "patient", pa.array(range(6), kind)))
+    assert release.certificate.overlap.shared_people == 6
+
+
+def test_rows_of_equal_values_in_several_classes_cannot_be_followed(tmp_path: Path) -> None:
+    with pytest.raises(ind.ParameterError, match="cannot be followed"):
+        ind.anonymize(
+            JUNE,
+            SCHEMA,
+            model="k-anonymity:k=3",
+            algorithm="mondrian:relaxed=true",
+            output=tmp_path / "june.csv",
+            ledger=tmp_path / "releases.ledger",
+        )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
+def test_it_is_its_owners_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        made(tmp_path)
+    finally:
+        os.umask(before)
+    ledger = tmp_path / "releases.ledger"
+    assert mode(ledger) == 0o600
+    with sqlite3.connect(ledger, isolation_level=None) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("UPDATE releases SET token = 'x'")
+        assert mode(tmp_path / "releases.ledger-journal") == 0o600
+        connection.execute("ROLLBACK")
+    connection.close()
+    for open_to_others in (0o640, 0o604, 0o660, 0o601):
+        ledger.chmod(open_to_others)
+        with pytest.raises(ind.InputError, match="others than its owner") as caught:
+            made(tmp_path, "july")
+        assert f"chmod 600 {ledger}" in str(caught.value)
+        with pytest.raises(ind.InputError, match="others than its owner"):
+            ind.read_ledger(ledger)
+    assert not (tmp_path / "july.csv").exists()
+
+
+def test_what_is_no_ledger_is_refused_and_left_alone(tmp_path: Path) -> None:
+    ledger = tmp_path / "releases.ledger"
+    for content in (b"precious\n", b"SQLite format 3\0" + b"\1" * 84, b"\0" * 4096):
+        ledger.write_bytes(content)
+        ledger.chmod(0o600)
+        with pytest.raises(ind.InputError, match="cannot be read"):
+            made(tmp_path)
+        assert ledger.read_bytes() == content
+    ledger.unlink()
+    with sqlite3.connect(ledger) as connection:
+        connection.execute("CREATE TABLE mine (a)")
+    connection.close()
+    ledger.chmod(0o600)
+    with pytest.raises(ind.InputError, match="no ledger that this version can read"):
+        made(tmp_path)
+    ledger.unlink()
+    ledger.mkdir()
+    with pytest.raises(ind.InputError, match="no file"):
+        made(tmp_path)
+    with pytest.raises(ind.InputError, match="--ledger make a new one"):
+        ind.read_ledger(tmp_path / "nowhere")
+    with pytest.raises(ind.OutputError, match="cannot be created"):
+        ind.anonymize(JUNE, SCHEMA, ledger=tmp_path / "no" / "where", **OPTIONS)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE ledger SET key = randomblob(32)",
+        "UPDATE releases SET content = CAST(content || x'00' AS BLOB)",
+        "UPDATE releases SET about = replace(about, '\"people\": 6', '\"people\": 7')",
+        "UPDATE releases SET seal = randomblob(32)",
+        "UPDATE releases SET token = 'another'",
+    ],
+)
+def test_another_key_and_changed_entries_are_noticed(tmp_path: Path, statement: str) -> None:
+    made(tmp_path)
+    ledger = tmp_path / "releases.ledger"
+    with sqlite3.connect(ledger) as connection:
+        connection.execute(statement)
+    connection.close()
+    with pytest.raises(ind.InputError, match="release 1 was changed, or belongs to another key"):
+        ind.read_ledger(ledger)
+    with pytest.raises(ind.InputError, match="another key"):
+        made(tmp_path, "july")
+
+
+def test_a_key_that_is_gone_is_noticed(tmp_path: Path) -> None:
+    made(tmp_path)
+    with sqlite3.connect(tmp_path / "releases.ledger") as connection:
+        connection.execute("DELETE FROM ledger")
+    connection.close()
+    with pytest.raises(ind.InputError, match="it has no key"):
+        made(tmp_path, "july")
+
+
+def test_no_message_quotes_what_is_stored(tmp_path: Path) -> None:
+    made(tmp_path)
+    with sqlite3.connect(tmp_path / "releases.ledger") as connection:
+        connection.execute("UPDATE releases SET content = CAST(x'ff53454352455457' AS TEXT)")
+    connection.close()
+    with pytest.raises(ind.InputError, match="it is no ledger, or it was changed") as caught:
+        made(tmp_path, "july")
+    assert "SECRET" not in str(caught.value)
+
+
+def test_a_flipped_byte_is_noticed_or_changes_nothing(tmp_path: Path) -> None:
+    made(tmp_path)
+    ledger = tmp_path / "releases.ledger"
+    whole, entries = ledger.read_bytes(), ind.read_ledger(ledger)
+    noticed = 0
+    for at in range(0, len(whole), 97):
+        ledger.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
+        try:
+            assert ind.read_ledger(ledger) == entries
+            standings(open_ledger(ledger))
+        except (ind.InputError, ind.OutputError):
+            noticed += 1
+    assert noticed > 5
+
+
+def test_a_forgotten_release_is_gone_from_the_bytes_and_its_number_too(tmp_path: Path) -> None:
+    made(tmp_path)
+    ledger = tmp_path / "releases.ledger"
+    (standing,) = standings(open_ledger(ledger))
+    pseudonym = standing.people.tobytes()[:16]
+    assert pseudonym in ledger.read_bytes()
+    assert ind.forget_release(ledger, 1).people == 6
+    assert pseudonym not in ledger.read_bytes()
+    with pytest.raises(ind.ParameterError, match="no release 1"):
+        ind.forget_release(ledger, 1)
+    made(tmp_path, "again")
+    assert [entry.number for entry in ind.read_ledger(ledger)] == [2]
+
+
+def test_no_release_replaces_its_ledger(tmp_path: Path) -> None:
+    ledger = tmp_path / "releases.csv"
+    with pytest.raises(ind.OutputError, match="would replace the input"):
+        ind.anonymize(JUNE, SCHEMA, output=ledger, ledger=ledger, overwrite=True, **OPTIONS)
+    release = ind.anonymize(JUNE, SCHEMA, output=tmp_path / "june.csv", ledger=ledger, **OPTIONS)
+    with pytest.raises(ind.OutputError, match="would replace the input"):
+        release.write(ledger, overwrite=True)
+    assert len(ind.read_ledger(ledger)) == 1
+
+
+def test_a_refused_path_leaves_no_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = ind.anonymize(JUNE, SCHEMA, ledger=tmp_path / "releases.ledger", **OPTIONS)
+
+    def fail(*_paths: object) -> None:
+        raise OSError(28, "no space")
+
+    monkeypatch.setattr(os, "link", fail)
+    with pytest.raises(ind.OutputError):
+        release.write(tmp_path / "june.csv")
+    assert ind.read_ledger(tmp_path / "releases.ledger") == ()
+    assert [each.name for each in tmp_path.iterdir()] == ["releases.ledger"]
+
+
+# Writes a release that a ledger is to remember, and dies at the n-th step: one process for each n.
+KILLED_AT_EVERY_STEP = """
+import os, shutil, signal, sqlite3, sys
+from dataclasses import replace
+from pathlib import Path
+import pyarrow as pa
+import indistinct as ind
+
+root = Path(sys.argv[1])
+table = pa.table({"patient": list("abcdef"), "age": [20, 21, 22, 60, 61, 62], "disease": list("xyzxyz")})
+schema = ind.Schema(quasi=["age"], sensitive=["disease"], person=["patient"])
+(root / "before").mkdir()
+release = ind.anonymize(
+    table, schema, model="k-anonymity:k=3", algorithm="mondrian", ledger=root / "before" / "a.ledger"
+)
+count, last = 0, 0
+
+def step():
+    global count
+    if count == last:
+        os.kill(os.getpid(), signal.SIGKILL)
+    count += 1
+
+def counted(act):
+    def run(*arguments, **options):
+        step()
+        return act(*arguments, **options)
+    return run
+
+class Connection(sqlite3.Connection):
+    def execute(self, *arguments):
+        step()
+        return super().execute(*arguments)
+
+connect = sqlite3.connect
+
+def run(folder):
+    shutil.copytree(root / "before", folder)
+    os.fsync = lambda descriptor: None  # a kill is no power cut: what was written stays
+    for name in ("replace", "rename", "link", "unlink", "remove", "chmod"):
+        setattr(os, name, counted(getattr(os, name)))
+    sqlite3.connect = lambda *arguments, **options: connect(*arguments, factory=Connection, **options)
+    record = replace(release.record, ledger=replace(release.record.ledger, path=folder / "a.ledger"))
+    replace(release, record=record).write(folder / "r.arrow")
+
+for last in range(300):
+    if not os.fork():
+        run(root / f"{last:03}")
+        os._exit(0)
+    if os.WIFEXITED(status := os.wait()[1]):
+        sys.exit(status)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the driver forks")
+def test_no_kill_leaves_a_release_that_the_ledger_does_not_know(tmp_path: Path) -> None:
+    assert subprocess.run([sys.executable, "-c", KILLED_AT_EVERY_STEP, tmp_path]).returncode == 0
+    states = set()
+    *folders, before = sorted(tmp_path.iterdir())
+    assert len(folders) > 15
+    for folder in folders:
+        ledger, table, seal = (folder / name for name in ("a.ledger", "r.arrow", "r.arrow.certificate.json"))
+        entries = ind.read_ledger(ledger)
+        assert len(entries) <= 1
+        states.add((len(entries), table.exists(), seal.exists(), any(entry.published for entry in entries)))
+        assert all(mode(each) == 0o600 for each in folder.glob("a.ledger*"))
+        if table.exists():
+            (entry,) = entries
+            assert entry.output_digest in (seal.read_text() if seal.exists() else entry.output_digest)
+        # The next run is compared with what is left, and clears up.
+        again = ind.anonymize(JUNE, SCHEMA, output=table, overwrite=True, ledger=ledger, **OPTIONS)
+        assert (again.certificate.overlap is None) == (not entries)
+        assert {each.name for each in folder.iterdir()} == {"a.ledger", "r.arrow", "r.arrow.certificate.json"}
+    assert ind.read_ledger(before / "a.ledger") == ()
+    assert states == {
+        (0, False, False, False),
+        (1, False, False, False),
+        (1, True, False, False),
+        (1, True, True, False),
+        (1, True, True, True),
+    }
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no locks elsewhere")
+def test_two_runs_take_turns(tmp_path: Path) -> None:
+    """A second run waits until the first has published, and is then compared with it."""
+    ledger = tmp_path / "releases.ledger"
+    made(tmp_path)
+    program = (
+        "import sys; from indistinct.release.ledger import reserved\n"
+        f"with reserved({str(ledger)!r}): print('mine', flush=True); sys.stdin.read()\n"
+        "print('done', flush=True)"
+    )
+    child = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    waiting = "import sys; from indistinct.release.ledger import reserved\n"
+    waiting += f"with reserved({str(ledger)!r}): print('next', flush=True)"
+    try:
+        assert child.stdout.readline() == "mine\n"
+        other = subprocess.Popen([sys.executable, "-c", waiting], stdout=subprocess.PIPE, text=True)
+        with pytest.raises(subprocess.TimeoutExpired):
+            other.wait(timeout=2)
+        child.communicate(timeout=30)
+        assert other.communicate(timeout=30)[0] == "next\n"
+    finally:
+        child.kill()
+        other.kill()
+    with reserved(ledger):
+        pass
+    assert not (tmp_path / ".releases.ledger.lock").exists()

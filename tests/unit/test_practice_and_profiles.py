@@ -1,0 +1,125 @@
+"""Figures of practice, each by its own rule, and profiles as gates."""
+
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+
+import indistinct as ind
+from indistinct.domain import Domain, Kind
+from indistinct.errors import ParameterError
+from indistinct.risks.practice import Shown, findings
+from indistinct.risks.profiles import PROFILES, Internal, Licensed, Public, judge, parse_profile
+
+
+def statuses(shown=None, *, smallest=20, uniques=0, homogeneous=0.0):
+    told = findings(
+        shown or Shown(ind.Schema(quasi=["x"]), {"x": Kind.TEXT}),
+        smallest=smallest,
+        uniques=uniques,
+        homogeneous=homogeneous,
+    )
+    assert all(each.source for each in told)
+    return {each.rule: each.status for each in told}
+
+
+@pytest.mark.parametrize(
+    ("smallest", "failed"),
+    [
+        (20, set()),
+        (19, {"ontario-high"}),
+        (14, {"ontario-high", "ontario-medium"}),
+        (12, {"ontario-high", "ontario-medium"}),
+        (11, {"ontario-high", "ontario-medium", "ema-0.09-strict", "health-canada-0.09-strict"}),
+    ],
+)
+def test_the_strict_and_the_rounded_reading_part_at_eleven(smallest, failed):
+    sizes = {rule: status for rule, status in statuses(smallest=smallest).items() if "harbor" not in rule}
+    assert {rule for rule, status in sizes.items() if status == "failed"} == failed
+
+
+def test_ten_fail_everything_about_sizes():
+    told = statuses(smallest=10)
+    rules = [rule for rule in told if rule.startswith(("ema", "health", "ontario", "cms"))]
+    assert len(rules) == 8
+    assert {told[rule] for rule in rules} == {"failed"}
+
+
+def shown(**columns):
+    domains = {name: Domain(name, pa.array(values)) for name, values in columns.items()}
+    kinds = {name: domain.kind for name, domain in domains.items()}
+    return Shown(
+        ind.Schema(identifiers=["mother"], quasi=[name for name in columns if name != "mother"]), kinds, domains
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "rule", "status"),
+    [
+        ({"age": [30, 89]}, "ages", "passed"),
+        ({"age": [30, 90, 93]}, "ages", "failed"),
+        ({"age": ["30-59", "60-89", "90+"]}, "ages", "passed"),
+        ({"age": ["80-89", "90-94", "95-99"]}, "ages", "failed"),
+        ({"village": ["a"]}, "ages", "not checkable"),
+        ({"zipcode": ["02139"]}, "areas", "failed"),
+        ({"zipcode": ["021**"]}, "areas", "not checkable"),
+        ({"x": ["2024-05", "2024-06"]}, "dates", "failed"),
+        ({"x": ["2024", "2025"]}, "dates", "passed"),
+        ({"email_address": ["*"]}, "identifiers", "failed"),
+        ({"mother": ["*"]}, "identifiers", "failed"),
+        ({"village": ["a"]}, "identifiers", "passed"),
+    ],
+)
+def test_the_safe_harbor_is_judged_by_columns(columns, rule, status):
+    assert statuses(shown(**columns))[f"safe-harbor-{rule}"] == status
+
+
+def test_the_three_questions():
+    assert statuses(uniques=1)["wp216-singling-out"] == "failed"
+    assert statuses(homogeneous=0.1)["wp216-inference"] == "failed"
+    assert statuses(homogeneous=None)["wp216-inference"] == "not checkable"
+    assert statuses()["wp216-linkability"] == "not checkable"
+
+
+GOOD = {
+    "highest": 0.05,
+    "average": 0.05,
+    "at_risk": 0.0,
+    "uniques": 0.0,
+    "population_uniques": None,
+    "homogeneous": 0.0,
+    "largest_share": 0.5,
+}
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_profiles_pass_and_fail(name):
+    profile = parse_profile(name)
+    assert judge(profile, GOOD).passed
+    bad = judge(profile, dict.fromkeys(GOOD, 1.0))
+    assert [line.figure for line in bad.failed] == [limit for limit, _, _ in profile.limits]
+    assert all(line.source for line in bad.lines)
+
+
+def test_thresholds_of_ones_own():
+    strict = parse_profile("public:highest=1/20")
+    assert judge(strict, GOOD | {"highest": 1 / 20}).passed
+    assert not judge(strict, GOOD | {"highest": 1 / 19}).passed
+    (line,) = (line for line in judge(strict, GOOD).lines if line.figure == "highest")
+    assert line.source is None
+    assert not judge(parse_profile("internal:population_uniques=0.01"), GOOD).passed  # a figure that is not known fails
+    assert parse_profile(Licensed(highest=Fraction(1, 7)).spec()) == Licensed(highest=Fraction(1, 7))
+    assert judge(Licensed(), GOOD | {"highest": 1 / 3}).passed
+    assert not judge(Public(), GOOD | {"highest": 1 / 11}).passed
+    with pytest.raises(ParameterError, match="`average` of profile 'internal'"):
+        Internal(average=-1)
+
+
+def test_a_profile_may_reckon_with_journalists():
+    table = pa.table({"x": [0, 0, 1, 1, 2]})
+    everybody = pa.concat_tables([table] * 15)
+    asked = {"schema": ind.Schema(quasi=["x"]), "population": everybody}
+    assert not ind.assess(table, **asked, profile="public").passed
+    relaxed = ind.assess(table, **asked, profile="public:attacker=journalist,uniques=1")
+    assert relaxed.passed
+    assert ind.assess(table, **asked).gate is None
