@@ -41,7 +41,7 @@ from indistinct.release.kinds import (
 )
 from indistinct.release.overlap import earlier_releases, publish_beside
 from indistinct.release.pipeline import Job, destination_of
-from indistinct.release.population import Population, count_beside, fit_beside, open_population
+from indistinct.release.population import Population, count_beside, fit_beside, open_population, unused
 from indistinct.release.published import Published, belongs_to, open_published, read_certificate
 from indistinct.release.reading import require_original
 from indistinct.release.release import Release
@@ -109,7 +109,7 @@ def anonymize(
     request = _request(source, schema, asked, search, declared, target=target)
     earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
     counted, others, wanted = count_beside(population, asked, where, source, request=request, schema=schema)
-    orders = check_kinds(counted, asked, known=(*declared, *source.reading.text))
+    orders = (*check_kinds(counted, asked, known=(*declared, *source.reading.text)), *unused(population, asked))
     report(0.2)
     problem = _problem(counted, wanted, declared, suppression=suppression, search=search, schema=schema, seed=seed)
     found, chosen, explanation = _searched(search, problem, lambda share: report(0.2 + 0.4 * share))
@@ -194,7 +194,7 @@ def apply(
     assignment, told = suppressed_within(found, wanted, budget=allowed)
     counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
     job = Job(where, source, found.counted, recoding, wanted, schema, allowed, secret)
-    warnings = (*check_orders(found.counted, wanted), *told)
+    warnings = (*check_orders(found.counted, wanted), *unused(population, wanted), *told)
     job = replace(job, assignment=assignment, warnings=warnings, population=others)
     place = destination_of(output, overwrite, None, recoding, smallest_count)
     try:

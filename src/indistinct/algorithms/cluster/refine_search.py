@@ -26,7 +26,7 @@ STRETCH = 1024
 # Gains below this share of a row's whole cost are taken for rounding.
 LEAST = 1e-9
 # Pairs of classes are divided anew in every round, unless that brought less than this share of what moves and swaps
-# brought: then the next rounds go without.
+# brought: then the next rounds go without. The first rounds bring most.
 WORTH, RESTING = 1 / 8, 3
 
 
@@ -105,7 +105,7 @@ class LocalSearch:
             elif self.guarded:
                 self._ask(sweep)
             earned[kind] = before - self.cost()
-        if turn and REDIVIDE in earned and earned[REDIVIDE] < WORTH * earned[IMPROVE]:
+        if turn > RESTING and REDIVIDE in earned and earned[REDIVIDE] < WORTH * earned[IMPROVE]:
             self.redivides = turn + 1 + RESTING
 
     def _order(self, turn: int) -> Codes:
