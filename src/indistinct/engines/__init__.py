@@ -51,12 +51,15 @@ def chosen_engine(source: Any, name: str = "auto", memory: str | int | None = No
         )
     limit = None if memory is None else bytes_of(memory)
     duckdb = DuckDB() if limit is None else DuckDB(limit)
-    if name == "duckdb" or (name == "auto" and duckdb.owns(source)):
+    if name == "duckdb" or (name == "auto" and (duckdb.owns(source) or _is_too_large(source, duckdb, limit))):
         return duckdb
-    if name == "memory" or not duckdb.can_open(source):
-        return Memory()
+    return Memory()
+
+
+def _is_too_large(source: Any, duckdb: DuckDB, limit: int | None) -> bool:
+    """Return whether a source that DuckDB can read takes more than half of the memory there is."""
     room = free_bytes() if limit is None else limit
-    return Memory() if room is None or duckdb.size_of(source) <= SHARE_OF_FREE * room else duckdb
+    return duckdb.can_open(source) and room is not None and duckdb.size_of(source) > SHARE_OF_FREE * room
 
 
 def bytes_of(memory: str | int) -> int:

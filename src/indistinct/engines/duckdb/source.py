@@ -14,6 +14,7 @@ from indistinct.engines.groups import Groups
 from indistinct.engines.spill import directory_of_process
 from indistinct.errors import InputError, MissingExtraError, ParameterError
 from indistinct.parallel import workers
+from indistinct.tables.files import repeating
 from indistinct.tables.value import Reading, Table, check_names
 
 # Rows that are looked at together.
@@ -194,8 +195,6 @@ def _parquet(files: tuple[Path, ...], reading: Reading, duckdb: Any, memory: int
 
 def _from_files(files: Sequence[Path], columns: Sequence[str]) -> Iterator[pa.Table]:
     import pyarrow.parquet as pq
-
-    from indistinct.tables.files import repeating
 
     for path in files:
         with pq.ParquetFile(path) as file:
