@@ -88,6 +88,32 @@ def test_the_rest_that_no_warning_names_is_not_told_either() -> None:
     assert told(replace(certificate, original_rows=1060, suppressed_rows=60))["suppressed_rows"] == 60
 
 
+def test_who_lost_some_rows_only_follows_from_three_counts() -> None:
+    shown = told(replace(PLAIN, people=PeopleCounted(published=900, original=950, suppressed=55)))
+    assert shown["people"] == {"published": None, "original": None, "suppressed": None}
+    assert told(replace(PLAIN, people=PeopleCounted(published=900, original=950, suppressed=50)))["hidden"] == []
+
+
+def verdict(model: str, **achieved: float) -> Verdict:
+    return Verdict(model, True, achieved, 0, 0)
+
+
+def test_what_is_achieved_beside_the_original_tells_no_hidden_count() -> None:
+    """A distance from the original's distribution is a ratio whose denominator is the number of its rows."""
+    verdicts = (verdict("t-closeness:sensitive=s,t=0.4", t=0.2166), verdict("alpha-k:…", alpha=0.6, k=8))
+    shown = told(replace(PLAIN, original_rows=1005, suppressed_rows=5, verdicts=verdicts))
+    assert [each["achieved"] for each in shown["verdicts"]] == [{"t": None}, {"alpha": 0.6, "k": 8}]
+    assert "t of t-closeness:sensitive=s,t=0.4" in shown["hidden"]
+    many = replace(PLAIN, original_rows=1100, suppressed_rows=100, verdicts=verdicts)
+    assert told(many) == many.to_json()
+
+
+def test_what_is_achieved_over_people_tells_no_hidden_number_of_people() -> None:
+    verdicts = (verdict("average-risk:threshold=0.2", threshold=90 / 995), verdict("k-anonymity:k=2", k=2))
+    shown = told(replace(PLAIN, people=PeopleCounted(995, 995, 0), verdicts=verdicts))
+    assert [each["achieved"] for each in shown["verdicts"]] == [{"threshold": None}, {"k": 2}]
+
+
 COUNT = st.integers(0, 60)
 
 

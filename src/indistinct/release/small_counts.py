@@ -5,7 +5,7 @@ table and of those that were published, say. What a reader counts on the file, a
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import combinations
 from typing import Any
 
@@ -31,6 +31,9 @@ FIGURES = {
 }
 # Sizes of the smallest group: nobody takes them from anything, so that each stands for itself.
 SMALLEST_GROUPS = (("overlap", "smallest_intersection"), ("overlap", "smallest_difference"))
+# What a model achieves that a reader computes on the file in rows. Where people are counted only k and l are told.
+SHOWN_BY_ROWS = frozenset({"k", "l", "alpha", "c", "threshold", "share", "low", "high"})
+ALWAYS_SHOWN = frozenset({"k", "l"})
 SUPPRESSED = "rows_suppressed"
 """How the name of a count begins that is a part of the suppressed rows."""
 
@@ -55,7 +58,8 @@ def for_others(certificate: Certificate, *, smallest: int = SMALLEST) -> dict[st
     """Return a certificate as JSON values without small counts; `hidden` names what is null for that reason.
 
     All counts of rows are hidden as soon as one of them is small, or two differ by so little, or by so little from what
-    a reader counts; and so are all counts of people, and of classes. A count of 0 stays.
+    a reader counts; and so are all counts of people, and of classes. A count of 0 stays. What a model achieves beside
+    the original, or over people, goes with them: such a ratio has few denominators, so that it tells the count.
     """
     document = certificate.to_json()
     hidden: list[str] = []
@@ -64,16 +68,28 @@ def for_others(certificate: Certificate, *, smallest: int = SMALLEST) -> dict[st
         if unit in units and _at(document, path):
             hidden.append(_hide(document, path))
     hidden += [_hide(document, path) for path in SMALLEST_GROUPS if 0 < (_at(document, path) or 0) < smallest]
+    stays = _achieved_shown(certificate, units)
     for verdict in document["verdicts"]:
         if "rows" in units and verdict["needs_original"] and verdict["violating_rows"]:
             verdict["violating_rows"] = None
             hidden.append(f"violating_rows of {verdict['model']}")
+        for key in (key for key, value in verdict["achieved"].items() if value and key not in stays):
+            verdict["achieved"][key] = None
+            hidden.append(f"{key} of {verdict['model']}")
     warnings = [
         warning.hiding(units) if isinstance(warning, Told) else str(warning) for warning in certificate.warnings
     ]
     if warnings != document["warnings"]:
         hidden.append("counts in warnings")
     return document | {"warnings": warnings, "hidden": hidden, "smallest_count": smallest if hidden else None}
+
+
+def _achieved_shown(certificate: Certificate, units: Collection[str]) -> Collection[str]:
+    """Return the achieved values that tell nothing of what is hidden."""
+    if "people" in units and certificate.people is not None:
+        return ALWAYS_SHOWN
+    every = {key for verdict in certificate.verdicts for key in verdict.achieved}
+    return SHOWN_BY_ROWS if "rows" in units else every
 
 
 def _tells(certificate: Certificate, document: dict[str, Any], unit: str, smallest: int) -> bool:
@@ -99,7 +115,13 @@ def _counts(certificate: Certificate, document: dict[str, Any], unit: str) -> It
 
 
 def _rest(certificate: Certificate, unit: str) -> Iterator[int]:
-    """Yield how many rows were suppressed for no reason that a warning gives: whoever adds up knows it."""
+    """Yield what follows from several counts: whoever adds up knows it.
+
+    Rows that were suppressed for no reason that a warning gives, and people who lost some of their rows only.
+    """
+    people = certificate.people
+    if unit == "people" and people is not None and people.original is not None and people.suppressed is not None:
+        yield max(people.suppressed - (people.original - people.published), 0)
     if unit == "rows" and certificate.suppressed_rows is not None:
         told = [each.counts for each in certificate.warnings if isinstance(each, Told)]
         parts = [count for counts in told for name, count in counts.items() if name == SUPPRESSED]
