@@ -117,7 +117,7 @@ def anonymize(
     place = destination_of(output, overwrite, save_recoding, recoding, smallest_count)
     release = publish_beside(earlier, job.beside(others), accept=accept_overlap, destination=place, counters=did)
     report(1.0)
-    return replace(release, explanation=explanation)
+    return replace(release, explanation=explanation, declared=declared)
 
 
 def _problem(
@@ -193,11 +193,12 @@ def apply(
     job = replace(job, assignment=assignment, warnings=warnings, population=others)
     place = destination_of(output, overwrite, None, recoding, smallest_count)
     try:
-        return publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=counters)
+        release = publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=counters)
     except VerificationError as error:
         raise explained(error, found, wanted) from None
     except InfeasibleError as error:
         raise within_budget(error, found, wanted) from None
+    return replace(release, declared=declared)
 
 
 def verify(
