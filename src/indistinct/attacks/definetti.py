@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes, starts_of
+from indistinct.arrays import Codes, run_entries, starts_of
 from indistinct.attacks.base import Attack, Outcome, Progress, Tally, Target
 from indistinct.attacks.crowd import not_contained, table_of
 from indistinct.attacks.groups import evidence_of
@@ -164,7 +164,7 @@ class Dealt:
                 hint="attack a sample of the buckets",
             )
         people = np.repeat(np.arange(len(shown.buckets)), np.diff(starts))
-        entries = np.arange(starts[-1]) - starts[people] + first[shown.buckets[people]]
+        entries = run_entries(first[shown.buckets], np.diff(starts))
         return cls(
             tuple(shown.codes[name] for name in shown.names),
             tuple(sizes),

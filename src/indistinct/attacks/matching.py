@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.arrays import Codes, starts_of
+from indistinct.arrays import Codes, run_entries, starts_of
 from indistinct.attacks.base import Progress, Target
 from indistinct.attacks.crowd import MOST_ROWS, Crowd, not_contained, original_crowd
 from indistinct.attacks.groups import Groups, Part, groups_of, one_code
@@ -166,7 +166,7 @@ def _expanded(indptr: Codes, rows: Codes) -> tuple[Codes, Codes]:
     """Return the entries of some rows of compressed sparse ones, and before them which of these rows each is of."""
     lengths = np.diff(indptr)[rows]
     owners = np.repeat(np.arange(len(rows)), lengths)
-    return owners, np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths - indptr[:-1][rows], lengths)
+    return owners, run_entries(indptr[rows], lengths)
 
 
 def _counts(part: Part, entries: Codes, wanted: Codes, groups: Codes, size: int) -> Codes:

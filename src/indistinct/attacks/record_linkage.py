@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, run_entries
 from indistinct.attacks.base import Attack, Outcome, Tally, Target
 from indistinct.attacks.crowd import control_crowd, original_crowd, table_of, translated, unit_of
 from indistinct.attacks.crowd import domain_of as values_of
@@ -111,9 +111,8 @@ def _candidates(
 def _pairs(matches: Matches, numbers: Codes) -> tuple[Codes, Codes]:
     """Return the number and a group of every row, for all groups that may hold it."""
     lengths = matches.number[matches.vector_of_row]
-    starts = matches.indptr[:-1][matches.vector_of_row]
-    places = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths - starts, lengths)
-    return np.repeat(numbers, lengths), matches.groups[places]
+    entries = run_entries(matches.indptr[matches.vector_of_row], lengths)
+    return np.repeat(numbers, lengths), matches.groups[entries]
 
 
 def _reaches(matches: Matches, truth: Matches, register: Register, size: int) -> Codes:
