@@ -39,7 +39,7 @@ class ChosenNode(Algorithm):
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the chosen node; raise where it is no node, or suppresses more than is allowed."""
-        problem.model.check(problem.whole())
+        problem.require_possible()
         space = FullDomain(problem)
         node = self._node(space)
         rolled = space.roll_up(space.cells.base, node)
