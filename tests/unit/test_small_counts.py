@@ -94,6 +94,15 @@ def test_who_lost_some_rows_only_follows_from_three_counts() -> None:
     assert told(replace(PLAIN, people=PeopleCounted(published=900, original=950, suppressed=50)))["hidden"] == []
 
 
+def test_rows_of_people_with_several_are_not_told_by_taking_people_from_rows() -> None:
+    certificate = replace(PLAIN, original_rows=1050, suppressed_rows=50)
+    for original, suppressed in ((1045, 45), (980, 45)):
+        people = PeopleCounted(published=original - suppressed, original=original, suppressed=suppressed)
+        assert told(replace(certificate, people=people))["people"]["suppressed"] is None
+    people = PeopleCounted(published=880, original=900, suppressed=20)
+    assert told(replace(certificate, people=people))["hidden"] == []
+
+
 def verdict(model: str, **achieved: float) -> Verdict:
     return Verdict(model, True, achieved, 0, 0)
 

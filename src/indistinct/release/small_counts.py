@@ -117,11 +117,18 @@ def _counts(certificate: Certificate, document: dict[str, Any], unit: str) -> It
 def _rest(certificate: Certificate, unit: str) -> Iterator[int]:
     """Yield what follows from several counts: whoever adds up knows it.
 
-    Rows that were suppressed for no reason that a warning gives, and people who lost some of their rows only.
+    Rows that were suppressed for no reason that a warning gives, people who lost some of their rows only, and rows
+    beyond the first of each person, in the original and of those suppressed.
     """
     people = certificate.people
     if unit == "people" and people is not None and people.original is not None and people.suppressed is not None:
         yield max(people.suppressed - (people.original - people.published), 0)
+        rows = (certificate.original_rows, certificate.suppressed_rows)
+        yield from (
+            max(more - own, 0)
+            for more, own in zip(rows, (people.original, people.suppressed), strict=True)
+            if more is not None
+        )
     if unit == "rows" and certificate.suppressed_rows is not None:
         told = [each.counts for each in certificate.warnings if isinstance(each, Told)]
         parts = [count for counts in told for name, count in counts.items() if name == SUPPRESSED]
