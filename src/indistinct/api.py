@@ -54,6 +54,10 @@ ROWS_COUNTED = (
     "rows were counted, while the certificate beside the file speaks of people: name the columns that tell people "
     "apart (role person), and give the original"
 )
+SAMPLE_SHOWN = (
+    "the published rows were taken for the whole sample: if others were suppressed, every class needs more rows than this "
+    "check asked for; give the original, or sample_size in the model"
+)
 COUNTERS = ("checks", "scans", "rollups", "merges")
 
 
@@ -229,17 +233,19 @@ def verify(
     elif original is not None:
         reference = _reference(original, schema, wanted, buckets=published.buckets, hierarchies=declared)
     main = published.sources[MAIN]
-    wanted = wanted.sampled(main.rows if reference is None else reference.frequencies.members)
+    asked = wanted
+    wanted = asked.sampled(main.rows if reference is None else reference.frequencies.members)
+    told = [SAMPLE_SHOWN] if reference is None and wanted != asked else []
     others = open_population(population, wanted, published.engine, main, schema=schema)
     by = read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
     beside = None if others is None else Population(published.engine, others, schema, by, hierarchies or {})
     check = Check(published.engine, schema, wanted, published.buckets, reference, assignment, hierarchies=declared)
     check = replace(check, population=beside)
     if published.path is None:
-        return check.certify(published.sources)
+        return check.certify(published.sources, about=About(warnings=tuple(told)))
     says = read_certificate(published.path)
     foreign = not belongs_to(says, published.path, apart=published.apart)
-    told = [ROWS_COUNTED] if says and says.get("people") and not schema.person else []
+    told += [ROWS_COUNTED] if says and says.get("people") and not schema.person else []
     about = About(seeded=bool(says and says.get("seeded")), warnings=tuple(told))
     return check.certify(published.sources, coarse=published.text, about=about, foreign_certificate=foreign)
 

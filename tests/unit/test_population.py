@@ -234,6 +234,17 @@ def test_the_smallest_classes_are_dropped_until_a_release_wide_model_holds(both,
     assert sum(kept) >= 0.7 * 60
 
 
+def test_a_check_without_the_original_says_that_it_takes_the_published_rows_for_the_sample() -> None:
+    published, original = pa.table({"q": ["a"] * 4 + ["b"] * 4}), pa.table({"q": ["a"] * 4 + ["b"] * 4 + ["c"] * 22})
+    model, schema = "k-map:k=8,significance=0.05,population_size=100", ind.Schema(quasi=["q"])
+    alone = ind.verify(published, schema, model)
+    assert (alone.holds, ind.verify(published, schema, model, original=original).holds) == (True, False)
+    assert any("taken for the whole sample" in warning for warning in alone.warnings)
+    known = ind.verify(published, schema, f"{model},sample_size=30")
+    assert not known.holds
+    assert not any("whole sample" in warning for warning in known.warnings)
+
+
 @pytest.mark.parametrize("algorithm", ["optimal", "node:levels=0", "auto"])
 def test_a_model_that_is_not_monotone_may_hold_where_the_whole_table_breaks_it(algorithm: str) -> None:
     """Of each published value enough people are in the table, and of all together too few."""

@@ -123,6 +123,22 @@ def test_what_is_achieved_over_people_tells_no_hidden_number_of_people() -> None
     assert [each["achieved"] for each in shown["verdicts"]] == [{"threshold": None}, {"k": 2}]
 
 
+def test_the_size_of_the_sample_is_that_of_the_original() -> None:
+    """An estimated k-map is judged for the rows of the original, and written with their number."""
+    table = pa.table({"q": ["a"] * 20 + ["b"] * 20 + ["c"] * 3})
+    known = {
+        "model": "k-map:k=8,significance=0.05,population_size=100",
+        "hierarchies": {"q": ind.Hierarchy.suppression()},
+    }
+    exact = ind.anonymize(
+        table, ind.Schema(quasi=["q"]), algorithm="node:levels=0", suppression=0.1, **known
+    ).certificate
+    assert "sample_size=43" in exact.verdicts[0].model
+    shown = told(exact)
+    assert shown["suppressed_rows"] is None
+    assert "43" not in json.dumps({key: value for key, value in shown.items() if "digest" not in key})
+
+
 COUNT = st.integers(0, 60)
 
 

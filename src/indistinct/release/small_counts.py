@@ -5,6 +5,7 @@ table and of those that were published, say. What a reader counts on the file, a
 """
 
 import json
+import re
 from collections.abc import Collection, Iterator
 from itertools import combinations
 from typing import Any
@@ -34,6 +35,8 @@ SMALLEST_GROUPS = (("overlap", "smallest_intersection"), ("overlap", "smallest_d
 # What a model achieves that a reader computes on the file in rows. Where people are counted only k and l are told.
 SHOWN_BY_ROWS = frozenset({"k", "l", "alpha", "c", "threshold", "share", "low", "high"})
 ALWAYS_SHOWN = frozenset({"k", "l"})
+# A model that was judged for a table of so many rows, or people, is written with their number.
+SAMPLE_SIZE = re.compile(r",sample_size=\d+")
 SUPPRESSED = "rows_suppressed"
 """How the name of a count begins that is a part of the suppressed rows."""
 
@@ -70,6 +73,10 @@ def for_others(certificate: Certificate, *, smallest: int = SMALLEST) -> dict[st
     hidden += [_hide(document, path) for path in SMALLEST_GROUPS if 0 < (_at(document, path) or 0) < smallest]
     stays = _achieved_shown(certificate, units)
     for verdict in document["verdicts"]:
+        told = verdict["model"]
+        if {"rows", "people"} & units and (asked := SAMPLE_SIZE.sub("", told)) != told:
+            verdict["model"] = asked
+            hidden.append(f"sample_size of {asked}")
         if "rows" in units and verdict["needs_original"] and verdict["violating_rows"]:
             verdict["violating_rows"] = None
             hidden.append(f"violating_rows of {verdict['model']}")
