@@ -55,8 +55,8 @@ ROWS_COUNTED = (
     "apart (role person), and give the original"
 )
 SAMPLE_SHOWN = (
-    "the published rows were taken for the whole sample: if others were suppressed, every class needs more rows than this "
-    "check asked for; give the original, or sample_size in the model"
+    "the published rows were taken for the whole sample: if others were suppressed, every class needs more rows than "
+    "this check asked for; give the original, or sample_size in the model"
 )
 COUNTERS = ("checks", "scans", "rollups", "merges")
 
@@ -193,8 +193,7 @@ def apply(
     assignment, told = suppressed_within(found, wanted, budget=allowed)
     counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
     job = Job(engine, source, found.counted, recoding, wanted, schema, allowed, secret)
-    warnings = (*check_orders(found.counted, wanted), *told)
-    job = replace(job, assignment=assignment, warnings=warnings, population=others)
+    job = replace(job, assignment=assignment, warnings=(*check_orders(found.counted, wanted), *told), population=others)
     place = destination_of(output, overwrite, None, recoding, smallest_count)
     try:
         release = publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=counters)
