@@ -13,7 +13,7 @@ from benchmarks.optimum import optimum_lines
 from benchmarks.partition import growth_lines, search_lines
 from benchmarks.partition_cliffs import partition_cliff_lines
 from benchmarks.people import people_lines
-from benchmarks.risks import risk_lines
+from benchmarks.risks import risk_lines, uniqueness_lines
 from benchmarks.startup import startup_lines
 from benchmarks.timing import Line
 from benchmarks.unique_sets import unique_set_lines
@@ -52,6 +52,9 @@ def main() -> None:
         "risks": lambda: risk_lines(min(chosen.rows, 1_000_000)),
         "unique-sets": lambda: unique_set_lines(min(chosen.rows, 1_000_000)),
     }
+    if not chosen.names or "uniqueness" in chosen.names:
+        for text in uniqueness_lines():
+            print(text, flush=True)
     for name, lines in cases.items():
         if not chosen.names or name in chosen.names:
             for line in lines():

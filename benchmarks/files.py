@@ -83,10 +83,14 @@ def distinct_lines(rows: int) -> Iterator[Line]:
             with tempfile.TemporaryDirectory() as folder:
 
                 def publish(table: pa.Table = table, folder: str = folder) -> None:
-                    release = ind.anonymize(
-                        table, ind.Schema(quasi=["x"]), model=ind.KAnonymity(k=5), algorithm="mondrian"
+                    ind.anonymize(
+                        table,
+                        ind.Schema(quasi=["x"]),
+                        model=ind.KAnonymity(k=5),
+                        algorithm="mondrian",
+                        output=Path(folder) / "release.parquet",
+                        overwrite=True,
                     )
-                    release.write(Path(folder) / "release.parquet", overwrite=True)
 
                 whole = best(publish, repeat=2)
             goal = 1 if rows == 10_000_000 else None

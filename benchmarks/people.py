@@ -25,7 +25,7 @@ def people_lines(rows: int) -> Iterator[Line]:
         for model in MODELS:
 
             def publish(schema: ind.Schema, table: pa.Table = table, model: str = model) -> None:
-                ind.anonymize(ind.open(table), schema, model=model, hierarchies=HIERARCHIES)
+                ind.anonymize(ind.open(table), schema, model=model, algorithm="mondrian", hierarchies=HIERARCHIES)
 
             publish(by_people)  # compiles
             people = best(partial(publish, by_people))

@@ -41,7 +41,7 @@ from indistinct.release.kinds import (
 )
 from indistinct.release.overlap import earlier_releases, publish_beside
 from indistinct.release.pipeline import Job, destination_of
-from indistinct.release.population import Population, count_beside, fit_beside, open_population
+from indistinct.release.population import Population, count_beside, fit_beside, open_population, unused
 from indistinct.release.published import Published, belongs_to, open_published, read_certificate
 from indistinct.release.reading import require_original
 from indistinct.release.release import Release
@@ -93,31 +93,34 @@ def anonymize(
     accept_overlap: bool = False,
     smallest_count: int = SMALLEST,
     population: Any = None,
+    engine: str = "auto",
+    memory: str | int | None = None,
 ) -> Release:
     """Return a release of a table that satisfies a model, verified on the published rows.
 
     Without an `algorithm` several are tried; one with a promise of its own needs no model. `suppression` is the share
     of rows, or people, that may be dropped, `target` a column whose classification is measured, `population` everybody
-    from whom the table was drawn. `seed` is for tests. With `output` the release is verified as written there, hides
-    counts below `smallest_count`, and its recoding is kept at `save_recoding`. It is refused if people of earlier
-    releases (one's recoding `previous` and table `previous_input`, or all of a private `ledger`) are among fewer than
-    promised in all together, unless `accept_overlap`. Raises `InfeasibleError` if there is none.
+    from whom the table was drawn. `engine` is auto, memory, or duckdb for tables larger than `memory`, such as "1GB".
+    `seed` is for tests. With `output` the release is verified as written there, hides counts below `smallest_count`,
+    and its recoding is kept at `save_recoding`. It is refused if people of earlier releases (one's recoding `previous`
+    and table `previous_input`, or all of a private `ledger`) are among fewer than promised in all together, unless
+    `accept_overlap`. Raises `InfeasibleError` if there is none.
     """
     report, declared = progress or (lambda _share: None), dict(hierarchies or {})
-    began, (engine, source) = time.perf_counter(), open_source(table)
+    began, (where, source) = time.perf_counter(), open_source(table, engine=engine, memory=memory)
     search = _chosen(algorithm, reuse=any(each is not None for each in (save_recoding, previous, ledger)))
     asked = promised_model(model, search, schema)
     request = _request(source, schema, asked, search, declared, target=target)
     earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
-    counted, others, wanted = count_beside(population, asked, engine, source, request=request, schema=schema)
-    orders = check_kinds(counted, asked, known=(*declared, *source.reading.text))
+    counted, others, wanted = count_beside(population, asked, where, source, request=request, schema=schema)
+    orders = (*check_kinds(counted, asked, known=(*declared, *source.reading.text)), *unused(population, asked))
     report(0.2)
     problem = _problem(counted, wanted, declared, suppression=suppression, search=search, schema=schema, seed=seed)
     found, chosen, explanation = _searched(search, problem, lambda share: report(0.2 + 0.4 * share))
     recoding = _promising(found, source, declared, schema=schema, model=asked, suppression=suppression)
     did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
     told = (*orders, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
-    job = Job(engine, source, counted, recoding, wanted, schema, problem.suppression, Secret(seed), spell(chosen), told)
+    job = Job(where, source, counted, recoding, wanted, schema, problem.suppression, Secret(seed), spell(chosen), told)
     place = destination_of(output, overwrite, save_recoding, recoding, smallest_count)
     release = publish_beside(earlier, job.beside(others), accept=accept_overlap, destination=place, counters=did)
     report(1.0)
@@ -169,6 +172,8 @@ def apply(
     accept_overlap: bool = False,
     smallest_count: int = SMALLEST,
     population: Any = None,
+    engine: str = "auto",
+    memory: str | int | None = None,
 ) -> Release:
     """Return the release of another table under a recoding that was found before, or the path where it was kept.
 
@@ -178,22 +183,23 @@ def apply(
     """
     began, secret = time.perf_counter(), Secret(seed)
     recoding = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
-    engine, source = open_source(table, reading_again(recoding))
+    where, source = open_source(table, reading_again(recoding), engine=engine, memory=memory)
     (schema, wanted), declared = promise_of(recoding, model), dict(hierarchies or {})
     check_job(source, schema, wanted, declared, decided=True)
     check_same_kinds(recoding, source)
     earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
-    others = open_population(population, wanted, engine, source, schema=schema)
+    others = open_population(population, wanted, where, source, schema=schema)
     keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.table_keys]))
     sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}
-    found = fit(engine, source, recoding, keys=keys, hierarchies=sensitive)
+    found = fit(where, source, recoding, keys=keys, hierarchies=sensitive)
     wanted = wanted.sampled(found.members)
-    found = found if others is None else fit_beside(found, Population(engine, others, schema, recoding))
+    found = found if others is None else fit_beside(found, Population(where, others, schema, recoding))
     allowed = budget(recoding.suppression if suppression is None else suppression, found.members)
     assignment, told = suppressed_within(found, wanted, budget=allowed)
     counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
-    job = Job(engine, source, found.counted, recoding, wanted, schema, allowed, secret)
-    job = replace(job, assignment=assignment, warnings=(*check_orders(found.counted, wanted), *told), population=others)
+    warnings = (*check_orders(found.counted, wanted), *unused(population, wanted), *told)
+    job = Job(where, source, found.counted, recoding, wanted, schema, allowed, secret, warnings=warnings)
+    job = replace(job, assignment=assignment, population=others)
     place = destination_of(output, overwrite, None, recoding, smallest_count)
     try:
         release = publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=counters)

@@ -21,3 +21,17 @@ def test_few_addresses(tmp_path: Path, megabytes: int) -> None:
     assert ran.stderr.startswith("error: this process may use")
     assert "Traceback" not in ran.stderr
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize(("ends", "code"), [("os.kill(os.getpid(), signal.SIGABRT)", 1), ("return 3", 3)])
+def test_what_compiled_code_says_when_it_ends_a_run_is_not_repeated(ends: str, code: int) -> None:
+    script = (
+        "import os, signal, sys\nfrom indistinct.cli.failures import outlived\n"
+        f"def run():\n    print('our words', file=sys.stderr)\n    os.write(2, b'terminate called')\n    {ends}\n"
+        "sys.exit(outlived(run, []))"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert ran.returncode == code
+    assert ran.stderr.startswith("our words\n")
+    assert ("error: " in ran.stderr) == (code == 1)
+    assert ("terminate called" in ran.stderr) == (code == 3)

@@ -1,8 +1,9 @@
 """Every algorithm × every model × every check, on small tables of every kind of column, and at the edges.
 
-The plain form of an algorithm meets the examples that `models_for` chooses by what models declare, each form that
-decides classes in another way one example of each of these models, but not of a model that another one extends; forms
-that only spell the classes differently meet the models named in `FEW`. `test_support_matrix` tries all with all.
+A search by cuts, one by levels and one by merging meet every example that `models_for` chooses by what models declare.
+Others see of a model its traits, its keys and what it answers: their plain form meets one example of every model, each
+form that decides classes otherwise one of every kind of model, and forms that only spell the classes differently meet
+those named in `FEW`. `test_support_matrix` tries all with all.
 """
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from indistinct.registry import ALGORITHMS, MODELS, parse_algorithm, parse_model
 from indistinct.testing import check_algorithm
 from indistinct.testing.checks import MODEL_EXAMPLES, forms_of, models_for
+from indistinct.testing.conformance import ALGORITHMS as EVERY_EXAMPLE
 
 FORMS = [form for name in ALGORITHMS for form in forms_of(name)]
 FEW = ["k-anonymity:k=3", "t-closeness:sensitive=disease,t=0.25,distance=hierarchical & k-anonymity:k=2"]
@@ -32,16 +34,26 @@ def test_algorithm(form):
 
 def models_of(form):
     """Return the models that a form is tried with; those of buckets are few anyway."""
-    if form == forms_of(form.partition(":")[0])[0] or parse_algorithm(form).traits.buckets:
+    name, one_of_each = form.partition(":")[0], [specs[-1] for specs in MODEL_EXAMPLES.values()]
+    if parse_algorithm(form).traits.buckets or form in EVERY_EXAMPLE:
         return None
     if any(mark in form for mark in SPELLING_ONLY):
         return FEW
-    extended = {base for kind in MODELS.values() for base in kind.__mro__[1:]}
-    found = [specs[-1] for name, specs in MODEL_EXAMPLES.items() if MODELS[name] not in extended]
-    return [spec for spec in found if spec in models_for(parse_algorithm(form)) and of_classes_alone(parse_model(spec))]
+    if form == forms_of(name)[0]:
+        wanted = [*one_of_each, *one_of_each_kind()]
+    else:  # kernels of mondrian judge each model in their own way
+        wanted = [*(one_of_each if name == "mondrian" else []), *one_of_each_kind()]
+    usable = models_for(parse_algorithm(form))
+    return [spec for spec in dict.fromkeys(wanted) if spec in usable]
 
 
-def of_classes_alone(model):
-    """Return whether class sizes and histograms decide, and twice as many rows change nothing."""
-    parts = model.parts()
-    return not any(p.needs_population or p.row_counts is None or not p.traits.monotone for p in parts)
+def one_of_each_kind():
+    """Return an example of every kind of model that a search can tell apart: traits, columns of its keys, parts."""
+    models = {spec: parse_model(spec) for specs in MODEL_EXAMPLES.values() for spec in specs}
+    kinds = {(m.traits, tuple(map(len, m.keys)), len(m.parts())): spec for spec, m in models.items()}
+    return list(kinds.values())
+
+
+def test_kinds_of_models_are_told_apart():
+    assert len(one_of_each_kind()) >= 5
+    assert {"k-anonymity:k=3", "xy-anonymity:y=name|disease,k=4", FEW[1]} <= set(one_of_each_kind())

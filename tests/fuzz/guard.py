@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,16 +71,21 @@ class Guard:
 
 def _serve() -> None:
     import numba  # noqa: F401  what every command needs is read once
+    import pandas  # noqa: F401  which Arrow looks for
     import pyarrow.csv
     import pyarrow.parquet  # noqa: F401
 
     import indistinct.api
-    import indistinct.cli
     import indistinct.exploration
+    import indistinct.inspection
     import indistinct.measuring
     import indistinct.policy
-    import indistinct.scanning.scan  # noqa: F401
+    import indistinct.scanning.scan
+    import indistinct.summary  # noqa: F401
+    from indistinct.cli import main
 
+    with Path(os.devnull).open("w") as nothing, redirect_stdout(nothing), redirect_stderr(nothing):
+        main(["verify", "no such file"])
     answers, before = os.fdopen(os.dup(1), "w"), _memory_of_nothing()
     for line in sys.stdin:
         argv, ceiling = json.loads(line)

@@ -1,8 +1,5 @@
 """Laws of engines: they count and publish alike, whatever a table looks like inside Arrow."""
 
-from collections import Counter
-from dataclasses import replace
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -10,47 +7,21 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
-from indistinct.algorithms.base import Problem
 from indistinct.engines.memory.columns import compact
 from indistinct.engines.memory.count import count_table
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
 from indistinct.frequencies.request import Request
-from indistinct.frequencies.value import PERSON
 from indistinct.models import KAnonymity
-from indistinct.promise import promised_model
-from indistinct.randomness import Secret
-from indistinct.recoding.assign import assign
-from indistinct.recoding.columns import QuasiColumn, columns_of
-from indistinct.registry import parse_algorithm, parse_model
-from indistinct.release.check import Check
+from indistinct.registry import parse_model
 from indistinct.tables import Reading, Table
 from indistinct.testing.strategies import recodings, samples
-from references.publishing import MEMORY, Kept, publish
+from references.engine_runs import JOBS, KEYS, PEOPLE, arrays_of, rows_of, run
+from references.publishing import MEMORY, publish
 from references.toy_engine import Toy
 
 quick = settings(deadline=None, max_examples=60)
 ENGINES = {"memory": MEMORY, "toy": Toy()}
 engines = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
-KEYS = (("disease",), ("key",), ("disease", "key"))
-PEOPLE = ((PERSON,), (PERSON, "disease"))
-
-
-def rows_of(table):
-    return Counter(tuple(row.values()) for row in table.to_pylist())
-
-
-def arrays_of(value):
-    """Return everything that was counted as plain values."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, pa.Array):
-        return value.to_pylist()
-    if isinstance(value, dict):
-        return {key: arrays_of(part) for key, part in value.items()}
-    if isinstance(value, tuple | list):
-        return [arrays_of(part) for part in value]
-    names = getattr(value, "__dataclass_fields__", None)
-    return value if names is None else {name: arrays_of(getattr(value, name)) for name in names if name != "taxonomy"}
 
 
 @quick
@@ -88,49 +59,6 @@ def test_engines_publish_alike(engine, data):
     mine, theirs = (publish(recoding, sample.table, schema=sample.schema, engine=each) for each in (engine, MEMORY))
     assert mine.table.column_names == theirs.table.column_names
     assert rows_of(mine.table) == rows_of(theirs.table)
-
-
-JOBS = [
-    ("mondrian", "k-anonymity:k=2 & t-closeness:sensitive=disease,t=0.7", True),
-    ("mondrian:relaxed=true", "distinct-l-diversity:sensitive=disease,l=2", True),
-    ("optimal", "k-anonymity:k=2", True),
-    ("kaca:stub=true", "alpha-k:sensitive=disease,alpha=0.9,k=2", False),
-    ("anatomy:l=2", None, False),
-    ("anatomy:l=2,form=permuted", None, False),
-    ("multiset:l=2", None, False),
-    ("slicing:l=2", None, False),
-    ("slicing:l=1,generalize=2,columns=whole", "k-anonymity:k=2", False),
-    ("mondrian", "alpha-k:sensitive=disease,alpha=0.9,k=2", True),
-    ("kaca", "k-anonymity:k=2", True),
-]
-
-
-def run(engine, sample, algorithm, model, *, people, seed):
-    """Count, search, publish and verify on one engine."""
-    search, schema = parse_algorithm(algorithm), sample.schema
-    if people:
-        schema = replace(schema, identifiers=(), person=schema.identifiers)
-    wanted = promised_model(model, search, schema)
-    source = engine.open(sample.table, Reading())
-    known = (*schema.quasi, *schema.insensitive) if search.traits.buckets else schema.quasi
-    keys = tuple((name,) for name in schema.sensitive) if search.traits.buckets else wanted.keys
-    joint = search.traits.buckets or search.traits.splits
-    others = engine.open(sample.table, Reading())
-    hierarchies = {**{n: ind.Hierarchy.suppression() for n in schema.quasi}, **sample.hierarchies}
-    request = Request(known, keys, hierarchies, joint=joint, person=schema.person, population=others)
-    counted = engine.count(source, request)
-    hidden = schema.sensitive if search.traits.buckets else ()
-    sensitive = tuple(QuasiColumn(counted.known[name]) for name in hidden)
-    columns = columns_of(counted.domains, hierarchies)
-    problem = Problem(counted.frequencies, columns, wanted, sensitive=sensitive, seed=seed)
-    recoding = replace(search.search(problem), schema=schema)
-    assignment = assign(counted.frequencies, recoding)
-    sink = Kept()
-    engine.publish(source, assignment, sink, secret=Secret(seed))
-    check = Check(engine, schema, wanted, assignment.layout.buckets, counted, assignment)
-    tables = {name: engine.open(table, Reading()) for name, table in sink.tables.items()}
-    certificate = check.certify(tables)
-    return recoding, sink.tables, certificate
 
 
 @pytest.mark.parametrize(("algorithm", "model", "people"), JOBS)

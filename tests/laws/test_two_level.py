@@ -3,6 +3,7 @@
 from collections import Counter
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +20,6 @@ from indistinct.algorithms.cluster.two_level import (
     level_costs,
     lifts_of,
     roll_up,
-    roll_up_by_model,
 )
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.metrics import Distortion
@@ -70,8 +70,11 @@ def test_every_class_satisfies_the_model_and_no_row_is_lost(sample, model, algor
 def test_the_kernel_finds_the_groups_of_its_twin(sample, k, rule):
     space = ClusterSpace(problem_of(sample, KAnonymity(k)))
     lifts = lifts_of(space.cost, rule)
-    slow, _ = roll_up_by_model(space, lifts)
-    assert partition(roll_up(space, lifts)) == partition(slow)
+    slow = partition(roll_up(space, lifts, by_size=False))
+    assert partition(roll_up(space, lifts)) == slow
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BATCH", 3)
+        assert partition(roll_up(space, lifts)) == slow
 
 
 @quick
@@ -102,6 +105,29 @@ def test_a_lattice_that_is_too_large_is_tried_from_below_and_left_by_the_literal
     assert sorted(paid[:50].tolist()) == np.sort(np.array([whole_paid(costs, whole)]).ravel())[:50].tolist()
     assert len({tuple(lift) for lift in some[:50].tolist()}) == 50
     assert some[-1].tolist() == [2] * 6
+
+
+def test_after_much_work_only_the_way_to_the_top_is_tried_and_progress_is_told():
+    sample = {f"q{j}": [row >> j & 1 for row in range(64)] for j in range(6)}
+    told = []
+    schema, trees = ind.Schema(quasi=list(sample)), dict.fromkeys(sample, ind.Hierarchy.suppression())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BATCH", 8)
+        counted = {}
+        for work in (1 << 30, 0):
+            patch.setattr(module, "WORK", work)
+            release = ind.anonymize(
+                pa.table(sample),
+                schema,
+                model="k-anonymity:k=40",
+                algorithm="two-level",
+                hierarchies=trees,
+                progress=told.append,
+            )
+            counted[work] = release.counters["rollups"]
+            assert release.certificate.smallest_class >= 40
+    assert counted == {1 << 30: 63, 0: 14}  # every lift; eight of them and the six that end at the top
+    assert any(0 < share < 0.8 for share in told)
 
 
 def whole_paid(costs, lifts):

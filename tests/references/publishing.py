@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 
-from indistinct.engines import ENGINES
+from indistinct.engines.memory import Memory
 from indistinct.engines.memory.count import count_table
 from indistinct.frequencies.request import Request
 from indistinct.randomness import Secret
@@ -14,7 +14,7 @@ from indistinct.recoding.outputs import MAIN
 from indistinct.release.published import BucketTable
 from indistinct.tables import Reading, open_table
 
-(MEMORY,) = ENGINES
+MEMORY = Memory()
 
 
 @dataclass

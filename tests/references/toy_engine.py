@@ -40,7 +40,7 @@ class Toy:
         return counted
 
     def publish(self, source, assignment, sink, *, secret):
-        assert source.learned["of"] is assignment.frequencies
+        assert source.learned["of"].vectors is assignment.frequencies.vectors
         tables = assignment.layout.tables.values()
         names = tuple(dict.fromkeys(output.of for table in tables for output in table.outputs))
         classes = classes_of(source, assignment, lambda rows: arranged(rows, names, secret, stream=1))

@@ -14,6 +14,7 @@ LAYERS = {
     "memory": 1,
     "input_files": 1,
     "parallel": 1,
+    "locks": 1,
     "extension": 1,
     "figures": 1,
     "schema": 1,

@@ -221,3 +221,20 @@ def test_a_node_outside_the_lattice_names_the_heights(levels):
 def test_levels_are_whole_numbers(levels):
     with pytest.raises(ind.ParameterError, match="whole numbers"):
         ind.ChosenNode(levels)
+
+
+def test_a_node_may_satisfy_a_model_that_the_whole_table_breaks():
+    """Seven of ten have the flu; without the class of four who all have it every class is even."""
+    table = pa.table({"age": [1] * 4 + [2] * 6, "disease": ["flu"] * 4 + ["flu", "cold"] * 3})
+    job = {
+        "model": "alpha-k:sensitive=disease,alpha=0.5,k=2",
+        "algorithm": ind.ChosenNode((0,)),
+        "hierarchies": {"age": ind.Hierarchy.suppression()},
+    }
+    schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    release = ind.anonymize(table, schema, suppression=0.4, **job)
+    assert release.table["age"].to_pylist() == [2] * 6
+    with pytest.raises(ind.InfeasibleError, match="only if 4 of 10 rows are suppressed"):
+        ind.anonymize(table, schema, suppression=0.3, **job)
+    with pytest.raises(ind.InfeasibleError, match="takes 7 of the table"):
+        ind.anonymize(table, schema, **job)

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -10,6 +11,7 @@ from indistinct.datasets import generate_visits
 from indistinct.engines import count_source
 from indistinct.frequencies.request import Request
 from indistinct.models.of_people import in_people, people_as_rows
+from indistinct.registry import parse_model
 
 VISITS = generate_visits(1200, seed=3)
 SCHEMA = ind.Schema(person=["person"], quasi=["age", "sex", "zipcode"], sensitive=["diagnosis"])
@@ -78,6 +80,36 @@ def test_a_search_need_not_know_people_who_stand_in_one_cell():
     assert plain == ind.KAnonymity(2) & ind.AlphaK("diagnosis", alpha=0.5, k=2)
     assert cells.rows == counted.members == len(set(VISITS["person"].to_pylist()))
     assert set(cells.classes.histograms) == {("diagnosis",)}
+
+
+PARTED = [
+    "t-closeness:sensitive=diagnosis,t=0.4",
+    "entropy-l-diversity:sensitive=diagnosis,l=1.5 & k-anonymity:k=3",
+    "recursive-l-diversity:sensitive=diagnosis,c=2,l=3 & distinct-l-diversity:sensitive=diagnosis,l=2",
+]
+
+
+@pytest.mark.parametrize("spec", PARTED)
+def test_parts_of_people_who_stand_in_one_cell_add_up(spec):
+    table = generate_visits(2_000, seed=3)
+    model = in_people(parse_model(spec), ["person"])
+    counted = count_source(ind.open(table), Request(SCHEMA.quasi, model.keys, person=["person"])).frequencies
+    cells, judge = people_as_rows(counted, model)
+    assert set(cells.classes.histograms) == {("diagnosis",)}
+    chance = np.random.default_rng(1)
+    for classes in (1, 7, 60, len(counted)):
+        owner = chance.permutation(np.arange(len(counted)) % classes).astype(np.int32)
+        found = judge.violations(cells.classes.regroup(owner, classes))
+        assert found.tolist() == model.violations(counted.classes.regroup(owner, classes)).tolist()
+    release = ind.anonymize(table, SCHEMA, model=spec, hierarchies=HIERARCHIES)
+    assert release.certificate.holds
+
+
+def test_a_value_that_is_counted_once_and_in_parts_is_counted_again_for_each_class():
+    model = ind.AlphaK("diagnosis", alpha=0.5, k=2) & ind.TCloseness("diagnosis", t=0.4)
+    model = in_people(model, ["person"])
+    counted = count_source(ind.open(VISITS), Request(SCHEMA.quasi, model.keys, person=["person"])).frequencies
+    assert people_as_rows(counted, model)[1] is model
 
 
 def test_a_certificate_says_how_people_were_counted():

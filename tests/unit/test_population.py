@@ -151,6 +151,16 @@ def test_who_was_suppressed_is_absent(both):
     assert ind.verify(left, SCHEMA, loose, hierarchies=TREES, population=population).holds
 
 
+def test_a_population_that_no_model_looks_at_is_named(both):
+    table, population = both
+    release = anonymized(both, "k-anonymity:k=3")
+    told = "the population is not used: no model compares with it"
+    assert told in release.certificate.warnings
+    assert release.certificate.population_size is None
+    assert told in ind.apply(release.recoding, table, population=population).certificate.warnings
+    assert told not in anonymized(both, "k-map:k=3").certificate.warnings
+
+
 def test_overlapping_labels_do_not_tell_who_is_where(both):
     _, population = both
     overlapping = pa.table({"age": ["[20-40]", "[30-60]"], "zip": ["537**", "537**"], "s": ["a", "b"]})

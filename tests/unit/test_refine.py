@@ -9,6 +9,7 @@ import pytest
 import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster import refine_charges as module
+from indistinct.algorithms.cluster import refine_search as search
 from indistinct.algorithms.cluster.refine import Refine
 from indistinct.algorithms.cluster.refine_charges import METRICS, cell_metric
 from indistinct.algorithms.cluster.refine_search import LocalSearch
@@ -133,3 +134,22 @@ def test_the_clock_stops_it(monkeypatch):
     Refine(start="mondrian", seconds=1e-9).search(problem)
     assert problem.counters["rounds"] <= 1
     assert shares == sorted(shares)
+
+
+@pytest.mark.parametrize(("worth", "expected"), [(0, list(range(1, 9))), (np.inf, [1, 2, 3, 4, 8])])
+def test_sweeps_that_bring_little_rest_for_some_rounds(monkeypatch, worth, expected):
+    table = generate_census(500, seed=2).select(list(CENSUS_QUASI))
+    rounds = set()
+
+    def run(units, charges, state, sweep, kind, start, stop):
+        if kind == search.REDIVIDE and stop:
+            rounds.add(sweep.turn // 3)
+        return run_sweep(units, charges, state, sweep, kind, start, stop)
+
+    run_sweep = search.run_sweep
+    monkeypatch.setattr(search, "run_sweep", run)
+    monkeypatch.setattr(search, "WORTH", worth)
+    problem = problem_of(table, {})
+    Refine(start="mondrian", seconds=0, rounds=8).search(problem)
+    assert problem.counters["rounds"] == 8
+    assert sorted(rounds - {0}) == expected

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.frequencies.slices import contained
-from indistinct.models import LDiverseLinks
+from indistinct.models import LDiverseLinks, link_probability
 from indistinct.models.link_probability import Entries, expected_rows, link
 from indistinct.release.published import BucketTable
 
@@ -111,11 +111,19 @@ def test_expected_rows_are_the_same_by_buckets_and_by_tuples(seed, slices, bucke
     for size in sizes:
         pairs, counts = np.unique(np.stack([owners, rng.integers(0, size, 60)], axis=1), axis=0, return_counts=True)
         order = rng.permutation(len(pairs))
-        hidden = {"": np.zeros(len(pairs), dtype=np.int64)}
+        hidden = {"": rng.integers(0, 3, len(pairs))}
         entries.append(Entries(pairs[order, 0], pairs[order, 1], counts[order], hidden))
     wanted = np.unique(np.stack([rng.integers(-1, size + 1, tuples) for size in sizes], axis=1), axis=0)
-    expected = link(entries, wanted, home=0, name="").expected.sum()
-    assert expected_rows(entries, wanted) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(link_probability, "MADE", 7)
+        patch.setattr(link_probability, "LOOK", np.inf)
+        plain = link(entries, wanted, home=0, name="")
+        patch.setattr(link_probability, "LOOK", 0)
+        made = link(entries, wanted, home=0, name="")
+    for one, other in ((made.strongest, plain.strongest), (made.matches, plain.matches)):
+        assert one.tolist() == other.tolist()
+    assert made.expected.tolist() == plain.expected.tolist()
+    assert expected_rows(entries, wanted) == pytest.approx(plain.expected.sum(), rel=1e-12, abs=1e-12)
 
 
 @settings(deadline=None, max_examples=60)

@@ -260,7 +260,7 @@ def _eased(part: Model) -> Iterator[tuple[str, Model]]:
         value = getattr(inner, name, None) if name in {field.name for field in fields(inner)} else None
         if isinstance(value, int) and value > 2:
             eased = replace(inner, **{name: value - 1})
-            yield f"with {name} = {value - 1}", OfPeople(eased) if isinstance(part, OfPeople) else eased
+            yield f"with {name} = {value - 1}", replace(part, model=eased) if isinstance(part, OfPeople) else eased
 
 
 def _named(part: Model) -> str:

@@ -6,15 +6,15 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import earlier_files, earlier_options, job_of, ledger_of, opened
-from indistinct.cli.options import EARLIER, READING, ROLES, SCREEN, Flags, shared
+from indistinct.cli.flags import earlier_files, earlier_options, job_of, ledger_of, source_of
+from indistinct.cli.options import EARLIER, ENGINE, READING, ROLES, SCREEN, Flags, shared
 from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.screen import note, progress
 
 
 @shared(
     *(*ROLES, "model", "algorithm", "hierarchy", "suppression", "target", "population"),
-    *(*READING, *EARLIER, "smallest_count", *SCREEN),
+    *(*READING, *EARLIER, "smallest_count", *ENGINE, *SCREEN),
 )
 def command(
     source: Annotated[Path, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), or a table.")],
@@ -45,7 +45,7 @@ def command(
             path,
             ledger_of(flags, policy),
             lambda: api.anonymize(
-                opened(policy),
+                source_of(policy, flags),
                 policy.schema,
                 model=policy.model,
                 algorithm=policy.algorithm,
@@ -58,6 +58,7 @@ def command(
                 overwrite=overwrite,
                 save_recoding=save_recoding,
                 population=policy.population,
+                memory=flags.memory,
                 **earlier_options(flags, policy),
             ),
         )

@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import earlier_files, earlier_options, ledger_of, opened, policy_of
-from indistinct.cli.options import EARLIER, READING, SCREEN, Flags, shared
+from indistinct.cli.flags import earlier_files, earlier_options, ledger_of, policy_of, source_of
+from indistinct.cli.options import EARLIER, ENGINE, READING, SCREEN, Flags, shared
 from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.screen import progress
 
 
-@shared("model", "hierarchy", "suppression", "population", *READING, *EARLIER, "smallest_count", *SCREEN)
+@shared("model", "hierarchy", "suppression", "population", *READING, *EARLIER, "smallest_count", *ENGINE, *SCREEN)
 def command(
     recoding: Annotated[Path, typer.Argument(metavar="RECODING", help="What --save-recoding wrote.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A table with the same columns.")],
@@ -44,7 +44,7 @@ def command(
             ledger_of(flags, policy),
             lambda: api.apply(
                 found,
-                opened(policy),
+                source_of(policy, flags),
                 model=policy.model,
                 hierarchies=policy.hierarchies,
                 suppression=flags.suppression,
@@ -52,6 +52,7 @@ def command(
                 output=path,
                 overwrite=overwrite,
                 population=policy.population,
+                memory=flags.memory,
                 **earlier_options(flags, policy),
             ),
         )

@@ -7,6 +7,7 @@ import io
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -54,17 +55,27 @@ def guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
 
 
 def outlived(run: Callable[[], int], arguments: Sequence[str]) -> int:
-    """Return the exit code of a run in a process of its own, which compiled code may end when it gets no memory."""
-    child = os.fork()
-    if not child:
-        code = run()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    for number in (signal.SIGINT, signal.SIGTERM):  # the child answers an interrupt, and clears up
-        signal.signal(number, lambda got, _frame: os.kill(child, got))
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return code if code >= 0 else guarded(lambda: _raise(out_of_memory("this command")), arguments)
+    """Return the exit code of a run in a process of its own, which compiled code may end when it gets no memory.
+
+    What compiled code says itself, past Python's own stream, is repeated only if the run was not ended by it.
+    """
+    with tempfile.TemporaryFile() as aside:
+        child = os.fork()
+        if not child:
+            sys.stderr = open(os.dup(2), "w", buffering=1, encoding=sys.stderr.encoding, errors=sys.stderr.errors)  # noqa: PTH123, SIM115
+            os.dup2(aside.fileno(), 2)
+            code = run()
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+        for number in (signal.SIGINT, signal.SIGTERM):  # the child answers an interrupt, and clears up
+            signal.signal(number, lambda got, _frame: os.kill(child, got))
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if code < 0:
+            return guarded(lambda: _raise(out_of_memory("this command")), arguments)
+        aside.seek(0)
+        os.write(2, aside.read())
+        return code
 
 
 def _raise(error: Exception) -> NoReturn:

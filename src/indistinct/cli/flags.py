@@ -12,6 +12,7 @@ from indistinct.errors import ParameterError
 from indistinct.schema import Schema
 
 if TYPE_CHECKING:
+    from indistinct.engines.base import Source
     from indistinct.hierarchy import Hierarchy
     from indistinct.models import Model
     from indistinct.policy import Policy
@@ -217,6 +218,18 @@ def opened(policy: "Policy", path: Path | None = None) -> "Table":
     table = api.open(path or policy.locate(policy.input.path), reading=policy.input.reading)
     note_reading(table)
     return table
+
+
+def source_of(policy: "Policy", flags: Flags) -> "Source":
+    """Return the table that a policy reads, opened by the engine that a flag names or that suits it."""
+    from indistinct.engines import chosen_engine, open_source
+
+    path, reading = policy.locate(policy.input.path), policy.input.reading
+    plain = reading == type(reading)(text=reading.text)
+    name = flags.engine or ("auto" if plain else "memory")  # what is declared of cells is read in memory
+    if chosen_engine(path, name, flags.memory).name == "memory":
+        return opened(policy)
+    return open_source(path, reading, engine=name, memory=flags.memory)[1]
 
 
 def opened_population(policy: "Policy") -> "Table | None":

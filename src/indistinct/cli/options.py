@@ -112,6 +112,17 @@ class Flags:
             help="The certificate hides smaller counts that the release does not show: 11, or 0 for none.",
         ),
     ] = None
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            "--engine",
+            metavar="NAME",
+            help="Where rows are counted: auto, memory, or duckdb for tables larger than it.",
+        ),
+    ] = None
+    memory: Annotated[
+        str | None, typer.Option("--memory", metavar="SIZE", help="What the engine duckdb may take, such as 1GB.")
+    ] = None
     decimal: Annotated[
         str | None, typer.Option("--decimal", metavar="MARK", help="Decimal mark of numbers, such as a comma.")
     ] = None
@@ -148,6 +159,7 @@ NOTATION = ("decimal", "thousands", "dates", "type")
 ROLES = ("quasi", "sensitive", "insensitive", "identifier", "person")
 READING = ("delimiter", "encoding", "missing", "text", *NOTATION, "header")
 EARLIER = ("previous", "previous_input", "ledger", "accept_overlap")
+ENGINE = ("engine", "memory")
 SCREEN = ("as_json", "show_values", "verbose")
 
 MadeBy = Annotated[

@@ -5,6 +5,7 @@ release, batch by batch.
 """
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -56,6 +57,12 @@ class Engine(Protocol):
 
     def count(self, source: Any, request: Request) -> Counted:
         """Return the cells of a source: one GROUP BY, the only read that a search needs."""
+
+    def written(self, file: Path, *, name: Path, schema: pa.Schema) -> Source | None:
+        """Return a file that was just written and will be called `name`, as its readers meet it.
+
+        `schema` is that of the table that was written. None if this engine reads it into memory as everybody does.
+        """
 
     def publish(self, source: Any, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
         """Give a sink the published tables: rows regrouped by class, in an order inside it that `secret` decides."""

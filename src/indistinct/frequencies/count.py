@@ -90,7 +90,7 @@ def count_pieces(
         np.take(vectors[:, index], firsts, out=cells[:, index])
     codes, counts = np.ascontiguousarray(vectors[:, -1]), pieces.counts
     inner = Histogram(indptr, codes, counts, _reference(codes, counts, together))
-    parts = _parts(together, keys)
+    parts = parts_of(together, keys)
     histograms = {}
     for key, column in keys.items():
         own = inner.codes if column is together else parts[key][inner.codes]
@@ -120,7 +120,7 @@ def _reference(codes: Codes, counts: Codes, column: Encoded) -> Codes:
     return np.bincount(codes, weights=counts, minlength=len(column.domain)).astype(np.int64)
 
 
-def _parts(together: Encoded, keys: Mapping[Key, Encoded]) -> dict[Key, Codes]:
+def parts_of(together: Encoded, keys: Mapping[Key, Encoded]) -> dict[Key, Codes]:
     """Return, for every code of several columns together, the codes of each of them."""
     width = len(together.domain)
     if len(keys) == 1:

@@ -41,12 +41,21 @@ def taxonomy_from_levels(domain: Domain, levels: Sequence[Level]) -> Taxonomy:
 
 def level(keys: Codes, label: Callable[[Any], str]) -> Level:
     """Return the level on which values with equal keys are one node, published as the label of their key."""
+    return labelled(keys, lambda distinct: [label(key) for key in distinct.tolist()])
+
+
+def labelled(keys: Codes, labels: Callable[[Codes], Sequence[str]]) -> Level:
+    """Return the level on which values with equal keys are one node, given how all keys are spelled at once."""
     nodes, firsts = number(keys)
-    return Level(nodes, [label(key) for key in keys[firsts].tolist()])
+    return Level(nodes, labels(keys[firsts]))
 
 
 def number(keys: Codes) -> tuple[Codes, Codes]:
     """Number equal keys by first occurrence; return each key's number, and where each number comes first."""
+    later = keys[1:] != keys[:-1]
+    if len(keys) and (keys[1:] >= keys[:-1]).all():  # numbers are in order: so are their intervals
+        firsts = np.flatnonzero(np.concatenate([[True], later]))
+        return np.concatenate([[0], np.cumsum(later)]).astype(np.int32), firsts
     _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(firsts)
     places = np.empty(len(order), dtype=np.int32)

@@ -16,11 +16,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from indistinct.arrays import Codes
 from indistinct.domain import Domain, Kind
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.binding import level, require, taxonomy_from_levels
+from indistinct.hierarchy.binding import labelled, level, require, taxonomy_from_levels
 from indistinct.hierarchy.value import Hierarchy, Taxonomy
 
 # Beyond these, integers leave 64 bits and quotients of floats no longer tell one interval from the next.
@@ -69,7 +70,7 @@ class Intervals(Hierarchy):
         levels = []
         for step in steps:
             keys = _divided(finest, step // steps[0])
-            levels.append(level(keys, partial(digits.place, origin=origin, step=step)))
+            levels.append(labelled(keys, partial(digits.places, origin=origin, step=step)))
         return taxonomy_from_levels(domain, levels)
 
     def to_json(self) -> dict[str, Any]:
@@ -136,8 +137,22 @@ class _Digits:
     scale: int
     whole: bool
 
-    def place(self, place: int, *, origin: int, step: int) -> str:
-        return self.between(origin + place * step, origin + (place + 1) * step)
+    def places(self, places: Codes, *, origin: int, step: int) -> Sequence[str]:
+        """Return the labels of intervals by their places on a grid; very many are spelled at once."""
+        ends = [(origin + place * step, origin + (place + 1) * step) for place in (_reach(places))]
+        small = places.dtype != object and all(abs(end) < _INTEGER_LIMIT for pair in ends for end in pair)
+        if not small or not (self.whole or self.scale == 1):
+            return [self.between(origin + place * step, origin + (place + 1) * step) for place in places.tolist()]
+        low = origin + places * step
+        if not self.whole:
+            return _joined("[", low, ", ", low + step, ")")
+        first, last = -(-low // self.scale), -(-(low + step) // self.scale) - 1
+        labels = np.array(_joined("", first, "-", last, ""), dtype=object)
+        below, single = first < 0, first == last
+        labels[below] = _joined("[", first[below], ", ", last[below], "]")
+        labels[single] = _joined("", first[single], "")
+        spelled: list[str] = labels.tolist()
+        return spelled
 
     def between(self, low: int, high: int) -> str:
         if not self.whole:
@@ -160,6 +175,18 @@ class _Digits:
         sign = "-" if end < 0 else ""
         places = len(str(self.scale)) - 1
         return f"{sign}{whole}.{part:0{places}d}".rstrip("0") if part else f"{sign}{whole}"
+
+
+def _reach(places: Codes) -> list[int]:
+    """Return the lowest and the highest place, if there are any."""
+    return [int(places.min()), int(places.max())] if len(places) else []
+
+
+def _joined(*parts: str | Codes) -> list[str]:
+    """Return texts with numbers between them, one for each of the numbers."""
+    texts = [part if isinstance(part, str) else pa.array(part).cast(pa.string()) for part in parts]
+    joined: list[str] = pc.binary_join_element_wise(*texts, "").to_pylist()
+    return joined
 
 
 def _line(domain: Domain) -> tuple[Codes, bool]:

@@ -47,14 +47,15 @@ def find_bucket(buckets, first, last, bucket, total):
 
 @jit
 def link_tuples(
-    tuples, starts, buckets, counts, sizes, home, indptr, codes, amounts, mass, strongest, matches, expected
+    tuples, met, where, starts, buckets, counts, sizes, home, indptr, codes, amounts, mass, strongest, matches, expected
 ):
     """Write for each tuple the largest p(t, s) of one sensitive attribute, and what permuted buckets say of it.
 
     `matches` gets the number of matching buckets, `expected` the mean number of rows that equal the tuple.
     `starts[v]:starts[v + 1]` are the pairs of a slice's value `v` (numbered over all slices) with the buckets that
     hold it, ascending, and how often. Pair `i` of the slice `home` owns entries `indptr[i]:indptr[i + 1]`: sensitive
-    codes and their amounts. `mass` is scratch of one zero a code.
+    codes and their amounts. `mass` is scratch of one zero a code. Where the buckets that match are known, those of
+    tuple `t` are `where[met[t]:met[t + 1]]`; else `met` is empty.
     """
     slices = tuples.shape[1]
     touched = np.empty(len(mass), dtype=np.int64)
@@ -71,14 +72,15 @@ def link_tuples(
         weight, mean, matching, seen, level = 0.0, 0.0, 0, 0, 0
         if shortest >= 0:
             value = tuples[t, shortest]
-            for i in range(starts[value], starts[value + 1]):
-                bucket = buckets[i]
+            first, last = (met[t], met[t + 1]) if len(met) else (starts[value], starts[value + 1])
+            for i in range(first, last):
+                bucket = where[i] if len(met) else buckets[i]
                 share, scaled, pair = 1.0, 0, np.int64(-1)
                 for j in range(slices):
                     other = tuples[t, j]
                     place = (
                         i
-                        if j == shortest
+                        if j == shortest and not len(met)
                         else find_bucket(buckets, starts[other], starts[other + 1], bucket, len(sizes))
                     )
                     if place >= starts[other + 1] or buckets[place] != bucket:

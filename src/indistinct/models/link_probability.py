@@ -7,6 +7,7 @@ whose values stay together; it has, in each bucket, *entries*: a known part and 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from indistinct.parallel import blocks, spread
 
 # Below this many tuples starting a thread costs more than it saves.
 PARALLEL_FROM = 20_000
+# How many buckets are looked through while one row is made of a bucket's entries; how many are made at once.
+LOOK, MADE = 4, 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,12 +98,15 @@ def link(entries: Sequence[Entries], tuples: Codes, *, home: int, name: str) -> 
     sizes = np.bincount(entries[0].buckets, weights=entries[0].counts).astype(np.float64)
     shifted = np.where(tuples < 0, -1, tuples + np.array(offsets[:-1])).astype(np.int64)
     strongest, matches, expected = (np.empty(len(tuples)) for _ in range(3))
+    met, where = _meetings(pairs, tuples, len(sizes))
 
     def run(part: slice) -> None:
+        known = (met[part.start : part.stop + 1], where)
         mass = np.zeros(int(pairs[home].codes.max()) + 1)
         entries_of_pairs = (indptr, pairs[home].codes, pairs[home].amounts)
         written = (strongest[part], matches[part], expected[part])
-        kernels.link_tuples(shifted[part], starts, buckets, counts, sizes, home, *entries_of_pairs, mass, *written)
+        held = (starts, buckets, counts, sizes, home)
+        kernels.link_tuples(shifted[part], *known, *held, *entries_of_pairs, mass, *written)
 
     spread(run, blocks(len(tuples), least=PARALLEL_FROM))
     return Linked(strongest, matches.astype(np.int64), expected)
@@ -169,6 +175,53 @@ def _pairs(entries: Entries, values: int, sensitive: Codes | None) -> _Pairs:
     of_pair = owners[finer.first]
     indptr = starts_of(np.bincount(of_pair, minlength=len(grouping)))
     return _Pairs(lengths, buckets, counts, indptr, sensitive[finer.first].astype(np.int64), amounts)
+
+
+def _meetings(pairs: Sequence[_Pairs], tuples: Codes, total: int) -> tuple[Codes, Codes]:
+    """Return where the buckets of each tuple begin, and the buckets, ascending, that hold all its parts.
+
+    They are found among what the entries of each bucket could make. Where that is more work than to look through the
+    buckets of each tuple's rarest part, nothing is returned.
+    """
+    nothing, sizes = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)), [len(each.lengths) for each in pairs]
+    whole = np.flatnonzero((tuples >= 0).all(axis=1))
+    rarest = np.min([each.lengths[tuples[whole, j]] for j, each in enumerate(pairs)], axis=0).sum()
+    owned = [np.bincount(each.buckets, minlength=total) for each in pairs]
+    made = np.prod(owned, axis=0, dtype=np.float64)
+    if not len(whole) or made.sum() * LOOK > rarest or math.prod(sizes) >= 2**62:
+        return nothing
+    factors = [math.prod(sizes[j + 1 :]) for j in range(len(sizes))]
+    words = tuples[whole] @ np.array(factors)
+    order = np.argsort(words)
+    words, whole = words[order], whole[order]
+    if (words[1:] == words[:-1]).any():  # tuples that only differ in what no slice has
+        return nothing
+    shares = []
+    for j, each in enumerate(pairs):
+        values = np.repeat(np.arange(sizes[j]), each.lengths)[np.argsort(each.buckets, kind="stable")]
+        shares.append((values * factors[j], starts_of(owned[j])))
+    ends = np.searchsorted(np.cumsum(made), np.arange(MADE, made.sum(), MADE))
+    found, holding = [], []
+    for first, last in pairwise(np.unique([0, *ends.tolist(), total]).tolist()):
+        number, buckets = _made(shares, first, last)
+        place = np.minimum(np.searchsorted(words, number), len(words) - 1)
+        same = words[place] == number
+        found.append(whole[place[same]])
+        holding.append(buckets[same])
+    owners = np.concatenate(found)
+    by_owner = np.argsort(owners, kind="stable")
+    return starts_of(np.bincount(owners, minlength=len(tuples))), np.concatenate(holding)[by_owner]
+
+
+def _made(shares: Sequence[tuple[Codes, Codes]], first: int, last: int) -> tuple[Codes, Codes]:
+    """Return every sum of one number of each share in some buckets, and its bucket."""
+    numbers, buckets = np.zeros(last - first, dtype=np.int64), np.arange(first, last)
+    for values, starts in shares:
+        times = starts[buckets + 1] - starts[buckets]
+        ends = np.cumsum(times)
+        places = np.arange(ends[-1]) + np.repeat(starts[buckets] - ends + times, times)
+        numbers, buckets = np.repeat(numbers, times) + values[places], np.repeat(buckets, times)
+    return numbers, buckets
 
 
 def _sizes(*columns: Codes) -> list[int]:

@@ -111,7 +111,7 @@ class OfPeople(Model):
         others = {key: histograms[key] for key in self.model.keys if key not in keys}
         if not self.model.splits_people:
             return Classes(classes.members, {**others, **{key: _once_each(histograms, key) for key in keys}})
-        unit = max((_units(histograms[(PERSON, *key)]) for key in keys), default=1)
+        unit = _unit_of(classes, self.model)
         split = {key: _in_parts(histograms, key, unit) for key in keys}
         return Classes(classes.members * unit, {**others, **split})
 
@@ -135,14 +135,45 @@ def people_as_rows(frequencies: FrequencySet, model: Model) -> tuple[FrequencySe
     if persons is None:
         return frequencies, model
     several = np.bincount(persons.codes, minlength=1).max() > 1
-    if several or any(part.model.splits_people for part in people):
+    judges = [part.model for part in people if part.model.counts_rows]
+    split = {key: _unit_of(classes, model) for model in judges if model.splits_people for key in model.table_keys}
+    whole = {key for model in judges if not model.splits_people for key in model.table_keys}
+    if several or whole & set(split) or any(len(model.table_keys) > 1 for model in judges if model.splits_people):
         return replace(frequencies, classes=replace(classes, sizes=classes.members)), model
-    counting = [part.model for part in people if part.model.counts_rows]
-    own = {key: _once_each(classes.histograms, key) for model in counting for key in model.table_keys}
+    own = {key: _once_each(classes.histograms, key) for key in whole}
+    own |= {key: _in_parts(classes.histograms, key, unit) for key, unit in split.items()}
     others = {key: histogram for key, histogram in classes.histograms.items() if PERSON not in key}
-    inner = tuple(part.model if isinstance(part, OfPeople) else part for part in parts)
+    inner = tuple(_adding_up(part, split) if isinstance(part, OfPeople) else part for part in parts)
     counted = replace(frequencies, classes=Classes(classes.members, {**others, **own}), joint=None)
     return counted, inner[0] if len(inner) == 1 else All(inner)
+
+
+@dataclass(frozen=True, slots=True)
+class _InParts(OfPeople):
+    """A model of people whose parts are counted already, in units, because nobody stands in two cells."""
+
+    unit: int
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The model's own keys."""
+        return self.model.keys
+
+    def counted(self, classes: Classes) -> Classes:
+        """Return the classes in units."""
+        return replace(classes, sizes=classes.sizes * self.unit)
+
+
+def _adding_up(part: OfPeople, units: Mapping[Key, int]) -> Model:
+    """Return what judges people who add up: the model itself, or in parts of people."""
+    if not (part.model.counts_rows and part.model.splits_people):
+        return part.model
+    return _InParts(part.model, units[part.model.table_keys[0]])
+
+
+def _unit_of(classes: Classes, model: Model) -> int:
+    """Return the number of parts of a person."""
+    return max((_units(classes.histograms[(PERSON, *key)]) for key in model.table_keys), default=1)
 
 
 def _once_each(histograms: Mapping[Key, Histogram], key: Key) -> Histogram:

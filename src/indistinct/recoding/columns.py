@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
 from indistinct.arrays import Codes
 from indistinct.domain import Domain, Kind
+from indistinct.errors import InputError
 from indistinct.hierarchy.value import Hierarchy, Taxonomy
 
 
@@ -81,4 +83,21 @@ def columns_of(domains: Sequence[Domain], hierarchies: Mapping[str, Hierarchy]) 
         taxonomy = None if hierarchy is None else hierarchy.bind(domain)
         tree = hierarchy is not None and (hierarchy.categorical or not domain.ordered)
         columns.append(QuasiColumn(domain, taxonomy, tree))
+        _check_span(columns[-1])
     return tuple(columns)
+
+
+def _check_span(column: QuasiColumn) -> None:
+    """Raise if the ends of a column are so far apart that floats have no number for it."""
+    kind = column.domain.values.type
+    if not pa.types.is_floating(kind) or not len(column.domain.values):
+        return
+    with np.errstate(over="ignore"):
+        if np.isfinite(column.span):
+            return
+    name = column.domain.column
+    raise InputError(
+        f"column {name!r} holds numbers beyond 10^307: the distance between the smallest and the largest is no number",
+        hint="give the column in a larger unit, or make such values missing",
+        column=name,
+    )

@@ -27,7 +27,7 @@ from indistinct.release.population import Population, population_by_class
 from indistinct.release.staging import digest_of
 from indistinct.release.verify import READERS, verify
 from indistinct.schema import Schema
-from indistinct.tables.value import Table
+from indistinct.tables.value import Reading, Table
 
 NOTHING = Counted((), FrequencySet((), np.zeros((0, 0), dtype=np.int32), Classes(np.zeros(0, dtype=np.int64))))
 """What is counted on a table without rows."""
@@ -102,7 +102,8 @@ class Check:
 
     def certify_tables(self, tables: Mapping[str, pa.Table]) -> Certificate:
         """Return the certificate of a release in memory."""
-        return self.certify_promise({name: Table(table) for name, table in tables.items()})
+        opened = {name: self.engine.open(Table(table), Reading()) for name, table in tables.items()}
+        return self.certify_promise({name: source for name, source in opened.items() if source is not None})
 
     def certify_files(self, staged: StagedTables) -> Certificate:
         """Return the certificate of a release as it was written to files that have no name yet."""
@@ -110,14 +111,9 @@ class Check:
         digests = {name: each.digest for name, each in files.items()}
         others = {name: digest for name, digest in digests.items() if name != MAIN}
         about = replace(self.about, output_digest=digests[MAIN], other_digests=others)
-        sources = {
-            name: read_as_written(
-                each.temporary, table_path(staged.path, name), self._needed(name), staged.tables[name].schema
-            )
-            for name, each in files.items()
-        }
+        sources = {name: self._read_back(staged, name) for name in files}
         coarse = is_text_file(staged.path)
-        whole = {name: Table(table) for name, table in staged.tables.items()}
+        whole = {name: Table(table) for name, table in staged.tables.items()} or None
         certificate, found = both(
             lambda: self.certify_promise(sources, coarse=coarse, about=about, whole=whole),
             lambda: {name: digest_of(each.temporary) for name, each in files.items()},
@@ -127,6 +123,12 @@ class Check:
                 f"{staged.path} is not on disk what was written there", hint="nothing was published; check the disk"
             )
         return certificate
+
+    def _read_back(self, staged: StagedTables, name: str) -> Source:
+        """Return a table as it was written."""
+        file, target, schema = staged.names[name].temporary, table_path(staged.path, name), staged.schemas[name]
+        found = None if name in staged.tables else self.engine.written(file, name=target, schema=schema)
+        return found or read_as_written(file, target, self._needed(name), schema)
 
     def _needed(self, name: str) -> list[str]:
         """Return the columns of a table that the check looks at."""

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +18,11 @@ from indistinct.release.formats import producer_for
 from indistinct.release.ledger import Record
 from indistinct.release.small_counts import SMALLEST, check_smallest, text_for_others
 from indistinct.release.staging import Produce, Staged, check_target, digest_of, filled, publish, stage, staging
+from indistinct.tables import open_table
 
 LOG = logging.getLogger("indistinct.write")
+# Formats with one dictionary for a whole column, which nobody has before the last batch.
+ONE_DICTIONARY = (".arrow", ".feather", ".ipc")
 
 
 @dataclass(slots=True)
@@ -30,13 +33,43 @@ class StagedTables:
     files: list[Staged]
     names: dict[str, Staged] = field(default_factory=dict)
     tables: dict[str, pa.Table] = field(default_factory=dict)
+    schemas: dict[str, pa.Schema] = field(default_factory=dict)
 
     def accept(self, name: str, batches: Iterable[pa.Table]) -> None:
-        """Write one table to a temporary file; what came in one batch is in memory anyhow, and is kept."""
-        target, whole = table_path(self.path, name), list(batches)
-        self.tables[name] = pa.concat_tables(whole)
-        self.names[name] = stage(target, producer_for(whole, target))
+        """Write one table to a temporary file; what comes in a list is in memory anyhow, and is kept."""
+        target = table_path(self.path, name)
+        if isinstance(batches, list):
+            self.tables[name] = pa.concat_tables(batches)
+        elif target.suffix.lower() in ONE_DICTIONARY:
+            raise OutputError(
+                f"{target} cannot be written batch by batch", hint="write Parquet or CSV, or use the engine memory"
+            )
+        self.names[name] = stage(target, producer_for(self._seen(name, batches), target))
         self.files.append(self.names[name])
+
+    def _seen(self, name: str, batches: Iterable[pa.Table]) -> Iterator[pa.Table]:
+        for batch in batches:
+            self.schemas.setdefault(name, batch.schema)
+            yield batch
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WrittenTables(Mapping[str, pa.Table]):
+    """The tables of a release that lie in files: each is read when somebody asks for it."""
+
+    path: Path
+    names: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> pa.Table:
+        if name not in self.names:
+            raise KeyError(name)
+        return open_table(table_path(self.path, name), published=True).data
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
 
 
 Fill = Callable[[StagedTables], None]

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.errors import InputError, OutputError, ParameterError
+from indistinct.locks import UNFOLLOWED, turn
 from indistinct.release.certificate import Certificate
 from indistinct.release.ledger_entries import packed, unpacked
-from indistinct.release.locks import UNFOLLOWED, turn
 from indistinct.release.pseudonyms import KEY_BYTES, new_key
 from indistinct.release.standing import Standing
 

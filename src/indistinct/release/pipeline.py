@@ -20,7 +20,7 @@ from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.storage import digest, stored
 from indistinct.release.certificate import About, Overlap
 from indistinct.release.check import Check
-from indistinct.release.files import StagedTables, require_another_file, write_release
+from indistinct.release.files import StagedTables, WrittenTables, require_another_file, write_release
 from indistinct.release.ledger import Record
 from indistinct.release.population import Population
 from indistinct.release.release import Release
@@ -137,7 +137,8 @@ def publish(
         record=job.record,
         smallest_count=destination.smallest_count,
     )
-    return Release(certificate, job.recoding, check, counters or {}, tables, origin=origin, record=job.record)
+    lies = tables or WrittenTables(destination.path, tuple(assignment.layout.tables))
+    return Release(certificate, job.recoding, check, counters or {}, lies, origin=origin, record=job.record)
 
 
 @dataclass(slots=True)

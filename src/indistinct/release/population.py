@@ -109,6 +109,13 @@ def open_population(population: Any, model: Model, engine: Engine, source: Sourc
     return opened
 
 
+def unused(population: Any, model: Model) -> tuple[str, ...]:
+    """Return a warning where a population is given, and the model compares with none."""
+    if population is None or model.needs_population:
+        return ()
+    return ("the population is not used: no model compares with it",)
+
+
 def count_beside(
     population: Any, model: Model, engine: Engine, source: Source, *, request: Request, schema: Schema
 ) -> tuple[Counted, Source | None, Model]:

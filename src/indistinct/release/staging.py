@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from indistinct.errors import OutputError
+from indistinct.locks import create_locked, remove_unlocked, turn
 from indistinct.parallel import spread
-from indistinct.release.locks import create_locked, remove_unlocked, turn
 
 Produce = Callable[[Path], None]
 # What a file system answers that knows no hard links.

@@ -35,8 +35,8 @@ def read_parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
         with pq.ParquetFile(path) as file:
             check_width(len(file.schema_arrow.names))
             names = choose(file.schema_arrow.names, columns)
-            repeating = _repeating(file.metadata, file.schema_arrow)
-        with pq.ParquetFile(path, read_dictionary=repeating, pre_buffer=False) as file:
+            coded = repeating(file.metadata, file.schema_arrow)
+        with pq.ParquetFile(path, read_dictionary=coded, pre_buffer=False) as file:
             return read_row_groups(file, names)
     except MemoryError:
         raise
@@ -68,7 +68,7 @@ def _arrow_table(file: Any) -> pa.Table:
         return pa.ipc.open_stream(file).read_all()
 
 
-def _repeating(metadata: Any, schema: pa.Schema) -> list[str]:
+def repeating(metadata: Any, schema: pa.Schema) -> list[str]:
     """Return the text columns that the file stores as codes.
 
     A plain string costs at least four bytes for its length, so a column that takes less is stored as codes;

@@ -25,6 +25,9 @@ WINDOW, PAIR_WINDOW = 8, 2
 STRETCH = 1024
 # Gains below this share of a row's whole cost are taken for rounding.
 LEAST = 1e-9
+# Pairs of classes are divided anew in every round, unless that brought less than this share of what moves and swaps
+# brought: then the next rounds go without. The first rounds bring most.
+WORTH, RESTING = 1 / 8, 3
 
 
 class LocalSearch:
@@ -46,6 +49,7 @@ class LocalSearch:
         self.seen, self.locked, self.rest = (np.zeros(count, dtype=np.int64) for _ in range(3))
         self.log = np.zeros((2 * count if self.guarded else 1, 3), dtype=np.int64)
         self.tally = np.zeros(8, dtype=np.int64)
+        self.redivides = 0
         width, longest = self.ranks.shape[1], max(count, MANY)
         bounds, masks = np.empty((3, 2, width), dtype=np.int64), np.empty(width, dtype=np.uint64)
         self.room = (np.empty((3, longest), dtype=np.int64), np.empty((2, longest)), bounds, masks)
@@ -85,7 +89,9 @@ class LocalSearch:
         place[order] = np.arange(len(order))
         limits = (fewest_rows(self.problem.model), LEAST * self.problem.frequencies.rows)
         marks = (self.seen, self.locked, self.rest, self.log, self.tally)
-        for kind in (SPLIT, IMPROVE, REDIVIDE):
+        earned, kinds = {}, (SPLIT, IMPROVE, REDIVIDE) if turn >= self.redivides else (SPLIT, IMPROVE)
+        for kind in kinds:
+            before = self.cost()
             window = PAIR_WINDOW if kind == REDIVIDE else WINDOW
             sweep = Sweep(order, place, window, *limits, self.guarded, 3 * turn + kind, *marks, *self.room)
             run_sweep(self.units, self.charges, self.state, sweep, kind, 0, 0)
@@ -98,6 +104,9 @@ class LocalSearch:
                 undo(self.units, self.charges, self.state, sweep, np.zeros(1, dtype=bool))
             elif self.guarded:
                 self._ask(sweep)
+            earned[kind] = before - self.cost()
+        if turn > RESTING and REDIVIDE in earned and earned[REDIVIDE] < WORTH * earned[IMPROVE]:
+            self.redivides = turn + 1 + RESTING
 
     def _order(self, turn: int) -> Codes:
         """Return the units sorted by the columns in a new order, which depends on the number of the round alone."""

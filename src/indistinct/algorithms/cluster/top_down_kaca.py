@@ -78,7 +78,9 @@ class TopDownKACA(Algorithm):
                 found.append(merge_by_size(forest, chosen, rows, nodes=nodes[chosen], k=k, stub=self.stub))
             return found
 
-        found = list(chain(*spread(merged, np.array_split(np.arange(len(parts)), workers()))))
+        # A cell is compared with all of its part.
+        shares = np.array_split(np.arange(len(parts)), workers())
+        found = list(chain(*spread(merged, shares, rows=len(cells), weight=256)))
         space.problem.counters["merges"] += sum(merges for _, merges in found)
         return recoding_of(space, joined(pieces for pieces, _ in found), by_row=True)
 

@@ -6,7 +6,10 @@ members, and the others wait for the next lift. Only group-bys on fewer and fewe
 """
 
 import heapq
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -28,6 +31,9 @@ Rule = Literal["cheapest", "literal"]
 LevelCosts = tuple[Codes, ...]
 # Lattices have a lift for every combination of levels; beyond so many, those that cost least are tried.
 LIFT_LIMIT = 1 << 14
+# Lifts between two reports of progress; cells times lifts after which the rest is skipped, some ten seconds; and how
+# many times as long a grouping takes where a model judges it.
+BATCH, WORK, BY_MODEL = 1 << 10, 1 << 30, 16
 WORD = 64
 
 
@@ -125,42 +131,61 @@ def _first_lifts(costs: LevelCosts, limit: int) -> Codes:
     found: list[tuple[int, ...]] = []
     # A lift is reached from one other alone: the same with its last raised column one level lower.
     ahead: list[tuple[float, tuple[int, ...], int]] = [(0, (0,) * len(costs), 0)]
+    dearest = [-math.inf] * limit + [0.0]  # negative costs of as many lifts as are wanted, a heap; dearer ones are not
+    steps = [np.diff(cost).tolist() for cost in costs]
     while ahead and len(found) <= limit:
         paid, lift, last = heapq.heappop(ahead)
         found.append(lift)
         for column in range(last, len(costs)):
-            level, cost = lift[column] + 1, costs[column]
-            if level < len(cost):
-                higher = (*lift[:column], level, *lift[column + 1 :])
-                heapq.heappush(ahead, (paid + cost[level] - cost[level - 1], higher, column))
+            if lift[column] < len(steps[column]):
+                price = paid + steps[column][lift[column]]
+                if price <= -dearest[0]:
+                    heapq.heapreplace(dearest, -price)
+                    higher = (*lift[:column], lift[column] + 1, *lift[column + 1 :])
+                    heapq.heappush(ahead, (price, higher, column))
     return np.array(found[1:], dtype=np.int32)
 
 
-def roll_up(space: ClusterSpace, lifts: Codes) -> Codes:
-    """Return a label for every cell, equal inside a class; -1 for cells that found no company at any lift."""
-    problem, class_ids = space.problem, np.empty(len(space.cells), dtype=np.int64)
-    if not problem.model.traits.sizes_only:
-        class_ids, tried = roll_up_by_model(space, lifts)
-    else:
-        words, offsets = _words(space)
-        widths = np.array([len(tree) for tree in space.trees], dtype=np.int64)
-        leaves, sizes = np.ascontiguousarray(space.cells), problem.frequencies.counts.astype(np.int64)
-        tried = _kernels.roll_up_by_size(
-            leaves, sizes, words, offsets, widths, lifts, problem.model.smallest, class_ids
-        )
-    problem.counters["rollups"] += int(tried)
+def roll_up(space: ClusterSpace, lifts: Codes, *, by_size: bool | None = None) -> Codes:
+    """Return a label for every cell, equal inside a class; -1 for cells that found no company at any lift.
+
+    Where sizes decide, a kernel compares them, unless `by_size` is False. After very much work the lifts that are left
+    are skipped, all but the last ones, which lead to the top.
+    """
+    problem = space.problem
+    by_size = problem.model.traits.sizes_only if by_size is None else by_size
+    broken = problem.model.violations(problem.frequencies.classes)
+    class_ids = np.where(broken, -1, np.arange(len(broken)))
+    group = _by_size(space, class_ids) if by_size else partial(_by_model, space, class_ids)
+    place, work, last = 0, 0, len(lifts) - sum(len(tree.above) - 1 for tree in space.trees)
+    while place < len(lifts):
+        some = lifts[place : place + BATCH]
+        work += int(np.count_nonzero(class_ids < 0)) * len(some) * (1 if by_size else BY_MODEL)
+        tried = group(some)
+        problem.counters["rollups"] += tried
+        if tried < len(some):
+            break
+        place = max(place + BATCH, last if work > WORK else 0)
+        problem.progress(0.8 * min(place / len(lifts), 1.0))
     return class_ids
 
 
-def roll_up_by_model(space: ClusterSpace, lifts: Codes) -> tuple[Codes, int]:
-    """Return the labels for any model, and the number of lifts that were tried."""
+def _by_size(space: ClusterSpace, class_ids: Codes) -> Callable[[Codes], int]:
+    """Return what labels cells at some lifts, and returns how many it tried."""
+    words, offsets = _words(space)
+    widths = np.array([len(tree) for tree in space.trees], dtype=np.int64)
+    leaves, sizes = np.ascontiguousarray(space.cells), space.problem.frequencies.counts.astype(np.int64)
+    smallest = space.problem.model.smallest
+    return lambda some: int(_kernels.roll_up_by_size(leaves, sizes, words, offsets, widths, some, smallest, class_ids))
+
+
+def _by_model(space: ClusterSpace, class_ids: Codes, lifts: Codes) -> int:
+    """Label cells at some lifts, for any model, and return how many lifts were tried."""
     problem, classes = space.problem, space.problem.frequencies.classes
-    broken = problem.model.violations(classes)
-    class_ids = np.where(broken, -1, np.arange(len(broken)))
-    pending = np.flatnonzero(broken)
+    pending = np.flatnonzero(class_ids < 0)
     for tried, lift in enumerate(lifts):
         if classes.sizes[pending].sum() < problem.model.smallest:
-            return class_ids, tried
+            return tried
         groups, owners = _groups_at(space, pending, lift)
         enough = np.bincount(groups, weights=classes.sizes[pending]) >= problem.model.smallest
         if enough.any():
@@ -170,7 +195,7 @@ def roll_up_by_model(space: ClusterSpace, lifts: Codes) -> tuple[Codes, int]:
             enough[enough] = ~problem.model.violations(merged)
             class_ids[pending[enough[groups]]] = owners[groups[enough[groups]]]
             pending = pending[~enough[groups]]
-    return class_ids, len(lifts)
+    return len(lifts)
 
 
 def _groups_at(space: ClusterSpace, pending: Codes, lift: Codes) -> tuple[Codes, Codes]:

@@ -73,7 +73,7 @@ class Layout:
             word, shift, mask = fields[place]
             ranks[:, place] = (rows[:, word] >> shift) & mask
 
-        spread(one, range(len(fields)))
+        spread(one, range(len(fields)), rows=len(rows), weight=16)
         return ranks
 
     @property

@@ -55,7 +55,7 @@ def summarize(
         floor = int(column.domain.missing) if summary.regions else floor_of(column)
         return RecodedColumn(column.domain, column.ranks, floor, summary)
 
-    return tuple(spread(one, range(len(columns)))), values
+    return tuple(spread(one, range(len(columns)), rows=len(ranks), weight=16)), values
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,10 @@
 import logging
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from indistinct.engines.base import Sink
 from indistinct.engines.memory.count import count_table
@@ -41,6 +44,10 @@ class Memory:
             LOG.debug("column %s: %d distinct values", domain.column, len(domain))
         source.learned["rows"] = (counted.frequencies, grouping)
         return counted
+
+    def written(self, file: Path, *, name: Path, schema: pa.Schema) -> Table | None:
+        """Return None: what memory wrote is read back into memory."""
+        return None
 
     @needs_memory("publishing rows")
     def publish(self, source: Table, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:

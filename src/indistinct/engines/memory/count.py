@@ -1,5 +1,7 @@
 """Counting in memory: columns to codes, codes to words, one sort."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,23 +24,20 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
     """Return what was asked for, and the rows behind each cell: in the order of cells and, if joint, of keys."""
     if not source.rows:
         raise InputError("the table has no rows", hint="check that this is the right file")
-    alone = dict(zip(request.alone, spread(lambda n: rows_alone(source.data[n]), request.alone), strict=True))
+    lonely = spread(lambda name: rows_alone(source.data[name]), request.alone, rows=source.rows, weight=16)
+    alone = dict(zip(request.alone, lonely, strict=True))
     if not request.quasi:  # the whole table is one cell
         whole = FrequencySet((), np.zeros((1, 0), dtype=np.int32), Classes(np.array([source.rows])))
         return Counted((), whole, alone=alone), Grouping(row_numbers(source.rows), np.array([0, source.rows]))
-    asked = [request.quasi, *request.keys, *request.groupings]
-    names = dict.fromkeys(name for key in asked for name in key if name != PERSON)
-    for name in names:
-        if name not in source.columns:
-            raise SchemaError(f"the table has no column {name!r}", hint="give the roles that its columns have")
-    columns = {name: _encoded(source.data, name, request) for name in names}
+    names = require_columns(request, source.columns)
+    columns = {name: encoded_column(source.data, name, request) for name in names}
     population = None
     if isinstance(request.population, Table):
-        both = {name: _with_population(columns[name], request.population.data, request) for name in request.quasi}
+        both = {name: with_population(columns[name], request.population.data, request) for name in request.quasi}
         columns.update({name: mine for name, (mine, _) in both.items()})
         population = _frequencies([both[name][1] for name in request.quasi])
     quasi = [columns[name] for name in request.quasi]
-    keys, pairs, alike = _keys(source.data, columns, request)
+    keys, pairs, alike = keys_of_request(source.data, columns, request)
     taxonomies = {
         name: hierarchy.bind(columns[name].domain) for name, hierarchy in request.hierarchies.items() if (name,) in keys
     }
@@ -47,6 +46,16 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
     domains = {name: column.domain for name, column in columns.items()}
     groupings = {key: _frequencies([columns[name] for name in key]) for key in request.groupings}
     return Counted(tuple(c.domain for c in quasi), frequencies, domains, groupings, population, alone, alike), grouping
+
+
+def require_columns(request: Request, columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns whose values are asked for; raise `SchemaError` for one that is not there."""
+    asked = [request.quasi, *request.keys, *request.groupings]
+    names = tuple(dict.fromkeys(name for key in asked for name in key if name != PERSON))
+    for name in names:
+        if name not in columns:
+            raise SchemaError(f"the table has no column {name!r}", hint="give the roles that its columns have")
+    return names
 
 
 def rows_of(source: Table, domains: tuple[Domain, ...], frequencies: FrequencySet) -> Grouping:
@@ -62,7 +71,7 @@ def rows_of(source: Table, domains: tuple[Domain, ...], frequencies: FrequencySe
     return grouping
 
 
-def _encoded(table: pa.Table, name: str, request: Request) -> Encoded:
+def encoded_column(table: pa.Table, name: str, request: Request) -> Encoded:
     """Return a column as codes: in the domain that is given, else in the order that its hierarchy declares."""
     if name in request.domains:
         domain = request.domains[name]
@@ -72,14 +81,17 @@ def _encoded(table: pa.Table, name: str, request: Request) -> Encoded:
     return encode_column(name, table[name], order=order, required=not request.published)
 
 
-def _keys(
-    table: pa.Table, columns: dict[str, Encoded], request: Request
+def keys_of_request(
+    table: pa.Table, columns: dict[str, Encoded], request: Request, *, counts: Codes | None = None
 ) -> tuple[dict[Key, Encoded], dict[Key, tuple[Codes, Codes]], int | None]:
-    """Return every key as one column, the pairs behind those that begin with a person, and how many look different."""
+    """Return every key as one column, the pairs behind those that begin with a person, and how many look different.
+
+    Row `i` of the table stands for `counts[i]` rows, for one where they are not given.
+    """
     keys: dict[Key, Encoded] = {}
     pairs: dict[Key, tuple[Codes, Codes]] = {}
     asked = any(PERSON in key for key in request.keys)
-    told_apart = _person(table, request) if asked else []
+    told_apart = _person(table, request, counts) if asked else []
     person = join_columns(told_apart) if asked else None
     for key in request.keys:
         if person is None or key[0] != PERSON:
@@ -91,10 +103,11 @@ def _keys(
     return keys, pairs, people_alike(told_apart)
 
 
-def _person(table: pa.Table, request: Request) -> list[Encoded]:
+def _person(table: pa.Table, request: Request, counts: Codes | None) -> list[Encoded]:
     for name in request.person:
         if table[name].null_count:
-            raise nobody(name, table[name].null_count)
+            absent = table[name].is_null().to_numpy()
+            raise nobody(name, int(absent.sum() if counts is None else counts[absent].sum()))
     return [encode_column(name, table[name]) for name in request.person]
 
 
@@ -112,7 +125,7 @@ def people_alike(columns: list[Encoded]) -> int | None:
     return len(group_rows(codes, [int(each.max(initial=0)) + 1 for each in codes]))
 
 
-def _with_population(column: Encoded, population: pa.Table, request: Request) -> tuple[Encoded, Encoded]:
+def with_population(column: Encoded, population: pa.Table, request: Request) -> tuple[Encoded, Encoded]:
     """Return a column of the table and that of the population, in a domain that holds the values of both."""
     name = column.domain.column
     if name not in population.column_names:

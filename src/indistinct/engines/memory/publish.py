@@ -35,11 +35,11 @@ def publish_table(source: Table, assignment: Assignment, sink: Sink, *, secret: 
     classes = Run.of(assignment, secret)
     _kernels.scatter_rows(stock.rows, assignment.class_ids, assignment.counts, classes.begins.copy(), order)
     for name, table in assignment.layout.tables.items():
-        sink.accept(name, [_published(source, assignment, stock, order, classes, table, secret)])
+        sink.accept(name, [published(source.columns, assignment, stock, order, classes, table, secret=secret)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Stock:
+class Stock:
     """What rows are taken from: row `rows[i]` of a table stands for row `i` in the order of cells and joint codes.
 
     `cells` has the cell of each row of the table, and `contents` a word for its content where a secret is fixed.
@@ -51,7 +51,7 @@ class _Stock:
     contents: Codes | None
 
 
-def _stock(source: Table, assignment: Assignment, secret: Secret) -> _Stock:
+def _stock(source: Table, assignment: Assignment, secret: Secret) -> Stock:
     """Return the rows behind an assignment's pieces; which of a piece's equal rows goes to which class is chance.
 
     Where rows of a piece agree on all that is published, one row stands for all of them, and the others need not be
@@ -71,8 +71,8 @@ def _stock(source: Table, assignment: Assignment, secret: Secret) -> _Stock:
         firsts = grouping.order[starts_of(counts)[:-1]]
         table = pa.table(gather_columns(table, list(dict.fromkeys(shown)), firsts)) if shown else table.slice(0, 0)
         rows = repeated(np.arange(len(counts), dtype=np.int32), counts)
-        return _Stock(table, rows, cells, _contents(source.data, names, secret, rows=firsts))
-    contents = _contents(table, names, secret)
+        return Stock(table, rows, cells, content_words(source.data, names, secret, rows=firsts))
+    contents = content_words(table, names, secret)
     order = grouping.order
     if assignment.split:
         order = order.copy()
@@ -81,10 +81,10 @@ def _stock(source: Table, assignment: Assignment, secret: Secret) -> _Stock:
     if any(o.by_cell for each in assignment.layout.tables.values() for o in each.outputs):
         of_row = np.empty(len(order), dtype=np.int32)
         of_row[grouping.order] = repeated(cells.astype(np.int32), counts)
-    return _Stock(table, order, of_row, contents)
+    return Stock(table, order, of_row, contents)
 
 
-def _contents(table: pa.Table, names: Sequence[str], secret: Secret, rows: Codes | None = None) -> Codes | None:
+def content_words(table: pa.Table, names: Sequence[str], secret: Secret, rows: Codes | None = None) -> Codes | None:
     """Return a word for the content of every row, or of some; only a fixed order needs it."""
     if secret.seed is None:
         return None
@@ -111,12 +111,16 @@ def _groupable(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """Classes in the order in which they are published: `shown[i]` comes `i`-th; class `c` begins at `begins[c]`."""
+    """Classes in the order in which they are published: `shown[i]` comes `i`-th; class `c` begins at `begins[c]`.
+
+    They may be a part of all classes, of which `before` come earlier.
+    """
 
     shown: Codes
     sizes: Codes
     starts: Codes
     begins: Codes
+    before: int = 0
 
     @classmethod
     def of(cls, assignment: Assignment, secret: Secret) -> "Run":
@@ -129,33 +133,46 @@ class Run:
         begins[shown] = starts[:-1]
         return cls(shown, sizes[shown], starts, begins)
 
+    @property
+    def places(self) -> Codes:
+        """Return the place of each class among those that are published."""
+        places = np.empty(len(self.shown), dtype=np.int64)
+        places[self.shown] = np.arange(len(self.shown))
+        return places
 
-def _published(
-    source: Table,
+    def part(self, first: int, last: int) -> "Run":
+        """Return the classes from one place to behind another."""
+        starts = self.starts[first : last + 1] - self.starts[first]
+        return Run(self.shown[first:last], self.sizes[first:last], starts, starts[:-1], before=first)
+
+
+def published(
+    columns: Sequence[str],
     assignment: Assignment,
-    stock: _Stock,
+    stock: Stock,
     order: Codes,
     classes: Run,
     table: OutputTable,
+    *,
     secret: Secret,
 ) -> pa.Table:
-    """Return one table of a release."""
+    """Return one table of a release, or some classes of it; `columns` are those of the original, in order."""
     if table.count is not None:
         return _counted(stock, order, classes, table)
-    numbers = {} if table.bucket is None else {table.bucket: pa.array(_numbers(classes.sizes))}
+    numbers = {} if table.bucket is None else {table.bucket: pa.array(_numbers(classes.sizes, classes.before))}
     arrays: dict[str, pa.Array] = {}
     for index, outputs in enumerate(table.slices):
         own = order.copy() if len(table.slices) > 1 else order
         secret.arrange(own, classes.starts, stock.contents, stream=FIRST_SLICE + index)
         arrays.update(_slice(assignment, stock, own, classes, outputs))
     if assignment.layout.in_source_order:
-        positions = {name: index for index, name in enumerate(source.columns)}
+        positions = {name: index for index, name in enumerate(columns)}
         arrays = {o.name: arrays[o.name] for o in sorted(table.outputs, key=lambda output: positions[output.of])}
     return pa.table({**numbers, **arrays})
 
 
 def _slice(
-    assignment: Assignment, stock: _Stock, order: Codes, classes: Run, outputs: Sequence[Output]
+    assignment: Assignment, stock: Stock, order: Codes, classes: Run, outputs: Sequence[Output]
 ) -> dict[str, pa.Array]:
     """Return the columns of one slice, for rows in an order."""
     arrays = {}
@@ -171,7 +188,7 @@ def _slice(
     return {**arrays, **{output.name: cells[output.of] for output in kept}}
 
 
-def _counted(stock: _Stock, order: Codes, classes: Run, table: OutputTable) -> pa.Table:
+def _counted(stock: Stock, order: Codes, classes: Run, table: OutputTable) -> pa.Table:
     """Return how often each class has each vector of a table's columns, in the order of classes and values."""
     names = [output.of for output in table.outputs]
     vectors = join_columns([encode_column(name, stock.table[name], required=False) for name in names])
@@ -183,13 +200,13 @@ def _counted(stock: _Stock, order: Codes, classes: Run, table: OutputTable) -> p
     values = spread(lambda name: pc.take(each[name], pa.array(entries[:end])), names, rows=end)
     return pa.table(
         {
-            str(table.bucket): pa.array(_numbers(lengths)),
+            str(table.bucket): pa.array(_numbers(lengths, classes.before)),
             **{output.name: cells for output, cells in zip(table.outputs, values, strict=True)},
             str(table.count): pa.array(counts[:end]),
         }
     )
 
 
-def _numbers(sizes: Codes) -> Codes:
+def _numbers(sizes: Codes, before: int) -> Codes:
     """Return the number of every row's class, from 1."""
-    return repeated(np.arange(1, len(sizes) + 1, dtype=np.int32), sizes)
+    return repeated(np.arange(before + 1, before + len(sizes) + 1, dtype=np.int32), sizes)

@@ -80,8 +80,8 @@ CHECKS: Mapping[str, Callable[..., None]] = MappingProxyType(
 )
 """Every check of releases in classes by its name; each is given a case."""
 
-SPREAD = frozenset({"dictionaries", "shuffling", "seed", "column_order", "names"})
-"""The checks of how a release is published, whatever the model: of several models each tries them on some tables."""
+SPREAD = frozenset({"dictionaries", "shuffling", "seed", "unseen_value", "column_order", "names"})
+"""The checks of how a recoding is published, whatever the model: of several models each tries them on some tables."""
 
 
 def checks_for(algorithm: Algorithm) -> Mapping[str, Callable[..., None]]:

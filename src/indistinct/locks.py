@@ -45,6 +45,21 @@ def remove_unlocked(path: Path) -> None:
             os.close(descriptor)
 
 
+def is_unlocked(path: Path) -> bool:
+    """Return whether a lock file is there and no live run holds it."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | UNFOLLOWED)
+    except OSError:
+        return False
+    try:
+        _lock(descriptor, wait=False)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
 @contextmanager
 def turn(path: Path) -> Iterator[bool]:
     """Wait until no other run has its turn with the lock file at a path; give whether there are locks at all."""

@@ -1,0 +1,145 @@
+"""Counting by groups: what an engine beyond memory fetches of a source is one GROUP BY, and cells are made of that.
+
+A *group* is a combination of values with the number of its rows. Groups may be finer than cells, because a database
+tells more values apart than we do (zeros of both signs, say): they are united here, by the same rules as rows are.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.arrays import Codes
+from indistinct.engines.finding import CellFinder, Learned
+from indistinct.engines.memory.count import (
+    encoded_column,
+    keys_of_request,
+    require_columns,
+    with_population,
+)
+from indistinct.errors import InputError
+from indistinct.frequencies.count import Counted, group_encoded, join_columns, parts_of
+from indistinct.frequencies.encode import Encoded, encode_column
+from indistinct.frequencies.request import Request
+from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Joint, Key
+from indistinct.hierarchy.value import Taxonomy
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Distinct combinations of values, column by column, and how many rows have each."""
+
+    table: pa.Table
+    counts: Codes
+
+
+Fetch = Callable[[Sequence[str]], Groups]
+"""What an engine gives: the groups of some columns."""
+
+
+def count_groups(
+    fetch: Fetch,
+    request: Request,
+    *,
+    columns: Sequence[str],
+    population: Fetch | None = None,
+    alone: Mapping[str, int] = MappingProxyType({}),
+) -> tuple[Counted, Learned | None]:
+    """Return what was asked for of a source, of which an engine fetches groups, and how rows find theirs again.
+
+    `columns` are those that the source has.
+    """
+    require_columns(request, columns)
+    keyed = [name for key in request.keys for name in key if name != PERSON]
+    people = request.person if any(PERSON in key for key in request.keys) else ()
+    groups = fetch(tuple(dict.fromkeys([*request.quasi, *keyed, *people])))
+    if not len(groups.counts):
+        raise InputError("the table has no rows", hint="check that this is the right file")
+    encoded = {name: encoded_column(groups.table, name, request) for name in dict.fromkeys([*request.quasi, *keyed])}
+    others = None
+    if population is not None:
+        found = population(tuple(request.quasi))
+        both = {name: with_population(encoded[name], found.table, request) for name in request.quasi}
+        encoded.update({name: mine for name, (mine, _) in both.items()})
+        others = frequencies_of([both[name][1] for name in request.quasi], found.counts)
+    keys, pairs, alike = keys_of_request(groups.table, encoded, request, counts=groups.counts)
+    taxonomies = {
+        name: hierarchy.bind(encoded[name].domain) for name, hierarchy in request.hierarchies.items() if (name,) in keys
+    }
+    quasi = [encoded[name] for name in request.quasi]
+    frequencies, entries = _cells(quasi, keys, groups.counts, taxonomies, pairs, joint=request.joint)
+    counted_by = [
+        *(encoded[name] for name in dict.fromkeys([*request.quasi, *keyed])),
+        *(encode_column(name, groups.table[name]) for name in people if name not in encoded),
+    ]
+    groupings = {}
+    for key in request.groupings:
+        some = fetch(key)
+        for name in key:
+            encoded.setdefault(name, encoded_column(some.table, name, request))
+        again = [Encoded.plain(encoded[name].domain, encoded[name].domain.encode(some.table[name])) for name in key]
+        groupings[key] = frequencies_of(again, some.counts)
+    known = {name: column.domain for name, column in encoded.items()}
+    domains = tuple(column.domain for column in quasi)
+    counted = Counted(domains, frequencies, known, groupings, others, alone, alike)
+    return counted, _learned(frequencies, entries, groups, counted_by)
+
+
+def _learned(
+    frequencies: FrequencySet, entries: Codes | None, groups: Groups, columns: Sequence[Encoded]
+) -> Learned | None:
+    """Return how a row finds its cell and joint vector: by the group that it was counted in."""
+    if entries is None:
+        return None
+    grouping, vectors = group_encoded(columns)
+    return Learned(frequencies.vectors, CellFinder.of([c.domain for c in columns], vectors), entries[grouping.first])
+
+
+def frequencies_of(columns: Sequence[Encoded], counts: Codes) -> FrequencySet:
+    """Return the cells of groups."""
+    return _cells(columns, {}, counts, {}, {}, joint=False)[0]
+
+
+def _cells(
+    quasi: Sequence[Encoded],
+    keys: dict[Key, Encoded],
+    counts: Codes,
+    taxonomies: dict[str, Taxonomy],
+    pairs: dict[Key, tuple[Codes, Codes]],
+    *,
+    joint: bool,
+) -> tuple[FrequencySet, Codes | None]:
+    """Unite groups into cells: every group is a class of its own first, with one entry in each histogram.
+
+    Where joint vectors are asked for, return as well where that of each group stands in their histogram.
+    """
+    grouping, vectors = group_encoded(quasi)
+    own = np.arange(len(counts) + 1, dtype=np.int64)
+
+    def entries(column: Encoded) -> Histogram:
+        codes = column.codes.astype(np.int32)
+        reference = np.bincount(codes, weights=counts, minlength=len(column.domain)).astype(np.int64)
+        return Histogram(own, codes, counts, reference)
+
+    histograms = {
+        key: replace(
+            entries(column),
+            taxonomy=taxonomies.get(key[0]) if len(key) == 1 else None,
+            texts=() if PERSON in key else column.domain.texts(),
+            pairs=pairs.get(key),
+        )
+        for key, column in keys.items()
+    }
+    ids, size = grouping.group_ids(), len(grouping)
+    names = tuple(column.domain.column for column in quasi)
+    cells = FrequencySet(names, vectors, Classes(counts, histograms).regroup(ids, size))
+    if not joint or not keys:
+        return cells, None
+    column = join_columns(list(keys.values()))
+    histogram = entries(column).regroup(ids, size)
+    width = len(column.domain)
+    known = histogram.owners() * width + histogram.codes
+    places = np.searchsorted(known, ids.astype(np.int64) * width + column.codes)
+    return replace(cells, joint=Joint(histogram, parts_of(column, keys))), places
