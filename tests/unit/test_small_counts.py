@@ -89,6 +89,57 @@ def test_the_rest_that_no_warning_names_is_not_told_either() -> None:
     assert told(replace(certificate, original_rows=1060, suppressed_rows=60))["suppressed_rows"] == 60
 
 
+def test_who_lost_some_rows_only_follows_from_three_counts() -> None:
+    shown = told(replace(PLAIN, people=PeopleCounted(published=900, original=950, suppressed=55)))
+    assert shown["people"] == {"published": None, "original": None, "suppressed": None}
+    assert told(replace(PLAIN, people=PeopleCounted(published=900, original=950, suppressed=50)))["hidden"] == []
+
+
+def test_rows_of_people_with_several_are_not_told_by_taking_people_from_rows() -> None:
+    certificate = replace(PLAIN, original_rows=1050, suppressed_rows=50)
+    for original, suppressed in ((1045, 45), (980, 45)):
+        people = PeopleCounted(published=original - suppressed, original=original, suppressed=suppressed)
+        assert told(replace(certificate, people=people))["people"]["suppressed"] is None
+    people = PeopleCounted(published=850, original=900, suppressed=50)
+    assert told(replace(certificate, people=people))["hidden"] == []
+
+
+def verdict(model: str, **achieved: float) -> Verdict:
+    return Verdict(model, True, achieved, 0, 0)
+
+
+def test_what_is_achieved_beside_the_original_tells_no_hidden_count() -> None:
+    """A distance from the original's distribution is a ratio whose denominator is the number of its rows."""
+    verdicts = (verdict("t-closeness:sensitive=s,t=0.4", t=0.2166), verdict("alpha-k:…", alpha=0.6, k=8))
+    shown = told(replace(PLAIN, original_rows=1005, suppressed_rows=5, verdicts=verdicts))
+    assert [each["achieved"] for each in shown["verdicts"]] == [{"t": None}, {"alpha": 0.6, "k": 8}]
+    assert "t of t-closeness:sensitive=s,t=0.4" in shown["hidden"]
+    many = replace(PLAIN, original_rows=1100, suppressed_rows=100, verdicts=verdicts)
+    assert told(many) == many.to_json()
+
+
+def test_what_is_achieved_over_people_tells_no_hidden_number_of_people() -> None:
+    verdicts = (verdict("average-risk:threshold=0.2", threshold=90 / 995), verdict("k-anonymity:k=2", k=2))
+    shown = told(replace(PLAIN, people=PeopleCounted(995, 995, 0), verdicts=verdicts))
+    assert [each["achieved"] for each in shown["verdicts"]] == [{"threshold": None}, {"k": 2}]
+
+
+def test_the_size_of_the_sample_is_that_of_the_original() -> None:
+    """An estimated k-map is judged for the rows of the original, and written with their number."""
+    table = pa.table({"q": ["a"] * 20 + ["b"] * 20 + ["c"] * 3})
+    known = {
+        "model": "k-map:k=8,significance=0.05,population_size=100",
+        "hierarchies": {"q": ind.Hierarchy.suppression()},
+    }
+    exact = ind.anonymize(
+        table, ind.Schema(quasi=["q"]), algorithm="node:levels=0", suppression=0.1, **known
+    ).certificate
+    assert "sample_size=43" in exact.verdicts[0].model
+    shown = told(exact)
+    assert shown["suppressed_rows"] is None
+    assert "43" not in json.dumps({key: value for key, value in shown.items() if "digest" not in key})
+
+
 COUNT = st.integers(0, 60)
 
 
@@ -219,7 +270,7 @@ def test_what_is_measured_against_the_original_does_not_tell_what_was_suppressed
     assert all(value is None for value in verdict["achieved"].values())
     assert set(verdict["achieved"]) == set(own.achieved) != set()
     assert not re.search(r"\b31\b", json.dumps(shown))
-    assert f"achieved of {verdict['model']}" in shown["hidden"]
+    assert {f"{key} of {verdict['model']}" for key in own.achieved} <= set(shown["hidden"])
     assert told(made, 0)["verdicts"][1]["achieved"] == own.achieved
     everything = ind.anonymize(table.slice(0, 30), schema, model=model, algorithm="node:levels=0", hierarchies=tree)
     assert told(everything.certificate)["hidden"] == []

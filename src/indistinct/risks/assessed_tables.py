@@ -22,7 +22,6 @@ from indistinct.models.base import All, Model
 from indistinct.models.of_people import OfPeople
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment
-from indistinct.release.bucket_evidence import count_buckets
 from indistinct.release.by_label import MOST_PAIRS, classes_by_label, classes_by_recoding, nobody_shown
 from indistinct.release.check import NOTHING
 from indistinct.release.columns import BOUNDS, COMPANIONS, appearance_of, published_schema, require_columns
@@ -223,16 +222,9 @@ def bucket_table(published: Published, schema: Schema, *, reference: Counted | N
     """Return a release in buckets, whose classes are buckets."""
     if schema.person:
         raise nobody_shown(in_buckets=True)
-    if published.buckets is None:
-        raise AssertionError("only a release in buckets has them")
-
-    def count(name: str, request: Request) -> Counted:
-        return published.engine.count(published.sources[name], request)
-
-    rows = published.sources[MAIN].rows
-    buckets = count_buckets(count, published.buckets, schema, rows=rows, reference=reference)
-    evidence = Evidence(NOTHING, rows, reference, buckets=buckets)
-    return AssessedTable(published.sources[MAIN], schema, schema, evidence, people=False, published=True)
+    source = published.sources[MAIN]
+    evidence = Evidence(NOTHING, source.rows, reference, buckets=published.in_buckets(schema, reference=reference))
+    return AssessedTable(source, schema, schema, evidence, people=False, published=True)
 
 
 def appearance_notes(schema: Schema, source: Source, evidence: Evidence) -> tuple[str, ...]:
