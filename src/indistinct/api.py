@@ -54,6 +54,10 @@ ROWS_COUNTED = (
     "rows were counted, while the certificate beside the file speaks of people: name the columns that tell people "
     "apart (role person), and give the original"
 )
+SAMPLE_SHOWN = (
+    "the published rows were taken for the whole sample: if others were suppressed, every class needs more rows than "
+    "this check asked for; give the original, or sample_size in the model"
+)
 COUNTERS = ("checks", "scans", "rollups", "merges")
 
 
@@ -120,7 +124,7 @@ def anonymize(
     place = destination_of(output, overwrite, save_recoding, recoding, smallest_count)
     release = publish_beside(earlier, job.beside(others), accept=accept_overlap, destination=place, counters=did)
     report(1.0)
-    return replace(release, explanation=explanation)
+    return replace(release, explanation=explanation, declared=declared)
 
 
 def _problem(
@@ -193,16 +197,17 @@ def apply(
     allowed = budget(recoding.suppression if suppression is None else suppression, found.members)
     assignment, told = suppressed_within(found, wanted, budget=allowed)
     counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
-    job = Job(where, source, found.counted, recoding, wanted, schema, allowed, secret)
     warnings = (*check_orders(found.counted, wanted), *unused(population, wanted), *told)
-    job = replace(job, assignment=assignment, warnings=warnings, population=others)
+    job = Job(where, source, found.counted, recoding, wanted, schema, allowed, secret, warnings=warnings)
+    job = replace(job, assignment=assignment, population=others)
     place = destination_of(output, overwrite, None, recoding, smallest_count)
     try:
-        return publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=counters)
+        release = publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=counters)
     except VerificationError as error:
         raise explained(error, found, wanted) from None
     except InfeasibleError as error:
         raise within_budget(error, found, wanted) from None
+    return replace(release, declared=declared)
 
 
 def verify(
@@ -233,17 +238,19 @@ def verify(
     elif original is not None:
         reference = _reference(original, schema, wanted, buckets=published.buckets, hierarchies=declared)
     main = published.sources[MAIN]
-    wanted = wanted.sampled(main.rows if reference is None else reference.frequencies.members)
+    asked = wanted
+    wanted = asked.sampled(main.rows if reference is None else reference.frequencies.members)
+    told = [SAMPLE_SHOWN] if reference is None and wanted != asked else []
     others = open_population(population, wanted, published.engine, main, schema=schema)
     by = read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
     beside = None if others is None else Population(published.engine, others, schema, by, hierarchies or {})
     check = Check(published.engine, schema, wanted, published.buckets, reference, assignment, hierarchies=declared)
     check = replace(check, population=beside)
     if published.path is None:
-        return check.certify(published.sources)
+        return check.certify(published.sources, about=About(warnings=tuple(told)))
     says = read_certificate(published.path)
     foreign = not belongs_to(says, published.path, apart=published.apart)
-    told = [ROWS_COUNTED] if says and says.get("people") and not schema.person else []
+    told += [ROWS_COUNTED] if says and says.get("people") and not schema.person else []
     about = About(seeded=bool(says and says.get("seeded")), warnings=tuple(told))
     return check.certify(published.sources, coarse=published.text, about=about, foreign_certificate=foreign)
 

@@ -42,6 +42,16 @@ def starts_of(sizes: Codes | Sequence[int]) -> Codes:
     return starts
 
 
+def run_entries(starts: Codes, sizes: Codes) -> Codes:
+    """Return the numbers of the entries of some runs, one run after the other.
+
+    >>> run_entries(np.array([7, 0]), np.array([2, 3])).tolist()
+    [7, 8, 0, 1, 2]
+    """
+    ends = starts_of(sizes)
+    return np.arange(ends[-1]) + np.repeat(starts - ends[:-1], sizes)
+
+
 def row_numbers(rows: int) -> Codes:
     """Return the numbers below `rows`, in ascending order."""
     numbers = empty_large(rows, np.uint32 if rows <= 1 << 32 else np.int64)

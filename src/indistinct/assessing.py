@@ -80,7 +80,7 @@ def assess(
     """
     check_known(population, population_size, sampling_fraction)
     limit, chosen = _share(threshold), parse_profile(profile) if isinstance(profile, str) else profile
-    declared = {**_hierarchies_of(table), **(hierarchies or {})}
+    declared = {**(table.hierarchies if isinstance(table, Release) else {}), **(hierarchies or {})}
     _check_sizes(suda=suda, unique_sets=unique_sets)
     wanted = Wanted(limit, declared, show_values, weights, suda, unique_sets, progress)
     after, before = _opened(table, schema, wanted, original=original, recoding=recoding)
@@ -169,12 +169,6 @@ def _promise(recoding: Recoding, schema: Schema) -> Model:
     if recoding.promise is None:
         raise ParameterError("the recoding does not say what it promised", hint="use a release's recoding")
     return judging(recoding.promise, schema)
-
-
-def _hierarchies_of(table: Any) -> dict[str, Hierarchy]:
-    """Return the hierarchies that the recoding of a release knows."""
-    columns = getattr(table.recoding, "columns", ()) if isinstance(table, Release) else ()
-    return {column.domain.column: column.hierarchy for column in columns if column.hierarchy is not None}
 
 
 def _require_weights(column: str | None, *sources: Source | None) -> None:

@@ -200,13 +200,8 @@ def _opened(
         require_schema(schema)
         return open_published(release, schema), schema, dict(hierarchies or {})
     sources = {name: open_source(table)[1] for name, table in {MAIN: release.table, **release.others}.items()}
-    known = {
-        column.domain.column: column.hierarchy
-        for column in getattr(release.recoding, "columns", ())
-        if column.hierarchy is not None
-    }
     published = Published(release.check.engine, sources, release.buckets)
-    return published, release.check.schema, {**release.check.hierarchies, **known, **(hierarchies or {})}
+    return published, release.check.schema, {**release.hierarchies, **(hierarchies or {})}
 
 
 def _source(table: Any) -> Source | None:

@@ -224,7 +224,7 @@ def explore(
     counted, _, model = count_beside(population, model, engine, source, request=request, schema=schema)
     check_kinds(counted, model, known=(*declared, *source.reading.text))
     problem = problem_of(counted, model, declared, suppression=suppression).seen_by(ChosenNode())
-    problem.model.check(problem.whole())
+    problem.require_possible()
     space = FullDomain(problem)
     _require_size(space.lattice, limit)
     found = _Found(space, [objective_of(space, metric) for metric in chosen])

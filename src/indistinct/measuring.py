@@ -5,7 +5,6 @@ from typing import Any
 
 from indistinct.engines import open_source
 from indistinct.errors import ParameterError
-from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import PERSON
 from indistinct.hierarchy import Hierarchy
@@ -18,7 +17,6 @@ from indistinct.recoding.columns import columns_of
 from indistinct.recoding.outputs import MAIN
 from indistinct.recoding.read_back import read_back
 from indistinct.registry import parse_metric
-from indistinct.release.bucket_evidence import count_buckets
 from indistinct.release.by_label import classes_by_label
 from indistinct.release.published import BucketTable, Published, open_published
 from indistinct.release.release import Release
@@ -93,15 +91,7 @@ def measure_table(
 
 
 def _measured_buckets(published: Published, schema: Schema, *, k: int) -> Measurements:
-    if published.buckets is None:
-        raise AssertionError("only a release in buckets is measured by its buckets")
-
-    def count(name: str, request: Request) -> Counted:
-        return published.engine.count(published.sources[name], request)
-
-    rows = published.sources[MAIN].rows
-    evidence = count_buckets(count, published.buckets, schema, rows=rows, reference=None)
-    return measure_buckets(evidence.links, k=k)
+    return measure_buckets(published.in_buckets(schema).links, k=k)
 
 
 def _parsed(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:

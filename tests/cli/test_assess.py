@@ -120,6 +120,25 @@ def test_bad_input(run, patients, roles, flags, code, words):
     assert found.out == ""
 
 
+def test_a_folder_is_no_table(run, roles, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder in (".", ".."):
+        found = run("assess", folder, *roles)
+        assert found.code == 1, found.err
+        assert "a directory" in found.err
+
+
+def test_a_population_of_other_people(run, patients, roles, tmp_path):
+    strangers = tmp_path / "strangers.csv"
+    text = patients.read_text().replace("female", "woman").replace("male", "man")
+    strangers.write_text(text)
+    found = run("assess", patients, *roles, *HIERARCHY, "--population", strangers)
+    assert found.code == 1, found.err
+    assert "the population does not contain the table" in found.err
+    assert "'sex'" in found.err
+    assert "female" not in found.err + found.out
+
+
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [

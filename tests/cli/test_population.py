@@ -76,3 +76,20 @@ def test_bad_populations_are_named(run, files):
     assert "the population has no column 'zip'" in narrow.err
     assert run(*given, "--population", files / "nowhere.csv").code == 1
     assert not (files / "out.csv").exists()
+
+
+def test_a_register_need_not_tell_people_apart(run, files):
+    lines = (files / "people.csv").read_text(encoding="utf-8").splitlines()
+    register = files / "register.csv"
+    register.write_text("\n".join(line.split(",", 1)[1] for line in lines) + "\n", encoding="utf-8")
+    roles = ["--person", "id", "--quasi", "age,zip", "--sensitive", "s", "--text", "id,zip", *TREES]
+    asked = ["--population", register, "--model", "k-map:k=20", "--algorithm", "optimal", "-o", files / "out.csv"]
+    made = run("anonymize", files / "table.csv", *roles, *asked)
+    assert made.code == 0, made.err
+    found = run("assess", files / "table.csv", *roles, "--population", register, "--json")
+    assert found.code == 0, found.err
+    assert json.loads(found.out)["population_uniques"]["population_size"] == 400
+    (files / "narrow.csv").write_text("id,age\n1,30\n2,31\n", encoding="utf-8")
+    narrow = run("assess", files / "table.csv", *roles, "--population", files / "narrow.csv")
+    assert narrow.code == 1
+    assert "the population has no column 'zip'" in narrow.err

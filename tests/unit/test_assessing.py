@@ -300,6 +300,22 @@ def test_more_rows_than_a_label_covers_are_refused():
         ind.assess(forged, schema, original=original, hierarchies=tree)
 
 
+def test_a_declared_order_does_not_name_the_labels_of_a_release(tmp_path):
+    schema = ind.Schema(quasi=["school"], sensitive=["s"])
+    original = pa.table({"school": ["none", "some", "much", "most"] * 3, "s": ["x", "y", "z"] * 4})
+    orders = {"school": ind.Hierarchy.order(["none", "some", "much", "most"])}
+    made = ind.anonymize(original, schema, model="k-anonymity:k=5", algorithm="mondrian", hierarchies=orders)
+    assert set(made.to_pandas()["school"]).isdisjoint(["none", "some", "much", "most"])
+    path = tmp_path / "release.parquet"
+    made.write(path)
+    beside = ind.assess(made, original=original)
+    for alone in (made.table, path):
+        found = ind.assess(alone, schema, hierarchies=orders)
+        assert (found.risk.classes, found.risk.prosecutor) == (2, beside.risk.prosecutor)
+    with pytest.raises(InputError, match="declared order"):
+        ind.assess(original, schema, hierarchies={"s": ind.Hierarchy.order(["x", "y"])})
+
+
 def test_roles_must_be_known(patients):
     with pytest.raises(ParameterError, match="roles"):
         ind.assess(patients)
@@ -337,6 +353,10 @@ def test_people_are_counted_on_the_original(visits, tmp_path):
     assert beside.risk.sensitive[0].unit == "people"
     with pytest.raises(InputError, match="people cannot be counted"):
         ind.assess(path, schema)
+    # Given once more, the original tells of a release in memory which people have which values, too.
+    given = ind.assess(made, original=table)
+    assert given.risk.sensitive == beside.risk.sensitive
+    assert not any("in rows" in note for note in given.notes)
 
 
 def test_in_buckets_classes_are_buckets(patients):
@@ -355,6 +375,9 @@ def test_in_buckets_classes_are_buckets(patients):
     again = ind.assess(ind.BucketTable(made.table, made.buckets.slices, "tables", made.others["sensitive"]), schema)
     assert again.risk.prosecutor == found.risk.prosecutor
     assert again.risk.sensitive == found.risk.sensitive
+    shown = ind.BucketTable(made.table, made.buckets.slices, "tables", made.others["sensitive"])
+    with pytest.raises(InputError, match="the original has 50"):
+        ind.assess(shown, schema, original=patients.drop_columns(["cost"]).slice(0, 50))
 
 
 def test_an_empty_class_list_has_no_risk():

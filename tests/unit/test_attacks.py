@@ -348,3 +348,14 @@ def test_every_form_of_release_is_attacked(name) -> None:
     found = ind.attack("record-linkage", release, original=original)
     assert (found.tally.attempts, found.tally.successes) == (60, 0)
     assert ind.attack("homogeneity", release, original=original).tally.attempts == 60
+
+
+@pytest.mark.parametrize("algorithm", ["kaca", "two-level", "optimal", "mondrian"])
+def test_a_release_knows_the_hierarchies_that_it_was_made_with(algorithm: str) -> None:
+    """Labels of a recoding that does not keep them, and sensitive values that are alike."""
+    ages = {"age": ind.Hierarchy.intervals([10, 20]), "sex": ind.Hierarchy.suppression()}
+    diseases = {"disease": ind.Hierarchy.tree({"*": {"viral": ["flu", "hiv"], "other": ["gout"]}})}
+    known = {"model": "k-anonymity:k=2", "algorithm": algorithm, "hierarchies": {**ages, **diseases}}
+    release = ind.anonymize(ORIGINAL, SCHEMA, **known)
+    assert ind.attack("record-linkage", release, original=ORIGINAL).tally == Tally(6, 0)
+    assert ind.attack("similarity", release, original=ORIGINAL).tally.attempts == 6

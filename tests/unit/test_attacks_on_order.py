@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
+from indistinct.attacks import predictable_seed
 from indistinct.errors import ParameterError
 from references.unsorted import ordered
 
@@ -69,6 +70,14 @@ def test_seeds_are_found_and_chance_is_not() -> None:
     missed = ind.attack("predictable-seed:seeds=40", unseeded, original=original)
     assert not missed.succeeds
     assert missed.details["seed"] is None
+
+
+def test_the_last_of_the_seeds_is_tried_and_of_many_rows_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = ordered()
+    for seed, most in ((24, predictable_seed.MOST_SHUFFLED), (0, 1)):
+        monkeypatch.setattr(predictable_seed, "MOST_SHUFFLED", most)
+        release = ind.anonymize(original, SCHEMA, model="k-anonymity:k=5", algorithm="mondrian", seed=seed)
+        assert ind.attack("predictable-seed:seeds=25", release, original=original).details["seed"] == seed
 
 
 def test_seeds_of_other_generators_are_found() -> None:

@@ -10,6 +10,7 @@ import indistinct as ind
 from indistinct.attacking import attack, target_of
 from indistinct.attacks import definetti
 from indistinct.attacks.finer import rows_by_chance, settle, shown_classes
+from indistinct.attacks.groups import evidence_of
 from indistinct.attacks.minimality import deal, known_table, posterior, ways_to_deal
 from indistinct.attacks.registry import ATTACKS
 from indistinct.datasets.census import generate_census
@@ -80,7 +81,7 @@ class TestDeFinetti:
         """A number in every row tells which one it is: the judge is asked with it and without, of the same guesses."""
         table = made(["a", "b"], "s", dependence).add_column(2, "id", pa.array(np.arange(4000)))
         target = target_of(bucketed(table), original=table)
-        evidence = definetti._evidence(target)
+        evidence = evidence_of(target)
         shown, values = evidence.slices
         dealt = definetti.Dealt.of(shown, values, "s", sizes=[len(evidence.known[name]) for name in shown.names])
         exact = definetti._right(dealt, shown, target, column="s", known=evidence.known)
@@ -179,6 +180,17 @@ class TestMinimality:
         table, release = generalized({"q1": ["hiv"] * 2, "q2": ["flu"] * 8}, self.ALPHA, "optimal:choice=0.1")
         with pytest.raises(ind.ParameterError, match="draws at random"):
             attack("minimality", release, original=table, hierarchies={"q": TREE})
+
+    def test_a_population_is_no_sensitive_column(self):
+        table = pa.table({"q": ["q1", "q2"] * 3, "s": ["hiv", "flu"] * 3})
+        known = {"schema": ind.Schema(quasi=["q"], sensitive=["s"]), "hierarchies": {"q": TREE}, "algorithm": "optimal"}
+        register = pa.table({"q": ["q1", "q2"] * 9})
+        release = ind.anonymize(table, **known, model="k-map:k=4", population=register)
+        assert attack("minimality", release, original=table).details["named"] == 0
+        both = "k-map:k=4 & distinct-l-diversity:sensitive=s,l=2"
+        release = ind.anonymize(table, **known, model=both, population=register)
+        with pytest.raises(ind.ParameterError, match="compares with a population"):
+            attack("minimality", release, original=table)
 
     def test_it_needs_the_algorithm(self):
         table, release = generalized({"q1": ["hiv"] * 2, "q2": ["flu"] * 8}, self.ALPHA)

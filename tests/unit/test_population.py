@@ -242,3 +242,45 @@ def test_the_smallest_classes_are_dropped_until_a_release_wide_model_holds(both,
     kept = release.classes()["rows"].to_pylist()
     assert len(kept) <= 0.4 * sum(kept)
     assert sum(kept) >= 0.7 * 60
+
+
+def test_a_check_without_the_original_says_that_it_takes_the_published_rows_for_the_sample() -> None:
+    published, original = pa.table({"q": ["a"] * 4 + ["b"] * 4}), pa.table({"q": ["a"] * 4 + ["b"] * 4 + ["c"] * 22})
+    model, schema = "k-map:k=8,significance=0.05,population_size=100", ind.Schema(quasi=["q"])
+    alone = ind.verify(published, schema, model)
+    assert (alone.holds, ind.verify(published, schema, model, original=original).holds) == (True, False)
+    assert any("taken for the whole sample" in warning for warning in alone.warnings)
+    known = ind.verify(published, schema, f"{model},sample_size=30")
+    assert not known.holds
+    assert not any("whole sample" in warning for warning in known.warnings)
+
+
+@pytest.mark.parametrize("algorithm", ["optimal", "node:levels=0", "auto"])
+def test_a_model_that_is_not_monotone_may_hold_where_the_whole_table_breaks_it(algorithm: str) -> None:
+    """Of each published value enough people are in the table, and of all together too few."""
+    table = pa.table({"q": ["a", "b"]})
+    register = pa.table({"q": ["a"] * 2 + ["b"] * 3 + ["c"] * 10})
+    release = ind.anonymize(
+        table,
+        ind.Schema(quasi=["q"]),
+        model="delta-presence:low=0.3,high=0.8,absent=false",
+        algorithm=algorithm,
+        hierarchies={"q": ind.Hierarchy.suppression()},
+        population=register,
+    )
+    assert sorted(release.table["q"].to_pylist()) == ["a", "b"]
+
+
+def test_a_chosen_node_may_drop_what_breaks_the_whole_table() -> None:
+    """Three of five have the value, and only two of them stand in a class that breaks the model."""
+    table = pa.table({"q": ["a", "a", "b", "b", "c"], "s": ["x", "y", "x", "y", "x"]})
+    known = {"hierarchies": {"q": ind.Hierarchy.suppression()}, "suppression": 0.2}
+    for algorithm in ("optimal", "node:levels=0"):
+        release = ind.anonymize(
+            table,
+            ind.Schema(quasi=["q"], sensitive=["s"]),
+            model="alpha-k:sensitive=s,alpha=0.5,k=1",
+            algorithm=algorithm,
+            **known,
+        )
+        assert release.table.num_rows == 4

@@ -229,6 +229,11 @@ def test_what_is_planted_is_found(name, tmp_path):
     assert "Qzxv" not in json.dumps(scan.to_json()), "no finding tells a value"
 
 
+def test_a_value_is_told_of_once(tmp_path):
+    (found,) = [each for each in scanned(PLANTED["values-in-the-bytes"][0](tmp_path)).findings if "bytes" in each.check]
+    assert found.sentence.startswith("the metadata of the file holds 1 value of column")
+
+
 @pytest.mark.parametrize("name", [name for name, (_, clean) in PLANTED.items() if clean])
 def test_nothing_is_found_where_nothing_is_planted(name, tmp_path):
     scan = scanned(PLANTED[name][1](tmp_path))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.figures import Told
+from indistinct.registry import parse_model
 from indistinct.release.certificate import Certificate, Overlap, PeopleCounted, Verdict
 
 PLAIN = Certificate("1", (Verdict("k-anonymity:k=2", True, {"k": 2}, 0, 0),), rows=1000, classes=90, smallest_class=2)
@@ -86,6 +87,57 @@ def test_the_rest_that_no_warning_names_is_not_told_either() -> None:
     certificate = replace(PLAIN, original_rows=1065, suppressed_rows=65, warnings=parts)
     assert told(certificate)["suppressed_rows"] is None
     assert told(replace(certificate, original_rows=1060, suppressed_rows=60))["suppressed_rows"] == 60
+
+
+def test_who_lost_some_rows_only_follows_from_three_counts() -> None:
+    shown = told(replace(PLAIN, people=PeopleCounted(published=900, original=950, suppressed=55)))
+    assert shown["people"] == {"published": None, "original": None, "suppressed": None}
+    assert told(replace(PLAIN, people=PeopleCounted(published=900, original=950, suppressed=50)))["hidden"] == []
+
+
+def test_rows_of_people_with_several_are_not_told_by_taking_people_from_rows() -> None:
+    certificate = replace(PLAIN, original_rows=1050, suppressed_rows=50)
+    for original, suppressed in ((1045, 45), (980, 45)):
+        people = PeopleCounted(published=original - suppressed, original=original, suppressed=suppressed)
+        assert told(replace(certificate, people=people))["people"]["suppressed"] is None
+    people = PeopleCounted(published=850, original=900, suppressed=50)
+    assert told(replace(certificate, people=people))["hidden"] == []
+
+
+def verdict(model: str, **achieved: float) -> Verdict:
+    return Verdict(model, True, achieved, 0, 0)
+
+
+def test_what_is_achieved_beside_the_original_tells_no_hidden_count() -> None:
+    """A distance from the original's distribution is a ratio whose denominator is the number of its rows."""
+    verdicts = (verdict("t-closeness:sensitive=s,t=0.4", t=0.2166), verdict("alpha-k:…", alpha=0.6, k=8))
+    shown = told(replace(PLAIN, original_rows=1005, suppressed_rows=5, verdicts=verdicts))
+    assert [each["achieved"] for each in shown["verdicts"]] == [{"t": None}, {"alpha": 0.6, "k": 8}]
+    assert "t of t-closeness:sensitive=s,t=0.4" in shown["hidden"]
+    many = replace(PLAIN, original_rows=1100, suppressed_rows=100, verdicts=verdicts)
+    assert told(many) == many.to_json()
+
+
+def test_what_is_achieved_over_people_tells_no_hidden_number_of_people() -> None:
+    verdicts = (verdict("average-risk:threshold=0.2", threshold=90 / 995), verdict("k-anonymity:k=2", k=2))
+    shown = told(replace(PLAIN, people=PeopleCounted(995, 995, 0), verdicts=verdicts))
+    assert [each["achieved"] for each in shown["verdicts"]] == [{"threshold": None}, {"k": 2}]
+
+
+def test_the_size_of_the_sample_is_that_of_the_original() -> None:
+    """An estimated k-map is judged for the rows of the original, and written with their number."""
+    table = pa.table({"q": ["a"] * 20 + ["b"] * 20 + ["c"] * 3})
+    known = {
+        "model": "k-map:k=8,significance=0.05,population_size=100",
+        "hierarchies": {"q": ind.Hierarchy.suppression()},
+    }
+    exact = ind.anonymize(
+        table, ind.Schema(quasi=["q"]), algorithm="node:levels=0", suppression=0.1, **known
+    ).certificate
+    assert "sample_size=43" in exact.verdicts[0].model
+    shown = told(exact)
+    assert shown["suppressed_rows"] is None
+    assert "43" not in json.dumps({key: value for key, value in shown.items() if "digest" not in key})
 
 
 COUNT = st.integers(0, 60)
@@ -186,3 +238,39 @@ def test_a_certificate_with_hidden_counts_still_vouches(tmp_path: Path) -> None:
     assert any("speaks of people" in warning for warning in rows.warnings)
     path.write_text(path.read_text() + "20\n")
     assert not ind.verify(path, ind.Schema(quasi=["age"]), "k-anonymity:k=5").holds
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "t-closeness:sensitive=s,t=0.5",
+        "basic-beta-likeness:sensitive=s,beta=3",
+        "enhanced-beta-likeness:sensitive=s,beta=3",
+        "delta-disclosure:sensitive=s,delta=3",
+        "k-map:k=3,significance=0.05,population_size=90",
+    ],
+)
+@pytest.mark.parametrize("person", [[], ["who"]])
+def test_what_is_measured_against_the_original_does_not_tell_what_was_suppressed(model: str, person: list[str]) -> None:
+    # Published are 15 times a and 15 times b: beta = 0.032 would say that the original had 31 rows, and one a less.
+    table = pa.table(
+        {"q": ["x"] * 30 + ["y"], "s": ["a", "b"] * 15 + ["b"], "who": [str(number) for number in range(31)]}
+    )
+    schema = ind.Schema(quasi=["q"], sensitive=["s"], person=person, identifiers=[] if person else ["who"])
+    asked = ind.KAnonymity(k=3) & parse_model(model)
+    tree = {"q": ind.Hierarchy.suppression()}
+    made = ind.anonymize(
+        table, schema, model=asked, algorithm="node:levels=0", hierarchies=tree, suppression=0.1
+    ).certificate
+    assert made.suppressed_rows == 1
+    shown = told(made)
+    (_, own), (kept, verdict) = made.verdicts, shown["verdicts"]
+    assert kept["achieved"] == {"k": 30}
+    assert verdict["holds"]
+    assert all(value is None for value in verdict["achieved"].values())
+    assert set(verdict["achieved"]) == set(own.achieved) != set()
+    assert not re.search(r"\b31\b", json.dumps(shown))
+    assert {f"{key} of {verdict['model']}" for key in own.achieved} <= set(shown["hidden"])
+    assert told(made, 0)["verdicts"][1]["achieved"] == own.achieved
+    everything = ind.anonymize(table.slice(0, 30), schema, model=model, algorithm="node:levels=0", hierarchies=tree)
+    assert told(everything.certificate)["hidden"] == []

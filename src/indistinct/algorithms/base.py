@@ -61,6 +61,15 @@ class Problem:
             return self
         return replace(self, frequencies=self.with_absent)
 
+    def require_possible(self) -> None:
+        """Raise if the whole table as one class breaks the model, where nothing else can satisfy it then.
+
+        A model that is not monotone may hold for parts of what breaks it, and one that is not absorbing for some rows.
+        """
+        traits = self.model.traits
+        if traits.monotone and (traits.absorbing or not self.suppression):
+            self.model.check(self.whole())
+
     def tree_columns(self) -> tuple[QuasiColumn, ...]:
         """Return the columns cut through their hierarchies; one without is published as it is or not at all."""
         return tuple(QuasiColumn(c.domain, c.taxonomy or Suppression().bind(c.domain), tree=True) for c in self.columns)

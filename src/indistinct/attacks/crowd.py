@@ -19,6 +19,7 @@ from indistinct.errors import HierarchyError, InputError, ParameterError
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.frequencies.grouping import group_rows
 from indistinct.hierarchy import Order
+from indistinct.ordering import distinct
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.release.columns import require_columns
 from indistinct.schema import did_you_mean
@@ -56,7 +57,7 @@ class Crowd:
 
     def tally(self, attacked: Codes, succeeded: Codes) -> Tally:
         """Return how many people were attacked by some row, and how many with success by some row."""
-        return Tally(len(np.unique(self.persons[attacked])), len(np.unique(self.persons[attacked & succeeded])))
+        return Tally(len(distinct(self.persons[attacked])), len(distinct(self.persons[attacked & succeeded])))
 
 
 def columns_known(target: Target) -> tuple[QuasiColumn, ...]:

@@ -12,9 +12,10 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes, starts_of
+from indistinct.arrays import Codes, run_entries, starts_of
 from indistinct.attacks.base import Attack, Outcome, Progress, Tally, Target
 from indistinct.attacks.crowd import not_contained, table_of
+from indistinct.attacks.groups import evidence_of
 from indistinct.attacks.intervals import wilson
 from indistinct.attacks.sentences import against, share_of
 from indistinct.domain import Domain
@@ -22,13 +23,10 @@ from indistinct.engines import count_source
 from indistinct.engines.base import Source
 from indistinct.errors import InputError, ParameterError, UnseenValueError
 from indistinct.figures import percent
-from indistinct.frequencies.count import Counted
 from indistinct.frequencies.encode import encode_column
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.slices import SliceCounts
-from indistinct.recoding.outputs import MAIN
-from indistinct.release.bucket_evidence import BucketEvidence, count_buckets
 
 # So many pairs of a person and a sensitive value of the same bucket are weighed at most.
 MOST_PAIRS = 30_000_000
@@ -78,7 +76,7 @@ class DeFinetti(Attack):
 
     def run(self, target: Target) -> Outcome:
         """Return how many sensitive values are guessed, and how many a random guess inside the bucket would give."""
-        evidence, column = _evidence(target), self._column(target)
+        evidence, column = evidence_of(target), self._column(target)
         chosen = _widest(evidence.buckets.slices, column, evidence.buckets.generalized)
         assert chosen is not None  # noqa: S101  (the refusal says so)
         shown = next(each for each in evidence.slices if each.names == chosen)
@@ -121,17 +119,6 @@ class DeFinetti(Attack):
                 "values": int(dealt.totals.size),
             },
         )
-
-
-def _evidence(target: Target) -> BucketEvidence:
-    published = target.published
-    assert published.buckets is not None  # noqa: S101
-
-    def count(name: str, request: Request) -> Counted:
-        return published.engine.count(published.sources[name], request)
-
-    rows = published.sources[MAIN].rows
-    return count_buckets(count, published.buckets, target.schema, rows=rows, reference=None, light=False)
 
 
 def _widest(
@@ -177,7 +164,7 @@ class Dealt:
                 hint="attack a sample of the buckets",
             )
         people = np.repeat(np.arange(len(shown.buckets)), np.diff(starts))
-        entries = np.arange(starts[-1]) - starts[people] + first[shown.buckets[people]]
+        entries = run_entries(first[shown.buckets], np.diff(starts))
         return cls(
             tuple(shown.codes[name] for name in shown.names),
             tuple(sizes),

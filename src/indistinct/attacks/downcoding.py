@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.algorithms.base import AlgorithmTraits
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, run_entries
 from indistinct.attacks.base import Attack, Outcome, Target
 from indistinct.attacks.finer import Claims, ShownClasses, judge, shown_classes, stays_whole
 from indistinct.hierarchy.value import Taxonomy
@@ -121,7 +121,7 @@ def _claimed(shown: ShownClasses, j: int, named: list[tuple[int, int, int]]) -> 
     classes = np.flatnonzero(wide & (numbers[shows] > 0))
     first = np.searchsorted(values, shows[classes])
     count = numbers[shows[classes]]
-    places = np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())
+    places = run_entries(first, count)
     owners = np.repeat(classes, count)
     sizes = np.where(levels[places] > 0, PAIR, shown.inside[j].sum(axis=0)[shows[owners]])
     return Claims(j, owners, levels[places], parts[places], np.ones(len(owners), dtype=np.int64), 1 / sizes)

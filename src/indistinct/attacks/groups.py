@@ -9,16 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.arrays import Codes, starts_of
+from indistinct.arrays import Codes, run_entries, starts_of
 from indistinct.attacks.base import Target
 from indistinct.attacks.crowd import columns_known, domain_of, not_contained, table_of, translated
-from indistinct.frequencies.count import Counted
 from indistinct.frequencies.grouping import group_rows
-from indistinct.frequencies.request import Request
 from indistinct.frequencies.slices import SliceCounts, together
 from indistinct.recoding.outputs import MAIN
 from indistinct.recoding.read_back import covered_classes
-from indistinct.release.bucket_evidence import BucketEvidence, count_buckets
+from indistinct.release.bucket_evidence import BucketEvidence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,16 +113,7 @@ def _shown(target: Target, owners: Codes, values: Codes, counts: Codes, size: in
 def evidence_of(target: Target) -> BucketEvidence:
     """Return a release in buckets, counted slice by slice in its own codes."""
     if "evidence" not in target.learned:
-        opened = target.published
-        assert opened.buckets is not None  # noqa: S101  (asked of releases in buckets alone)
-
-        def count(name: str, request: Request) -> Counted:
-            return opened.engine.count(opened.sources[name], request)
-
-        rows = opened.sources[MAIN].rows
-        target.learned["evidence"] = count_buckets(
-            count, opened.buckets, target.schema, rows=rows, reference=None, light=False
-        )
+        target.learned["evidence"] = target.published.in_buckets(target.schema, light=False)
     evidence: BucketEvidence = target.learned["evidence"]
     return evidence
 
@@ -170,8 +159,7 @@ def _part(each: SliceCounts, codes: Mapping[str, Codes], bucket_of_group: Codes,
     order = np.argsort(buckets, kind="stable")
     starts = np.searchsorted(buckets[order], np.arange(int(bucket_of_group.max(initial=-1)) + 2))
     lengths = np.diff(starts)[bucket_of_group]
-    places = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    entries = order[np.repeat(starts[bucket_of_group], lengths) + places]
+    entries = order[run_entries(starts[bucket_of_group], lengths)]
     groups = np.repeat(np.arange(len(bucket_of_group)), lengths)
     return Part(groups, {name: each[entries] for name, each in codes.items()}, counts[entries])
 

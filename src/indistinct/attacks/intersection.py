@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, run_entries
 from indistinct.attacks.base import Attack, Outcome, Tally, Target
 from indistinct.attacks.crowd import Crowd, columns_known, control_crowd, domain_of, original_crowd, unit_of
 from indistinct.attacks.groups import Groups, groups_of
@@ -161,7 +161,7 @@ def _common(one: Belief, other: Belief) -> Codes:
     size = len(one.prior)
     lengths = one.number[first]
     owners = np.repeat(np.arange(len(first)), lengths)
-    entries = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths - one.indptr[:-1][first], lengths)
+    entries = run_entries(one.indptr[first], lengths)
     keys = other.owners() * size + other.codes
     both = np.isin(second[owners] * size + one.codes[entries], keys)
     return np.bincount(owners[both], minlength=len(first))[pairs.group_ids()]

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.arrays import Codes, starts_of
+from indistinct.arrays import Codes, run_entries, starts_of
 from indistinct.attacks.base import Progress, Target
 from indistinct.attacks.crowd import MOST_ROWS, Crowd, not_contained, original_crowd
 from indistinct.attacks.groups import Groups, Part, groups_of, one_code
 from indistinct.frequencies.grouping import group_rows
+from indistinct.ordering import distinct
 
 # Whether a group covers a value is looked up in a table of up to so many cells, above among sorted keys.
 MOST_CELLS = 1 << 27
@@ -138,7 +139,7 @@ def _covering(joined: list[_Joined], size: int, vectors: int, progress: Progress
 def _density(joined: _Joined) -> float:
     """Return how many groups cover a value of a part, on average."""
     _, entries, _ = joined
-    return len(entries) / max(len(np.unique(entries)), 1)
+    return len(entries) / max(len(distinct(entries)), 1)
 
 
 def _lookup(part: Part, entries: Codes, size: int, *, values: int) -> Callable[[Codes, Codes], Codes]:
@@ -148,7 +149,7 @@ def _lookup(part: Part, entries: Codes, size: int, *, values: int) -> Callable[[
         inside = np.zeros((values + 1, size), dtype=bool)  # the last row is that of -1
         inside[entries[known], part.groups[known]] = True
         return lambda value, group: inside[value, group]
-    keys = np.unique(entries[known] * size + part.groups[known])
+    keys = distinct(entries[known] * size + part.groups[known])
     return lambda value, group: (value >= 0) & np.isin(value * size + group, keys)
 
 
@@ -166,7 +167,7 @@ def _expanded(indptr: Codes, rows: Codes) -> tuple[Codes, Codes]:
     """Return the entries of some rows of compressed sparse ones, and before them which of these rows each is of."""
     lengths = np.diff(indptr)[rows]
     owners = np.repeat(np.arange(len(rows)), lengths)
-    return owners, np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths - indptr[:-1][rows], lengths)
+    return owners, run_entries(indptr[rows], lengths)
 
 
 def _counts(part: Part, entries: Codes, wanted: Codes, groups: Codes, size: int) -> Codes:

@@ -80,6 +80,8 @@ class Minimality(Attack):
             return "rows were suppressed, and nobody knows their sensitive values"
         if not looked_at:
             return None
+        if model.needs_population:
+            return "the algorithm compares with a population as well, which the attack does not have"
         return self._too_many(target, looked_at[0])
 
     def _too_many(self, target: Target, key: Key) -> str | None:
@@ -151,8 +153,8 @@ def _known(target: Target) -> tuple[Model, Algorithm]:
 
 
 def _sensitive_keys(model: Model, algorithm: Algorithm) -> list[Key]:
-    """Return what the search looks at beside quasi-identifiers."""
-    return list(dict.fromkeys([*model.keys, *algorithm.keys]))
+    """Return the columns that the search looks at beside quasi-identifiers; a population is none."""
+    return list(dict.fromkeys([*model.table_keys, *algorithm.keys]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,6 +19,8 @@ from indistinct.randomness import Secret, mixed
 
 # Rows that a generator shuffles in all its tries; of many rows fewer seeds are tried.
 MOST_SHUFFLED = 5_000_000
+# Seeds from 0 on that are tried of any number of rows.
+FEWEST = 2
 # Seeds that people choose, besides small ones.
 POPULAR = (42, 123, 1234, 12345, 123456, 1337, 2024, 2025, 2026, 31337)
 
@@ -92,8 +94,8 @@ class PredictableSeed(Attack):
         """Yield every order that a seed would have given, with how well it fits one half of the release."""
         original = table_of(target.original, "the original")
         rows = original.num_rows
-        most = max(min(self.seeds, MOST_SHUFFLED // max(rows, 1)), len(POPULAR))
-        seeds = list(dict.fromkeys([*POPULAR, *range(most)]))[:most]
+        most = min(self.seeds, max(MOST_SHUFFLED // max(rows, 1), FEWEST))
+        seeds = list(dict.fromkeys([*range(most), *POPULAR]))
         contents = contents_of(original, [name for name in target.schema.published if name in original.column_names])
         for index, seed in enumerate(seeds):
             words = Secret(seed).contents(contents)

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, run_entries
 from indistinct.attacks.base import Attack, Outcome, Tally, Target
 from indistinct.attacks.crowd import control_crowd, original_crowd, table_of, translated, unit_of
 from indistinct.attacks.crowd import domain_of as values_of
@@ -17,6 +17,7 @@ from indistinct.errors import ParameterError
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.slices import contained
 from indistinct.models.arithmetic import per_class
+from indistinct.ordering import distinct
 from indistinct.recoding.outputs import MAIN
 
 
@@ -44,7 +45,7 @@ class RecordLinkage(Attack):
         groups = groups_of(target, next(iter(target.schema.sensitive), None))
         original = original_crowd(target)
         truth = matches_of(target, groups, original)
-        published = np.unique(register.originals[truth.covered])
+        published = distinct(register.originals[truth.covered])
         inside = np.isin(register.entries, published)
         matches = match(groups, register.people, target.progress)
         counts, single = _candidates(groups, matches, truth, register, people=bool(target.schema.person))
@@ -67,7 +68,7 @@ class RecordLinkage(Attack):
             "wrong": people.tally(inside, single & ~right).successes,
             "expected_matches": float(_most(people.persons[inside], expected[inside]).sum()),
         }
-        persons = len(np.unique(original.persons[truth.covered]))
+        persons = len(distinct(original.persons[truth.covered]))
         everybody = persons if target.schema.person else target.published.sources[MAIN].rows
         defence = "raise k or name more columns as quasi-identifiers, so that labels cover more people: k-anonymity:k=…"
         return Outcome(self.name, tally, 1 / max(everybody, 1), sentence, control, defence, details)
@@ -111,15 +112,14 @@ def _candidates(
 def _pairs(matches: Matches, numbers: Codes) -> tuple[Codes, Codes]:
     """Return the number and a group of every row, for all groups that may hold it."""
     lengths = matches.number[matches.vector_of_row]
-    starts = matches.indptr[:-1][matches.vector_of_row]
-    places = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths - starts, lengths)
-    return np.repeat(numbers, lengths), matches.groups[places]
+    entries = run_entries(matches.indptr[matches.vector_of_row], lengths)
+    return np.repeat(numbers, lengths), matches.groups[entries]
 
 
 def _reaches(matches: Matches, truth: Matches, register: Register, size: int) -> Codes:
     """Return for which entries of a register the right record is among the candidates."""
     person, group = _pairs(truth, register.originals)
-    right = np.unique(person.astype(np.int64) * size + group)
+    right = distinct(person.astype(np.int64) * size + group)
     rows, groups = _pairs(matches, np.arange(len(register.entries)))
     hit = (register.entries[rows] >= 0) & np.isin(register.entries[rows].astype(np.int64) * size + groups, right)
     return np.bincount(rows[hit], minlength=len(register.entries)) > 0

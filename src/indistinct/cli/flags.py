@@ -235,9 +235,13 @@ def source_of(policy: "Policy", flags: Flags) -> "Source":
 def opened_population(policy: "Policy") -> "Table | None":
     """Return the population of a policy, read as its table is and not as the release; None if it has none."""
     from indistinct import api
+    from indistinct.release.population import read_population
 
-    known = (*policy.schema.quasi, *policy.schema.person)
-    return None if policy.population is None else api.open(policy.population, reading=policy.input.reading.about(known))
+    path, reading = policy.population, policy.input.reading
+    if path is None:
+        return None
+    table: Table = read_population(lambda how: api.open(path, reading=how), reading.about, policy.schema)
+    return table
 
 
 def earlier_options(flags: Flags, policy: "Policy") -> dict[str, Any]:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from indistinct.arrays import Codes, starts_of
+from indistinct.arrays import Codes, run_entries, starts_of
 from indistinct.frequencies import _kernels
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.parallel import is_large
@@ -55,9 +55,8 @@ class Histogram:
         """Return the histogram of some of the classes, in the order given."""
         starts = self.indptr[classes]
         sizes = self.indptr[1:][classes] - starts
-        indptr = starts_of(sizes)
-        entries = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], sizes)
-        return replace(self, indptr=indptr, codes=self.codes[entries], counts=self.counts[entries])
+        entries = run_entries(starts, sizes)
+        return replace(self, indptr=starts_of(sizes), codes=self.codes[entries], counts=self.counts[entries])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

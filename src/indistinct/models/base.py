@@ -62,7 +62,8 @@ class Model(ABC):
     nothing is known of a table in which every row stands twice. `larger_is_stronger` names the parameters of which a
     larger value promises more; of all others a smaller one does. `counts_rows` says that it matters how many rows have
     a value, and not only whether one has; where people are counted instead, `splits_people` says that somebody with
-    several values counts as a part of a person for each.
+    several values counts as a part of a person for each. `compares_with_original` says that what is achieved is
+    measured against the whole original: beside a release that suppresses rows, its digits tell counts of the original.
     """
 
     __slots__ = ()
@@ -74,6 +75,7 @@ class Model(ABC):
     larger_is_stronger: ClassVar[tuple[str, ...]] = ()
     counts_rows: ClassVar[bool] = True
     splits_people: ClassVar[bool] = False
+    compares_with_original: ClassVar[bool] = False
 
     @property
     def keys(self) -> tuple[Key, ...]:

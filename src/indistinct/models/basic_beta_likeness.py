@@ -31,6 +31,7 @@ class BasicBetaLikeness(SensitiveModel):
 
     name: ClassVar[str] = "basic-beta-likeness"
     splits_people: ClassVar[bool] = True
+    compares_with_original: ClassVar[bool] = True
     beta: float | Fraction
 
     def __post_init__(self) -> None:

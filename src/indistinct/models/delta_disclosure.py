@@ -32,6 +32,7 @@ class DeltaDisclosure(SensitiveModel):
     # A class without a value says nothing of it; united with one that has the value, it may make it too rare.
     traits: ClassVar[ModelTraits] = ModelTraits(monotone=False)
     splits_people: ClassVar[bool] = True
+    compares_with_original: ClassVar[bool] = True
     delta: float
 
     def __post_init__(self) -> None:

@@ -80,6 +80,11 @@ class KMap(Model):
         return self.estimated
 
     @property
+    def compares_with_original(self) -> bool:  # type: ignore[override]
+        """Whether the size of the sample, which is that of the original, decides what is achieved."""
+        return self.estimated
+
+    @property
     def keys(self) -> tuple[Key, ...]:
         """The population, unless it is estimated."""
         return () if self.estimated else ((POPULATION,),)

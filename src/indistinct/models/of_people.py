@@ -48,6 +48,11 @@ class OfPeople(Model):
         return self.model.larger_is_stronger
 
     @property
+    def compares_with_original(self) -> bool:  # type: ignore[override]
+        """Whether what is achieved is measured against the whole original."""
+        return self.model.compares_with_original
+
+    @property
     def traits(self) -> ModelTraits:  # type: ignore[override]
         """What the model declares of people."""
         return self.model.people_traits

@@ -37,6 +37,7 @@ class TCloseness(SensitiveModel):
 
     name: ClassVar[str] = "t-closeness"
     splits_people: ClassVar[bool] = True
+    compares_with_original: ClassVar[bool] = True
     t: float
     distance: Distance = "equal"
 

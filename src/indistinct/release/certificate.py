@@ -13,6 +13,7 @@ class Verdict:
 
     `needs_original` says that the published table alone does not show it: whoever checks it needs the original too.
     `larger_is_stronger` names the achieved values of which a larger one promises more; of others a smaller one does.
+    `compared_with_original` says that what was achieved is measured against the whole original.
     """
 
     model: str
@@ -22,6 +23,7 @@ class Verdict:
     violating_rows: int
     needs_original: bool = False
     larger_is_stronger: tuple[str, ...] = ()
+    compared_with_original: bool = False
 
 
 @dataclass(frozen=True, slots=True)

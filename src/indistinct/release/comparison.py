@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.arrays import Codes
+from indistinct.arrays import Codes, run_entries
 from indistinct.frequencies.grouping import group_rows
 from indistinct.ordering import distinct
 from indistinct.release.certificate import Overlap
@@ -110,8 +110,7 @@ def _intersections(
 def _entries(standing: Standing, people: Codes) -> tuple[Codes, Codes]:
     """Return some people and the classes that they stand in, one entry a class."""
     counts = np.diff(standing.indptr)[people]
-    entries = np.arange(counts.sum()) + np.repeat(standing.indptr[people] - (np.cumsum(counts) - counts), counts)
-    return np.repeat(people, counts), standing.classes[entries].astype(np.int64)
+    return np.repeat(people, counts), standing.classes[run_entries(standing.indptr[people], counts)].astype(np.int64)
 
 
 def _joined(people: Codes, ids: Codes, old: Standing, places: Codes) -> tuple[Codes, Codes]:

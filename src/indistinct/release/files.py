@@ -148,5 +148,5 @@ def table_path(path: str | Path, name: str) -> Path:
 
 
 def certificate_path(path: str | Path) -> Path:
-    """Return where the certificate of a release lies."""
-    return Path(path).with_name(f"{Path(path).name}.certificate.json")
+    """Return where the certificate of a release lies; a folder, which has none, is no error here."""
+    return Path(path).parent / f"{Path(path).name}.certificate.json"

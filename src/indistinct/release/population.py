@@ -4,7 +4,7 @@ They are counted again for every check, by the recoding of a release or by what 
 a search.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -82,6 +82,25 @@ def count_population(population: Population, domains: Mapping[str, Domain] | Non
     )
 
 
+def read_population(
+    opens: Callable[[Reading], Any], reading: Callable[[Sequence[str]], Reading], schema: Schema
+) -> Any:
+    """Return a population that is read as its table was: `reading` says how some columns of that are read.
+
+    A register with a row a person need not have the columns that tell people apart.
+    """
+    known = (*schema.quasi, *schema.person)
+    try:
+        return opens(reading(known))
+    except InputError:  # perhaps about a column that is declared and not there
+        plain = opens(Reading())
+        _require_columns(plain, schema)
+        there = tuple(name for name in known if plain is not None and name in plain.columns)
+        if there == known:
+            raise
+    return opens(reading(there))
+
+
 def open_population(population: Any, model: Model, engine: Engine, source: Source, *, schema: Schema) -> Source | None:
     """Return the population that a model compares with, read as the table was; None where it compares with none.
 
@@ -91,13 +110,9 @@ def open_population(population: Any, model: Model, engine: Engine, source: Sourc
         return None
     if population is None:
         raise no_population(next(part for part in model.parts() if part.needs_population))
-    known = (*schema.quasi, *schema.person)
-    try:
-        opened = engine.open(population, settled(source, known).about(known))
-    except InputError:  # perhaps about a column that is declared and not there
-        plain = engine.open(population, Reading())
-        _require_columns(plain, schema)
-        raise
+    opened = read_population(
+        lambda reading: engine.open(population, reading), lambda names: settled(source, names).about(names), schema
+    )
     if opened is None:
         raise InputError(
             f"the population is a {type(population).__name__}, which the engine {engine.name} cannot read",

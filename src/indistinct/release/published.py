@@ -9,8 +9,11 @@ from typing import Any
 from indistinct.engines import open_source
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError
+from indistinct.frequencies.count import Counted
+from indistinct.frequencies.request import Request
 from indistinct.input_files import read_ordinary
 from indistinct.recoding.outputs import MAIN, SENSITIVE, Buckets, Form
+from indistinct.release.bucket_evidence import BucketEvidence, count_buckets
 from indistinct.release.columns import published_schema
 from indistinct.release.files import certificate_path
 from indistinct.release.staging import digest_of
@@ -47,6 +50,19 @@ class Published:
     sources: Mapping[str, Source]
     buckets: Buckets | None = None
     path: Path | None = None
+
+    def in_buckets(
+        self, schema: Schema, *, reference: Counted | None = None, light: bool | None = None
+    ) -> BucketEvidence:
+        """Count a release in buckets, beside what was counted on its original where that is known."""
+        if self.buckets is None:
+            raise AssertionError("only a release in buckets is counted by them")
+
+        def count(name: str, request: Request) -> Counted:
+            return self.engine.count(self.sources[name], request)
+
+        rows = self.sources[MAIN].rows
+        return count_buckets(count, self.buckets, schema, rows=rows, reference=reference, light=light)
 
     @property
     def text(self) -> bool:

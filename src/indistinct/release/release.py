@@ -1,7 +1,7 @@
 """A release: the published tables and what was verified on them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.explanation import Explanation
 from indistinct.errors import MissingExtraError
+from indistinct.hierarchy import Hierarchy
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.release.certificate import Certificate
@@ -26,7 +27,8 @@ class Release:
 
     Only the tables and the certificate are for others. `recoding` and `check` hold original values. `counters` say what
     the search did, and `origin` which file was read. `explanation` says why an algorithm was chosen, where none was
-    named. `record` is what a ledger is to remember once the release is written.
+    named. `record` is what a ledger is to remember once the release is written. `declared` are the hierarchies that it
+    was made with.
     """
 
     certificate: Certificate
@@ -37,6 +39,7 @@ class Release:
     origin: Path | None = None
     explanation: Explanation | None = None
     record: Record | None = None
+    declared: Mapping[str, Hierarchy] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         shown = self.certificate
@@ -51,6 +54,13 @@ class Release:
     def others(self) -> Mapping[str, pa.Table]:
         """Further tables, by what they hold: anatomy publishes its sensitive values apart."""
         return {name: table for name, table in self.tables.items() if name != MAIN}
+
+    @property
+    def hierarchies(self) -> Mapping[str, Hierarchy]:
+        """The hierarchies that published labels and sensitive values come from: given ones, and the recoding's own."""
+        columns = getattr(self.recoding, "columns", ())
+        own = {column.domain.column: column.hierarchy for column in columns if column.hierarchy is not None}
+        return {**self.declared, **own}
 
     @property
     def assignment(self) -> Assignment:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.arrays import Codes, starts_of
+from indistinct.arrays import Codes, run_entries, starts_of
 from indistinct.frequencies.grouping import group_rows
 from indistinct.release.standing import Signatures, Standing
 
@@ -95,7 +95,7 @@ def _of_column(name: str, new: Standing, others: Sequence[tuple[Standing, Codes]
     indptr, codes = new.own[name]
     codes = np.searchsorted(pool, new.signatures[name].values)[codes]
     counts = np.diff(indptr)[people]
-    entries = np.arange(counts.sum()) + np.repeat(indptr[people] - (np.cumsum(counts) - counts), counts)
+    entries = run_entries(indptr[people], counts)
     owner, code = np.repeat(np.arange(len(people)), counts), codes[entries]
     stays = np.logical_and.reduce([each.hold(each.of_person[owner], code) for each in every])
     knows = np.bincount(owner[stays], minlength=len(people)) > 0
@@ -150,8 +150,7 @@ def _left(every: Sequence[_Sets], combined: Sequence[Codes]) -> Codes:
         cuts = np.searchsorted(np.cumsum(counts), np.arange(BLOCK, int(counts.sum()) + 1, BLOCK), side="right")
         for part in np.split(np.arange(len(rows)), distinct_cuts(cuts)):
             chosen, own = rows[part], counts[part]
-            starts = each.starts[combined[index][chosen]]
-            entries = np.arange(own.sum()) + np.repeat(starts - (np.cumsum(own) - own), own)
+            entries = run_entries(each.starts[combined[index][chosen]], own)
             codes, owner = each.words[entries] % max(each.width, 1), np.repeat(chosen, own)
             found = np.ones(len(codes), dtype=bool)
             for other, sets in zip(every, combined, strict=True):

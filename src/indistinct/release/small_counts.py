@@ -5,7 +5,8 @@ table and of those that were published, say. What a reader counts on the file, a
 """
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from itertools import combinations
 from typing import Any
 
@@ -31,8 +32,14 @@ FIGURES = {
 }
 # Sizes of the smallest group: nobody takes them from anything, so that each stands for itself.
 SMALLEST_GROUPS = (("overlap", "smallest_intersection"), ("overlap", "smallest_difference"))
+# What a model achieves that a reader computes on the file in rows. Where people are counted only k and l are told.
+SHOWN_BY_ROWS = frozenset({"k", "l", "alpha", "c", "threshold", "share", "low", "high"})
+ALWAYS_SHOWN = frozenset({"k", "l"})
 SUPPRESSED = "rows_suppressed"
 """How the name of a count begins that is a part of the suppressed rows."""
+# The spec of a model that estimates from a sample has the size of the original.
+SAMPLE_SIZE = re.compile(r"(?<=[:,]sample_size=)[0-9]+")
+HIDDEN = "[hidden]"
 
 
 def check_smallest(smallest: int) -> int:
@@ -55,7 +62,9 @@ def for_others(certificate: Certificate, *, smallest: int = SMALLEST) -> dict[st
     """Return a certificate as JSON values without small counts; `hidden` names what is null for that reason.
 
     All counts of rows are hidden as soon as one of them is small, or two differ by so little, or by so little from what
-    a reader counts; and so are all counts of people, and of classes. A count of 0 stays.
+    a reader counts; and so are all counts of people, and of classes. A count of 0 stays. What a model achieves over
+    people goes with them, and what it achieves beside the original as soon as a row was suppressed: with the shares of
+    the file such a ratio tells, value by value, how many of the suppressed rows had it.
     """
     document = certificate.to_json()
     hidden: list[str] = []
@@ -64,16 +73,32 @@ def for_others(certificate: Certificate, *, smallest: int = SMALLEST) -> dict[st
         if unit in units and _at(document, path):
             hidden.append(_hide(document, path))
     hidden += [_hide(document, path) for path in SMALLEST_GROUPS if 0 < (_at(document, path) or 0) < smallest]
+    stays = _achieved_shown(certificate, units)
     for verdict in document["verdicts"]:
+        if {"rows", "people"} & units and SAMPLE_SIZE.search(verdict["model"]):
+            verdict["model"] = SAMPLE_SIZE.sub(HIDDEN, verdict["model"])
+            hidden.append(f"sample_size of {verdict['model']}")
         if "rows" in units and verdict["needs_original"] and verdict["violating_rows"]:
             verdict["violating_rows"] = None
             hidden.append(f"violating_rows of {verdict['model']}")
+        beside = bool(smallest and certificate.suppressed_rows and verdict["compared_with_original"])
+        for key in (key for key, value in verdict["achieved"].items() if value and (beside or key not in stays)):
+            verdict["achieved"][key] = None
+            hidden.append(f"{key} of {verdict['model']}")
     warnings = [
         warning.hiding(units) if isinstance(warning, Told) else str(warning) for warning in certificate.warnings
     ]
     if warnings != document["warnings"]:
         hidden.append("counts in warnings")
     return document | {"warnings": warnings, "hidden": hidden, "smallest_count": smallest if hidden else None}
+
+
+def _achieved_shown(certificate: Certificate, units: Collection[str]) -> Collection[str]:
+    """Return the achieved values that tell nothing of what is hidden."""
+    if "people" in units and certificate.people is not None:
+        return ALWAYS_SHOWN
+    every = {key for verdict in certificate.verdicts for key in verdict.achieved}
+    return SHOWN_BY_ROWS if "rows" in units else every
 
 
 def _tells(certificate: Certificate, document: dict[str, Any], unit: str, smallest: int) -> bool:
@@ -99,7 +124,20 @@ def _counts(certificate: Certificate, document: dict[str, Any], unit: str) -> It
 
 
 def _rest(certificate: Certificate, unit: str) -> Iterator[int]:
-    """Yield how many rows were suppressed for no reason that a warning gives: whoever adds up knows it."""
+    """Yield what follows from several counts: whoever adds up knows it.
+
+    Rows that were suppressed for no reason that a warning gives, people who lost some of their rows only, and rows
+    beyond the first of each person, in the original and of those suppressed.
+    """
+    people = certificate.people
+    if unit == "people" and people is not None and people.original is not None and people.suppressed is not None:
+        yield max(people.suppressed - (people.original - people.published), 0)
+        rows = (certificate.original_rows, certificate.suppressed_rows)
+        yield from (
+            max(more - own, 0)
+            for more, own in zip(rows, (people.original, people.suppressed), strict=True)
+            if more is not None
+        )
     if unit == "rows" and certificate.suppressed_rows is not None:
         told = [each.counts for each in certificate.warnings if isinstance(each, Told)]
         parts = [count for counts in told for name, count in counts.items() if name == SUPPRESSED]

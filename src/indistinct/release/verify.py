@@ -94,6 +94,7 @@ def _verdict(model: Model, evidence: Evidence) -> Verdict:
         judged.violating_rows,
         judged.needs_original,
         tuple(key for key in model.larger_is_stronger if key in achieved),
+        model.compares_with_original and evidence.reference is not None,
     )
 
 

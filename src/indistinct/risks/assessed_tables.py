@@ -17,12 +17,11 @@ from indistinct.frequencies.count import Counted
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy import Hierarchy, Order
 from indistinct.models.base import All, Model
 from indistinct.models.of_people import OfPeople
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment
-from indistinct.release.bucket_evidence import count_buckets
 from indistinct.release.by_label import MOST_PAIRS, classes_by_label, classes_by_recoding, nobody_shown
 from indistinct.release.check import NOTHING
 from indistinct.release.columns import BOUNDS, COMPANIONS, appearance_of, published_schema, require_columns
@@ -125,7 +124,16 @@ def plain_table(
     if schema.person and not people:
         raise nobody_shown()
     keys = dict.fromkeys((*keys_of(schema.sensitive, people=people), *_weighed(source, weights, people=people)))
-    counted = engine.count(source, Request(shows.quasi, tuple(keys), hierarchies, person=schema.person, published=True))
+    request = Request(shows.quasi, tuple(keys), hierarchies, person=schema.person, published=True)
+    try:
+        counted = engine.count(source, request)
+    except InputError as error:
+        column = str(error.details.get("column"))
+        if column not in schema.quasi or not isinstance(hierarchies.get(column), Order):
+            raise
+        # A release shows labels, which no declared order names: classes are counted without it.
+        known = {name: each for name, each in hierarchies.items() if name in schema.sensitive}
+        counted = engine.count(source, replace(request, hierarchies=known))
     return AssessedTable(source, schema, shows, Evidence(counted, source.rows), people, published)
 
 
@@ -164,8 +172,11 @@ def release_table(
     keys = _shown_keys(source, schema, weights)
     own = {name: each for name, each in hierarchies.items() if name in schema.sensitive}
     counted = engine.count(source, Request(shows.quasi, keys, own, published=True)) if source.rows else NOTHING
-    reference = check.reference if before is None else _same_original(before.evidence.counted, check.reference)
-    evidence = Evidence(counted, source.rows, reference, check.assignment)
+    reference, assignment = check.reference, check.assignment
+    if before is not None:
+        reference = _same_original(before.evidence.counted, check.reference)
+        assignment = _counted_again(assignment, reference)
+    evidence = Evidence(counted, source.rows, reference, assignment)
     people = bool(schema.person)
     return AssessedTable(source, schema, shows, evidence, people, published=True)
 
@@ -186,13 +197,13 @@ def published_table(
     """
     source = published.sources[MAIN]
     whole = before.evidence.counted
-    if published.buckets is not None:
-        return bucket_table(published, schema, reference=None)
     if source.rows > original.rows:
         raise InputError(
             f"the release has {source.rows:,} rows; the original has {original.rows:,}",
             hint="check that this is the original of this release",
         )
+    if published.buckets is not None:
+        return bucket_table(published, schema, reference=None)
     shows = published_schema(schema, source.columns)
     _require(shows, source.columns)
     keys = _shown_keys(source, schema, weights)
@@ -211,16 +222,9 @@ def bucket_table(published: Published, schema: Schema, *, reference: Counted | N
     """Return a release in buckets, whose classes are buckets."""
     if schema.person:
         raise nobody_shown(in_buckets=True)
-    if published.buckets is None:
-        raise AssertionError("only a release in buckets has them")
-
-    def count(name: str, request: Request) -> Counted:
-        return published.engine.count(published.sources[name], request)
-
-    rows = published.sources[MAIN].rows
-    buckets = count_buckets(count, published.buckets, schema, rows=rows, reference=reference)
-    evidence = Evidence(NOTHING, rows, reference, buckets=buckets)
-    return AssessedTable(published.sources[MAIN], schema, schema, evidence, people=False, published=True)
+    source = published.sources[MAIN]
+    evidence = Evidence(NOTHING, source.rows, reference, buckets=published.in_buckets(schema, reference=reference))
+    return AssessedTable(source, schema, schema, evidence, people=False, published=True)
 
 
 def appearance_notes(schema: Schema, source: Source, evidence: Evidence) -> tuple[str, ...]:
@@ -307,6 +311,21 @@ def _same_original(given: Counted, known: Counted | None) -> Counted:
                 hint="leave `original` out: the release knows what was counted on its own",
             )
     return given
+
+
+def _counted_again(assignment: Assignment | None, given: Counted) -> Assignment | None:
+    """Return where cells went, with all that was counted once more on their original: which people have which values.
+
+    Where equal rows went to different classes, cells do not tell whose rows went where: what was known stays.
+    """
+    cells = given.frequencies
+    if assignment is None or assignment.split or assignment.joint is not None:
+        return assignment
+    if not np.array_equal(assignment.frequencies.vectors, cells.vectors):
+        return assignment
+    class_ids = np.full(len(cells), -1, dtype=np.int32)
+    class_ids[assignment.cells] = assignment.class_ids
+    return replace(assignment, classes=cells.classes.regroup(class_ids, len(assignment.values)))
 
 
 def _projected(counted: Counted, names: Sequence[str]) -> Counted:

@@ -45,9 +45,20 @@ def look_alikes(
     found = None
     if not published and tuple(counted.frequencies.names) == tuple(schema.quasi):
         found = _by_value(counted, population)
-    if found is None:
-        found = people_by_label(population, counted, schema, hierarchies=hierarchies).counts
-    return found
+    if found is not None:
+        return found
+    try:
+        return people_by_label(population, counted, schema, hierarchies=hierarchies).counts
+    except InputError as error:
+        if published or "column" not in error.details:
+            raise
+        raise InputError(
+            f"the population does not contain the table: column {error.details['column']!r} has {len(error.values)} "
+            "distinct value(s) that are neither values of the population, nor labels that cover some",
+            hint="give a population with everybody in the table, read and written in the same way",
+            values=error.values,
+            column=error.details["column"],
+        ) from error
 
 
 def _by_value(counted: Counted, population: Counted) -> Codes | None:

@@ -10,15 +10,12 @@ from indistinct.arrays import Codes, starts_of
 from indistinct.engines import open_source
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError
-from indistinct.frequencies.count import Counted
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.ordering import distinct_with_places
 from indistinct.recoding.columns import columns_of
-from indistinct.recoding.outputs import MAIN
 from indistinct.recoding.read_back import Cover, cover_of
-from indistinct.release.bucket_evidence import count_buckets
 from indistinct.release.published import BucketTable, open_published
 from indistinct.release.reading import require_original
 from indistinct.risks.membership import BucketCodes, Membership, membership
@@ -57,15 +54,10 @@ def _buckets(
 ) -> tuple[BucketCodes, Codes]:
     opened = open_published(published, schema)
     require_original(published.buckets, whole.columns)
-
-    def count(name: str, request: Request) -> Counted:
-        return opened.engine.count(opened.sources[name], request)
-
     keys = tuple((name,) for name in schema.sensitive)
     known = (*schema.quasi, *schema.insensitive)
     reference = engine.count(whole, Request(known, keys, joint=bool(keys), published=True))
-    rows = opened.sources[MAIN].rows
-    evidence = count_buckets(count, published.buckets, schema, rows=rows, reference=reference, light=False)
+    evidence = opened.in_buckets(schema, reference=reference, light=False)
     covers, originals = [], []
     for each in evidence.slices:
         wanted = [name for name in each.names if not (quasi_only and name in schema.sensitive)]

@@ -54,10 +54,13 @@ def _searched(subject: Subject) -> Iterator[Finding | NotChecked]:
             )
         shown = set(found_in(values, cells))
         absent = [value for number, value in enumerate(values) if number not in shown]
+        told: set[bytes] = set()
         for part in subject.file.parts:
             content = part.content[:MOST_BYTES]
-            wanted = absent if part.words else [value for value in absent if len(value) >= LONG]
+            # The raw bytes hold the other parts too: what was found there is not found twice.
+            wanted = absent if part.words else [value for value in absent if len(value) >= LONG and value not in told]
             found = found_in(wanted, content, whole=part.words)
+            told.update(wanted[number] for number in found)
             if found:
                 whose = "people's identifiers" if is_hidden else "rows that are not published, or were recoded"
                 yield Finding(
@@ -65,8 +68,8 @@ def _searched(subject: Subject) -> Iterator[Finding | NotChecked]:
                     Severity.LEAK,
                     part.place,
                     len(found),
-                    f"{part.place} of the file holds {plural(len(found), 'value')} of column {name!r} of the original "
-                    f"that no published cell shows: {whose}",
+                    f"{part.place}{' of the file' if part.words else ''} holds {plural(len(found), 'value')} of column "
+                    f"{name!r} of the original that no published cell shows: {whose}",
                     "write the published cells into a new file, without what the old one had beside them",
                 )
 

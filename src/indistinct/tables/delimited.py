@@ -1,11 +1,11 @@
 """Delimited text files as Arrow tables whose types hold for every row, for engines to rely on."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,6 +35,8 @@ from indistinct.tables.value import Reading
 BLOCK_BYTES = 1 << 21
 LARGEST_BLOCK_BYTES = 4 * LONGEST_LINE
 
+Read = TypeVar("Read")
+
 
 class Delimited(NamedTuple):
     """The table of a text file, and the columns whose numbers may mean something else: see `Table`."""
@@ -54,11 +56,39 @@ def read_delimited(
     is skipped, except in a file of one column, where it is a row. So is a line without any value, and a column without
     name and value, unless the file was `published` by us, and has neither.
     """
+
+    def read(encoding: str) -> Delimited:
+        return _read_as(path, _dialect(path, encoding, reading), reading, columns, published=published)
+
+    return _in_its_encoding(path, reading, read)
+
+
+def read_cells(path: Path, reading: Reading) -> tuple[pa.Table, str]:
+    """Return every cell of a delimited text file as text, and its encoding; a column without a name has "".
+
+    Nothing is left out and nothing becomes a number: this is what stands in the file.
+    """
+
+    def read(encoding: str) -> tuple[pa.Table, str]:
+        dialect = replace(find_dialect(path, encoding, reading.delimiter, header=reading.header), quoted=True)
+        names = list(dialect.names)
+        shown = ["" if name.startswith(NAMELESS) else name for name in names]
+        if dialect.bare:
+            return pa.table([pa.array([], TEXT) for _ in names], names=shown), encoding
+        dialect, columns = _read_text(path, dialect, reading.missing, names)
+        _check_content(path, dialect, dict(zip(names, map(settle, columns), strict=True)))
+        return pa.table(columns, names=shown), encoding
+
+    return _in_its_encoding(path, reading, read)
+
+
+def _in_its_encoding(path: Path, reading: Reading, read: Callable[[str], Read]) -> Read:
+    """Return what `read` makes of a file in the first encoding in which it is text."""
     try:
         possible = encodings(path, reading.encoding)
         for candidate in possible:
             try:
-                return _read_as(path, _dialect(path, candidate, reading), reading, columns, published=published)
+                return read(candidate)
             except UnicodeError:
                 continue
     except (OSError, EOFError) as error:
@@ -71,33 +101,6 @@ def read_delimited(
         f"{path} is not text in the encoding {possible[-1]}",
         hint="leave the encoding out to have it found, or try encoding='cp1252'",
     )
-
-
-def read_cells(path: Path, reading: Reading) -> tuple[pa.Table, str]:
-    """Return every cell of a delimited text file as text, and its encoding; a column without a name has "".
-
-    Nothing is left out and nothing becomes a number: this is what stands in the file.
-    """
-    try:
-        for candidate in encodings(path, reading.encoding):
-            try:
-                dialect = replace(find_dialect(path, candidate, reading.delimiter, header=reading.header), quoted=True)
-                names = list(dialect.names)
-                shown = ["" if name.startswith(NAMELESS) else name for name in names]
-                if dialect.bare:
-                    return pa.table([pa.array([], TEXT) for _ in names], names=shown), candidate
-                dialect, columns = _read_text(path, dialect, reading.missing, names)
-                _check_content(path, dialect, dict(zip(names, map(settle, columns), strict=True)))
-                return pa.table(columns, names=shown), candidate
-            except UnicodeError:
-                continue
-    except (OSError, EOFError) as error:
-        if is_memory(error):
-            raise
-        raise InputError(
-            f"{path} cannot be read, or is not a complete gzip file", hint="check the file and its permissions"
-        ) from None
-    raise _unreadable(path)
 
 
 def _dialect(path: Path, encoding: str, reading: Reading) -> Dialect:

@@ -39,8 +39,7 @@ class ChosenNode(Algorithm):
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the chosen node; raise where it is no node, or suppresses more than is allowed."""
-        if not problem.suppression or problem.model.traits.absorbing:
-            problem.model.check(problem.whole())  # other models may hold for some rows where they fail for all
+        problem.require_possible()
         space = FullDomain(problem)
         node = self._node(space)
         rolled = space.roll_up(space.cells.base, node)

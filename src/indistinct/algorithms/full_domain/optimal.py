@@ -95,8 +95,7 @@ class Optimal(Algorithm):
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the best node."""
-        if not problem.suppression or problem.model.traits.absorbing:
-            problem.model.check(problem.whole())  # other models may hold for some rows where they fail for all
+        problem.require_possible()
         space = FullDomain(problem)
         space.require_size()
         objective = objective_of(space, parse_metric(self.metric))
