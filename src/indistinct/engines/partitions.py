@@ -115,18 +115,11 @@ def _located(
     wanted = tuple(dict.fromkeys([*(domain.column for domain in finder.domains), *kept]))
     batches = _grouped(source.batches(wanted), finder, entries, kept)
     if not assignment.split:
-        of_group = np.empty(len(counts), dtype=np.int32)
-        of_group[repeated_first(assignment, counts)] = assignment.class_ids
-        yield from _published_only(batches, of_group, owners)
+        if len(assignment.class_ids) != len(counts):
+            raise AssertionError("a recoding that splits no group has one piece for each, in their order")
+        yield from _published_only(batches, assignment.class_ids, owners)
         return
     yield from _dealt(batches, assignment, counts, owners, folder, secret=secret, memory=memory)
-
-
-def repeated_first(assignment: Assignment, counts: Codes) -> Codes:
-    """Return the group of each piece, where a group has one piece."""
-    if len(assignment.counts) != len(counts):
-        raise AssertionError("a recoding that splits no group has one piece for each")
-    return np.arange(len(counts))
 
 
 def _grouped(
