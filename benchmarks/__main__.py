@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 
 from benchmarks.buckets import bucket_lines
 from benchmarks.clustering import clustering_growth_lines, clustering_lines
+from benchmarks.engines import engine_lines
 from benchmarks.files import csv_lines, distinct_lines, optimal_csv_lines, parquet_lines
 from benchmarks.growth import growth_cases
 from benchmarks.lattice import closeness_lines, incognito_lines, million_lines, optimal_lines
@@ -35,6 +36,7 @@ def main() -> None:
         "csv": lambda: csv_lines(chosen.rows),
         "optimal-csv": lambda: optimal_csv_lines(min(chosen.rows, 5_000_000)),
         "distinct": lambda: distinct_lines(chosen.rows),
+        "engines": lambda: engine_lines(chosen.rows),
         "growth": lambda: growth_lines(chosen.rows),
         "startup": startup_lines,
         "optimal": optimal_lines,

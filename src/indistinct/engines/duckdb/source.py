@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from indistinct.domain import Kind, kind_of
@@ -14,6 +15,7 @@ from indistinct.engines.groups import Groups
 from indistinct.engines.spill import directory_of_process
 from indistinct.errors import InputError, MissingExtraError, ParameterError
 from indistinct.parallel import workers
+from indistinct.tables.dictionaries import is_text
 from indistinct.tables.files import repeating
 from indistinct.tables.value import Reading, Table, check_names
 
@@ -66,9 +68,14 @@ class DuckTable:
         number = next(name for name in ("count", "rows", "\0rows") if name not in columns)
         names = ", ".join(map(quoted, columns))
         found = self.query(f"SELECT {names}, count(*) AS {quoted(number)} FROM {SOURCE} GROUP BY ALL")  # noqa: S608
-        table = found.to_arrow_table()
         wanted = pa.schema([self.arrow.field(name) for name in columns])
-        return Groups(_as_read(table.select(list(columns)), wanted), table[number].to_numpy())
+        tables, counts = [], [np.zeros(0, dtype=np.int64)]
+        for batch in found.to_arrow_reader(BATCH):
+            table = pa.Table.from_batches([batch])
+            tables.append(_in_codes(_as_read(table.select(list(columns)), wanted)))
+            counts.append(table[number].to_numpy())
+        whole = pa.concat_tables(tables) if tables else _as_read(wanted.empty_table(), wanted)
+        return Groups(whole, np.concatenate(counts))
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Return some columns of all rows, batch by batch."""
@@ -240,6 +247,12 @@ def _as_read(table: pa.Table, wanted: pa.Schema) -> pa.Table:
                     hint="give it another type or role, or use the engine memory",
                 ) from None
     return table
+
+
+def _in_codes(table: pa.Table) -> pa.Table:
+    """Return a batch with its text as codes, which take less memory than as many texts."""
+    columns = [column.dictionary_encode() if is_text(column.type) else column for column in table.columns]
+    return pa.table(columns, names=table.column_names)
 
 
 def _imported() -> Any:
