@@ -183,6 +183,12 @@ def test_a_release_in_buckets(run, patients, tmp_path):
     assert found.code == 0, found.err
     assert json.loads(found.out)["form"] == "tables"
     assert "classes are buckets" in found.err
+    other = tmp_path / "other.csv"
+    write_table(generate_patients(300, seed=8), other)
+    for asked in (["assess", path], ["attack", "homogeneity", path]):
+        found = run(*asked, *roles, "--algorithm", "anatomy:l=2", "--original", other)
+        assert found.code == 1, found.out
+        assert "the original does not contain the release" in found.err
 
 
 def test_people_are_counted_on_the_original(run, tmp_path):

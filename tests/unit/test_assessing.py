@@ -384,3 +384,22 @@ def test_an_empty_class_list_has_no_risk():
     nothing = Classes(np.zeros(0, dtype=np.int64))
     assert prosecutor(nothing, threshold=Fraction("0.09")) == NOBODY
     assert class_sizes(nothing).histogram == {}
+
+
+@pytest.mark.parametrize("algorithm", ["anatomy:l=2", "multiset:l=2", "slicing:l=2,columns=age+zipcode|sex+disease"])
+def test_buckets_of_another_original_are_refused(patients, algorithm):
+    schema = ind.Schema(identifiers=["name"], quasi=["age", "sex", "zipcode"], sensitive=["disease"])
+    table = patients.drop_columns(["cost"])
+    made = ind.anonymize(table, schema, algorithm=algorithm)
+    shown = ind.BucketTable(made.table, made.buckets.slices, made.buckets.form, made.others.get("sensitive"))
+    other = generate_patients(300, seed=4).drop_columns(["admitted", "cost"])
+    swapped = table.set_column(table.column_names.index("sex"), "sex", pa.array(table["sex"].to_pylist()[::-1]))
+    assert ind.assess(shown, schema, original=table).before is not None
+    assert ind.attack("homogeneity", shown, schema, original=table).tally.attempts
+    for stranger in (other, swapped) if algorithm == "anatomy:l=2" else (other,):
+        with pytest.raises(InputError, match="original"):
+            ind.assess(shown, schema, original=stranger)
+        with pytest.raises(InputError, match="original"):
+            ind.assess(made, original=stranger)
+        with pytest.raises(InputError, match="original"):
+            ind.attack("homogeneity", shown, schema, original=stranger)

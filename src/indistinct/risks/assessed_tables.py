@@ -25,6 +25,7 @@ from indistinct.recoding.outputs import MAIN, Assignment
 from indistinct.release.by_label import MOST_PAIRS, classes_by_label, classes_by_recoding, nobody_shown
 from indistinct.release.check import NOTHING
 from indistinct.release.columns import BOUNDS, COMPANIONS, appearance_of, published_schema, require_columns
+from indistinct.release.containment import require_in_original
 from indistinct.release.evidence import Evidence
 from indistinct.release.population import people_by_label
 from indistinct.release.published import Published
@@ -166,6 +167,8 @@ def release_table(
     schema, check = release.check.schema, release.check
     engine, source = check.engine, open_source(release.table)[1]
     if release.buckets is not None:
+        if before is not None:
+            _same_original(before.evidence.counted, check.reference)
         sources = {name: open_source(table)[1] for name, table in {MAIN: release.table, **release.others}.items()}
         return bucket_table(Published(engine, sources, release.buckets), schema, reference=check.reference)
     shows = release.schema
@@ -203,7 +206,10 @@ def published_table(
             hint="check that this is the original of this release",
         )
     if published.buckets is not None:
-        return bucket_table(published, schema, reference=None)
+        shown = bucket_table(published, schema, reference=None)
+        if shown.evidence.buckets is not None:
+            require_in_original(shown.evidence.buckets, whole)
+        return shown
     shows = published_schema(schema, source.columns)
     _require(shows, source.columns)
     keys = _shown_keys(source, schema, weights)
