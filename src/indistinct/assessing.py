@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.engines import open_source
-from indistinct.engines.base import Source
+from indistinct.engines.base import Engine, Source
 from indistinct.errors import ParameterError, SchemaError
 from indistinct.hierarchy import Hierarchy
 from indistinct.memory import needs_memory
@@ -122,7 +122,7 @@ def _opened(
         before = original_of_release(table)
         if original is not None:
             engine, whole = open_source(original)
-            before = plain_table(whole, engine, table.check.schema, hierarchies=hierarchies, weights=weights)
+            before = _original(whole, engine, table.check.schema, wanted)
         given = None if original is None else before
         after = release_table(table, before=given, hierarchies=hierarchies, weights=weights)
         _require_weights(weights, after.source, None if given is None else given.source)
@@ -135,7 +135,7 @@ def _opened(
     published = open_published(table, schema)
     engine, whole = open_source(original)
     _require_weights(weights, whole)
-    before = plain_table(whole, engine, schema, hierarchies=hierarchies, weights=weights)
+    before = _original(whole, engine, schema, wanted)
     made = read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
     after = published_table(
         published,
@@ -147,6 +147,13 @@ def _opened(
         weights=weights,
     )
     return after, before
+
+
+def _original(source: Source, engine: Engine, schema: Schema, wanted: Wanted) -> AssessedTable:
+    """Return the table that is given as the original of another."""
+    return plain_table(
+        source, engine, schema, hierarchies=wanted.hierarchies, weights=wanted.weights, called="original"
+    )
 
 
 def _alone(table: Any, schema: Schema, wanted: Wanted) -> AssessedTable:

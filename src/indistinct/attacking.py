@@ -19,6 +19,7 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.models import Model
 from indistinct.recoding.outputs import MAIN
 from indistinct.registry import parse_algorithm, parse_model
+from indistinct.release.columns import require_columns
 from indistinct.release.containment import require_in_original
 from indistinct.release.published import Published, open_published
 from indistinct.release.release import Release
@@ -131,6 +132,7 @@ def _require_original(target: Target) -> None:
     original = target.original
     if original is None:
         return
+    require_columns(target.schema.quasi, original.columns, table="original")
     require_contained(target)
     if target.published.buckets is not None:
         keys = tuple((name,) for name in target.schema.sensitive if name in original.columns)

@@ -174,6 +174,17 @@ def test_an_original_of_something_else(run, patients, roles, release, tmp_path):
     assert "the original has 50" in found.err
 
 
+def test_messages_say_which_table_lacks_a_column(run, patients, roles, release, tmp_path):
+    short = tmp_path / "short.csv"
+    write_table(generate_patients(300, seed=1).drop_columns(["zipcode"]), short)
+    found = run("assess", release, *roles, "--original", short)
+    assert (found.code, "the original has no column 'zipcode'" in found.err) == (1, True), found.err
+    found = run("attack", "homogeneity", release, *roles, "--original", short)
+    assert (found.code, "the original has no column 'zipcode'" in found.err) == (1, True), found.err
+    found = run("assess", patients, *roles, "--population", short)
+    assert (found.code, "the population has no column 'zipcode'" in found.err) == (1, True), found.err
+
+
 def test_a_release_in_buckets(run, patients, tmp_path):
     path = tmp_path / "buckets.csv"
     roles = ["--identifier", "name,cost,admitted", "--quasi", "age,sex,zipcode", "--sensitive", "disease"]

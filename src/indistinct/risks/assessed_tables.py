@@ -117,10 +117,14 @@ def plain_table(
     hierarchies: Mapping[str, Hierarchy],
     weights: str | None = None,
     published: bool = False,
+    called: str = "table",
 ) -> AssessedTable:
-    """Return a table of which only itself is known: an original, or a release from anywhere."""
+    """Return a table of which only itself is known: an original, or a release from anywhere.
+
+    `called` is what messages call it.
+    """
     shows = replace(published_schema(schema, source.columns), person=schema.person)
-    _require(shows, source.columns)
+    _require(shows, source.columns, called)
     people = bool(schema.person) and all(name in source.columns for name in schema.person)
     if schema.person and not people:
         raise nobody_shown()
@@ -279,12 +283,12 @@ def _by_people(
     return classes_by_recoding(source, original, schema, model, recoding=made)
 
 
-def _require(shows: Schema, columns: Sequence[str]) -> None:
+def _require(shows: Schema, columns: Sequence[str], called: str = "table") -> None:
     if not shows.quasi:
         raise SchemaError(
             "the schema names no quasi-identifier", hint="name the columns that others may know about a person"
         )
-    require_columns((*shows.quasi, *shows.sensitive), columns)
+    require_columns((*shows.quasi, *shows.sensitive), columns, table=called)
 
 
 def _require_contained(
