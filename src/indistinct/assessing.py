@@ -1,6 +1,6 @@
 """Assess the risk of a table or a release: who could be found in it, and what could be learned of them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN
 from indistinct.recoding.storage import read_recoding
 from indistinct.release.files import certificate_path
+from indistinct.release.kinds import reading_again, settled
 from indistinct.release.published import BucketTable, Published, open_published
 from indistinct.release.release import Release
 from indistinct.risks.assessed_tables import (
@@ -36,6 +37,7 @@ from indistinct.risks.profiles import Profile, judge, parse_profile
 from indistinct.risks.table_risk import Wanted, risk_of
 from indistinct.risks.unique_sets import Progress
 from indistinct.schema import Schema, did_you_mean, require_schema
+from indistinct.tables.value import Reading
 
 IN_BUCKETS = (
     "classes are buckets: what is told is how many rows a person may be among. Quasi-identifiers stand in a release in "
@@ -85,11 +87,26 @@ def assess(
     wanted = Wanted(limit, declared, show_values, weights, suda, unique_sets, progress)
     after, before = _opened(table, schema, wanted, original=original, recoding=recoding)
     sample = before or after
-    known = known_population(population, population_size, sampling_fraction, sample=sample, hierarchies=declared)
+    known = known_population(
+        population,
+        population_size,
+        sampling_fraction,
+        sample=sample,
+        hierarchies=declared,
+        reading=_reading(table, sample),
+    )
     above = taxonomies_of_values(sample.evidence.counted.domains, declared)
     first = None if before is None else risk_of(before, known, wanted, taxonomies=above)
     own = above if before is None else taxonomies_of_labels(after.evidence.counted.domains, above)
     return _judged(after, risk_of(after, known, wanted, taxonomies=own), first, chosen, wanted)
+
+
+def _reading(table: Any, sample: AssessedTable) -> Callable[[Sequence[str]], Reading]:
+    """Return how columns of a population are read: as those of the original were, where it is known how."""
+    source = sample.source
+    if source is not None and not sample.published:
+        return lambda names: settled(source, [name for name in names if name in source.columns]).about(names)
+    return reading_again(table.recoding).about if isinstance(table, Release) else Reading().about
 
 
 def _judged(

@@ -256,6 +256,33 @@ def test_what_cannot_be_is_refused(patients, options, error, words):
         ind.assess(patients, SCHEMA, **options)
 
 
+def test_a_population_is_read_as_the_table_was(tmp_path):
+    """Leading zeros, and days before months: what was declared for the table holds for its population."""
+    rows = [("01", "03.04.2020"), ("1", "03.04.2020"), ("01", "05.06.2020")]
+    table, everybody = tmp_path / "table.csv", tmp_path / "everybody.csv"
+    for path, more in ((table, []), (everybody, [*rows, ("7", "13.04.2020")])):
+        path.write_text("zip;day\n" + "".join(f"{a};{b}\n" for a, b in [*rows, *more]))
+    opened = ind.open(table, text=["zip"], dates=["%d.%m.%Y"])
+    schema = ind.Schema(quasi=["zip", "day"])
+    found = ind.assess(opened, schema, population=everybody)
+    assert found.risk.journalist.highest == 1 / 2
+    assert found.risk.population.counted == 0
+    short = tmp_path / "short.csv"
+    short.write_text("zip\n01\n1\n01\n")
+    with pytest.raises(InputError, match="the population has no column 'day'"):
+        ind.assess(opened, schema, population=short)
+    release = ind.anonymize(
+        opened,
+        schema,
+        model="k-anonymity:k=1",
+        algorithm="node:levels=0|0",
+        hierarchies={"zip": ind.Hierarchy.suppression(), "day": ind.Hierarchy.suppression()},
+    )
+    for original in (None, opened):
+        found = ind.assess(release, population=str(everybody), original=original)
+        assert found.risk.journalist.highest == found.before.journalist.highest == 1 / 2
+
+
 def test_populations_that_do_not_fit_are_refused(patients):
     with pytest.raises(InputError, match="fewer than the table"):
         ind.assess(patients, SCHEMA, population=patients.slice(0, 200))

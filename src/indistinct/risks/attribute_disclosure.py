@@ -55,8 +55,8 @@ class AttributeDisclosure:
     """What classes tell of one sensitive column.
 
     `largest_share` and `mean_share` are of the most frequent value of a class, over classes; `homogeneous` is the share
-    of members in classes with one value only, each counted once. `recursive` has the c that is achieved for each l. `t` has the distances
-    that apply to the column. `unit` says whether people or rows were counted.
+    of members in classes with one value only, each counted once. `recursive` has the c that is achieved for each l. `t`
+    has the distances that apply to the column. `unit` says whether people or rows were counted.
     """
 
     column: str
