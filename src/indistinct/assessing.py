@@ -120,7 +120,7 @@ def _judged(
         before,
         findings(shown, smallest=risk.smallest, uniques=risk.uniques, homogeneous=risk.homogeneous),
         None if profile is None else judge(profile, risk.figures(profile.attacker)),
-        _notes(table, before),
+        _notes(table, before, weights=wanted.weights),
         None if table.evidence.buckets is None else table.evidence.buckets.buckets.form,
     )
 
@@ -220,11 +220,10 @@ def _share(threshold: Any) -> Fraction:
     return exact(threshold)
 
 
-def _notes(after: AssessedTable, before: TableRisk | None) -> tuple[str, ...]:
+def _notes(after: AssessedTable, before: TableRisk | None, *, weights: str | None) -> tuple[str, ...]:
     """Return what a reader must know beside the figures."""
     told = list(after.notes)
-    if after.published and after.source is not None:
-        told += appearance_notes(after.schema, after.source, after.evidence)
+    told += appearance_notes(after, weights=weights)
     if after.in_buckets:
         told.append(IN_BUCKETS)
     if after.people:

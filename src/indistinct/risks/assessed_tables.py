@@ -237,10 +237,14 @@ def bucket_table(published: Published, schema: Schema, *, reference: Counted | N
     return AssessedTable(source, schema, schema, evidence, people=False, published=True)
 
 
-def appearance_notes(schema: Schema, source: Source, evidence: Evidence) -> tuple[str, ...]:
-    """Return what the columns of a published table tell a reader."""
-    buckets = None if evidence.buckets is None else evidence.buckets.buckets
-    return appearance_of(schema, {MAIN: source.columns}, buckets).warnings
+def appearance_notes(table: AssessedTable, *, weights: str | None) -> tuple[str, ...]:
+    """Return what the columns of a table tell a reader: those without a role, and in a published one identifiers."""
+    if table.source is None:
+        return ()
+    buckets = None if table.evidence.buckets is None else table.evidence.buckets.buckets
+    columns = [name for name in table.source.columns if name != weights or name in table.schema.columns]
+    shows = appearance_of(table.schema, {MAIN: columns}, buckets)
+    return (shows if table.published else replace(shows, identifiers=())).warnings
 
 
 def class_namer(table: AssessedTable) -> Callable[[int], dict[str, str | None]]:
