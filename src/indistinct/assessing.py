@@ -1,12 +1,12 @@
 """Assess the risk of a table or a release: who could be found in it, and what could be learned of them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from indistinct.engines import open_source
-from indistinct.engines.base import Source
+from indistinct.engines.base import Engine, Source
 from indistinct.errors import ParameterError, SchemaError
 from indistinct.hierarchy import Hierarchy
 from indistinct.memory import needs_memory
@@ -17,6 +17,7 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN
 from indistinct.recoding.storage import read_recoding
 from indistinct.release.files import certificate_path
+from indistinct.release.kinds import reading_again, settled
 from indistinct.release.published import BucketTable, Published, open_published
 from indistinct.release.release import Release
 from indistinct.risks.assessed_tables import (
@@ -36,6 +37,7 @@ from indistinct.risks.profiles import Profile, judge, parse_profile
 from indistinct.risks.table_risk import Wanted, risk_of
 from indistinct.risks.unique_sets import Progress
 from indistinct.schema import Schema, did_you_mean, require_schema
+from indistinct.tables.value import Reading
 
 IN_BUCKETS = (
     "classes are buckets: what is told is how many rows a person may be among. Quasi-identifiers stand in a release in "
@@ -85,11 +87,26 @@ def assess(
     wanted = Wanted(limit, declared, show_values, weights, suda, unique_sets, progress)
     after, before = _opened(table, schema, wanted, original=original, recoding=recoding)
     sample = before or after
-    known = known_population(population, population_size, sampling_fraction, sample=sample, hierarchies=declared)
+    known = known_population(
+        population,
+        population_size,
+        sampling_fraction,
+        sample=sample,
+        hierarchies=declared,
+        reading=_reading(table, sample),
+    )
     above = taxonomies_of_values(sample.evidence.counted.domains, declared)
     first = None if before is None else risk_of(before, known, wanted, taxonomies=above)
     own = above if before is None else taxonomies_of_labels(after.evidence.counted.domains, above)
     return _judged(after, risk_of(after, known, wanted, taxonomies=own), first, chosen, wanted)
+
+
+def _reading(table: Any, sample: AssessedTable) -> Callable[[Sequence[str]], Reading]:
+    """Return how columns of a population are read: as those of the original were, where it is known how."""
+    source = sample.source
+    if source is not None and not sample.published:
+        return lambda names: settled(source, [name for name in names if name in source.columns]).about(names)
+    return reading_again(table.recoding).about if isinstance(table, Release) else Reading().about
 
 
 def _judged(
@@ -103,7 +120,7 @@ def _judged(
         before,
         findings(shown, smallest=risk.smallest, uniques=risk.uniques, homogeneous=risk.homogeneous),
         None if profile is None else judge(profile, risk.figures(profile.attacker)),
-        _notes(table, before),
+        _notes(table, before, weights=wanted.weights),
         None if table.evidence.buckets is None else table.evidence.buckets.buckets.form,
     )
 
@@ -122,7 +139,7 @@ def _opened(
         before = original_of_release(table)
         if original is not None:
             engine, whole = open_source(original)
-            before = plain_table(whole, engine, table.check.schema, hierarchies=hierarchies, weights=weights)
+            before = _original(whole, engine, table.check.schema, wanted)
         given = None if original is None else before
         after = release_table(table, before=given, hierarchies=hierarchies, weights=weights)
         _require_weights(weights, after.source, None if given is None else given.source)
@@ -135,7 +152,7 @@ def _opened(
     published = open_published(table, schema)
     engine, whole = open_source(original)
     _require_weights(weights, whole)
-    before = plain_table(whole, engine, schema, hierarchies=hierarchies, weights=weights)
+    before = _original(whole, engine, schema, wanted)
     made = read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
     after = published_table(
         published,
@@ -147,6 +164,13 @@ def _opened(
         weights=weights,
     )
     return after, before
+
+
+def _original(source: Source, engine: Engine, schema: Schema, wanted: Wanted) -> AssessedTable:
+    """Return the table that is given as the original of another."""
+    return plain_table(
+        source, engine, schema, hierarchies=wanted.hierarchies, weights=wanted.weights, called="original"
+    )
 
 
 def _alone(table: Any, schema: Schema, wanted: Wanted) -> AssessedTable:
@@ -196,11 +220,10 @@ def _share(threshold: Any) -> Fraction:
     return exact(threshold)
 
 
-def _notes(after: AssessedTable, before: TableRisk | None) -> tuple[str, ...]:
+def _notes(after: AssessedTable, before: TableRisk | None, *, weights: str | None) -> tuple[str, ...]:
     """Return what a reader must know beside the figures."""
     told = list(after.notes)
-    if after.published and after.source is not None:
-        told += appearance_notes(after.schema, after.source, after.evidence)
+    told += appearance_notes(after, weights=weights)
     if after.in_buckets:
         told.append(IN_BUCKETS)
     if after.people:

@@ -7,16 +7,20 @@ from typing import Any, Literal, overload
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.attacks.base import Attack, Outcome, Progress, Target
+from indistinct.attacks.groups import evidence_of
 from indistinct.attacks.matching import require_contained
 from indistinct.attacks.register import register_of
 from indistinct.attacks.registry import ATTACKS, parse_attack
 from indistinct.engines import open_source
 from indistinct.engines.base import Source
 from indistinct.errors import InputError, ParameterError
+from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import Model
 from indistinct.recoding.outputs import MAIN
 from indistinct.registry import parse_algorithm, parse_model
+from indistinct.release.columns import require_columns
+from indistinct.release.containment import require_in_original
 from indistinct.release.published import Published, open_published
 from indistinct.release.release import Release
 from indistinct.schema import Schema, require_schema
@@ -79,8 +83,7 @@ def attack(attack: Attack | str, release: Any, schema: Schema | None = None, **k
     reason = chosen.refusal(target)
     if reason is not None:
         raise ParameterError(f"{chosen.name} does not apply to this release: {reason}", hint=_give(chosen, target))
-    if target.original is not None:
-        require_contained(target)
+    _require_original(target)
     return chosen.run(target)
 
 
@@ -103,8 +106,7 @@ def attack_all(
     chosen = [parse_attack(each) if isinstance(each, str) else each for each in given]
     began = time.monotonic()
     target = target_of(release, schema, **known)
-    if target.original is not None:
-        require_contained(target)
+    _require_original(target)
     if target.external is not None and target.original is not None:
         register_of(target, errors=0.0)  # a table that does not fit is an error, and no trait of one attack
     outcomes, refused, left_out = [], {}, []
@@ -123,6 +125,21 @@ def attack_all(
             refused[each.name] = error.message
     ordered = sorted(outcomes, key=lambda found: (not found.succeeds, -found.interval[0], -found.risk))
     return Outcomes(tuple(ordered), refused, tuple(left_out), time.monotonic() - began)
+
+
+def _require_original(target: Target) -> None:
+    """Raise unless an original, where one is given, can be that of the release."""
+    original = target.original
+    if original is None:
+        return
+    require_columns(target.schema.quasi, original.columns, table="original")
+    require_contained(target)
+    if target.published.buckets is not None:
+        keys = tuple((name,) for name in target.schema.sensitive if name in original.columns)
+        engine, source = open_source(original)
+        require_in_original(
+            evidence_of(target), engine.count(source, Request(target.schema.quasi, keys, published=True))
+        )
 
 
 class _OutOfTimeError(Exception):

@@ -35,6 +35,15 @@ def percent(share: float) -> str:
     return f"{hundredths:.2f} %" if short == "100" and share < 1 else f"{short} %"
 
 
+def plural(count: int, one: str, several: str | None = None) -> str:
+    """Return a number with its noun.
+
+    >>> plural(1, "row"), plural(2000, "category", "categories")
+    ('1 row', '2,000 categories')
+    """
+    return f"{count:,} {one if count == 1 else several or one + 's'}"
+
+
 def rows_of_all(some: int, rows: int) -> str:
     """Return how many of all rows, in numbers and as a share.
 

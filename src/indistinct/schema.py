@@ -128,7 +128,7 @@ class Schema:
             )
 
 
-def where_is(name: str, present: Sequence[str], *, expected: Sequence[str]) -> str:
+def where_is(name: str, present: Sequence[str], *, expected: Sequence[str], table: str = "table") -> str:
     """Return a hint for a column that a table does not have.
 
     What stands in the first line is told only if most of the expected columns are there: else it may be a person.
@@ -140,7 +140,7 @@ def where_is(name: str, present: Sequence[str], *, expected: Sequence[str]) -> s
         return (
             "few of the expected columns are there: check that it is the right file, and that its first line has names"
         )
-    return f"the table has: {', '.join(present)}"
+    return f"the {table} has: {', '.join(present)}"
 
 
 def require_schema(given: object) -> None:

@@ -174,6 +174,36 @@ def test_an_original_of_something_else(run, patients, roles, release, tmp_path):
     assert "the original has 50" in found.err
 
 
+def test_messages_say_which_table_lacks_a_column(run, patients, roles, release, tmp_path):
+    short = tmp_path / "short.csv"
+    write_table(generate_patients(300, seed=1).drop_columns(["zipcode"]), short)
+    found = run("assess", release, *roles, "--original", short)
+    assert (found.code, "the original has no column 'zipcode'" in found.err) == (1, True), found.err
+    found = run("attack", "homogeneity", release, *roles, "--original", short)
+    assert (found.code, "the original has no column 'zipcode'" in found.err) == (1, True), found.err
+    found = run("assess", patients, *roles, "--population", short)
+    assert (found.code, "the population has no column 'zipcode'" in found.err) == (1, True), found.err
+
+
+def test_columns_without_a_role_are_named(run, patients, roles):
+    some = ["--identifier", "name", "--quasi", "age,sex", "--sensitive", "disease"]
+    found = run("assess", patients, *some, "--weights", "cost")
+    assert found.code == 0, found.err
+    assert "no role is given to 'zipcode', 'admitted': the check does not look at it" in found.err
+    assert "no role" not in run("assess", patients, *roles).err
+
+
+def test_what_the_screen_says(run, patients, roles, tmp_path):
+    found = run("assess", patients, *roles).out
+    assert "300 rows in 300 classes, the smallest of 1 row\n" in found
+    assert "the journalist's figures are the prosecutor's: no population is known" in found
+    assert "the prosecutor's" not in run("assess", patients, *roles, "--population-size", "900").out
+    single = tmp_path / "single.csv"
+    single.write_text("who,age\na,1\na,1\n")
+    found = run("assess", single, "--person", "who", "--quasi", "age").out
+    assert "2 rows of 1 person in 1 class, the smallest of 1 person\n" in found
+
+
 def test_a_release_in_buckets(run, patients, tmp_path):
     path = tmp_path / "buckets.csv"
     roles = ["--identifier", "name,cost,admitted", "--quasi", "age,sex,zipcode", "--sensitive", "disease"]
@@ -183,6 +213,12 @@ def test_a_release_in_buckets(run, patients, tmp_path):
     assert found.code == 0, found.err
     assert json.loads(found.out)["form"] == "tables"
     assert "classes are buckets" in found.err
+    other = tmp_path / "other.csv"
+    write_table(generate_patients(300, seed=8), other)
+    for asked in (["assess", path], ["attack", "homogeneity", path]):
+        found = run(*asked, *roles, "--algorithm", "anatomy:l=2", "--original", other)
+        assert found.code == 1, found.out
+        assert "the original does not contain the release" in found.err
 
 
 def test_people_are_counted_on_the_original(run, tmp_path):

@@ -99,3 +99,24 @@ def test_bad_input(run, patients, policy, argv, words, monkeypatch):
     assert ran.code in (1, 2)
     assert words in ran.err
     assert ran.out == ""
+
+
+def test_a_pickle_says_that_its_cells_were_not_read(run, release, patients, tmp_path):
+    pd.read_parquet(release).to_pickle(tmp_path / "release.pkl")
+    ran = run("scan", tmp_path / "release.pkl")
+    assert ran.code == 0
+    assert "no leak found; CELLS WERE NOT READ" in ran.out
+    assert json.loads(run("scan", tmp_path / "release.pkl", "--json").out)["cells_read"] is False
+    assert "NOT READ" not in run("scan", release).out
+
+
+def test_an_original_of_something_else_is_noted(run, release, policy, patients, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text("name,age,sex,zipcode,admitted,disease,cost\n" + "A,200,x,00000,1700-01-01,none,-1\n" * 400)
+    flags = ["--original", other]
+    for asked in (flags, [*flags, "--policy", policy]):
+        ran = run("scan", release, *asked)
+        assert "note: this does not look like the original of this file" in ran.out, ran.err
+        assert "does not look like" not in run("scan", release, *asked, "--original", patients).out
+    other.write_text("first,second\n1,2\n")
+    assert "it has none of the published columns" in run("scan", release, *flags).out

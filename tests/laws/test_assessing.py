@@ -81,3 +81,6 @@ def test_people(rows, more):
         assert_no_more(found["columns"][name]["removed"], found)
     assert found["prosecutor"]["average"] <= found["classes"] / found["members"] + 1e-12
     assert found["members"] == len({row[3] for row in rows})
+    values = {vector: {row[2] for row in rows if row[:2] == vector} for vector in vectors}
+    told = {row[3] for row in rows if len(values[row[:2]]) == 1}
+    assert found["sensitive"]["s"]["homogeneous"] == pytest.approx(len(told) / found["members"])

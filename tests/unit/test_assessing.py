@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.datasets import generate_census, generate_patients, generate_visits
+from indistinct.datasets import generate_census, generate_patients
 from indistinct.errors import InputError, ParameterError, SchemaError
 from indistinct.frequencies.value import Classes
 from indistinct.risks.individual import risks_of_counts
@@ -256,6 +256,33 @@ def test_what_cannot_be_is_refused(patients, options, error, words):
         ind.assess(patients, SCHEMA, **options)
 
 
+def test_a_population_is_read_as_the_table_was(tmp_path):
+    """Leading zeros, and days before months: what was declared for the table holds for its population."""
+    rows = [("01", "03.04.2020"), ("1", "03.04.2020"), ("01", "05.06.2020")]
+    table, everybody = tmp_path / "table.csv", tmp_path / "everybody.csv"
+    for path, more in ((table, []), (everybody, [*rows, ("7", "13.04.2020")])):
+        path.write_text("zip;day\n" + "".join(f"{a};{b}\n" for a, b in [*rows, *more]))
+    opened = ind.open(table, text=["zip"], dates=["%d.%m.%Y"])
+    schema = ind.Schema(quasi=["zip", "day"])
+    found = ind.assess(opened, schema, population=everybody)
+    assert found.risk.journalist.highest == 1 / 2
+    assert found.risk.population.counted == 0
+    short = tmp_path / "short.csv"
+    short.write_text("zip\n01\n1\n01\n")
+    with pytest.raises(InputError, match="the population has no column 'day'"):
+        ind.assess(opened, schema, population=short)
+    release = ind.anonymize(
+        opened,
+        schema,
+        model="k-anonymity:k=1",
+        algorithm="node:levels=0|0",
+        hierarchies={"zip": ind.Hierarchy.suppression(), "day": ind.Hierarchy.suppression()},
+    )
+    for original in (None, opened):
+        found = ind.assess(release, population=str(everybody), original=original)
+        assert found.risk.journalist.highest == found.before.journalist.highest == 1 / 2
+
+
 def test_populations_that_do_not_fit_are_refused(patients):
     with pytest.raises(InputError, match="fewer than the table"):
         ind.assess(patients, SCHEMA, population=patients.slice(0, 200))
@@ -323,61 +350,6 @@ def test_roles_must_be_known(patients):
         ind.assess(patients, ind.Schema(quasi=["height"]))
     with pytest.raises(SchemaError, match="no quasi-identifier"):
         ind.assess(patients, ind.Schema(sensitive=["disease"]))
-
-
-# People and buckets.
-
-
-@pytest.fixture(scope="module")
-def visits():
-    table = generate_visits(400, seed=1)
-    schema = ind.Schema(person=["person"], quasi=["age", "sex", "zipcode"], sensitive=["diagnosis"])
-    tree = {"zipcode": ind.Hierarchy.masking()}
-    made = ind.anonymize(table, schema, model="k-anonymity:k=3", algorithm="mondrian", hierarchies=tree)
-    return table, schema, tree, made
-
-
-def test_people_are_counted_on_the_original(visits, tmp_path):
-    table, schema, tree, made = visits
-    found = ind.assess(made)
-    assert found.risk.unit == "people"
-    assert found.risk.smallest == made.certificate.smallest_class
-    assert found.risk.members == made.certificate.people.published
-    assert found.risk.sensitive[0].unit == "rows"
-    assert any("in rows" in note for note in found.notes)
-    path = tmp_path / "visits.csv"
-    made.write(path)
-    beside = ind.assess(path, schema, original=table, hierarchies=tree, recoding=made.recoding)
-    assert beside.risk.prosecutor == found.risk.prosecutor
-    assert beside.risk.columns == found.risk.columns
-    assert beside.risk.sensitive[0].unit == "people"
-    with pytest.raises(InputError, match="people cannot be counted"):
-        ind.assess(path, schema)
-    # Given once more, the original tells of a release in memory which people have which values, too.
-    given = ind.assess(made, original=table)
-    assert given.risk.sensitive == beside.risk.sensitive
-    assert not any("in rows" in note for note in given.notes)
-
-
-def test_in_buckets_classes_are_buckets(patients):
-    schema = ind.Schema(identifiers=["name"], quasi=["age", "sex", "zipcode"], sensitive=["disease"])
-    made = ind.anonymize(patients.drop_columns(["cost"]), schema, algorithm="anatomy:l=3")
-    found = ind.assess(made, population_size=10_000)
-    assert found.form == "tables"
-    assert found.risk.classes == made.certificate.classes
-    assert found.risk.prosecutor.highest == 1 / made.certificate.smallest_class
-    assert found.risk.columns == ()
-    assert found.risk.population.estimates is None
-    assert any("classes are buckets" in note for note in found.notes)
-    assert found.risk.sensitive[0].largest_share <= 1 / 3
-    assert found.before is not None
-    assert found.before.classes > 0
-    again = ind.assess(ind.BucketTable(made.table, made.buckets.slices, "tables", made.others["sensitive"]), schema)
-    assert again.risk.prosecutor == found.risk.prosecutor
-    assert again.risk.sensitive == found.risk.sensitive
-    shown = ind.BucketTable(made.table, made.buckets.slices, "tables", made.others["sensitive"])
-    with pytest.raises(InputError, match="the original has 50"):
-        ind.assess(shown, schema, original=patients.drop_columns(["cost"]).slice(0, 50))
 
 
 def test_an_empty_class_list_has_no_risk():

@@ -255,7 +255,7 @@ def test_a_check_without_the_original_says_that_it_takes_the_published_rows_for_
     assert not any("whole sample" in warning for warning in known.warnings)
 
 
-@pytest.mark.parametrize("algorithm", ["optimal", "node:levels=0", "auto"])
+@pytest.mark.parametrize("algorithm", ["optimal", "node:levels=0", "auto", "datafly", "value-suppression"])
 def test_a_model_that_is_not_monotone_may_hold_where_the_whole_table_breaks_it(algorithm: str) -> None:
     """Of each published value enough people are in the table, and of all together too few."""
     table = pa.table({"q": ["a", "b"]})
@@ -275,7 +275,7 @@ def test_a_chosen_node_may_drop_what_breaks_the_whole_table() -> None:
     """Three of five have the value, and only two of them stand in a class that breaks the model."""
     table = pa.table({"q": ["a", "a", "b", "b", "c"], "s": ["x", "y", "x", "y", "x"]})
     known = {"hierarchies": {"q": ind.Hierarchy.suppression()}, "suppression": 0.2}
-    for algorithm in ("optimal", "node:levels=0"):
+    for algorithm in ("optimal", "node:levels=0", "datafly", "value-suppression"):
         release = ind.anonymize(
             table,
             ind.Schema(quasi=["q"], sensitive=["s"]),
@@ -284,3 +284,19 @@ def test_a_chosen_node_may_drop_what_breaks_the_whole_table() -> None:
             **known,
         )
         assert release.table.num_rows == 4
+
+
+@pytest.mark.parametrize("algorithm", ["optimal", "datafly", "value-suppression"])
+@pytest.mark.parametrize("suppression", [0.0, 0.2])
+def test_nothing_is_dropped_beyond_the_budget_where_no_class_satisfies_the_model(algorithm, suppression) -> None:
+    """Of nobody's value are there enough people in the table, and of all together too few."""
+    with pytest.raises(InfeasibleError):
+        ind.anonymize(
+            pa.table({"q": ["a", "b"] * 5}),
+            ind.Schema(quasi=["q"]),
+            model="delta-presence:low=0.3,high=0.8,absent=false",
+            algorithm=algorithm,
+            hierarchies={"q": ind.Hierarchy.suppression()},
+            population=pa.table({"q": ["a"] * 20 + ["b"] * 30}),
+            suppression=suppression,
+        )

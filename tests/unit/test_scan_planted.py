@@ -175,6 +175,7 @@ PLANTED = {
     "identifiers": (lambda f: csv(original(), f), plain),
     "row-numbers": (lambda f: csv(pa.table({"n": range(100, 99 + ROWS), **dict_of(published())}), f), plain),
     "unique-columns": (lambda f: csv(pa.table({"disease": [f"x{n}" for n in range(ROWS)]}), f), plain),
+    "another-original": (lambda f: csv(pa.table({"disease": ["flu", "cold"] * 9}), f), plain),
     "row-order": (sorted_as_before, plain),
     "values-in-the-bytes": (lambda f: arrow(published().replace_schema_metadata({"a": "Person-007-Qzxv"}), f), plain),
     "identifier-values": (lambda f: csv(pa.table({"who": original()["name"], "age": original()["age"]}), f), plain),

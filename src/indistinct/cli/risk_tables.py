@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from indistinct.cli.screen import grid
-from indistinct.figures import number, percent
+from indistinct.figures import number, percent, plural
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -17,13 +17,19 @@ if TYPE_CHECKING:
 TELLING = 0.5
 # So many sets of columns are shown.
 MOST_SETS = 10
+ALIKE = "the journalist's figures are the prosecutor's: "
 
 
 def parts(found: "Assessment", *, name: str) -> "Iterator[str | Table]":
     """Yield the figures of a table, most important first."""
+    from indistinct.risks.assessment import NO_POPULATION
+
     yield f"{name}: {_headline(found)}\n"
     yield _figures(found)
     yield ""
+    if found.risk.population.basis == NO_POPULATION:
+        yield ALIKE + (NO_POPULATION if found.form is None else "buckets are not compared with a population")
+        yield ""
     if found.risk.columns:
         yield _columns(found)
         yield ""
@@ -51,9 +57,11 @@ def parts(found: "Assessment", *, name: str) -> "Iterator[str | Table]":
 
 
 def _headline(found: "Assessment") -> str:
-    risk, groups = found.risk, "classes" if found.form is None else "buckets"
-    whose = f" of {risk.members:,} people" if risk.unit == "people" else ""
-    return f"{risk.rows:,} rows{whose} in {risk.classes:,} {groups}, the smallest of {risk.smallest:,} {risk.unit}"
+    risk, groups = found.risk, ("class", "classes") if found.form is None else ("bucket", "buckets")
+    people = risk.unit == "people"
+    whose = f" of {plural(risk.members, 'person', 'people')}" if people else ""
+    smallest = plural(risk.smallest, *(("person", "people") if people else ("row",)))
+    return f"{plural(risk.rows, 'row')}{whose} in {plural(risk.classes, *groups)}, the smallest of {smallest}"
 
 
 def _figures(found: "Assessment") -> "Table":

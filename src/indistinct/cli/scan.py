@@ -51,6 +51,7 @@ def command(
 def _show(found: "Scan", published: Path) -> None:
     rows = "" if found.rows is None else f", {found.rows:,} rows"
     verdict = "no leak found" if found.clean else f"{len(found.leaks)} LEAK{'S' if len(found.leaks) > 1 else ''}"
+    verdict += "" if found.cells_read else "; CELLS WERE NOT READ"
     show(f"{published}: {found.kind}{rows}; {len(found.checked)} checks; {verdict}\n")
     for finding in found.findings:
         show(f"{finding.severity}: {finding.sentence}", f"    {finding.check}; to do: {finding.remedy}")

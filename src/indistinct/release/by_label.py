@@ -79,7 +79,7 @@ def classes_by_label(
 
 def _require(schema: Schema, original: Source) -> None:
     """Raise unless an original has every column that is published or tells people apart."""
-    require_columns((*schema.person, *schema.published), original.columns)
+    require_columns((*schema.person, *schema.published), original.columns, table="original")
 
 
 def nobody_shown(*, in_buckets: bool = False) -> InputError:

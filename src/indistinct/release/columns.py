@@ -69,13 +69,13 @@ def appearance_of(schema: Schema, tables: Mapping[str, Sequence[str]], buckets: 
     return Appearance(leaked, unknown, strange=2 * sum(name in columns for name in expected) < len(expected))
 
 
-def require_columns(names: Sequence[str], columns: Sequence[str]) -> None:
-    """Raise unless a published table has the columns that a check needs."""
+def require_columns(names: Sequence[str], columns: Sequence[str], *, table: str = "table") -> None:
+    """Raise unless a published table, or another one that is named, has the columns that a check needs."""
     for name in names:
         if name not in columns:
             raise SchemaError(
-                f"the table has no column {name!r}, which the check needs",
-                hint=where_is(name, columns, expected=names),
+                f"the {table} has no column {name!r}, which the check needs",
+                hint=where_is(name, columns, expected=names, table=table),
             )
 
 

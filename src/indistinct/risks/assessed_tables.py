@@ -25,6 +25,7 @@ from indistinct.recoding.outputs import MAIN, Assignment
 from indistinct.release.by_label import MOST_PAIRS, classes_by_label, classes_by_recoding, nobody_shown
 from indistinct.release.check import NOTHING
 from indistinct.release.columns import BOUNDS, COMPANIONS, appearance_of, published_schema, require_columns
+from indistinct.release.containment import require_in_original
 from indistinct.release.evidence import Evidence
 from indistinct.release.population import people_by_label
 from indistinct.release.published import Published
@@ -116,10 +117,14 @@ def plain_table(
     hierarchies: Mapping[str, Hierarchy],
     weights: str | None = None,
     published: bool = False,
+    called: str = "table",
 ) -> AssessedTable:
-    """Return a table of which only itself is known: an original, or a release from anywhere."""
+    """Return a table of which only itself is known: an original, or a release from anywhere.
+
+    `called` is what messages call it.
+    """
     shows = replace(published_schema(schema, source.columns), person=schema.person)
-    _require(shows, source.columns)
+    _require(shows, source.columns, called)
     people = bool(schema.person) and all(name in source.columns for name in schema.person)
     if schema.person and not people:
         raise nobody_shown()
@@ -166,6 +171,8 @@ def release_table(
     schema, check = release.check.schema, release.check
     engine, source = check.engine, open_source(release.table)[1]
     if release.buckets is not None:
+        if before is not None:
+            _same_original(before.evidence.counted, check.reference)
         sources = {name: open_source(table)[1] for name, table in {MAIN: release.table, **release.others}.items()}
         return bucket_table(Published(engine, sources, release.buckets), schema, reference=check.reference)
     shows = release.schema
@@ -203,7 +210,10 @@ def published_table(
             hint="check that this is the original of this release",
         )
     if published.buckets is not None:
-        return bucket_table(published, schema, reference=None)
+        shown = bucket_table(published, schema, reference=None)
+        if shown.evidence.buckets is not None:
+            require_in_original(shown.evidence.buckets, whole)
+        return shown
     shows = published_schema(schema, source.columns)
     _require(shows, source.columns)
     keys = _shown_keys(source, schema, weights)
@@ -227,10 +237,14 @@ def bucket_table(published: Published, schema: Schema, *, reference: Counted | N
     return AssessedTable(source, schema, schema, evidence, people=False, published=True)
 
 
-def appearance_notes(schema: Schema, source: Source, evidence: Evidence) -> tuple[str, ...]:
-    """Return what the columns of a published table tell a reader."""
-    buckets = None if evidence.buckets is None else evidence.buckets.buckets
-    return appearance_of(schema, {MAIN: source.columns}, buckets).warnings
+def appearance_notes(table: AssessedTable, *, weights: str | None) -> tuple[str, ...]:
+    """Return what the columns of a table tell a reader: those without a role, and in a published one identifiers."""
+    if table.source is None:
+        return ()
+    buckets = None if table.evidence.buckets is None else table.evidence.buckets.buckets
+    columns = [name for name in table.source.columns if name != weights or name in table.schema.columns]
+    shows = appearance_of(table.schema, {MAIN: columns}, buckets)
+    return (shows if table.published else replace(shows, identifiers=())).warnings
 
 
 def class_namer(table: AssessedTable) -> Callable[[int], dict[str, str | None]]:
@@ -273,12 +287,12 @@ def _by_people(
     return classes_by_recoding(source, original, schema, model, recoding=made)
 
 
-def _require(shows: Schema, columns: Sequence[str]) -> None:
+def _require(shows: Schema, columns: Sequence[str], called: str = "table") -> None:
     if not shows.quasi:
         raise SchemaError(
             "the schema names no quasi-identifier", hint="name the columns that others may know about a person"
         )
-    require_columns((*shows.quasi, *shows.sensitive), columns)
+    require_columns((*shows.quasi, *shows.sensitive), columns, table=called)
 
 
 def _require_contained(

@@ -55,8 +55,8 @@ class AttributeDisclosure:
     """What classes tell of one sensitive column.
 
     `largest_share` and `mean_share` are of the most frequent value of a class, over classes; `homogeneous` is the share
-    of members in classes with one value only. `recursive` has the c that is achieved for each l. `t` has the distances
-    that apply to the column. `unit` says whether people or rows were counted.
+    of members in classes with one value only, each counted once. `recursive` has the c that is achieved for each l. `t`
+    has the distances that apply to the column. `unit` says whether people or rows were counted.
     """
 
     column: str
@@ -123,7 +123,7 @@ def disclosure_of(
         "people" if people else "rows",
         float(most.max(initial=0.0)),
         float(most.mean()) if len(most) else 0.0,
-        float(sizes[values == 1].sum() / max(int(sizes.sum()), 1)),
+        float(counted.members_of(values == 1) / max(counted.members_of(values >= 0), 1)),
         distinct,
         float(judged(EntropyLDiversity(column, 1.0)).get("l", 0.0)),
         recursive,
@@ -141,14 +141,16 @@ def keys_of(sensitive: Sequence[str], *, people: bool) -> tuple[Key, ...]:
 
 
 def _counted(column: str, classes_for: ClassesFor, *, people: bool) -> Classes:
-    """Return classes whose sizes are members, and how many of them have each value.
+    """Return classes whose sizes are members, how many of them have each value, and who they are if they are people.
 
     A person counts once for each value, so that a share is that of the people who have it.
     """
     if not people:
         return classes_for(Shares(column))
     asked = OfPeople(Shares(column))
-    return asked.counted(classes_for(asked))
+    classes = classes_for(asked)
+    counted = asked.counted(classes)
+    return Classes(counted.sizes, {**counted.histograms, (PERSON,): classes.histograms[(PERSON,)]})
 
 
 @dataclass(frozen=True, slots=True)

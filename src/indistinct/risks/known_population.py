@@ -1,6 +1,6 @@
 """What is known of the population that a table was drawn from: a table of it, its size, or a sampling fraction."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -13,9 +13,10 @@ from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.population import require_population
 from indistinct.hierarchy import Hierarchy
-from indistinct.release.population import Population
+from indistinct.release.population import Population, read_population
 from indistinct.risks.assessed_tables import AssessedTable
 from indistinct.risks.look_alikes import counted_population, look_alikes
+from indistinct.tables.value import Reading
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,12 +74,17 @@ def known_population(
     *,
     sample: AssessedTable,
     hierarchies: Mapping[str, Hierarchy],
+    reading: Callable[[Sequence[str]], Reading],
 ) -> KnownPopulation:
-    """Return what is known of the population of a sample, which is the original where that is known."""
+    """Return what is known of the population of a sample, which is the original where that is known.
+
+    `reading` says how some columns of a file are read.
+    """
     counted = None
     members, unit = sample.members, sample.classes.unit
     if population is not None:
-        engine, source = open_source(population)
+        others = read_population(lambda how: open_source(population, how)[1], reading, sample.schema)
+        engine, source = open_source(others)
         counted = counted_population(Population(engine, source, sample.schema, hierarchies=hierarchies))
         size = counted.frequencies.members
     elif fraction is not None:

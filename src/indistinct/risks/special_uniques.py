@@ -53,7 +53,10 @@ class SpecialUniques:
         }
 
     def to_json(self) -> Mapping[str, Any]:
-        """Return the figures of the whole file as plain JSON values; nothing is said of single cells."""
+        """Return the figures of the whole file as plain JSON values; nothing is said of single cells.
+
+        `mean_score` is the mean over special uniques, and not over all cells.
+        """
         found = self.uniques > 0
         return {
             "size": self.size,

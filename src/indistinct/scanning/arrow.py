@@ -7,7 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.errors import InputError
-from indistinct.scanning.base import Check, Finding, Opened, Part, Severity, Subject, plural
+from indistinct.figures import plural
+from indistinct.scanning.base import Check, Finding, Opened, Part, Severity, Subject
 from indistinct.scanning.metadata import metadata_text
 from indistinct.tables.dictionaries import check_text
 from indistinct.tables.frames import from_frame, is_frame

@@ -170,12 +170,3 @@ class Check:
 
 def _is_absent(subject: Subject, name: str) -> bool:
     return (subject.file.table if name == "table" else getattr(subject, name)) is None
-
-
-def plural(count: int, one: str, several: str | None = None) -> str:
-    """Return a number with its noun.
-
-    >>> plural(1, "row"), plural(2000, "category", "categories")
-    ('1 row', '2,000 categories')
-    """
-    return f"{count:,} {one if count == 1 else several or one + 's'}"

@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.scanning.base import STORED, Check, Finding, Severity, Subject, plural
+from indistinct.figures import plural
+from indistinct.scanning.base import STORED, Check, Finding, Severity, Subject
 from indistinct.scanning.compared import plain
 
 # So many values stand in one order of 5,040, or of more, by chance.

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from indistinct.errors import InputError
-from indistinct.scanning.base import Check, Finding, NotChecked, Opened, Part, Severity, Subject, plural
+from indistinct.figures import plural
+from indistinct.scanning.base import Check, Finding, NotChecked, Opened, Part, Severity, Subject
 from indistinct.scanning.parquet import encrypted
 
 GZIP, ZIP = b"\x1f\x8b", (b"PK\x03\x04", b"PK\x05\x06")

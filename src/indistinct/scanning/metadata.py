@@ -7,7 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from indistinct.scanning.base import STORED, Check, Finding, Severity, Subject, plural
+from indistinct.figures import plural
+from indistinct.scanning.base import STORED, Check, Finding, Severity, Subject
 
 # Keys that tools write, each with what it tells; others may hold anything.
 TOLD_BY_TOOLS = {

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError
-from indistinct.scanning.base import Check, Finding, NotChecked, Opened, Part, Severity, Subject, plural
+from indistinct.figures import plural
+from indistinct.scanning.base import Check, Finding, NotChecked, Opened, Part, Severity, Subject
 from indistinct.scanning.metadata import metadata_text
 from indistinct.tables.dictionaries import check_text, is_text
 from indistinct.tables.value import check_width

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from indistinct.errors import InputError
-from indistinct.scanning.base import Check, Finding, NotChecked, Opened, Part, Severity, Subject, plural
+from indistinct.figures import plural
+from indistinct.scanning.base import Check, Finding, NotChecked, Opened, Part, Severity, Subject
 
 # Instructions that are looked at: a larger pickle is scanned up to here.
 MOST_INSTRUCTIONS = 5_000_000

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from indistinct.scanning import (
+    another_table,
     arrow,
     categories,
     columns,
@@ -21,6 +22,7 @@ from indistinct.scanning.base import Check
 
 _FAMILIES = (
     columns,
+    another_table,
     order,
     values,
     labels,

@@ -45,11 +45,17 @@ class Scan:
         """Whether no leak was found; suspicions and notes may be there."""
         return not self.leaks
 
+    @property
+    def cells_read(self) -> bool:
+        """Whether cells were looked at; those of a pickle are not, for that would run it."""
+        return self.rows is not None
+
     def to_json(self) -> dict[str, Any]:
         """Return the scan as plain JSON values."""
         return {
             "kind": self.kind,
             "rows": self.rows,
+            "cells_read": self.cells_read,
             "clean": self.clean,
             "findings": [finding.to_json() for finding in self.findings],
             "checked": list(self.checked),

@@ -7,7 +7,8 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from indistinct.encodings import MARKS
-from indistinct.scanning.base import Check, Finding, Opened, Part, Severity, Subject, plural
+from indistinct.figures import plural
+from indistinct.scanning.base import Check, Finding, Opened, Part, Severity, Subject
 from indistinct.scanning.compared import spelled
 from indistinct.tables.delimited import read_cells
 from indistinct.tables.value import Reading

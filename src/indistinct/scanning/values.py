@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.scanning.base import Check, Finding, NotChecked, Severity, Subject, plural
+from indistinct.figures import plural
+from indistinct.scanning.base import Check, Finding, NotChecked, Severity, Subject
 from indistinct.scanning.compared import spelled
 from indistinct.scanning.searching import found_in
 

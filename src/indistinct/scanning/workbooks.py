@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
-from indistinct.scanning.base import Check, Finding, Severity, Subject, plural
+from indistinct.figures import plural
+from indistinct.scanning.base import Check, Finding, Severity, Subject
 from indistinct.scanning.excel import Workbook, local, parsed
 
 # Properties that name people and places, and those that tell times.

@@ -52,7 +52,7 @@ class Datafly(Algorithm):
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the node where the loop stops."""
-        problem.model.check(problem.whole())
+        problem.require_possible()
         space = FullDomain(problem)
         space.require_roots()
         allowed = self._allowed(problem)
@@ -60,7 +60,7 @@ class Datafly(Algorithm):
         while space.counted_outside(rolled) > allowed:
             column = _most_distinct(space, rolled)
             if column is None:
-                break
+                raise space.went_too_far(self.name)
             levels = list(rolled.levels)
             levels[column] += 1
             rolled = space.roll_up(rolled, levels)

@@ -115,6 +115,14 @@ class FullDomain:
             least_suppressed_rows=least,
         )
 
+    def went_too_far(self, name: str) -> InfeasibleError:
+        """Return the error of a greedy search that found nothing on its way, where others might."""
+        return InfeasibleError(
+            f"{name} does not come to {self.problem.model.spec()} with at most {self.problem.suppression} suppressed "
+            f"{self.problem.unit}: it generalized everything, and the whole table as one class breaks the model",
+            hint="use the algorithm optimal, which also looks at what a greedy search passes by, or a weaker model",
+        )
+
     def _least_suppressed_rows(self) -> int:
         """Return how many rows the node that loses fewest suppresses; of a large lattice only the top is asked.
 

@@ -34,7 +34,7 @@ class ValueSuppression(Algorithm):
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding by column in which single values are published as the root."""
-        problem.model.check(problem.whole())
+        problem.require_possible()
         space = FullDomain(problem)
         space.require_roots()
         cut = SubtreeCut(space, tuple(np.zeros(len(c.domain), dtype=np.int32) for c in space.columns))
@@ -45,6 +45,8 @@ class ValueSuppression(Algorithm):
         suppressed: list[Value] = []
         while not _satisfies(cut):
             value = _next_value(cut, rows)
+            if value is None:
+                raise space.went_too_far(self.name)
             suppressed.append(value)
             cut = _with_level(cut, value, level=space.lattice.heights[value[0]])
             problem.progress(0.5 * len(suppressed) / sum(len(c.domain) for c in space.columns))
@@ -63,17 +65,19 @@ def _satisfies(cut: SubtreeCut) -> bool:
     return cut.suppressed_rows <= min(problem.suppression, problem.frequencies.members - 1)
 
 
-def _next_value(cut: SubtreeCut, rows: list[Codes]) -> Value:
-    """Return the value with the largest share of rows in classes that break the model."""
+def _next_value(cut: SubtreeCut, rows: list[Codes]) -> Value | None:
+    """Return the value with the largest share of rows in classes that break the model, None if all are suppressed."""
     frequencies = cut.space.problem.frequencies
     outside = np.where(cut.broken[cut.class_ids], frequencies.counts, 0)
     found: list[tuple[float, float, Value]] = []
     for j, height in enumerate(cut.space.lattice.heights):
         there = np.bincount(frequencies.vectors[:, j], outside, len(rows[j]))
+        if (cut.levels[j] >= height).all():
+            continue
         share = np.where(cut.levels[j] < height, there / np.maximum(rows[j], 1), -1.0)
         code = int(np.lexsort((rows[j], -share))[0])
         found.append((-float(share[code]), float(rows[j][code]), (j, code)))
-    return min(found)[2]  # the whole table as one class satisfies the model, so a value is left
+    return min(found)[2] if found else None
 
 
 def _with_level(cut: SubtreeCut, value: Value, *, level: int) -> SubtreeCut:
