@@ -195,6 +195,18 @@ def test_two_releases_are_intersected() -> None:
     assert same.baseline == same.tally.share
 
 
+def test_people_outside_are_intersected_with_the_same_k() -> None:
+    """Both releases leave three classes of two: whoever looks like these people, inside or not, has two candidates."""
+    other = labelled(ORIGINAL, labels=["[20-27)"] * 2 + ["[27-33)"] * 2 + ["[33-40)"] * 2)
+    outside = table((22, "f", "gout"), (24, "f", "hiv"), (36, "f", "flu"), (29, "f", "gout"), (55, "f", "flu"))
+    known = {"earlier": other, "control": outside, "hierarchies": {}}
+    found = attacked("intersection:k=3", **known)
+    assert found.tally == Tally(6, 6)
+    assert found.control == Tally(5, 4)  # nobody is 55
+    assert attacked("intersection:k=2", **known).control == Tally(5, 1)  # 29: the one candidate is 28
+    assert attacked("intersection:k=1", **known).control == Tally(5, 0)
+
+
 def test_only_people_of_both_tables_are_intersected() -> None:
     schema = ind.Schema(quasi=["age", "sex"], sensitive=["disease"], person=["who"])
     original = ORIGINAL.append_column("who", pa.array(list("abcdef")))
@@ -264,6 +276,18 @@ def test_very_many_rows_are_sampled(monkeypatch) -> None:
     monkeypatch.setattr(crowd, "MOST_ROWS", 100)
     found = ind.attack("homogeneity", original, SCHEMA, original=original, seed=1)
     assert found.tally.attempts == 100
+
+
+def test_very_many_buckets_are_matched_without_comparing_everybody_with_all() -> None:
+    """40,000 people times 13,000 buckets would be half a billion comparisons."""
+    rows = 40_000
+    original = pa.table(
+        {"age": np.arange(rows), "sex": ["f"] * rows, "disease": np.random.default_rng(1).choice(list("abcdefg"), rows)}
+    )
+    release = ind.anonymize(original, SCHEMA, algorithm="anatomy:l=3")
+    found = ind.attack_all(release, original=original, attacks=["record-linkage"], seconds=5)
+    assert found.left_out == ()
+    assert found.outcomes[0].tally.attempts == rows
 
 
 # All attacks.

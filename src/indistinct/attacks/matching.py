@@ -116,9 +116,12 @@ def _covering(joined: list[_Joined], size: int, vectors: int, progress: Progress
     Parts are looked at one after the other, those that leave the fewest groups first. Vectors that agree in the parts
     so far are one *prefix*, whose groups are found once.
     """
-    prefixes = np.zeros(vectors, dtype=np.int64)
-    indptr, found = np.array([0, size]), np.arange(size)
-    for number, (part, entries, people) in enumerate(sorted(joined, key=_density)):
+    if not joined:  # nothing is known of people that the release shows
+        return np.arange(vectors + 1) * size, np.tile(np.arange(size), vectors)
+    first, *others = sorted(joined, key=_density)
+    indptr, found = _listed(first, size)
+    prefixes = np.where(first[2] < 0, len(indptr) - 2, first[2])
+    for number, (part, entries, people) in enumerate(others, start=1):
         longer = group_rows([prefixes, people + 1], [int(prefixes.max(initial=0)) + 1, int(people.max(initial=0)) + 2])
         parents, values = prefixes[longer.first], people[longer.first]
         covers = _lookup(part, entries, size, values=int(people.max(initial=-1)) + 1)
@@ -134,6 +137,18 @@ def _covering(joined: list[_Joined], size: int, vectors: int, progress: Progress
         indptr, found = starts_of(lengths), np.concatenate(kept)
     _, pairs = _expanded(indptr, prefixes)
     return starts_of(np.diff(indptr)[prefixes]), found[pairs]
+
+
+def _listed(joined: _Joined, size: int) -> tuple[Codes, Codes]:
+    """Return the groups that cover each value of a part, as compressed sparse rows; the last row is that of -1.
+
+    The entries of the part are sorted: to compare every value with every group would take both numbers multiplied.
+    """
+    part, entries, people = joined
+    values = int(people.max(initial=-1)) + 1
+    known = (entries >= 0) & (entries < values)
+    keys = distinct(entries[known].astype(np.int64) * size + part.groups[known])
+    return np.append(starts_of(np.bincount(keys // max(size, 1), minlength=values)), len(keys)), keys % max(size, 1)
 
 
 def _density(joined: _Joined) -> float:
