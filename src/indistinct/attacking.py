@@ -17,6 +17,7 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.models import Model
 from indistinct.recoding.outputs import MAIN
 from indistinct.registry import parse_algorithm, parse_model
+from indistinct.release.columns import require_rows
 from indistinct.release.published import Published, open_published
 from indistinct.release.release import Release
 from indistinct.schema import Schema, require_schema
@@ -109,14 +110,15 @@ def attack_all(
         register_of(target, errors=0.0)  # a table that does not fit is an error, and no trait of one attack
     outcomes, refused, left_out = [], {}, []
     for index, each in enumerate(chosen):
-        reason = each.refusal(target)
-        if reason is not None:
-            refused[each.name] = reason
-            continue
+        report = _until(began + seconds, progress, index / len(chosen), 1 / len(chosen))
+        limited = replace(target, progress=report)
         try:
-            report = _until(began + seconds, progress, index / len(chosen), 1 / len(chosen))
+            reason = each.refusal(limited)
+            if reason is not None:
+                refused[each.name] = reason
+                continue
             report(0.0)
-            outcomes.append(each.run(replace(target, progress=report)))
+            outcomes.append(each.run(limited))
         except _OutOfTimeError:
             left_out.append(each.name)
         except InputError as error:
@@ -198,7 +200,9 @@ def _opened(
         if schema is None:
             raise ParameterError("the roles of the columns are not known", hint="pass schema=…")
         require_schema(schema)
-        return open_published(release, schema), schema, dict(hierarchies or {})
+        opened = open_published(release, schema)
+        require_rows(opened.sources[MAIN].rows)  # a release of ours in which everything is suppressed may have none
+        return opened, schema, dict(hierarchies or {})
     sources = {name: open_source(table)[1] for name, table in {MAIN: release.table, **release.others}.items()}
     published = Published(release.check.engine, sources, release.buckets)
     return published, release.check.schema, {**release.hierarchies, **(hierarchies or {})}

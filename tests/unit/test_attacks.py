@@ -1,11 +1,13 @@
 """Each attack where it must succeed, and where it must fail."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.attacks import crowd
+from indistinct.attacks import crowd, record_linkage
 from indistinct.attacks.base import Tally
 from indistinct.attacks.registry import ATTACKS
 from indistinct.errors import InputError, ParameterError
@@ -264,11 +266,23 @@ def test_parameters_are_checked() -> None:
         attacked("homogeneity:sensitive=age")
 
 
-def test_nothing_is_found_in_nothing() -> None:
-    empty = PUBLISHED.slice(0, 0)
-    for name in ("record-linkage", "homogeneity", "unsorted-matching", "predictable-seed:seeds=3"):
-        found = attacked(name, empty)
+def test_nothing_is_found_where_everything_is_suppressed() -> None:
+    whole = ind.anonymize(ORIGINAL, SCHEMA, model="k-anonymity:k=3", algorithm="mondrian")
+    nothing = replace(whole, tables={"": whole.table.slice(0, 0)})
+    for name in ("record-linkage", "homogeneity", "unsorted-matching"):
+        found = ind.attack(name, nothing, original=ORIGINAL)
         assert (found.tally.attempts, found.succeeds) == (0, False)
+        assert "0 of 0" not in found.sentence
+    assert "shows no rows that could be attacked" in ind.attack("homogeneity", nothing, original=ORIGINAL).sentence
+
+
+def test_a_table_without_rows_is_no_release() -> None:
+    empty = PUBLISHED.slice(0, 0)
+    for name in ("record-linkage", "all"):
+        with pytest.raises(InputError, match="the table has no rows"):
+            attacked(name, empty)
+    with pytest.raises(InputError, match="the table has no rows"):
+        attacked("intersection", earlier=empty)
 
 
 def test_very_many_rows_are_sampled(monkeypatch) -> None:
@@ -276,6 +290,22 @@ def test_very_many_rows_are_sampled(monkeypatch) -> None:
     monkeypatch.setattr(crowd, "MOST_ROWS", 100)
     found = ind.attack("homogeneity", original, SCHEMA, original=original, seed=1)
     assert found.tally.attempts == 100
+
+
+def test_of_very_many_pairs_some_people_are_drawn(monkeypatch) -> None:
+    """In a release as one class everybody has one group: 300 pairs, of which 60 are looked at."""
+    original = ordered(300)
+    release = ind.anonymize(original, SCHEMA, model="k-anonymity:k=5", algorithm="mondrian")
+    whole = ind.attack("record-linkage", original, SCHEMA, original=original, seed=1)
+    monkeypatch.setattr(record_linkage, "MOST_PAIRS", 60)
+    assert ind.attack("record-linkage", release, original=original, seed=1).tally == Tally(60, 0)
+    some = ind.attack("record-linkage", original, SCHEMA, original=original, seed=1)
+    assert some.tally.attempts == 60
+    assert some.tally.share == pytest.approx(whole.tally.share, abs=0.2)
+    monkeypatch.setattr(record_linkage, "MOST_JUDGED", 60)
+    people = replace(SCHEMA, person=("who",))
+    with pytest.raises(InputError, match="too many to count people by"):
+        ind.attack("record-linkage", original, people, original=original.append_column("who", pa.array(range(300))))
 
 
 def test_very_many_buckets_are_matched_without_comparing_everybody_with_all() -> None:

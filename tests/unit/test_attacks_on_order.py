@@ -55,8 +55,9 @@ def test_a_column_without_a_role_is_an_order() -> None:
 def test_the_order_of_buckets_tells_nothing(name) -> None:
     original = ordered()
     release = ind.anonymize(original, SCHEMA, algorithm=name)
-    for attack in ("unsorted-matching", "predictable-seed:seeds=20"):
-        assert not ind.attack(attack, release, original=original).succeeds
+    found = ind.attack_all(release, original=original, attacks=["unsorted-matching", "predictable-seed:seeds=20"])
+    assert {*found.refused, *(each.attack for each in found.outcomes)} == {"unsorted-matching", "predictable-seed"}
+    assert not found.succeeds
 
 
 def test_seeds_are_found_and_chance_is_not() -> None:
@@ -111,3 +112,16 @@ def test_an_order_that_two_releases_share_is_noticed() -> None:
     assert not ind.attack("unsorted-matching", first, earlier=second).succeeds
     with pytest.raises(ParameterError, match="needs original or earlier"):
         ind.attack("unsorted-matching", first)
+
+
+@pytest.mark.parametrize("algorithm", ["mondrian:relaxed=true", "slicing:l=2,size=6"])
+def test_an_order_that_cannot_be_compared_is_refused(algorithm: str) -> None:
+    """Rows with equal values stand in several classes or buckets, so that no place is theirs."""
+    original = ordered()
+    release = ind.anonymize(
+        original, SCHEMA, model="k-anonymity:k=5" if "mondrian" in algorithm else None, algorithm=algorithm
+    )
+    with pytest.raises(ParameterError, match="does not apply to this release: no order can be compared"):
+        ind.attack("predictable-seed:seeds=3", release, original=original)
+    found = ind.attack_all(release, original=original, attacks=["predictable-seed:seeds=3"])
+    assert (found.outcomes, list(found.refused)) == ((), ["predictable-seed"])
