@@ -54,19 +54,25 @@ class Outcomes:
 
 
 @overload
-def attack(attack: Literal["all"], release: Any, schema: Schema | None = None, **known: Any) -> Outcomes: ...
+def attack(
+    attack: Literal["all"], release: Any, schema: Schema | None = None, *, seconds: float | None = None, **known: Any
+) -> Outcomes: ...
 
 
 @overload
-def attack(attack: Attack | str, release: Any, schema: Schema | None = None, **known: Any) -> Outcome: ...
+def attack(
+    attack: Attack | str, release: Any, schema: Schema | None = None, *, seconds: float | None = None, **known: Any
+) -> Outcome: ...
 
 
-def attack(attack: Attack | str, release: Any, schema: Schema | None = None, **known: Any) -> Outcome | Outcomes:
+def attack(
+    attack: Attack | str, release: Any, schema: Schema | None = None, *, seconds: float | None = None, **known: Any
+) -> Outcome | Outcomes:
     """Return what an attack on a release achieves; `all` runs every one that applies, as `attack_all` does.
 
     `release` is a `Release`, or a published table from anywhere with the `schema` of its original. `known` is what
     `target_of` takes: `original`, and `external`, `control`, `earlier`, `hierarchies`, `model`, `seed` and so on.
-    Raises `ParameterError` for an attack that does not apply, and says why.
+    Raises `ParameterError` for an attack that does not apply, and says why, and for one that takes more than `seconds`.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [31, 31, 42, 42], "disease": ["flu", "flu", "cold", "flu"]})
@@ -74,12 +80,25 @@ def attack(attack: Attack | str, release: Any, schema: Schema | None = None, **k
     0.5
     """
     if attack == EVERY:
-        return attack_all(release, schema, **known)
+        return attack_all(release, schema, seconds=SECONDS if seconds is None else seconds, **known)
     chosen = parse_attack(attack) if isinstance(attack, str) else attack
-    target = target_of(release, schema, **known)
+    if seconds is not None:
+        _require_time(seconds)
+        known["progress"] = _until(time.monotonic() + seconds, known.get("progress"), 0.0, 1.0)
+    try:
+        return _one(chosen, target_of(release, schema, **known))
+    except _OutOfTimeError:
+        raise ParameterError(
+            f"{chosen.name} was not through after {seconds:g} seconds",
+            hint="give it more time with seconds=… (--seconds), or leave that out",
+        ) from None
+
+
+def _one(chosen: Attack, target: Target) -> Outcome:
     reason = chosen.refusal(target)
     if reason is not None:
         raise ParameterError(f"{chosen.name} does not apply to this release: {reason}", hint=_give(chosen, target))
+    target.progress(0.0)
     if target.original is not None:
         require_contained(target)
     return chosen.run(target)
@@ -98,8 +117,7 @@ def attack_all(
 
     What takes longest comes last. An attack that is not through after `seconds` is stopped and left out.
     """
-    if not seconds > 0:
-        raise ParameterError(f"`seconds` of attack_all must be above 0; got {seconds}")
+    _require_time(seconds)
     given = ATTACKS if attacks is None else attacks
     chosen = [parse_attack(each) if isinstance(each, str) else each for each in given]
     began = time.monotonic()
@@ -125,6 +143,11 @@ def attack_all(
             refused[each.name] = error.message
     ordered = sorted(outcomes, key=lambda found: (not found.succeeds, -found.interval[0], -found.risk))
     return Outcomes(tuple(ordered), refused, tuple(left_out), time.monotonic() - began)
+
+
+def _require_time(seconds: float) -> None:
+    if not seconds > 0:
+        raise ParameterError(f"`seconds` of attacks must be above 0; got {seconds}")
 
 
 class _OutOfTimeError(Exception):

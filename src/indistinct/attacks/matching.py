@@ -10,7 +10,7 @@ from indistinct.attacks.base import Progress, Target
 from indistinct.attacks.crowd import MOST_ROWS, Crowd, not_contained, original_crowd
 from indistinct.attacks.groups import Groups, Part, groups_of, one_code
 from indistinct.frequencies.grouping import group_rows
-from indistinct.ordering import distinct
+from indistinct.ordering import distinct, distinct_with_places
 
 # Whether a group covers a value is looked up in a table of up to so many cells, above among sorted keys.
 MOST_CELLS = 1 << 27
@@ -188,7 +188,7 @@ def _expanded(indptr: Codes, rows: Codes) -> tuple[Codes, Codes]:
 def _counts(part: Part, entries: Codes, wanted: Codes, groups: Codes, size: int) -> Codes:
     """Return how often each group shows the vector of a part that is wanted of it."""
     kept = entries >= 0
-    keys, places = np.unique((entries * size + part.groups)[kept], return_inverse=True)
+    keys, places = distinct_with_places((entries * size + part.groups)[kept])
     sums = np.bincount(places, weights=part.counts[kept])
     return sums[np.searchsorted(keys, wanted * size + groups)]
 
@@ -241,7 +241,7 @@ def belief(groups: Groups, matches: Matches, *, size: int) -> Belief:
         index, entries = _expanded(shown.indptr, matches.groups[pairs])
         own = np.repeat(np.arange(some.start, some.stop), matches.number[some])[index]
         weights = (matches.weights[pairs] / groups.sizes[matches.groups[pairs]])[index] * shown.counts[entries]
-        keys, places = np.unique(own * size + shown.codes[entries], return_inverse=True)
+        keys, places = distinct_with_places(own * size + shown.codes[entries])
         owners.append(keys // size)
         codes.append(keys % size)
         shares.append(np.bincount(places, weights=weights, minlength=len(keys)))

@@ -20,7 +20,6 @@ from indistinct.models.arithmetic import per_class
 from indistinct.ordering import distinct, distinct_with_places
 from indistinct.recoding.outputs import MAIN
 
-
 # So many pairs of an entry of the register and a group are looked at; where there are more, people are drawn by chance.
 MOST_PAIRS = 1 << 22
 # So many pairs of a row of the original and a group are counted by people.
