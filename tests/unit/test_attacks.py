@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.attacks import crowd, record_linkage
 from indistinct.attacks.base import Tally
 from indistinct.attacks.registry import ATTACKS
 from indistinct.errors import InputError, ParameterError
@@ -283,41 +282,6 @@ def test_a_table_without_rows_is_no_release() -> None:
             attacked(name, empty)
     with pytest.raises(InputError, match="the table has no rows"):
         attacked("intersection", earlier=empty)
-
-
-def test_very_many_rows_are_sampled(monkeypatch) -> None:
-    original = ordered(400)
-    monkeypatch.setattr(crowd, "MOST_ROWS", 100)
-    found = ind.attack("homogeneity", original, SCHEMA, original=original, seed=1)
-    assert found.tally.attempts == 100
-
-
-def test_of_very_many_pairs_some_people_are_drawn(monkeypatch) -> None:
-    """In a release as one class everybody has one group: 300 pairs, of which 60 are looked at."""
-    original = ordered(300)
-    release = ind.anonymize(original, SCHEMA, model="k-anonymity:k=5", algorithm="mondrian")
-    whole = ind.attack("record-linkage", original, SCHEMA, original=original, seed=1)
-    monkeypatch.setattr(record_linkage, "MOST_PAIRS", 60)
-    assert ind.attack("record-linkage", release, original=original, seed=1).tally == Tally(60, 0)
-    some = ind.attack("record-linkage", original, SCHEMA, original=original, seed=1)
-    assert some.tally.attempts == 60
-    assert some.tally.share == pytest.approx(whole.tally.share, abs=0.2)
-    monkeypatch.setattr(record_linkage, "MOST_JUDGED", 60)
-    people = replace(SCHEMA, person=("who",))
-    with pytest.raises(InputError, match="too many to count people by"):
-        ind.attack("record-linkage", original, people, original=original.append_column("who", pa.array(range(300))))
-
-
-def test_very_many_buckets_are_matched_without_comparing_everybody_with_all() -> None:
-    """40,000 people times 13,000 buckets would be half a billion comparisons."""
-    rows = 40_000
-    original = pa.table(
-        {"age": np.arange(rows), "sex": ["f"] * rows, "disease": np.random.default_rng(1).choice(list("abcdefg"), rows)}
-    )
-    release = ind.anonymize(original, SCHEMA, algorithm="anatomy:l=3")
-    found = ind.attack_all(release, original=original, attacks=["record-linkage"], seconds=5)
-    assert found.left_out == ()
-    assert found.outcomes[0].tally.attempts == rows
 
 
 # All attacks.

@@ -10,10 +10,19 @@ import numpy as np
 
 from indistinct.arrays import Codes, run_entries
 from indistinct.attacks.base import Attack, Outcome, Tally, Target
-from indistinct.attacks.crowd import Crowd, columns_known, control_crowd, domain_of, original_crowd, unit_of
+from indistinct.attacks.crowd import (
+    Crowd,
+    columns_known,
+    control_crowd,
+    crowd_of,
+    domain_of,
+    drawn,
+    original_crowd,
+    unit_of,
+)
 from indistinct.attacks.groups import Groups, groups_of
 from indistinct.attacks.matching import Belief, belief, match
-from indistinct.attacks.register import register_of
+from indistinct.attacks.register import identities
 from indistinct.attacks.sentences import against, share_of
 from indistinct.errors import ParameterError
 from indistinct.figures import percent
@@ -41,16 +50,17 @@ class Intersection(Attack):
     def run(self, target: Target) -> Outcome:
         """Intersect the groups of everybody who is in both releases."""
         earlier = _earlier(target)
-        crowd = _in_both(target)
+        everybody = _in_both(target)
+        crowd = drawn(everybody, target)
         k = self._k(target, earlier)
-        together, alone, details = _found(target, earlier, crowd, among=crowd, k=k)
+        together, alone, details = _found(target, earlier, crowd, among=everybody, k=k)
         attacked = together.attacked
         tally = crowd.tally(attacked, together.found)
         baseline = crowd.tally(attacked, alone).share
         control = control_crowd(target)
         outside: Tally | None = None
         if control is not None:
-            theirs = _found(target, earlier, control, among=crowd, k=k)[0]
+            theirs = _found(target, earlier, control, among=everybody, k=k)[0]
             outside = control.tally(np.ones(len(control), dtype=bool), theirs.found)
         unit = unit_of(target)
         sentence = (
@@ -98,8 +108,10 @@ def _in_both(target: Target) -> Crowd:
     crowd = original_crowd(target)
     assert target.earlier is not None  # noqa: S101
     if target.earlier.original is not None:
-        shared = register_of(replace(target, external=target.earlier.original, learned={}), errors=0.0)
-        crowd = crowd.take(np.flatnonzero(np.isin(shared.originals, shared.entries)))
+        beside = replace(target, external=target.earlier.original, learned={})
+        others = crowd_of(beside, beside.external, "the earlier table")
+        entries, originals, _ = identities(beside, others, original_crowd(beside))
+        crowd = crowd.take(np.flatnonzero(np.isin(originals, entries)))
     return crowd
 
 
