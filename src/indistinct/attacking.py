@@ -19,9 +19,9 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.models import Model
 from indistinct.recoding.outputs import MAIN
 from indistinct.registry import parse_algorithm, parse_model
-from indistinct.release.columns import require_columns
+from indistinct.release.columns import require_columns, require_rows
 from indistinct.release.containment import require_in_original
-from indistinct.release.published import Published, open_published
+from indistinct.release.published import Published, open_published, published_tables
 from indistinct.release.release import Release
 from indistinct.schema import Schema, require_schema
 
@@ -57,19 +57,25 @@ class Outcomes:
 
 
 @overload
-def attack(attack: Literal["all"], release: Any, schema: Schema | None = None, **known: Any) -> Outcomes: ...
+def attack(
+    attack: Literal["all"], release: Any, schema: Schema | None = None, *, seconds: float | None = None, **known: Any
+) -> Outcomes: ...
 
 
 @overload
-def attack(attack: Attack | str, release: Any, schema: Schema | None = None, **known: Any) -> Outcome: ...
+def attack(
+    attack: Attack | str, release: Any, schema: Schema | None = None, *, seconds: float | None = None, **known: Any
+) -> Outcome: ...
 
 
-def attack(attack: Attack | str, release: Any, schema: Schema | None = None, **known: Any) -> Outcome | Outcomes:
+def attack(
+    attack: Attack | str, release: Any, schema: Schema | None = None, *, seconds: float | None = None, **known: Any
+) -> Outcome | Outcomes:
     """Return what an attack on a release achieves; `all` runs every one that applies, as `attack_all` does.
 
     `release` is a `Release`, or a published table from anywhere with the `schema` of its original. `known` is what
     `target_of` takes: `original`, and `external`, `control`, `earlier`, `hierarchies`, `model`, `seed` and so on.
-    Raises `ParameterError` for an attack that does not apply, and says why.
+    Raises `ParameterError` for an attack that does not apply, and says why, and for one that takes more than `seconds`.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [31, 31, 42, 42], "disease": ["flu", "flu", "cold", "flu"]})
@@ -77,12 +83,25 @@ def attack(attack: Attack | str, release: Any, schema: Schema | None = None, **k
     0.5
     """
     if attack == EVERY:
-        return attack_all(release, schema, **known)
+        return attack_all(release, schema, seconds=SECONDS if seconds is None else seconds, **known)
     chosen = parse_attack(attack) if isinstance(attack, str) else attack
-    target = target_of(release, schema, **known)
+    if seconds is not None:
+        _require_time(seconds)
+        known["progress"] = _until(time.monotonic() + seconds, known.get("progress"), 0.0, 1.0)
+    try:
+        return _one(chosen, target_of(release, schema, **known))
+    except _OutOfTimeError:
+        raise ParameterError(
+            f"{chosen.name} was not through after {seconds:g} seconds",
+            hint="give it more time with seconds=… (--seconds), or leave that out",
+        ) from None
+
+
+def _one(chosen: Attack, target: Target) -> Outcome:
     reason = chosen.refusal(target)
     if reason is not None:
         raise ParameterError(f"{chosen.name} does not apply to this release: {reason}", hint=_give(chosen, target))
+    target.progress(0.0)
     _require_original(target)
     return chosen.run(target)
 
@@ -100,8 +119,7 @@ def attack_all(
 
     What takes longest comes last. An attack that is not through after `seconds` is stopped and left out.
     """
-    if not seconds > 0:
-        raise ParameterError(f"`seconds` of attack_all must be above 0; got {seconds}")
+    _require_time(seconds)
     given = ATTACKS if attacks is None else attacks
     chosen = [parse_attack(each) if isinstance(each, str) else each for each in given]
     began = time.monotonic()
@@ -111,14 +129,15 @@ def attack_all(
         register_of(target, errors=0.0)  # a table that does not fit is an error, and no trait of one attack
     outcomes, refused, left_out = [], {}, []
     for index, each in enumerate(chosen):
-        reason = each.refusal(target)
-        if reason is not None:
-            refused[each.name] = reason
-            continue
+        report = _until(began + seconds, progress, index / len(chosen), 1 / len(chosen))
+        limited = replace(target, progress=report)
         try:
-            report = _until(began + seconds, progress, index / len(chosen), 1 / len(chosen))
+            reason = each.refusal(limited)
+            if reason is not None:
+                refused[each.name] = reason
+                continue
             report(0.0)
-            outcomes.append(each.run(replace(target, progress=report)))
+            outcomes.append(each.run(limited))
         except _OutOfTimeError:
             left_out.append(each.name)
         except InputError as error:
@@ -140,6 +159,11 @@ def _require_original(target: Target) -> None:
         require_in_original(
             evidence_of(target), engine.count(source, Request(target.schema.quasi, keys, published=True))
         )
+
+
+def _require_time(seconds: float) -> None:
+    if not seconds > 0:
+        raise ParameterError(f"`seconds` of attacks must be above 0; got {seconds}")
 
 
 class _OutOfTimeError(Exception):
@@ -215,9 +239,10 @@ def _opened(
         if schema is None:
             raise ParameterError("the roles of the columns are not known", hint="pass schema=…")
         require_schema(schema)
-        return open_published(release, schema), schema, dict(hierarchies or {})
-    sources = {name: open_source(table)[1] for name, table in {MAIN: release.table, **release.others}.items()}
-    published = Published(release.check.engine, sources, release.buckets)
+        opened = open_published(release, schema)
+        require_rows(opened.sources[MAIN].rows)  # a release of ours in which everything is suppressed may have none
+        return opened, schema, dict(hierarchies or {})
+    published = published_tables(release.tables, release.buckets)
     return published, release.check.schema, {**release.hierarchies, **(hierarchies or {})}
 
 

@@ -14,11 +14,10 @@ from indistinct.metrics import Measurements, Metric, measure_all, standard_metri
 from indistinct.metrics.buckets import measure_buckets
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of
-from indistinct.recoding.outputs import MAIN
 from indistinct.recoding.read_back import read_back
 from indistinct.registry import parse_metric
 from indistinct.release.by_label import classes_by_label
-from indistinct.release.published import BucketTable, Published, open_published
+from indistinct.release.published import BucketTable, Published, open_published, published_tables
 from indistinct.release.release import Release
 from indistinct.schema import Schema, require_schema
 from indistinct.tables import open_table
@@ -33,9 +32,7 @@ def measure(
     what speaks of buckets is measured: values are not recoded there, so nothing else is lost.
     """
     if release.buckets is not None:
-        tables = {MAIN: release.table, **release.others}
-        sources = {name: open_source(table)[1] for name, table in tables.items()}
-        published = Published(release.check.engine, sources, release.buckets)
+        published = published_tables(release.tables, release.buckets)
         return _measured_buckets(published, release.check.schema, k=release.check.model.smallest)
     if metrics is not None:
         return measure_all(release.assignment, _parsed(metrics))

@@ -91,6 +91,11 @@ def test_all_attacks_in_no_time(run, folder) -> None:
     assert (told["outcomes"], told["succeeds"]) == ([], False)
 
 
+def test_one_attack_may_be_limited_in_time(run, folder) -> None:
+    ran = run("attack", "homogeneity", folder / "release.csv", "--policy", folder / "policy.toml", "--seconds", "60")
+    assert ran.code == 0, ran.err
+
+
 def test_an_earlier_release_and_a_control(run, folder) -> None:
     policy = folder / "policy.toml"
     earlier = ["--earlier", folder / "release.csv", "--earlier-original", folder / "patients.csv"]
@@ -162,7 +167,12 @@ BAD = {
         "absent.csv",
     ),
     "needs more": (["membership", "release.csv", "--policy", "policy.toml"], 2, "--control"),
-    "seconds of one": (["homogeneity", "release.csv", "--policy", "policy.toml", "--seconds", "3"], 2, "--seconds"),
+    "too few seconds of one": (
+        ["homogeneity", "release.csv", "--policy", "policy.toml", "--seconds", "1e-9"],
+        2,
+        "was not through after 1e-09 seconds",
+    ),
+    "header only": (["homogeneity", "header.csv", "--policy", "policy.toml"], 1, "the table has no rows"),
     "no seconds": (["all", "release.csv", "--policy", "policy.toml", "--seconds", "0"], 2, "above 0"),
     "bad parameter": (["record-linkage:errors=x", "release.csv", "--policy", "policy.toml"], 2, "must be a number"),
 }
@@ -173,6 +183,7 @@ def test_bad_input(argv, code, words, run, folder, monkeypatch) -> None:
     monkeypatch.chdir(folder)
     (folder / "strange.csv").write_text("who,what\na,b\n", encoding="utf-8")
     pa.csv.write_csv(pa.csv.read_csv(folder / "patients.csv").slice(0, 100), folder / "half.csv")
+    (folder / "header.csv").write_text((folder / "release.csv").read_text("utf-8").partition("\n")[0] + "\n", "utf-8")
     ran = run("attack", *argv)
     assert ran.code == code, ran.err
     assert words in ran.err

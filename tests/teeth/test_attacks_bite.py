@@ -30,7 +30,9 @@ def people(rows, *, seed):
 
 
 ORIGINAL = people(300, seed=1)
-RELEASE = ind.anonymize(ORIGINAL, SCHEMA, model=SOUND, algorithm="mondrian:extent=region")
+# A verdict of 95 % is wrong now and then for orders by chance: these are always the same, by seeds that nobody tries.
+RELEASE = ind.anonymize(ORIGINAL, SCHEMA, model=SOUND, algorithm="mondrian:extent=region", seed=7_654_321)
+EARLIER = ind.apply(RELEASE.recoding, ORIGINAL, seed=1_234_567)
 PLACES = {visit: place for place, visit in enumerate(ORIGINAL["visit"].to_pylist())}
 
 
@@ -116,7 +118,7 @@ def test_the_attack_bites(planted) -> None:
     found = ind.attack(attack, published, SCHEMA, **{"original": ORIGINAL, "seed": 1, **known})
     assert found.succeeds, found.sentence
     assert found.defence
-    sound = ind.attack(attack, RELEASE, original=ORIGINAL, earlier=ind.apply(RELEASE.recoding, ORIGINAL), seed=1)
+    sound = ind.attack(attack, RELEASE, original=ORIGINAL, earlier=EARLIER, seed=1)
     assert not sound.succeeds, sound.sentence
 
 

@@ -1,11 +1,12 @@
 """Each attack where it must succeed, and where it must fail."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.attacks import crowd
 from indistinct.attacks.base import Tally
 from indistinct.attacks.registry import ATTACKS
 from indistinct.errors import InputError, ParameterError
@@ -195,6 +196,18 @@ def test_two_releases_are_intersected() -> None:
     assert same.baseline == same.tally.share
 
 
+def test_people_outside_are_intersected_with_the_same_k() -> None:
+    """Both releases leave three classes of two: whoever looks like these people, inside or not, has two candidates."""
+    other = labelled(ORIGINAL, labels=["[20-27)"] * 2 + ["[27-33)"] * 2 + ["[33-40)"] * 2)
+    outside = table((22, "f", "gout"), (24, "f", "hiv"), (36, "f", "flu"), (29, "f", "gout"), (55, "f", "flu"))
+    known = {"earlier": other, "control": outside, "hierarchies": {}}
+    found = attacked("intersection:k=3", **known)
+    assert found.tally == Tally(6, 6)
+    assert found.control == Tally(5, 4)  # nobody is 55
+    assert attacked("intersection:k=2", **known).control == Tally(5, 1)  # 29: the one candidate is 28
+    assert attacked("intersection:k=1", **known).control == Tally(5, 0)
+
+
 def test_only_people_of_both_tables_are_intersected() -> None:
     schema = ind.Schema(quasi=["age", "sex"], sensitive=["disease"], person=["who"])
     original = ORIGINAL.append_column("who", pa.array(list("abcdef")))
@@ -252,18 +265,23 @@ def test_parameters_are_checked() -> None:
         attacked("homogeneity:sensitive=age")
 
 
-def test_nothing_is_found_in_nothing() -> None:
-    empty = PUBLISHED.slice(0, 0)
-    for name in ("record-linkage", "homogeneity", "unsorted-matching", "predictable-seed:seeds=3"):
-        found = attacked(name, empty)
+def test_nothing_is_found_where_everything_is_suppressed() -> None:
+    whole = ind.anonymize(ORIGINAL, SCHEMA, model="k-anonymity:k=3", algorithm="mondrian")
+    nothing = replace(whole, tables={"": whole.table.slice(0, 0)})
+    for name in ("record-linkage", "homogeneity", "unsorted-matching"):
+        found = ind.attack(name, nothing, original=ORIGINAL)
         assert (found.tally.attempts, found.succeeds) == (0, False)
+        assert "0 of 0" not in found.sentence
+    assert "shows no rows that could be attacked" in ind.attack("homogeneity", nothing, original=ORIGINAL).sentence
 
 
-def test_very_many_rows_are_sampled(monkeypatch) -> None:
-    original = ordered(400)
-    monkeypatch.setattr(crowd, "MOST_ROWS", 100)
-    found = ind.attack("homogeneity", original, SCHEMA, original=original, seed=1)
-    assert found.tally.attempts == 100
+def test_a_table_without_rows_is_no_release() -> None:
+    empty = PUBLISHED.slice(0, 0)
+    for name in ("record-linkage", "all"):
+        with pytest.raises(InputError, match="the table has no rows"):
+            attacked(name, empty)
+    with pytest.raises(InputError, match="the table has no rows"):
+        attacked("intersection", earlier=empty)
 
 
 # All attacks.

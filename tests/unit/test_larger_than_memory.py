@@ -88,6 +88,20 @@ def test_a_release_of_it_can_be_verified_measured_and_applied(source, tmp_path):
     assert again.certificate.classes == release.certificate.classes
 
 
+def test_a_release_of_it_can_be_assessed_and_attacked(source, tmp_path):
+    for algorithm in ("mondrian", "anatomy:l=2"):
+        model = None if algorithm.startswith("anatomy") else MODEL
+        made = [
+            ind.anonymize(source, SCHEMA, model=model, algorithm=algorithm, engine=engine, seed=2)
+            for engine in ("duckdb", "memory")
+        ]
+        figures = [ind.assess(release, original=source).to_json()["prosecutor"] for release in made]
+        assert figures[0] == figures[1]
+        found = [ind.attack("homogeneity", release, original=source).tally for release in made]
+        assert found[0] == found[1]
+        assert ind.measure(made[0]).to_json() == ind.measure(made[1]).to_json()
+
+
 def test_a_relation_is_a_table(table):
     relation = duckdb.connect().from_arrow(table.drop_columns(["name"]))
     schema = ind.Schema(quasi=["age", "zip"], sensitive=["disease"], insensitive=["cost"])

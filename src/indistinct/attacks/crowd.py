@@ -195,13 +195,14 @@ def persons_in(table: pa.Table, names: Sequence[str]) -> Codes:
     return group_rows([each.codes for each in columns], [len(each.domain) for each in columns]).group_ids()
 
 
-def drawn(crowd: Crowd, target: Target) -> Crowd:
-    """Return everybody, or of very many rows those of people drawn by chance."""
-    if len(crowd) <= MOST_ROWS:
+def drawn(crowd: Crowd, target: Target, *, most: int | None = None) -> Crowd:
+    """Return everybody, or of very many rows those of people drawn by chance; about `most` rows at most."""
+    most = MOST_ROWS if most is None else most
+    if len(crowd) <= most:
         return crowd
-    people = int(crowd.persons.max()) + 1
-    chosen = np.random.default_rng(target.seed).permutation(people)[: people * MOST_ROWS // len(crowd)]
-    wanted = np.zeros(people, dtype=bool)
+    people = distinct(crowd.persons)
+    chosen = np.random.default_rng(target.seed).permutation(people)[: max(len(people) * most // len(crowd), 1)]
+    wanted = np.zeros(int(people[-1]) + 1, dtype=bool)
     wanted[chosen] = True
     return crowd.take(np.flatnonzero(wanted[crowd.persons]))
 

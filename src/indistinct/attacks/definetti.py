@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import pyarrow as pa
 
 from indistinct.arrays import Codes, run_entries, starts_of
 from indistinct.attacks.base import Attack, Outcome, Progress, Tally, Target
-from indistinct.attacks.crowd import not_contained, table_of
+from indistinct.attacks.crowd import not_contained, table_of, translated
 from indistinct.attacks.groups import evidence_of
 from indistinct.attacks.intervals import wilson
 from indistinct.attacks.sentences import against, share_of
@@ -23,7 +22,6 @@ from indistinct.engines import count_source
 from indistinct.engines.base import Source
 from indistinct.errors import InputError, ParameterError, UnseenValueError
 from indistinct.figures import percent
-from indistinct.frequencies.encode import encode_column
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.slices import SliceCounts
@@ -243,7 +241,7 @@ def _outside(
     for name in names:
         if name not in table.column_names:
             raise InputError(f"the control has no column {name!r}", hint="it must show the columns of the release")
-    *features, truth = (_in_codes(table, name, known[name]) for name in names)
+    *features, truth = (translated(table, name, known[name]) for name in names)
     guesses = []
     for start in range(0, table.num_rows, BLOCK):
         logs = np.tile(np.log(np.maximum(dealt.totals, 1e-300)), (min(BLOCK, table.num_rows - start), 1))
@@ -252,14 +250,6 @@ def _outside(
             logs += np.where(part[:, None] < 0, 0.0, rule[part])  # a value that the release does not show says nothing
         guesses.append(logs.argmax(axis=1))
     return Tally(table.num_rows, float((np.concatenate(guesses) == truth).sum()) if guesses else 0.0)
-
-
-def _in_codes(table: pa.Table, name: str, domain: Domain) -> Codes:
-    """Return the codes that the values of another table have in a domain, -1 for those that it does not hold."""
-    encoded = encode_column(name, table[name], required=False)
-    code_of = {text: code for code, text in enumerate(domain.texts())}
-    codes = np.array([code_of.get(text, -1) for text in encoded.domain.texts()], dtype=np.int64)
-    return codes[encoded.codes]
 
 
 def _right(dealt: Dealt, shown: SliceCounts, target: Target, *, column: str, known: Mapping[str, Domain]) -> Codes:

@@ -16,6 +16,7 @@ from indistinct.engines import count_source
 from indistinct.errors import InputError
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import FrequencySet
+from indistinct.ordering import distinct, distinct_with_places
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.outputs import MAIN
 from indistinct.recoding.read_back import ReadClasses, read_classes
@@ -154,7 +155,7 @@ def true_rows(shown: ShownClasses, claims: Claims, found: Codes) -> Codes:
     column, right = shown.columns[claims.column], np.zeros(len(claims.rows), dtype=np.int64)
     held = found >= 0
     codes, rows, owners = shown.cells.vectors[held, claims.column], shown.cells.counts[held], found[held]
-    for level in np.unique(claims.levels).tolist():
+    for level in distinct(claims.levels).tolist():
         mine = claims.levels == level
         nodes = (
             np.arange(len(column.domain))
@@ -162,7 +163,7 @@ def true_rows(shown: ShownClasses, claims: Claims, found: Codes) -> Codes:
             else column.taxonomy.ancestors[:, level]
         )
         width = int(nodes.max(initial=0)) + 1
-        words, places = np.unique(owners * np.int64(width) + nodes[codes], return_inverse=True)
+        words, places = distinct_with_places(owners * np.int64(width) + nodes[codes])
         counts = np.bincount(places, weights=rows).astype(np.int64)
         wanted = claims.classes[mine] * np.int64(width) + claims.parts[mine]
         index = np.searchsorted(words, wanted).clip(max=max(len(words) - 1, 0))

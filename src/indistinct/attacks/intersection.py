@@ -10,10 +10,19 @@ import numpy as np
 
 from indistinct.arrays import Codes, run_entries
 from indistinct.attacks.base import Attack, Outcome, Tally, Target
-from indistinct.attacks.crowd import Crowd, columns_known, control_crowd, domain_of, original_crowd, unit_of
+from indistinct.attacks.crowd import (
+    Crowd,
+    columns_known,
+    control_crowd,
+    crowd_of,
+    domain_of,
+    drawn,
+    original_crowd,
+    unit_of,
+)
 from indistinct.attacks.groups import Groups, groups_of
-from indistinct.attacks.matching import Belief, Matches, belief, match
-from indistinct.attacks.register import register_of
+from indistinct.attacks.matching import Belief, belief, match
+from indistinct.attacks.register import identities
 from indistinct.attacks.sentences import against, share_of
 from indistinct.errors import ParameterError
 from indistinct.figures import percent
@@ -41,16 +50,17 @@ class Intersection(Attack):
     def run(self, target: Target) -> Outcome:
         """Intersect the groups of everybody who is in both releases."""
         earlier = _earlier(target)
-        crowd = _in_both(target)
+        everybody = _in_both(target)
+        crowd = drawn(everybody, target)
         k = self._k(target, earlier)
-        together, alone, details = _found(target, earlier, crowd, k=k)
+        together, alone, details = _found(target, earlier, crowd, among=everybody, k=k)
         attacked = together.attacked
         tally = crowd.tally(attacked, together.found)
         baseline = crowd.tally(attacked, alone).share
         control = control_crowd(target)
         outside: Tally | None = None
         if control is not None:
-            theirs = _found(target, earlier, control, k=0)[0]
+            theirs = _found(target, earlier, control, among=everybody, k=k)[0]
             outside = control.tally(np.ones(len(control), dtype=bool), theirs.found)
         unit = unit_of(target)
         sentence = (
@@ -98,16 +108,24 @@ def _in_both(target: Target) -> Crowd:
     crowd = original_crowd(target)
     assert target.earlier is not None  # noqa: S101
     if target.earlier.original is not None:
-        shared = register_of(replace(target, external=target.earlier.original, learned={}), errors=0.0)
-        crowd = crowd.take(np.flatnonzero(np.isin(shared.originals, shared.entries)))
+        beside = replace(target, external=target.earlier.original, learned={})
+        others = crowd_of(beside, beside.external, "the earlier table")
+        entries, originals, _ = identities(beside, others, original_crowd(beside))
+        crowd = crowd.take(np.flatnonzero(np.isin(originals, entries)))
     return crowd
 
 
-def _found(target: Target, earlier: Target, crowd: Crowd, *, k: int) -> tuple[_Found, Codes, dict[str, object]]:
-    """Return who is found out by both releases together, who by one alone, and figures."""
+def _found(
+    target: Target, earlier: Target, crowd: Crowd, *, among: Crowd, k: int
+) -> tuple[_Found, Codes, dict[str, object]]:
+    """Return who of a crowd is found out by both releases together, who by one alone, and figures.
+
+    Candidates are counted `among` those who are in both releases, also for people who are in none.
+    """
     pair = [match(groups_of(each), crowd, target.progress) for each in (target, earlier)]
     attacked = pair[0].covered & pair[1].covered
-    sizes = _intersections(crowd, pair[0], pair[1])
+    inside = pair if among is crowd else [match(groups_of(each), among, target.progress) for each in (target, earlier)]
+    sizes = _intersections(among.persons, [each.only() for each in inside], [each.only() for each in pair])
     few = (sizes > 0) & (sizes < k)
     alone = np.zeros(len(crowd), dtype=bool)
     for each, matches in zip((target, earlier), pair, strict=True):
@@ -139,19 +157,19 @@ def _belief(target: Target, crowd: Crowd, name: str) -> Belief:
     return belief(groups, match(groups, crowd), size=len(domain_of(target, name)))
 
 
-def _intersections(crowd: Crowd, first: Matches, second: Matches) -> Codes:
-    """Return how many people stand in both classes of each row; 0 where a row's class is not clear."""
-    one, other = first.only(), second.only()
-    clear = (one >= 0) & (other >= 0)
-    sizes = np.zeros(len(crowd), dtype=np.int64)
-    if not clear.any():
-        return sizes
-    codes = [one[clear], other[clear]]
-    classes = group_rows(codes, [int(code.max()) + 1 for code in codes]).group_ids()
-    person = crowd.persons[clear]
-    seen = group_rows([classes, person], [int(classes.max()) + 1, int(person.max()) + 1]).first
-    sizes[clear] = np.bincount(classes[seen])[classes]
-    return sizes
+def _intersections(persons: Codes, inside: list[Codes], asked: list[Codes]) -> Codes:
+    """Return how many people stand in both classes of each row that is asked for; 0 where its classes are not clear.
+
+    `inside` are the classes of the rows of these people in both releases, and `asked` those of the rows; -1 is unclear.
+    """
+    rows = len(persons)
+    both = [np.concatenate(pair) for pair in zip(inside, asked, strict=True)]
+    clear = (both[0] >= 0) & (both[1] >= 0)
+    classes = group_rows([codes + 1 for codes in both], [int(codes.max(initial=-1)) + 2 for codes in both]).group_ids()
+    person, own = persons[clear[:rows]], classes[:rows][clear[:rows]]
+    number = int(classes.max(initial=-1)) + 1
+    seen = group_rows([own, person], [max(number, 1), int(person.max(initial=0)) + 1]).first
+    return np.where(clear, np.bincount(own[seen], minlength=number)[classes], 0)[rows:]
 
 
 def _common(one: Belief, other: Belief) -> Codes:

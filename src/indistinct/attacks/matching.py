@@ -10,7 +10,7 @@ from indistinct.attacks.base import Progress, Target
 from indistinct.attacks.crowd import MOST_ROWS, Crowd, not_contained, original_crowd
 from indistinct.attacks.groups import Groups, Part, groups_of, one_code
 from indistinct.frequencies.grouping import group_rows
-from indistinct.ordering import distinct
+from indistinct.ordering import distinct, distinct_with_places
 
 # Whether a group covers a value is looked up in a table of up to so many cells, above among sorted keys.
 MOST_CELLS = 1 << 27
@@ -116,9 +116,12 @@ def _covering(joined: list[_Joined], size: int, vectors: int, progress: Progress
     Parts are looked at one after the other, those that leave the fewest groups first. Vectors that agree in the parts
     so far are one *prefix*, whose groups are found once.
     """
-    prefixes = np.zeros(vectors, dtype=np.int64)
-    indptr, found = np.array([0, size]), np.arange(size)
-    for number, (part, entries, people) in enumerate(sorted(joined, key=_density)):
+    if not joined:  # nothing is known of people that the release shows
+        return np.arange(vectors + 1) * size, np.tile(np.arange(size), vectors)
+    first, *others = sorted(joined, key=_density)
+    indptr, found = _listed(first, size)
+    prefixes = np.where(first[2] < 0, len(indptr) - 2, first[2])
+    for number, (part, entries, people) in enumerate(others, start=1):
         longer = group_rows([prefixes, people + 1], [int(prefixes.max(initial=0)) + 1, int(people.max(initial=0)) + 2])
         parents, values = prefixes[longer.first], people[longer.first]
         covers = _lookup(part, entries, size, values=int(people.max(initial=-1)) + 1)
@@ -134,6 +137,18 @@ def _covering(joined: list[_Joined], size: int, vectors: int, progress: Progress
         indptr, found = starts_of(lengths), np.concatenate(kept)
     _, pairs = _expanded(indptr, prefixes)
     return starts_of(np.diff(indptr)[prefixes]), found[pairs]
+
+
+def _listed(joined: _Joined, size: int) -> tuple[Codes, Codes]:
+    """Return the groups that cover each value of a part, as compressed sparse rows; the last row is that of -1.
+
+    The entries of the part are sorted: to compare every value with every group would take both numbers multiplied.
+    """
+    part, entries, people = joined
+    values = int(people.max(initial=-1)) + 1
+    known = (entries >= 0) & (entries < values)
+    keys = distinct(entries[known].astype(np.int64) * size + part.groups[known])
+    return np.append(starts_of(np.bincount(keys // max(size, 1), minlength=values)), len(keys)), keys % max(size, 1)
 
 
 def _density(joined: _Joined) -> float:
@@ -173,7 +188,7 @@ def _expanded(indptr: Codes, rows: Codes) -> tuple[Codes, Codes]:
 def _counts(part: Part, entries: Codes, wanted: Codes, groups: Codes, size: int) -> Codes:
     """Return how often each group shows the vector of a part that is wanted of it."""
     kept = entries >= 0
-    keys, places = np.unique((entries * size + part.groups)[kept], return_inverse=True)
+    keys, places = distinct_with_places((entries * size + part.groups)[kept])
     sums = np.bincount(places, weights=part.counts[kept])
     return sums[np.searchsorted(keys, wanted * size + groups)]
 
@@ -226,7 +241,7 @@ def belief(groups: Groups, matches: Matches, *, size: int) -> Belief:
         index, entries = _expanded(shown.indptr, matches.groups[pairs])
         own = np.repeat(np.arange(some.start, some.stop), matches.number[some])[index]
         weights = (matches.weights[pairs] / groups.sizes[matches.groups[pairs]])[index] * shown.counts[entries]
-        keys, places = np.unique(own * size + shown.codes[entries], return_inverse=True)
+        keys, places = distinct_with_places(own * size + shown.codes[entries])
         owners.append(keys // size)
         codes.append(keys % size)
         shares.append(np.bincount(places, weights=weights, minlength=len(keys)))

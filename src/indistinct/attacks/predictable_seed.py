@@ -63,24 +63,33 @@ class PredictableSeed(Attack):
         if self.seeds < 1:
             raise ParameterError(f"`seeds` of PredictableSeed must be at least 1; got {self.seeds}")
 
+    def refusal(self, target: Target) -> str | None:
+        """Return why the attack does not apply: rows must have a place that a shuffle could have given them."""
+        missing = Attack.refusal(self, target)
+        if missing is not None or _trials(target):
+            return missing
+        return (
+            "no order can be compared: it has no blocks whose rows differ and are all known by what they show, as "
+            "where rows with equal values stand in several classes or buckets"
+        )
+
     def run(self, target: Target) -> Outcome:
         """Try seeds, and report what the best of them puts in place."""
-        trials = [_Trial.of(order) for what, order in row_orders(target) if what == "rows"]
-        trials = [trial for trial in trials if trial.judges.any()]
+        trials = _trials(target)
         best: _Guess | None = None
         tried: dict[str, int] = {}
         for guess in self._guesses(target, trials):
             tried[guess.generator] = tried.get(guess.generator, 0) + 1
             if best is None or guess.chosen_by > best.chosen_by:
                 best = guess
-        tally = Tally(0, 0) if best is None else best.trial.judged(best.order)
-        baseline = 0.0 if best is None else best.trial.baseline
-        shuffled = Tally(tally.attempts, baseline * tally.attempts) if tally.attempts else None
-        knows = best is not None and Outcome(self.name, tally, baseline, "", shuffled).succeeds
+        assert best is not None  # noqa: S101  (without a trial the attack does not apply)
+        tally, baseline = best.trial.judged(best.order), best.trial.baseline
+        shuffled = Tally(tally.attempts, baseline * tally.attempts)
+        knows = Outcome(self.name, tally, baseline, "", shuffled).succeeds
         details = {
             "seeds_tried": tried,
-            "generator": best.generator if best is not None and knows else None,
-            "seed": best.seed if best is not None and knows else None,
+            "generator": best.generator if knows else None,
+            "seed": best.seed if knows else None,
         }
         most = number(max(tried.values(), default=0))
         sentence = (
@@ -102,7 +111,16 @@ class PredictableSeed(Attack):
             assert words is not None  # noqa: S101  (there is a seed)
             for generator, order, trial in _orders(words, trials, seed):
                 yield _Guess(generator, seed, order, trial, trial.fits(order))
-            target.progress((index + 1) / len(seeds))
+                target.progress(index / len(seeds))
+
+
+def _trials(target: Target) -> "list[_Trial]":
+    """Return the orders of rows in which a guess can be judged; they are looked for once."""
+    if "trials" not in target.learned:
+        every = [_Trial.of(order) for what, order in row_orders(target) if what == "rows"]
+        target.learned["trials"] = [trial for trial in every if trial.judges.any()]
+    known: list[_Trial] = target.learned["trials"]
+    return known
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,9 +139,11 @@ def _orders(words: Codes, trials: "list[_Trial]", seed: int) -> Iterator[tuple[s
     rows = len(words)
     for trial in trials:
         yield "indistinct", np.argsort(mixed(words, FIRST_SLICE + trial.order.slice), kind="stable"), trial
-        (kept,) = np.nonzero(trial.order.originals >= 0)
-        for generator, permuted in GENERATORS.items():
-            yield generator, permuted(seed, rows), trial
+    for generator, permuted in GENERATORS.items():
+        whole = permuted(seed, rows)
+        for trial in trials:
+            yield generator, whole, trial
+            (kept,) = np.nonzero(trial.order.originals >= 0)
             if len(kept) == len(trial.order.kinds) < rows:
                 yield generator, kept[permuted(seed, len(kept))], trial
 

@@ -1,24 +1,29 @@
 """Record linkage: an external table with names is joined with the release on quasi-identifiers (Sweeney 2002)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from indistinct.arrays import Codes, run_entries
 from indistinct.attacks.base import Attack, Outcome, Tally, Target
-from indistinct.attacks.crowd import control_crowd, original_crowd, table_of, translated, unit_of
+from indistinct.attacks.crowd import control_crowd, drawn, original_crowd, table_of, translated, unit_of
 from indistinct.attacks.crowd import domain_of as values_of
 from indistinct.attacks.groups import Groups, groups_of
 from indistinct.attacks.matching import Matches, match, matches_of
 from indistinct.attacks.register import Register, register_of, with_errors
 from indistinct.attacks.sentences import against, share_of
-from indistinct.errors import ParameterError
+from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.slices import contained
 from indistinct.models.arithmetic import per_class
-from indistinct.ordering import distinct
+from indistinct.ordering import distinct, distinct_with_places
 from indistinct.recoding.outputs import MAIN
+
+# So many pairs of an entry of the register and a group are looked at; where there are more, people are drawn by chance.
+MOST_PAIRS = 1 << 22
+# So many pairs of a row of the original and a group are counted by people.
+MOST_JUDGED = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +51,9 @@ class RecordLinkage(Attack):
         original = original_crowd(target)
         truth = matches_of(target, groups, original)
         published = distinct(register.originals[truth.covered])
-        inside = np.isin(register.entries, published)
         matches = match(groups, register.people, target.progress)
+        register, matches = _bounded(register, matches, target)
+        inside = np.isin(register.entries, published)
         counts, single = _candidates(groups, matches, truth, register, people=bool(target.schema.person))
         right = _right(target, groups, matches, truth, register, rows=np.flatnonzero(single & inside))
         reached = _reaches(matches, truth, register, len(groups)) & inside
@@ -87,6 +93,20 @@ class RecordLinkage(Attack):
         return register.people.tally(~inside, single)
 
 
+def _bounded(register: Register, matches: Matches, target: Target) -> tuple[Register, Matches]:
+    """Return a register, or some people of it by chance where it has too many pairs of an entry and a group."""
+    pairs = int(matches.number[matches.vector_of_row].sum())
+    if pairs <= MOST_PAIRS:
+        return register, matches
+    people = register.people
+    some = drawn(people, target, most=max(len(people) * MOST_PAIRS // pairs, 1))
+    kept = np.searchsorted(people.rows, some.rows)
+    return (
+        replace(register, people=some, entries=register.entries[kept]),
+        replace(matches, vector_of_row=matches.vector_of_row[kept]),
+    )
+
+
 def _candidates(
     groups: Groups, matches: Matches, truth: Matches, register: Register, *, people: bool
 ) -> tuple[Codes, Codes]:
@@ -94,6 +114,12 @@ def _candidates(
     rows = matches.sums(groups.sizes)[matches.vector_of_row]
     if not people:
         return rows, rows == 1
+    number = int(truth.number[truth.vector_of_row].sum())
+    if number > MOST_JUDGED:
+        raise InputError(
+            f"{number:,} pairs of a row and a group that may hold it are too many to count people by",
+            hint="attack a sample of the release beside the same people of the original",
+        )
     pairs = _pairs(truth, register.originals)
     grouping = group_rows(list(pairs), [len(register.originals), len(groups)])
     person, group = (part[grouping.first] for part in pairs)
@@ -109,19 +135,29 @@ def _candidates(
     return matches.sums(sizes)[matches.vector_of_row], single[matches.vector_of_row]
 
 
-def _pairs(matches: Matches, numbers: Codes) -> tuple[Codes, Codes]:
-    """Return the number and a group of every row, for all groups that may hold it."""
-    lengths = matches.number[matches.vector_of_row]
-    entries = run_entries(matches.indptr[matches.vector_of_row], lengths)
-    return np.repeat(numbers, lengths), matches.groups[entries]
+def _pairs(matches: Matches, numbers: Codes, rows: Codes | None = None) -> tuple[Codes, Codes]:
+    """Return the number and a group of every row, or of some rows, for all groups that may hold it."""
+    vectors = matches.vector_of_row if rows is None else matches.vector_of_row[rows]
+    lengths = matches.number[vectors]
+    entries = run_entries(matches.indptr[vectors], lengths)
+    return np.repeat(numbers if rows is None else numbers[rows], lengths), matches.groups[entries]
+
+
+def _rows_of(register: Register, entries: Codes) -> Codes:
+    """Return the rows of the original that are about the people of some entries."""
+    wanted = np.zeros(int(register.originals.max(initial=-1)) + 1, dtype=bool)
+    wanted[entries[entries >= 0]] = True
+    return np.flatnonzero(wanted[register.originals])
 
 
 def _reaches(matches: Matches, truth: Matches, register: Register, size: int) -> Codes:
     """Return for which entries of a register the right record is among the candidates."""
-    person, group = _pairs(truth, register.originals)
+    person, group = _pairs(truth, register.originals, _rows_of(register, register.entries))
     right = distinct(person.astype(np.int64) * size + group)
     rows, groups = _pairs(matches, np.arange(len(register.entries)))
-    hit = (register.entries[rows] >= 0) & np.isin(register.entries[rows].astype(np.int64) * size + groups, right)
+    asked = register.entries[rows].astype(np.int64) * size + groups
+    places = np.searchsorted(right, asked).clip(max=max(len(right) - 1, 0))
+    hit = (register.entries[rows] >= 0) & (right[places] == asked) if len(right) else np.zeros(len(rows), dtype=bool)
     return np.bincount(rows[hit], minlength=len(register.entries)) > 0
 
 
@@ -134,8 +170,9 @@ def _right(
         right[rows] = True
         return right & _reaches(matches, truth, register, len(groups))
     shown, own = _plain(target, groups)
-    person, group = _pairs(truth, register.originals)
-    row, _ = _pairs(truth, np.arange(len(register.originals)))
+    judging = _rows_of(register, register.entries[rows])
+    person, group = _pairs(truth, register.originals, judging)
+    row, _ = _pairs(truth, np.arange(len(register.originals)), judging)
     found = matches.groups[matches.indptr[:-1][matches.vector_of_row[rows]]]
     mine = (register.entries[rows], found, shown[found])
     right[rows] = contained([part.astype(np.int64) for part in mine], [person, group, own[row]])
@@ -174,7 +211,7 @@ def _of_bucket(target: Target, groups: Groups, rows: int) -> tuple[Codes, Codes]
 
 def _most(numbers: Codes, values: Codes) -> Codes:
     """Return the largest value of each number."""
-    _, places = np.unique(numbers, return_inverse=True)
+    _, places = distinct_with_places(numbers)
     most = np.zeros(int(places.max(initial=-1)) + 1)
     np.maximum.at(most, places, values)
     return most

@@ -33,7 +33,7 @@ def register_of(target: Target, *, errors: float) -> Register:
         some = drawn(original, target)
         return Register(with_errors(some, target, errors), some.persons, original.persons, "simulated")
     people = crowd_of(target, target.external, "the external table")
-    entries, originals, by = _identities(target, people, original)
+    entries, originals, by = identities(target, people, original)
     some = drawn(people, target)
     return Register(with_errors(some, target, errors), entries[some.rows], originals, by)
 
@@ -52,8 +52,8 @@ def with_errors(crowd: Crowd, target: Target, errors: float) -> Crowd:
     return replace(crowd, known=known)
 
 
-def _identities(target: Target, people: Crowd, original: Crowd) -> tuple[Codes, Codes, str]:
-    """Number the people of the external table and of the original alike."""
+def identities(target: Target, people: Crowd, original: Crowd) -> tuple[Codes, Codes, str]:
+    """Number the people of the external table and of the original alike, and say by what; -1 is nobody there."""
     mine, theirs = table_of(target.external, "the external table"), table_of(target.original, "the original")
     names = [name for name in target.schema.hidden if name in mine.column_names and name in theirs.column_names]
     if names:

@@ -20,6 +20,7 @@ from indistinct.attacks.unsorted_matching import UnsortedMatching
 from indistinct.extension import Registry
 from indistinct.spelling import parse
 
+# In this order all of them are run: those that try much, such as seeds or whole tables, come last.
 _KINDS: tuple[type[Attack], ...] = (
     RecordLinkage,
     Homogeneity,
@@ -27,12 +28,12 @@ _KINDS: tuple[type[Attack], ...] = (
     Skewness,
     Similarity,
     Membership,
+    UnsortedMatching,
     Intersection,
     DeFinetti,
     Downcoding,
     CombinatorialRefinement,
     Minimality,
-    UnsortedMatching,
     PredictableSeed,
 )
 ATTACKS: Mapping[str, type[Attack]] = MappingProxyType({kind.name: kind for kind in _KINDS})

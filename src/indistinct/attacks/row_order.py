@@ -16,6 +16,7 @@ from indistinct.attacks.crowd import encoded, original_crowd, table_of, translat
 from indistinct.attacks.groups import groups_of
 from indistinct.attacks.matching import matches_of
 from indistinct.frequencies.grouping import group_rows
+from indistinct.ordering import distinct
 from indistinct.recoding.outputs import MAIN
 
 # A column explains the order where equal values stand together, unless nearly all are of their own.
@@ -65,7 +66,7 @@ def row_orders(target: Target) -> Iterator[tuple[str, RowOrder]]:
         if name in roles or any(name.startswith(f"{quasi}_") for quasi in target.schema.quasi):
             continue
         codes = encoded(published, name).codes
-        if len(np.unique(codes)) == len(codes) > 1:
+        if len(distinct(codes)) == len(codes) > 1:
             rows = np.argsort(codes, kind="stable")
             sorted_by = published.drop_columns([name]).take(pa.array(rows))
             for kinds, originals, index in every:

@@ -12,7 +12,11 @@ def share_of(tally: Tally, unit: str) -> str:
 
     >>> share_of(Tally(200, 3), "people")
     '3 of 200 people (1.5 %, between 0.511 % and 4.32 %)'
+    >>> share_of(Tally(0, 0), "people")
+    'none, since the release shows no people that could be attacked'
     """
+    if not tally.attempts:
+        return f"none, since the release shows no {unit} that could be attacked"
     low, high = wilson(tally.successes, tally.attempts)
     shown = number(round(tally.successes, 2))
     return f"{shown} of {tally.attempts:,} {unit} ({percent(tally.share)}, between {percent(low)} and {percent(high)})"

@@ -32,8 +32,15 @@ Earlier = Annotated[
 EarlierOriginal = Annotated[
     Path | None, typer.Option("--earlier-original", metavar="FILE", help="The table that it was made from.")
 ]
+Original = Annotated[
+    Path | None,
+    typer.Option("--original", metavar="FILE", help="The table before it was published; else the policy's input."),
+]
 Seconds = Annotated[
-    float | None, typer.Option("--seconds", metavar="N", help="How long all attacks together may take; 60.")
+    float | None,
+    typer.Option(
+        "--seconds", metavar="N", help="How long it may take; all attacks together take up to 60 unless it is said."
+    ),
 ]
 Chance = Annotated[
     int | None, typer.Option("--seed", help="Fix what an attack draws at random, such as errors of a register.")
@@ -48,7 +55,7 @@ def command(
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published table.")],
     flags: Flags,
     policy: options.PolicyFile = None,
-    original: options.Original = None,
+    original: Original = None,
     external: External = None,
     control: Control = None,
     earlier: Earlier = None,
@@ -62,34 +69,28 @@ def command(
     what applies, the worst first. Every attack tells what guessing gives without the release, what it gives on people
     who are not in it (--control), and which option closes the hole. `indistinct list` shows all attacks.
     """
-    _check(name, release, seconds=seconds, by=policy or original)
-    from indistinct.attacking import EVERY, SECONDS, attack, attack_all
+    _check(name, by=policy or original)
+    from indistinct.attacking import attack
 
     asked = question_of(release, flags, policy=policy, original=original)
     beside = {"external": external, "control": control, "earlier_original": earlier_original}
     known = _known(asked, opened(asked.policy, original), beside, earlier)
     with progress("attacking") as share:
         given = {"schema": asked.policy.schema, "seed": seed, "progress": share, **known}
-        found: Outcome | Outcomes
-        if name == EVERY:
-            found = attack_all(asked.published, seconds=SECONDS if seconds is None else seconds, **given)
-        else:
-            found = attack(name, asked.published, **given)
+        found: Outcome | Outcomes = attack(name, asked.published, seconds=seconds, **given)
     if flags.as_json:
         print_json(found.to_json())
     else:
         _show(found)
 
 
-def _check(name: str, release: Path, *, seconds: float | None, by: Path | None) -> None:
+def _check(name: str, *, by: Path | None) -> None:
     """Raise for what can be told before anything is read."""
     from indistinct.attacking import EVERY
     from indistinct.attacks.registry import parse_attack
 
     if name != EVERY:
         parse_attack(name)
-        if seconds is not None:
-            raise ParameterError("--seconds goes with all attacks", hint=f"indistinct attack all {release} …")
     if by is None:
         raise ParameterError("no original is given", hint="name the table before publishing with --original")
 

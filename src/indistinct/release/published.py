@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from indistinct.engines import open_source
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError
@@ -73,6 +75,12 @@ class Published:
     def apart(self) -> Path | None:
         """Where the table of sensitive values lies, if it is a file of its own."""
         return getattr(self.sources.get(SENSITIVE), "path", None)
+
+
+def published_tables(tables: Mapping[str, pa.Table], buckets: Buckets | None) -> Published:
+    """Return the tables of a release that are in memory, whichever engine made them."""
+    opened = {name: open_source(table) for name, table in tables.items()}
+    return Published(opened[MAIN][0], {name: source for name, (_, source) in opened.items()}, buckets)
 
 
 def open_published(published: Any, schema: Schema) -> Published:

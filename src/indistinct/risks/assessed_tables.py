@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from indistinct.domain import Kind
-from indistinct.engines import open_source
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError, SchemaError
 from indistinct.frequencies.count import Counted
@@ -28,7 +27,7 @@ from indistinct.release.columns import BOUNDS, COMPANIONS, appearance_of, publis
 from indistinct.release.containment import require_in_original
 from indistinct.release.evidence import Evidence
 from indistinct.release.population import people_by_label
-from indistinct.release.published import Published
+from indistinct.release.published import Published, published_tables
 from indistinct.release.release import Release
 from indistinct.risks.attribute_disclosure import Shares, keys_of
 from indistinct.risks.survey_weights import weight_keys
@@ -169,12 +168,12 @@ def release_table(
 ) -> AssessedTable:
     """Return a release that was made here; `before` is its original, where that is given once more."""
     schema, check = release.check.schema, release.check
-    engine, source = check.engine, open_source(release.table)[1]
+    published = published_tables(release.tables, release.buckets)
+    engine, source = published.engine, published.sources[MAIN]
     if release.buckets is not None:
         if before is not None:
             _same_original(before.evidence.counted, check.reference)
-        sources = {name: open_source(table)[1] for name, table in {MAIN: release.table, **release.others}.items()}
-        return bucket_table(Published(engine, sources, release.buckets), schema, reference=check.reference)
+        return bucket_table(published, schema, reference=check.reference)
     shows = release.schema
     keys = _shown_keys(source, schema, weights)
     own = {name: each for name, each in hierarchies.items() if name in schema.sensitive}
