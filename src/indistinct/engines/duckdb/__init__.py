@@ -30,7 +30,7 @@ __all__ = ["DuckDB"]
 
 LOG = logging.getLogger("indistinct.count")
 # Of the memory that a run may take, DuckDB has so much, and a partition of rows that is being shuffled so much.
-FOR_DUCKDB, FOR_PARTITION = 0.5, 0.1
+FOR_DUCKDB, FOR_PARTITION = 0.3, 0.05
 
 
 @dataclass(frozen=True, slots=True)
