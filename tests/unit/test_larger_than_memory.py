@@ -173,6 +173,8 @@ def test_what_the_engine_cannot_do_is_said(source, tmp_path, monkeypatch):
         ind.anonymize(source, SCHEMA, model=MODEL, engine="duckdbb")
     with pytest.raises(InputError, match=r"cannot read a .* that ends in \.csv"):
         ind.anonymize(text, ind.Schema(quasi=["age", "zip"]), model=MODEL, engine="duckdb")
+    with pytest.raises(InputError, match="there is no file"):
+        ind.anonymize(tmp_path / "none.parquet", SCHEMA, model=MODEL, engine="duckdb")
     with pytest.raises(OutputError, match="batch by batch"):
         ind.anonymize(source, SCHEMA, model=MODEL, algorithm="mondrian", engine="duckdb", output=tmp_path / "x.arrow")
     with pytest.raises(InputError, match="cannot be read as a Parquet file"):

@@ -32,6 +32,10 @@ def open_source(
     """Return a source and the engine that it belongs to: the one that is named, or the one that suits it."""
     chosen = chosen_engine(source, engine, memory)
     opened = chosen.open(source, reading or Reading())
+    if opened is None and isinstance(source, str | Path) and not Path(source).exists():
+        raise InputError(
+            f"there is no file {source}", hint="check the path; a relative one starts at the working directory"
+        )
     if opened is None:
         raise InputError(
             f"the engine {chosen.name} cannot read a {type(source).__name__}"
