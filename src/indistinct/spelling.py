@@ -87,6 +87,27 @@ def split(text: str, mark: str) -> list[str]:
     return parts
 
 
+def split_specs(text: str) -> list[str]:
+    """Return the spellings in a list that commas separate, although commas also separate parameters.
+
+    What follows a comma goes on with the parameters before it if it is `key=value`, and begins a new spelling
+    otherwise: no name holds an equals sign, and every parameter does.
+
+    >>> split_specs("mondrian:relaxed=true,numeric=mean,datafly")
+    ['mondrian:relaxed=true,numeric=mean', 'datafly']
+    """
+    specs: list[str] = []
+    for piece in filter(None, (part.strip() for part in split(text, ","))):
+        if not re.match(r"[A-Za-z_]\w*\s*=", piece):
+            specs.append(piece)
+        elif not specs or ":" not in specs[-1]:
+            before = f"{specs[-1]}:" if specs else "name:"
+            raise ParameterError(f"the parameter {piece!r} follows no name", hint=f"write {before}{piece}")
+        else:
+            specs[-1] += f",{piece}"
+    return specs
+
+
 def _text(value: Any) -> str:
     if isinstance(value, tuple):
         return "|".join(map(_text, value))

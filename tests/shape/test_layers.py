@@ -48,6 +48,7 @@ LAYERS = {
     "assessing": 15,
     "attacking": 15,
     "scanning": 15,
+    "comparing": 16,
     "reproduce": 16,
     "testing": 16,
     "warm_up": 17,

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from indistinct.report.charts import altair, draw
-from indistinct.reproduce.charts import line_charts
+from indistinct.report.lines import line_charts
 
 SVG = "{http://www.w3.org/2000/svg}"
 ROWS = [

@@ -17,6 +17,7 @@ from indistinct.cli import (
     apply,
     assess,
     attack,
+    compare,
     explore,
     generate,
     inspect,
@@ -59,6 +60,7 @@ def _root(
 
 
 app.command("inspect")(inspect.command)
+app.command("compare")(compare.command)
 app.command("explore")(explore.command)
 app.command("anonymize")(anonymize.command)
 app.command("apply")(apply.command)

@@ -21,6 +21,7 @@ def command(
     flags: Flags,
     data: options.Input = None,
     node: options.ChosenLevels = None,
+    instead: options.Instead = False,
     output: options.Output = None,
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
@@ -29,9 +30,10 @@ def command(
     """Publish a table so that a model holds: by a policy, or by flags.
 
     Beside a policy stand only --input, --population, -o, --node, --overwrite, --seed, --save-recoding, what begins with
-    --previous, --ledger, --accept-overlap, --smallest-count, --json and --show-values.
+    --previous, --ledger, --accept-overlap, --smallest-count, --json and --show-values; with --instead also --model,
+    --algorithm and --suppression, as a comparison names them.
     """
-    policy = job_of(source, flags, node=node, data=data)
+    policy = job_of(source, flags, node=node, data=data, instead=instead)
     if policy.output.report is not None:
         note("this version writes no report yet; the policy's `report` is left out")
     read, place = [*policy.files, source, *earlier_files(flags, policy)], policy.output.path

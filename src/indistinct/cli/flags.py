@@ -19,14 +19,19 @@ if TYPE_CHECKING:
     from indistinct.tables import Table
     from indistinct.tables.value import Reading
 
+# What a comparison varies: with --instead these flags take the place of what a policy says.
+VARIED = ("model", "algorithm", "suppression")
 # What a policy says, so that no flag may say it again.
 JOB = (*ROLES, "model", "algorithm", "hierarchy", "suppression", "target", *READING)
 
 
-def job_of(source: Path, flags: Flags, *, node: str | None = None, data: Path | None = None) -> "Policy":
+def job_of(
+    source: Path, flags: Flags, *, node: str | None = None, data: Path | None = None, instead: bool = False
+) -> "Policy":
     """Return the policy in a file (.toml), or the one that flags describe for a table in it.
 
-    A chosen node takes the place of the algorithm, and `data` that of the table that a policy names.
+    A chosen node takes the place of the algorithm, and `data` that of the table that a policy names. With `instead`
+    the flags that a comparison varies take the place of what the policy says.
     """
     from indistinct.algorithms.full_domain.node import ChosenNode
     from indistinct.spelling import spell
@@ -40,7 +45,11 @@ def job_of(source: Path, flags: Flags, *, node: str | None = None, data: Path | 
         raise ParameterError(
             "--input goes with a policy, whose table it replaces", hint=f"indistinct anonymize {data} and flags, or -o"
         )
-    policy = policy_of(source, flags, policy=source if by_policy else None)
+    if instead and not by_policy:
+        raise ParameterError("--instead goes with a policy", hint="beside a table every flag counts")
+    policy = policy_of(source, flags, policy=source if by_policy else None, beside=VARIED if instead else ())
+    if instead:
+        policy = _varied(policy, flags)
     if data is not None:
         policy = replace(policy, input=replace(policy.input, path=data.absolute()))
     if not policy.models and policy.algorithm.promise() is None:
@@ -51,6 +60,18 @@ def job_of(source: Path, flags: Flags, *, node: str | None = None, data: Path | 
     if by_policy and chosen != policy.algorithm:
         note(f"{spell(chosen)} takes the place of {spell(policy.algorithm)}, which the policy says")
     return replace(policy, algorithm=chosen)
+
+
+def _varied(policy: "Policy", flags: Flags) -> "Policy":
+    """Return a policy with the algorithm and the suppression that flags name; its models are replaced already."""
+    from indistinct.registry import parse_algorithm
+    from indistinct.spelling import spell
+
+    algorithm = policy.algorithm if flags.algorithm is None else parse_algorithm(flags.algorithm)
+    share = policy.suppression if flags.suppression is None else flags.suppression
+    said = policy.model.spec() if policy.model else "no model"
+    note(f"not what the policy says, but {spell(algorithm)}, {said} and a suppression of at most {share:g}")
+    return replace(policy, algorithm=algorithm, suppression=share)
 
 
 def policy_of(

@@ -193,6 +193,12 @@ RecodingFile = Annotated[
 Input = Annotated[
     Path | None, typer.Option("--input", metavar="FILE", help="Beside a policy: the table, instead of the policy's.")
 ]
+Instead = Annotated[
+    bool,
+    typer.Option(
+        "--instead", help="Beside a policy: --model, --algorithm and --suppression take the place of what it says."
+    ),
+]
 SaveRecoding = Annotated[
     Path | None, typer.Option("--save-recoding", metavar="FILE", help="Keep the recoding; it holds original values.")
 ]

@@ -23,8 +23,8 @@ from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
 from indistinct.registry import parse_algorithm
 from indistinct.report.charts import draw
+from indistinct.report.lines import Scale, line_charts
 from indistinct.reproduce.base import Cell, Reproduction
-from indistinct.reproduce.charts import Scale, line_charts
 
 TITLE = "Local recoding: time, distortion and discernibility"
 ALGORITHMS = ("kaca", "top-down", "top-down-kaca", "two-level", "two-level:rule=literal")

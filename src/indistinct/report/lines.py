@@ -41,16 +41,17 @@ def line_charts(
     facets = alt.Column(f"{across}:N", sort=[f"{across} = {value}" for value in charts], title=None)
     return alt.vconcat(
         *(
-            base.encode(y=_axis([row[measure] for row in rows], measure, scale)).facet(column=facets)
+            base.encode(y=measure_axis([row[measure] for row in rows], (measure, measure), scale)).facet(column=facets)
             for measure, scale in measures.items()
         )
     )
 
 
-def _axis(values: Sequence[float], measure: str, scale: Scale) -> "alt.Y":
-    """Return the y axis of a measure; a logarithmic one has whole powers of ten alone."""
+def measure_axis(values: Sequence[float], named: tuple[str, str], scale: Scale) -> "alt.Y":
+    """Return the y axis of a measure by its key and its title; a logarithmic one has whole powers of ten alone."""
     alt = altair()
-    axis = alt.Y(f"{measure}:Q", title=measure)
+    key, title = named
+    axis = alt.Y(f"{key}:Q", title=title)
     if scale == "linear":
         return axis.scale(padding=0).axis(labelExpr=SHORT, tickCount=5)
     powers = range(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 1)

@@ -1,0 +1,175 @@
+"""`indistinct compare`: algorithms, models and budgets tried on one table, with what each gives and how to make it."""
+
+import shlex
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from indistinct.cli import options
+from indistinct.cli.flags import opened, policy_of
+from indistinct.cli.options import READING, ROLES, SCREEN, Flags, shared
+from indistinct.cli.screen import grid, note, print_json, progress, show
+from indistinct.errors import MissingExtraError, ParameterError
+
+if TYPE_CHECKING:
+    from indistinct.comparing.comparison import Comparison
+    from indistinct.comparing.grid import Point
+    from indistinct.policy import Policy
+
+LISTED = "several with commas between them, or repeat the flag"
+Algorithms = Annotated[
+    list[str] | None, typer.Option("--algorithms", metavar="SPECS", help=f"How to search: {LISTED}. Else the policy's.")
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option("--models", metavar="SPECS", help=f"What must hold: {LISTED}; & joins models. Else the policy's."),
+]
+Shares = Annotated[
+    str | None, typer.Option("--suppression", metavar="SHARES", help="Shares that may be dropped, such as 0,0.02.")
+]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option("--metrics", metavar="SPECS", help=f"What to measure: {LISTED}. The first one ranks."),
+]
+Folder = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FOLDER", help="Keep all there, for you alone; a killed run goes on there."),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", metavar="N", min=1, help="How many processes at once; one a core if not given."),
+]
+
+
+@shared(*ROLES, "hierarchy", "target", "population", *READING, *SCREEN)
+def command(
+    source: Annotated[Path, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), or a table.")],
+    flags: Flags,
+    algorithms: Algorithms = None,
+    models: Models = None,
+    suppression: Shares = None,
+    metrics: Metrics = None,
+    data: options.Input = None,
+    output: Folder = None,
+    workers: Workers = None,
+) -> None:
+    """Try every algorithm with every model and every suppression: what each costs, its risk, and how to make it.
+
+    Nothing is published, and points that are infeasible are named with their reason. In a list, what follows a comma is
+    a parameter if it is written key=value, and else the next name: mondrian:relaxed=true,numeric=mean,datafly. Figures
+    of several releases tell more than one: keep them to yourself.
+    """
+    from indistinct.comparing.compare import compare
+    from indistinct.comparing.folder import private_folder
+
+    policy = _policy(source, flags, data)
+    if output is not None:
+        private_folder(output)  # before minutes of searching
+    with progress("comparing") as share:
+        found = compare(
+            opened(policy),
+            policy.schema,
+            algorithms=algorithms or [policy.algorithm],
+            models=models or [policy.model],
+            suppression=policy.suppression if suppression is None else shares_of(suppression),
+            metrics=metrics or policy.metrics or None,
+            hierarchies=policy.hierarchies,
+            target=policy.target,
+            population=policy.population,
+            folder=output,
+            workers=workers,
+            progress=share,
+            command=_commands(source, flags, data),
+        )
+    files = [] if output is None else _written(found, output)
+    if flags.as_json:
+        print_json({**found.to_json(), "files": [str(path) for path in files]})
+    else:
+        _show(found)
+        show(*(f"{path}" for path in files if path.suffix != ".svg"))
+    if found.exit_code:
+        raise typer.Exit(found.exit_code)
+
+
+def shares_of(text: str) -> list[float]:
+    """Return the shares that a flag lists.
+
+    >>> shares_of("0, 0.05")
+    [0.0, 0.05]
+    """
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ParameterError(
+            "--suppression must be numbers separated by commas", hint="for example --suppression 0,0.02"
+        ) from None
+
+
+def _policy(source: Path, flags: Flags, data: Path | None) -> "Policy":
+    by_policy = source.suffix.lower() == ".toml"
+    if data is not None and not by_policy:
+        raise ParameterError("--input goes with a policy, whose table it replaces", hint=f"indistinct compare {data} …")
+    policy = policy_of(source, flags, policy=source if by_policy else None)
+    return policy if data is None else replace(policy, input=replace(policy.input, path=data.absolute()))
+
+
+def _commands(source: Path, flags: Flags, data: Path | None) -> "Callable[[Point], str]":
+    """Return how the release of a point is made: with the policy and what differs from it, or with the same flags."""
+    words = ["indistinct", "anonymize", str(source)]
+    if source.suffix.lower() == ".toml":
+        words += ["--instead", *([] if data is None else ["--input", str(data)])]
+    words += _typed(flags)
+
+    def spelled(point: "Point") -> str:
+        model = [] if point.model is None else ["--model", point.model]
+        dropped = ["--suppression", f"{point.suppression!r}"]
+        said = [*words, *model, "--algorithm", point.algorithm, *dropped, "-o", f"{point.name}.parquet"]
+        return shlex.join(said)
+
+    return spelled
+
+
+def _typed(flags: Flags) -> list[str]:
+    """Return shared flags as words, again."""
+    words = []
+    for each in fields(Flags):
+        value = getattr(flags, each.name)
+        if each.name in SCREEN or value is None or value is False:
+            continue
+        name = f"--{each.name.replace('_', '-')}"
+        given = value if isinstance(value, list) else [value]
+        words += [name] if value is True else [word for part in given for word in (name, str(part))]
+    return words
+
+
+def _written(found: "Comparison", folder: Path) -> list[Path]:
+    from indistinct.comparing.pictures import draw_comparison
+    from indistinct.comparing.results import write_results
+
+    pictures = {}
+    try:
+        pictures = draw_comparison(found)
+    except MissingExtraError as error:
+        note(f"no pictures: {error.message}; {error.hint}")
+    return write_results(found, folder, pictures=pictures)
+
+
+def _show(found: "Comparison") -> None:
+    from indistinct.comparing.results import figures_of, told
+
+    headings, rows = figures_of(found)
+    table, metric = found.table(), next(iter(found.metrics))
+    shown = grid("point", *headings, right=headings[2:])
+    for place, (row, figures) in enumerate(zip(table, rows, strict=True), start=1):
+        shown.add_row(f"{place}{' *' if row['pareto'] else ''}", *figures)
+    show(f"{found.name}: {found.rows:,} rows; {told(found)}\n", shown, "")
+    for place, trial in enumerate(found.trials, start=1):
+        if trial.state != "done":
+            show(f"{place}: {trial.state}: {trial.reason}")
+    if any(row["pareto"] for row in table):
+        better = "lower" if found.metrics[metric] == "min" else "higher"
+        show(f"\n* no other point has both a {better} {metric} and a lower highest risk; to make it:\n")
+        show(*(f"{place}: {row['command']}" for place, row in enumerate(table, start=1) if row["pareto"]), "")
