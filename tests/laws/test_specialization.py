@@ -23,11 +23,14 @@ from indistinct.testing.reference import violating_classes
 from indistinct.testing.strategies import models, samples
 from references.publishing import counted_with_rows
 
-SPECIALIZATIONS = st.builds(
-    TopDownSpecialization,
-    st.sampled_from([None, "disease"]),
-    st.sampled_from(["igpl", "igpl-original", "ig"]),
-    st.booleans(),
+SPECIALIZATIONS = st.one_of(
+    st.builds(
+        TopDownSpecialization,
+        st.sampled_from([None, "disease"]),
+        st.sampled_from(["igpl", "igpl-original", "ig"]),
+        st.booleans(),
+    ),
+    st.builds(TopDownSpecialization, st.none(), st.just("distortion"), st.booleans()),
 )
 ABSORBING = st.one_of(
     st.builds(KAnonymity, st.integers(1, 4)), st.builds(DistinctLDiversity, st.just("disease"), st.integers(1, 3))
@@ -130,6 +133,37 @@ def test_scores_are_those_of_the_definition_at_every_step(sample, algorithm):
             assert abs(score - expected) < 1e-9
         candidate = search.candidates.pop(0)
         search._specialize(candidate)
+
+
+@settings(max_examples=30, deadline=None)
+@given(samples(most_rows=12), st.booleans())
+def test_the_decrease_of_distortion_is_that_of_whole_releases(sample, siblings):
+    algorithm = TopDownSpecialization(score="distortion", siblings=siblings)
+    counted, problem = problem_of(sample, KAnonymity(2))
+    assume(problem.frequencies.rows >= 2)
+    space = FullDomain(problem)
+    search, codes = Specialization(space, algorithm), row_codes(counted)
+
+    def distortion(levels):
+        """Sum, over rows and columns, the share of the way from the raw value to the root."""
+        heights = [taxonomy.ancestors.shape[1] - 1 for taxonomy in space.taxonomies]
+        return sum(levels[j][code] / heights[j] for row in codes for j, code in enumerate(row) if heights[j])
+
+    def smallest(levels):
+        vectors = [
+            tuple((int(levels[j][c]), int(space.taxonomies[j].ancestors[c, levels[j][c]])) for j, c in enumerate(row))
+            for row in codes
+        ]
+        return min(map(vectors.count, vectors))
+
+    while search.candidates:
+        before = [own.copy() for own in search.levels]
+        for candidate, score in zip(search.candidates, search.scores(), strict=True):
+            after = [own.copy() for own in before]
+            after[candidate.column][search._moving(candidate)] -= 1
+            expected = igpl(distortion(before) - distortion(after), smallest(before) - smallest(after))
+            assert abs(score - expected) < 1e-9
+        search._specialize(search.candidates.pop(0))
 
 
 def _igpl(space, search, candidate, *, codes, labels):

@@ -160,6 +160,8 @@ def test_a_stored_recoding_knows_new_combinations():
 def test_refusals():
     with pytest.raises(ParameterError, match="`score`"):
         TopDownSpecialization(score="gain")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="not looked at"):
+        TopDownSpecialization("s", score="distortion")
     options = {"model": KAnonymity(2), "hierarchies": HIERARCHIES}
     with pytest.raises(ParameterError, match="must not be a quasi-identifier"):
         ind.anonymize(patients(), SCHEMA, algorithm="tds:target=job", **options)

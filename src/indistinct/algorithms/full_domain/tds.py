@@ -1,8 +1,7 @@
 """Top-down specialization (Fung et al. 2005): from all roots downwards, one node of one hierarchy at a time."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -14,10 +13,11 @@ from indistinct.errors import ParameterError
 from indistinct.frequencies.grouping import distinct_codes
 from indistinct.frequencies.value import Key
 from indistinct.metrics import igpl, information_gain, information_gain_per_loss, privacy_loss
+from indistinct.metrics.hierarchical import step_costs
 from indistinct.recoding.kinds import Recoding
 
-Score = Literal["igpl", "igpl-original", "ig"]
-SCORES = ("igpl", "igpl-original", "ig")
+Score = Literal["igpl", "igpl-original", "ig", "distortion"]
+SCORES = get_args(Score)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,8 @@ class TopDownSpecialization(Algorithm):
 
     The specialization with the best `score` goes first: information gain about the column `target`, for what it costs
     in anonymity (`igpl`, or `igpl-original` without the + 1), or the gain alone (`ig`). Without a target the gain is
-    that about the column's own values. With `siblings` a single child may leave its parent, which then stands for the
+    that about the column's own values. With `distortion` the gain is by how much distortion decreases, for what that
+    costs in anonymity; then there is no target. With `siblings` a single child may leave its parent, which then stands for the
     other children.
 
     Each node of a hierarchy that is specialized, or ruled out, takes a look at all cells: time grows with the number of
@@ -48,6 +49,11 @@ class TopDownSpecialization(Algorithm):
             raise ParameterError(
                 f"`score` of TopDownSpecialization must be one of {', '.join(SCORES)}; got {self.score!r}",
                 hint="igpl divides the information gain by the anonymity lost plus one",
+            )
+        if self.score == "distortion" and self.target is not None:
+            raise ParameterError(
+                "`target` of TopDownSpecialization is not looked at where the score is distortion",
+                hint="leave out the target, or score=distortion",
             )
 
     @property
@@ -129,19 +135,25 @@ class Specialization:
         children = np.where(self._carrying(column, level, node), self.ancestors[column][:, level - 1], -1)
         present = np.unique(children[children >= 0])
         if not self.algorithm.siblings or len(present) < 2:
-            return [Candidate(column, level, node, None, self._gain(column, children, present))]
+            return [Candidate(column, level, node, None, self._gain(column, level, children, moving=children >= 0))]
         parts = [np.where(children == child, 1, np.minimum(children, 0)) for child in present]
         return [
-            Candidate(column, level, node, int(child), self._gain(column, part, (0, 1)))
+            Candidate(column, level, node, int(child), self._gain(column, level, part, moving=part == 1))
             for child, part in zip(present, parts, strict=True)
         ]
 
-    def _gain(self, column: int, parts: Codes, wanted: Sequence[int] | Codes) -> float:
-        """Return the information that telling some parts of a column's values apart gives."""
+    def _gain(self, column: int, level: int, parts: Codes, *, moving: Codes) -> float:
+        """Return what telling parts of a column's values apart gives, -1 for no part: information, or less distortion.
+
+        The values of `moving` go down from a level.
+        """
         marginal = self.marginals[column]
-        places = np.searchsorted(wanted, parts)
+        if self.algorithm.score == "distortion":
+            steps = step_costs(self.ancestors[column].shape[1] - 1)
+            return float(marginal[moving].sum() * (steps[level] - steps[level - 1]))
+        wanted, places = np.unique(parts[parts >= 0], return_inverse=True)
         counts = np.zeros((len(wanted), marginal.shape[1]))
-        np.add.at(counts, places[parts >= 0], marginal[parts >= 0])
+        np.add.at(counts, places, marginal[parts >= 0])
         if not counts.any():  # values that only a population has
             return 0.0
         if self.algorithm.target:
@@ -167,7 +179,7 @@ class Specialization:
         after = np.full(len(self.candidates), anonymity)
         for column in range(len(self.ancestors)):
             self._lower(column, after)
-        trade = igpl if self.algorithm.score == "igpl" else information_gain_per_loss
+        trade = information_gain_per_loss if self.algorithm.score == "igpl-original" else igpl
         losses = [privacy_loss([anonymity], [int(smallest)]) for smallest in after]
         return [round(trade(c.gain, loss), 12) for c, loss in zip(self.candidates, losses, strict=True)]
 
