@@ -104,11 +104,8 @@ def test_an_unknown_figure_has_a_nearest_one(run) -> None:
     assert ran.code == 2
     assert "mondrian-quality" in ran.err
     assert set(REPRODUCTIONS) == {
-        "incognito-nodes",
-        "inference-attacks",
-        "local-recoding",
-        "mondrian-quality",
-        "slicing",
+        *("incognito-nodes", "incognito-times", "inference-attacks", "local-recoding", "slicing"),
+        *(f"mondrian-{part}" for part in ("attributes", "bounds", "cuts", "k", "quality", "sigma", "workload")),
     }
 
 
@@ -186,3 +183,94 @@ def test_membership_is_drawn_and_its_claims_are_told(monkeypatch, tmp_path: Path
     drawn = ElementTree.fromstring(target.read_text(encoding="utf-8"))  # noqa: S314
     assert sum("bar" in each.get("aria-roledescription", "") for each in drawn.findall(".//{*}path")) == 6
     assert "5 rows, 3 columns" in str(drawn.findtext("{*}title"))
+
+
+def test_errors_of_counts_are_near_the_published_ones_and_rise(run) -> None:
+    """The paper's table rests on one unpublished random table: means over thirty stay within a band around it."""
+    document = json.loads(run("reproduce", "mondrian-workload", "--json").out)
+    assert (document["inside"], document["rising"]) == (True, True)
+    multi = [row for row in document["rows"] if row["model"] == "multi"]
+    assert [(row["k"], row["attribute"]) for row in multi] == [(k, axis) for k in (10, 25, 50) for axis in "XY"]
+    assert [row["published mean"] for row in multi] == [4.66, 4.03, 5.69, 5.67, 7.94, 8.06]
+    for row in multi:
+        assert 0.75 <= row["mean"] / row["published mean"] <= 1.35
+    for axis in "XY":
+        means = [row["mean"] for row in multi if row["attribute"] == axis]
+        assert means == sorted(set(means))
+    assert any("not published" in words for words in document["differs"])
+
+
+def test_bounds_hold_are_met_and_are_missing_for_single_cuts(run) -> None:
+    document = json.loads(run("reproduce", "mondrian-bounds", "--sizes", "10,50", "--json").out)
+    assert (document["bound_held"], document["bound_met"]) == (True, True)
+    assert document["single_dimensional"] == {"21": 10, "101": 50}
+    for row in document["rows"]:
+        assert row["bound"] == 2 * row["d"] * (row["k"] - 1) + row["m"]
+
+
+def test_searches_are_timed_and_drawn(monkeypatch, tmp_path: Path, run) -> None:
+    monkeypatch.setenv("INDISTINCT_DATA", str(tmp_path))
+    monkeypatch.setattr("indistinct.reproduce.incognito_times.LANDS_END_ROWS", 2_000)
+    ran = run("reproduce", "incognito-times", "--sizes", "3-4", "--json", "-o", tmp_path / "times.svg")
+    assert ran.code == 0, ran.err
+    document = json.loads(ran.out)
+    assert any("archive.ics.uci.edu" in finding for finding in document["findings"])
+    assert len(document["rows"]) == 2 * 2 * 6
+    for rows in (document["rows"][start : start + 6] for start in range(0, 24, 6)):
+        found = {row["search"]: row for row in rows}
+        assert all(row["seconds"] > 0 for row in rows)
+        assert found["bottom-up without rollup"]["scans"] == found["bottom-up without rollup"]["checks"]
+        scans = [found[f"{variant} incognito"]["scans"] for variant in ("cube", "super-roots", "basic")]
+        assert scans == sorted(scans)
+        assert scans[0] == found["bottom-up with rollup"]["scans"] == 1
+        assert len({found[f"{variant} incognito"]["checks"] for variant in ("cube", "super-roots", "basic")}) == 1
+    drawn = ElementTree.fromstring((tmp_path / "times.svg").read_text(encoding="utf-8"))  # noqa: S314
+    assert sum("line mark" in each.get("aria-roledescription", "") for each in drawn.findall(".//{*}path")) == 24
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "lines"),
+    [("mondrian-k", "10,50", 12), ("mondrian-sigma", "1,5", 6), ("mondrian-attributes", "2,4", 12)],
+)
+def test_generated_tables_are_partitioned_and_drawn(tmp_path: Path, run, name: str, sizes: str, lines: int) -> None:
+    ran = run("reproduce", name, "--sizes", sizes, "--json", "-o", tmp_path / "drawn.svg")
+    assert ran.code == 0, ran.err
+    document = json.loads(ran.out)
+    growing = name.partition("-")[2]
+    assert {row[growing] for row in document["rows"]} == {
+        int(s) / (10 if growing == "sigma" else 1) for s in sizes.split(",")
+    }
+    normal = [row for row in document["rows"] if row["data"] == "normal"]
+    for start in range(0, len(normal), 3):
+        strict, _, single = normal[start : start + 3]
+        assert strict["discernibility"] <= single["discernibility"]
+    drawn = ElementTree.fromstring((tmp_path / "drawn.svg").read_text(encoding="utf-8"))  # noqa: S314
+    assert sum("line mark" in each.get("aria-roledescription", "") for each in drawn.findall(".//{*}path")) == lines
+
+
+def test_cuts_are_drawn_as_the_regions_of_the_classes(tmp_path: Path, run) -> None:
+    ran = run("reproduce", "mondrian-cuts", "--sizes", "25", "--json", "-o", tmp_path / "cuts.svg")
+    assert ran.code == 0, ran.err
+    classes = [row["classes"] for row in json.loads(ran.out)["rows"]]
+    drawn = ElementTree.fromstring((tmp_path / "cuts.svg").read_text(encoding="utf-8"))  # noqa: S314
+    kinds = [each.get("aria-roledescription", "") for each in drawn.findall(".//{*}path")]
+    assert kinds.count("rect") + kinds.count("bar") + kinds.count("rect mark") == sum(classes)
+
+
+def test_all_figures_stand_on_one_page_without_a_script(monkeypatch, tmp_path: Path, run) -> None:
+    monkeypatch.setenv("INDISTINCT_DATA", str(tmp_path))
+    few = {name: REPRODUCTIONS[name] for name in ("incognito-nodes", "mondrian-bounds", "mondrian-cuts")}
+    monkeypatch.setattr("indistinct.reproduce.REPRODUCTIONS", few)
+    page = tmp_path / "figures.html"
+    ran = run("reproduce", "all", "-o", page, "--json")
+    assert ran.code == 0, ran.err
+    document = json.loads(ran.out)
+    assert list(document["figures"]) == ["mondrian-bounds", "mondrian-cuts"]
+    assert list(document["missing"]) == ["incognito-nodes"]
+    text = page.read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert (text.count("<h2>"), text.count("<svg"), text.count("<table>")) == (3, 1, 2)
+    assert "https://archive.ics.uci.edu/dataset/2/adult" in text
+    assert "What differs, and why:" in text
+    assert run("reproduce", "all").code == 2
+    assert run("reproduce", "all", "--sizes", "3", "-o", tmp_path / "other.html").code == 2

@@ -36,6 +36,7 @@ from indistinct.datasets import (
 from indistinct.datasets._sampling import BLOCK, RESOLUTION, Shares
 from indistinct.domain import Domain
 from indistinct.errors import InputError, ParameterError
+from indistinct.hierarchy import Hierarchy
 
 DATA = Path(os.environ.get("INDISTINCT_DATA") or Path(__file__).parents[3] / "shared" / "data")
 needs_adult = pytest.mark.skipif(
@@ -318,7 +319,7 @@ class TestSynthetic:
 class TestAdult:
     def test_absence_is_an_input_error_that_says_what_to_do(self, tmp_path, monkeypatch):
         monkeypatch.setenv("INDISTINCT_DATA", str(tmp_path))
-        for load in (load_adult, load_adult_arx, adult_hierarchies):
+        for load in (load_adult, load_adult_arx, lambda: adult_hierarchies("arx")):
             with pytest.raises(InputError) as caught:
                 load()
             assert "Becker & Kohavi 1996" in caught.value.hint
@@ -340,6 +341,54 @@ class TestAdult:
         assert "secret" not in str(caught.value)
         assert caught.value.__cause__ is None
         assert caught.value.__suppress_context__
+
+    def test_published_files_are_read_as_they_are(self, tmp_path):
+        """No names, a space behind commas, a comment and dots in the second one, an empty line at the end."""
+        middle = "12345, HS-grad, 9, Divorced"
+        (tmp_path / "adult.data").write_text(
+            f"31, Private, {middle}, Sales, Unmarried, White, Male, 0, 0, 40, United-States, <=50K\n"
+            f"44, ?, {middle}, ?, Unmarried, White, Female, 0, 0, 38, United-States, >50K\n\n"
+        )
+        (tmp_path / "adult.test").write_text(
+            "|1x3 Cross validator\n"
+            f"25, Private, {middle}, Craft-repair, Own-child, Black, Male, 0, 0, 40, "
+            "Outlying-US(Guam-USVI-etc), <=50K.\r\n\n"
+        )
+        both = load_adult(tmp_path, drop_missing=False)
+        assert both["age"].to_pylist() == [31, 44, 25]
+        assert both["workclass"].to_pylist() == ["Private", None, "Private"]
+        assert both["native-country"].to_pylist()[2] == "Outlying-US(Guam-USVI-etc)"
+        assert both["salary-class"].to_pylist() == ["<=50K", ">50K", "<=50K"]
+        assert both.schema.field("fnlwgt").type == pa.int64()
+        assert load_adult(tmp_path)["age"].to_pylist() == [31, 25]
+        assert load_adult(tmp_path, training_only=True)["age"].to_pylist() == [31]
+        bind(adult_hierarchies(), load_adult(tmp_path).select(ADULT_COLUMNS))
+        (tmp_path / "adult.test").unlink()
+        assert load_adult(tmp_path, training_only=True).num_rows == 1
+        with pytest.raises(InputError, match=r"adult\.test") as caught:
+            load_adult(tmp_path)
+        assert "archive.ics.uci.edu" in caught.value.hint
+        assert "CC BY 4.0" in caught.value.hint
+
+    def test_a_published_file_with_other_rows_shows_no_cell(self, tmp_path):
+        (tmp_path / "adult.data").write_text("31, secret\n")
+        with pytest.raises(InputError, match="cannot be read") as caught:
+            load_adult(tmp_path, training_only=True)
+        assert "secret" not in str(caught.value)
+
+    @needs_adult
+    def test_both_forms_of_the_table_are_one(self, tmp_path):
+        whole = load_adult(DATA, drop_missing=False)
+        rows = [", ".join("?" if cell is None else str(cell) for cell in row.values()) for row in whole.to_pylist()]
+        (tmp_path / "adult.data").write_text("\n".join(rows[:32_561]) + "\n\n")
+        (tmp_path / "adult.test").write_text("|1x3 Cross validator\n" + "".join(f"{row}.\n" for row in rows[32_561:]))
+        assert load_adult(tmp_path, drop_missing=False).equals(whole)
+
+    @needs_adult
+    def test_the_reference_taxonomy_is_that_of_the_files(self):
+        for name, hierarchy in adult_hierarchies().items():
+            stored = Hierarchy.read_csv(DATA / "adult-reference" / f"{name}.csv")
+            assert sorted(hierarchy.rows) == sorted(stored.rows)
 
     def test_an_unknown_kind_of_hierarchies_is_refused(self):
         with pytest.raises(ParameterError, match="reference, arx"):

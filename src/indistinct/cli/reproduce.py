@@ -1,6 +1,7 @@
 """`indistinct reproduce`: a published figure, made again with our algorithms beside the published numbers."""
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,8 +9,8 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.output import write_text
-from indistinct.cli.screen import grid, print_json, progress, show
-from indistinct.errors import ParameterError
+from indistinct.cli.screen import grid, note, print_json, progress, show
+from indistinct.errors import IndistinctError, InputError, ParameterError
 from indistinct.figures import number
 from indistinct.schema import did_you_mean
 
@@ -21,11 +22,7 @@ if TYPE_CHECKING:
 
 def command(
     name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME",
-            help="Which figure: incognito-nodes, inference-attacks, local-recoding, mondrian-quality or slicing.",
-        ),
+        str, typer.Argument(metavar="NAME", help="Which figure, as listed above, or all of them on one page.")
     ],
     sizes: Annotated[
         str | None, typer.Option("--sizes", metavar="LIST", help="Only some rows of the figure, such as 3-6 or 2,5,10.")
@@ -33,41 +30,84 @@ def command(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Write it as JSON (.json), or its picture (.svg), as well."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write it as a page (.html), as JSON (.json), or its picture (.svg), as well.",
         ),
     ] = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
 ) -> None:
-    """Print a published figure beside what the algorithms give now.
+    """Print a published figure beside what the algorithms give now, with what differs and why.
 
     incognito-nodes: the nodes that bottom-up and Incognito search on Adult, which INDISTINCT_DATA must lead to.
+    incognito-times: seconds, checks and scans of searches on Adult and on generated orders; has a picture.
     inference-attacks: what deFinetti, downcoding and combinatorial refinement infer from releases of a generated table.
     local-recoding: time, distortion and discernibility of clustering, on Adult or on a generated table; has a picture.
+    mondrian-k, mondrian-sigma, mondrian-attributes: partitioning of uniform and normal tables; each has a picture.
+    mondrian-bounds: the largest class beside its bound, and tables on which single-dimensional classes grow.
+    mondrian-cuts: single- beside multidimensional cuts in the plane; has a picture.
     mondrian-quality: strict, relaxed and single-dimensional partitioning of Adult, or of a generated table.
+    mondrian-workload: the error of counts over partitioned tables, beside the published one.
     slicing: fake tuples and matching buckets of sliced and bucketized Adult, or of a generated table; has a picture.
+    all: everything, as one page without a script; takes minutes.
     """
     from indistinct.release.targets import check_targets
-    from indistinct.report.charts import altair
     from indistinct.reproduce import REPRODUCTIONS
 
-    if name not in REPRODUCTIONS:
-        known = f"known: {', '.join(REPRODUCTIONS)}"
+    whole = name == "all"
+    if not whole and name not in REPRODUCTIONS:
+        known = f"known: all, {', '.join(REPRODUCTIONS)}"
         raise ParameterError(f"there is no figure {name!r}", hint=did_you_mean(name, REPRODUCTIONS) or known)
-    figure = REPRODUCTIONS[name]
-    wanted = figure.sizes if sizes is None else sizes_of(sizes, figure.sizes, meaning=figure.meaning)
+    _check_output(output, whole=whole, sizes=sizes)
     if output is not None:
         check_targets([output], sources=[], overwrite=overwrite)
-        if output.suffix == ".svg":
-            altair()  # before minutes of searching
-    with progress(f"reproducing {name}") as share:
-        made = figure.run(wanted, share)
+    made = _all_made() if whole else {name: _made(name, sizes)}
     if output is not None:
         _write(made, output, overwrite=overwrite)
     if as_json:
-        print_json(made.to_json())
+        shown = {each: figure.to_json() for each, figure in made.items() if not isinstance(figure, IndistinctError)}
+        missing = {each: figure.message for each, figure in made.items() if isinstance(figure, IndistinctError)}
+        print_json({"figures": shown, "missing": missing} if whole else shown[name])
     else:
-        show(f"{made.title}\n{made.data}\n{made.source}\n", _grid(made), "", *made.findings)
+        for figure in made.values():
+            show(*_shown(figure), "")
+
+
+def _check_output(output: Path | None, *, whole: bool, sizes: str | None) -> None:
+    """Raise before minutes of searching for what could not be written, or makes no sense."""
+    from indistinct.report.charts import altair
+
+    if whole and sizes is not None:
+        raise ParameterError("--sizes goes with one figure", hint="every figure has sizes of its own")
+    if whole and (output is None or output.suffix not in (".html", ".json")):
+        raise ParameterError("all figures need a page", hint="for example indistinct reproduce all -o figures.html")
+    if output is not None and output.suffix == ".svg":
+        altair()
+
+
+def _made(name: str, sizes: str | None) -> "Reproduction":
+    from indistinct.reproduce import REPRODUCTIONS
+
+    figure = REPRODUCTIONS[name]
+    wanted = figure.sizes if sizes is None else sizes_of(sizes, figure.sizes, meaning=figure.meaning)
+    with progress(f"reproducing {name}") as share:
+        return figure.run(wanted, share)
+
+
+def _all_made() -> "dict[str, Reproduction | IndistinctError]":
+    """Return every figure; one whose table is missing is told and does not stop the others."""
+    from indistinct.reproduce import REPRODUCTIONS
+
+    made: dict[str, Reproduction | IndistinctError] = {}
+    for name in REPRODUCTIONS:
+        try:
+            made[name] = _made(name, None)
+        except InputError as error:
+            note(f"{name} is left out: {error.message}; {error.hint}")
+            made[name] = error
+    return made
 
 
 def sizes_of(text: str, known: tuple[int, ...], *, meaning: str) -> tuple[int, ...]:
@@ -92,17 +132,36 @@ def sizes_of(text: str, known: tuple[int, ...], *, meaning: str) -> tuple[int, .
     return tuple(sorted(wanted))
 
 
-def _write(made: "Reproduction", output: Path, *, overwrite: bool) -> None:
-    text = json.dumps(made.to_json(), indent=2, allow_nan=False) + "\n"
-    if output.suffix == ".svg":
-        if made.picture is None:
-            raise ParameterError("this figure has no picture", hint="write it as .json")
-        text = made.picture()
+def _write(made: "Mapping[str, Reproduction | IndistinctError]", output: Path, *, overwrite: bool) -> None:
+    from indistinct.reproduce.page import page_of
+
+    figures = {name: figure for name, figure in made.items() if not isinstance(figure, IndistinctError)}
+    first = next(iter(figures.values()))
+    if output.suffix == ".html":
+        text = page_of(made)
+    elif output.suffix == ".svg":
+        if first.picture is None:
+            raise ParameterError("this figure has no picture", hint="write it as .json or .html")
+        text = first.picture()
+    else:
+        document = first.to_json() if len(made) == 1 else {name: each.to_json() for name, each in figures.items()}
+        text = json.dumps(document, indent=2, allow_nan=False) + "\n"
     write_text(output, text, overwrite=overwrite)
 
 
-def _grid(made: "Reproduction") -> "Table":
-    table = grid(*made.headings, right=[name for name in made.headings if name != "algorithm"])
+def _shown(made: "Reproduction | IndistinctError") -> "Iterator[str | Table]":
+    if isinstance(made, IndistinctError):
+        return
+    numbers = [
+        name
+        for place, name in enumerate(made.headings)
+        if all(isinstance(row[place], int | float | None) for row in made.rows)
+    ]
+    table = grid(*made.headings, right=numbers)
     for row in made.rows:
         table.add_row(*(number(cell) if isinstance(cell, int | float) else str(cell or "") for cell in row))
-    return table
+    yield f"{made.title}\n{made.data}\n{made.source}\n"
+    yield table
+    yield ""
+    yield from made.findings
+    yield from (f"differs: {words}" for words in made.differs)

@@ -27,12 +27,15 @@ def line_charts(
     key, title = x
     names, charts = (list(dict.fromkeys(row[name] for row in rows)) for name in (lines, across))
     named = [{**row, across: f"{across} = {row[across]}"} for row in rows]
+    ticks = sorted({row[key] for row in rows})
+    # Values such as 2, 5, 10 and 100 would lie on each other on an even axis.
+    spaced = "log" if 0 < 10 * ticks[0] <= ticks[-1] else "linear"
     line = {"field": lines, "type": "nominal", "scale": alt.Scale(domain=names)}
     base = (
         alt.Chart(alt.Data(values=named), width=WIDTH, height=HEIGHT)
         .mark_line(point=alt.OverlayMarkDef(size=42, filled=True, opacity=1), strokeWidth=1.8)
         .encode(
-            x=alt.X(f"{key}:Q", title=title).scale(zero=False, padding=12).axis(values=sorted({r[key] for r in rows})),
+            x=alt.X(f"{key}:Q", title=title).scale(type=spaced, zero=False, padding=12).axis(values=ticks),
             color=alt.Color(**line),
             strokeDash=alt.StrokeDash(**line),
             shape=alt.Shape(**line),

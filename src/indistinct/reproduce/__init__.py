@@ -5,9 +5,14 @@ from types import MappingProxyType
 
 from indistinct.reproduce.base import Figure, Reproduction
 from indistinct.reproduce.incognito_nodes import PUBLISHED, reproduce_incognito_nodes
+from indistinct.reproduce.incognito_times import reproduce_incognito_times
 from indistinct.reproduce.inference_attacks import reproduce_inference_attacks
 from indistinct.reproduce.local_recoding import reproduce_local_recoding
+from indistinct.reproduce.mondrian_bounds import reproduce_mondrian_bounds
+from indistinct.reproduce.mondrian_cuts import reproduce_mondrian_cuts
 from indistinct.reproduce.mondrian_quality import reproduce_mondrian_quality
+from indistinct.reproduce.mondrian_synthetic import reproduce_by_attributes, reproduce_by_k, reproduce_by_sigma
+from indistinct.reproduce.mondrian_workload import reproduce_mondrian_workload
 from indistinct.reproduce.slicing import reproduce_slicing
 
 __all__ = ["REPRODUCTIONS", "Figure", "Reproduction"]
@@ -15,9 +20,16 @@ __all__ = ["REPRODUCTIONS", "Figure", "Reproduction"]
 REPRODUCTIONS: Mapping[str, Figure] = MappingProxyType(
     {
         "incognito-nodes": Figure(tuple(PUBLISHED), "quasi-identifiers", reproduce_incognito_nodes),
+        "incognito-times": Figure((3, 4, 5, 6, 7, 8, 9), "columns", reproduce_incognito_times),
         "inference-attacks": Figure((2, 4, 6), "values of k and l", reproduce_inference_attacks),
         "local-recoding": Figure((3, 4, 5, 6, 7), "quasi-identifiers", reproduce_local_recoding),
+        "mondrian-attributes": Figure((2, 3, 4, 5, 6, 7, 8), "attributes", reproduce_by_attributes),
+        "mondrian-bounds": Figure((10, 50, 250, 1_000), "rows along an axis", reproduce_mondrian_bounds),
+        "mondrian-cuts": Figure((10, 25, 50), "values of k", reproduce_mondrian_cuts),
+        "mondrian-k": Figure((2, 5, 10, 25, 50, 100), "values of k", reproduce_by_k),
         "mondrian-quality": Figure((2, 5, 10, 25, 50, 100), "values of k", reproduce_mondrian_quality),
+        "mondrian-sigma": Figure((1, 2, 3, 4, 5), "tenths of sigma", reproduce_by_sigma),
+        "mondrian-workload": Figure((10, 25, 50), "values of k", reproduce_mondrian_workload),
         "slicing": Figure((5, 10, 20, 50, 100), "bucket sizes", reproduce_slicing),
     }
 )

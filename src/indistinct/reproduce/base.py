@@ -13,7 +13,8 @@ Cell = int | float | str | None
 class Reproduction:
     """One figure: a table, where it was published, on which data, and what the numbers say.
 
-    `picture` draws the figure as SVG, where there is a drawing.
+    `differs` says what differs from the published setting, and why. `picture` draws the figure as SVG, where there is
+    a drawing.
     """
 
     title: str
@@ -24,6 +25,7 @@ class Reproduction:
     findings: tuple[str, ...]
     facts: Mapping[str, Any]
     picture: Callable[[], str] | None = None
+    differs: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values; every row is a mapping."""
@@ -33,6 +35,7 @@ class Reproduction:
             "data": self.data,
             "rows": [dict(zip(self.headings, row, strict=True)) for row in self.rows],
             "findings": list(self.findings),
+            "differs": list(self.differs),
             **self.facts,
         }
 

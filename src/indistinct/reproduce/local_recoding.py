@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Problem, Progress
 from indistinct.datasets import adult_hierarchies, census_hierarchies, generate_census, load_adult
+from indistinct.datasets.adult import WHERE
 from indistinct.engines import count_source
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted
@@ -60,6 +61,7 @@ def reproduce_local_recoding(sizes: tuple[int, ...], progress: Progress) -> Repr
             for rule, counts in held.items()
         ),
         facts={"settings": settings, "held": held},
+        differs=("the thesis prints curves without numbers and leaves out its hierarchies; its machine is not ours",),
         picture=partial(_picture, rows, data),
     )
 
@@ -121,5 +123,5 @@ def _table() -> tuple[pa.Table, Mapping[str, Hierarchy], str]:
         data = f"Adult, {table.num_rows:,} training rows without unknowns, reference hierarchies"
     except InputError:
         table, hierarchies, order = generate_census(CENSUS_ROWS, seed=1), census_hierarchies(), CENSUS_ORDER
-        data = f"generated census, {table.num_rows:,} rows; set INDISTINCT_DATA to the folder of Adult"
+        data = f"generated census, {table.num_rows:,} rows; for Adult {WHERE}"
     return table.select(order), {name: hierarchies[name] for name in order}, data

@@ -20,6 +20,7 @@ from indistinct.algorithms.bucket.slicing import Slicing
 from indistinct.api import anonymize
 from indistinct.arrays import Codes
 from indistinct.datasets import generate_census, load_adult
+from indistinct.datasets.adult import WHERE
 from indistinct.errors import InfeasibleError, InputError
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.release.published import BucketTable
@@ -138,6 +139,7 @@ def reproduce_slicing(sizes: tuple[int, ...], progress: Progress) -> Reproductio
             *told,
             UNMEASURED,
         ),
+        differs=("the paper prints charts, no numbers, and its list of attributes is not known for certain",),
         facts={
             "correlation with the sensitive attribute": ranking(table),
             "slices": {str(count): [list(names) for names in some] for count, some in slices.items()},
@@ -283,5 +285,5 @@ def _table() -> tuple[pa.Table, str]:
         rows, advice = f"Adult, {table.num_rows:,} rows without unknowns", ""
     except InputError:
         table = generate_census(CENSUS_ROWS, seed=SEED)
-        rows, advice = f"generated census, {table.num_rows:,} rows", "; set INDISTINCT_DATA to the folder of Adult"
+        rows, advice = f"generated census, {table.num_rows:,} rows", f"; for Adult {WHERE}"
     return table, f"{rows}, {table.num_columns} attributes, {SENSITIVE} is sensitive{advice}"

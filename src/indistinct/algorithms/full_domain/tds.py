@@ -27,8 +27,8 @@ class TopDownSpecialization(Algorithm):
     The specialization with the best `score` goes first: information gain about the column `target`, for what it costs
     in anonymity (`igpl`, or `igpl-original` without the + 1), or the gain alone (`ig`). Without a target the gain is
     that about the column's own values. With `distortion` the gain is by how much distortion decreases, for what that
-    costs in anonymity; then there is no target. With `siblings` a single child may leave its parent, which then stands for the
-    other children.
+    costs in anonymity; then there is no target. With `siblings` a single child may leave its parent, which then
+    stands for the other children.
 
     Each node of a hierarchy that is specialized, or ruled out, takes a look at all cells: time grows with the number of
     nodes times that of cells, and with the square of the rows where nearly every row has values of its own.

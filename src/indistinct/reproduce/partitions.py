@@ -1,0 +1,71 @@
+"""Partitions of a plane as boxes: what cuts of an algorithm look like, and what queries meet in them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.algorithms.base import Problem
+from indistinct.arrays import Codes
+from indistinct.engines import count_source
+from indistinct.frequencies.request import Request
+from indistinct.models import KAnonymity
+from indistinct.recoding.assign import assign
+from indistinct.recoding.columns import columns_of
+from indistinct.recoding.kinds import ByColumn, ByRegion, Recoding
+from indistinct.registry import parse_algorithm
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Boxes:
+    """Classes of vectors of whole numbers from 0: the ends of their regions, which are inside, and their sizes.
+
+    Regions reach from cut to cut, and at the edge to the limits of the domain.
+    """
+
+    low: Codes
+    high: Codes
+    sizes: Codes
+
+    def counts(self, axis: int, cardinality: int) -> Codes:
+        """Return the estimated number of rows with each value of an attribute, rows spread evenly over their box."""
+        values = np.arange(cardinality)
+        inside = (self.low[:, axis, None] <= values) & (values <= self.high[:, axis, None])
+        widths = self.high[:, axis] - self.low[:, axis] + 1
+        return np.asarray((self.sizes / widths) @ inside)
+
+
+def boxes_of(table: pa.Table, algorithm: str, *, k: int, cardinality: int) -> Boxes:
+    """Return the partition that an algorithm finds of a table of whole numbers."""
+    counted = count_source(table, Request(tuple(table.column_names), (), {}))
+    problem = Problem(counted.frequencies, columns_of(counted.domains, {}), KAnonymity(k))
+    recoding = parse_algorithm(algorithm).search(problem)
+    values = [domain.values.to_numpy(zero_copy_only=False).astype(np.int64) for domain in counted.domains]
+    class_ids = assign(counted.frequencies, recoding).class_ids
+    ranks = _ranks(recoding, counted.frequencies.vectors, class_ids, [len(own) for own in values])
+    ends = [_ends(own, low, high, cardinality) for own, low, high in zip(values, *ranks, strict=True)]
+    sizes = np.bincount(class_ids, counted.frequencies.counts).astype(np.int64)
+    low, high = (np.stack(side, axis=1) for side in zip(*ends, strict=True))
+    return Boxes(low, high, sizes)
+
+
+def _ranks(recoding: Recoding, vectors: Codes, class_ids: Codes, sizes: list[int]) -> tuple[list[Codes], list[Codes]]:
+    """Return the lowest and the highest rank of every class in every column."""
+    if isinstance(recoding, ByRegion):
+        low, high = recoding.cuts.bounds(tuple(sizes))
+        return list(low.T), list(high.T)
+    assert isinstance(recoding, ByColumn)  # noqa: S101
+    firsts = np.unique(class_ids, return_index=True)[1]
+    lows, highs = [], []
+    for column, group in enumerate(recoding.groups):
+        own = group[vectors[firsts, column]]
+        places = [np.flatnonzero(group == each) for each in own]
+        lows.append(np.array([place[0] for place in places]))
+        highs.append(np.array([place[-1] for place in places]))
+    return lows, highs
+
+
+def _ends(values: Codes, low: Codes, high: Codes, cardinality: int) -> tuple[Codes, Codes]:
+    """Return the values that a region reaches to: just before the next one of another region, or the domain's end."""
+    after = np.append(values[1:] - 1, cardinality - 1)
+    return np.where(low == 0, 0, values[low]), after[high]
