@@ -171,5 +171,5 @@ def _show(found: "Comparison") -> None:
             show(f"{place}: {trial.state}: {trial.reason}")
     if any(row["pareto"] for row in table):
         better = "lower" if found.metrics[metric] == "min" else "higher"
-        show(f"\n* no other point has both a {better} {metric} and a lower highest risk; to make it:\n")
+        show(f"\n* Pareto front: no other point has a {better} {metric} at no higher risk; to make it:\n")
         show(*(f"{place}: {row['command']}" for place, row in enumerate(table, start=1) if row["pareto"]), "")
