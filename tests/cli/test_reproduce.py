@@ -225,7 +225,7 @@ def test_searches_are_timed_and_drawn(monkeypatch, tmp_path: Path, run) -> None:
         assert scans[0] == found["bottom-up with rollup"]["scans"] == 1
         assert len({found[f"{variant} incognito"]["checks"] for variant in ("cube", "super-roots", "basic")}) == 1
     drawn = ElementTree.fromstring((tmp_path / "times.svg").read_text(encoding="utf-8"))  # noqa: S314
-    assert sum("line mark" in each.get("aria-roledescription", "") for each in drawn.findall(".//{*}path")) == 24
+    assert sum("line mark" in each.get("aria-roledescription", "") for each in drawn.findall(".//{*}path")) == 36
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from indistinct.report.lines import SHORT, Scale, line_charts, measure_axis
 if TYPE_CHECKING:
     import altair as alt
 
-# In the order of line charts, so that an algorithm has one mark in all pictures; seven and five have no common factor.
-SHAPES = ("circle", "square", "triangle-up", "cross", "diamond", "triangle-right", "triangle-down")
+# In the order of line charts, so that an algorithm has one mark in all pictures; with seven colours they make 56.
+SHAPES = ("circle", "square", "triangle-up", "cross", "diamond", "triangle-right", "triangle-down", "triangle-left")
 WIDTH, HEIGHT = 330, 240
 # More labels than this along a front would lie on each other.
 MOST_LABELS = 8

@@ -120,11 +120,16 @@ class Worker:
     def _running(self) -> "subprocess.Popen[bytes]":
         if self.process is None:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "indistinct.comparing.workers"],
+                # It finds what this process finds, and nothing that happens to lie in the working directory.
+                [sys.executable, "-P", "-m", "indistinct.comparing.workers"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,  # a traceback might quote a cell
-                env={**os.environ, "INDISTINCT_THREADS": str(self.threads)},
+                env={
+                    **os.environ,
+                    "INDISTINCT_THREADS": str(self.threads),
+                    "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                },
             )
             if self.stopped:
                 self.process.kill()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 # Colours that people with any colour vision tell apart (Okabe and Ito 2008); the first two also differ in grey.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000")
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000", "#D55E00", "#56B4E9")
 GREY = "#555"
 STYLE: dict[str, Any] = {
     # These fonts have the same widths, so that texts fit wherever the picture is opened.
