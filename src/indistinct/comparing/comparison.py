@@ -78,7 +78,7 @@ class Comparison:
         front = {id(trial) for trial in self.pareto()}
         return [
             {
-                **{name: getattr(trial.point if hasattr(trial.point, name) else trial, name) for name in FIGURES},
+                **{name: figure for name, figure in trial.to_json().items() if name in FIGURES},
                 **{name: trial.metrics.get(name) for name in self.metrics},
                 "seconds": trial.seconds,
                 "pareto": id(trial) in front,

@@ -32,7 +32,8 @@ def try_points(job: Job, points: Sequence[Point], *, workers: int, told: Told) -
     ahead, found = SimpleQueue[Point](), SimpleQueue[Trial]()
     for point in points:
         ahead.put(point)
-    team = [Worker(_pickled(job), threads=max(1, parallel.workers() // count)) for _ in range(count)]
+    sent, threads = _pickled(job), max(1, parallel.workers() // count)
+    team = [Worker(sent, threads=threads) for _ in range(count)]
     try:
         with ThreadPoolExecutor(count) as pool:
             running: set[Future[None]] = {pool.submit(worker.work, ahead, found) for worker in team}
