@@ -271,3 +271,19 @@ def test_the_page_has_no_script_and_every_command(compared):
     assert page.count("<figure>") == 2
     assert page.count("ind.anonymize(") == 9
     assert "k = 9000" in page
+
+
+def test_a_long_legend_stands_in_several_lines(patients):
+    """The names of eight series would make the picture three times as wide as its charts."""
+    found = ind.compare(
+        *(patients, SCHEMA),
+        algorithms="mondrian,mondrian:relaxed=true,numeric=mean,datafly,samarati",
+        models="k-anonymity:k=5",
+        suppression=[0, 0.05],
+        hierarchies=HIERARCHIES,
+        workers=1,
+    )
+    drawn = ElementTree.fromstring(draw_comparison(found)["risk-and-utility"])  # noqa: S314
+    texts = {each.text for each in drawn.findall(".//{*}text")}
+    assert {"mondrian, none dropped", "samarati, up to 5 % dropped"} <= texts
+    assert float(drawn.get("width", "inf")) < 1000

@@ -1,6 +1,5 @@
 """The seeded generators and the loaders of the Adult table."""
 
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc

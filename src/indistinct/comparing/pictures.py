@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from indistinct.comparing.comparison import RISKS, Comparison, Risk
 from indistinct.comparing.trial import Trial
+from indistinct.figures import percent
 from indistinct.models import Model
 from indistinct.registry import parse_model
 from indistinct.report.charts import COLOURS, GREY, altair, draw
@@ -48,7 +49,7 @@ def draw_risk(comparison: Comparison) -> str:
         f"{comparison.rows:,} rows; a mark is a release, and the line joins the Pareto front: releases that no other",
         "one beats in both; risk is a prosecutor's, one over the people in a class",
     ]
-    return draw(alt.vconcat(*charts), title="Risk against utility", notes=notes)
+    return draw(alt.vconcat(*charts), title="Risk against utility", notes=notes, legend=names)
 
 
 def _against(
@@ -117,7 +118,9 @@ def _numbers(model: Model) -> list[tuple[str, float]]:
 def series_of(comparison: Comparison, trial: Trial) -> str:
     """Return what a line or a mark is called: the algorithm, and the suppression where there are several."""
     several = len({each.point.suppression for each in comparison.trials}) > 1
-    return f"{trial.point.algorithm}, up to {trial.point.suppression:.4g} dropped" if several else trial.point.algorithm
+    point = trial.point
+    dropped = f"up to {percent(point.suppression)} dropped" if point.suppression else "none dropped"
+    return f"{point.algorithm}, {dropped}" if several else point.algorithm
 
 
 def sweep(comparison: Comparison) -> tuple[list[dict[str, Any]], str]:
@@ -163,4 +166,6 @@ def draw_sweep(comparison: Comparison, rows: list[dict[str, Any]], parameter: st
         f"{name}: {'lower' if comparison.metrics[name] == 'min' else 'higher'} is better" for name in measured
     )
     charts = line_charts(rows, x=(parameter, parameter), across="model", lines="series", measures=measured)
-    return draw(charts, title=f"What a larger {parameter} costs", notes=[f"{comparison.rows:,} rows; {better}"])
+    names = list(dict.fromkeys(row["series"] for row in rows))
+    title, notes = f"What a larger {parameter} costs", [f"{comparison.rows:,} rows; {better}"]
+    return draw(charts, title=title, notes=notes, legend=names)

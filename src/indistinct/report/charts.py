@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # Colours that people with any colour vision tell apart (Okabe and Ito 2008); the first two also differ in grey.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000", "#D55E00", "#56B4E9")
 GREY = "#555"
+# How many letters a line of a legend has, and how many of them a symbol takes.
+LONGEST_LINE, SYMBOL = 115, 4
 STYLE: dict[str, Any] = {
     # These fonts have the same widths, so that texts fit wherever the picture is opened.
     "font": "Arial, Liberation Sans, Helvetica, sans-serif",
@@ -41,18 +43,28 @@ def altair() -> Any:
     return altair
 
 
-def draw(chart: "alt.TopLevelMixin", *, title: str, notes: Sequence[str] = ()) -> str:
-    """Return a chart below its title and notes, which screen readers read as well, as an SVG document."""
+def draw(chart: "alt.TopLevelMixin", *, title: str, notes: Sequence[str] = (), legend: Sequence[str] = ()) -> str:
+    """Return a chart below its title and notes, which screen readers read as well, as an SVG document.
+
+    The names of a long `legend` stand in several lines.
+    """
     import altair as alt
     import vl_convert
 
-    spec = chart.to_dict() | {"title": {"text": title, "subtitle": list(notes)}, "config": STYLE}
+    spec = chart.to_dict() | {"title": {"text": title, "subtitle": list(notes)}, "config": _style(legend)}
     version = alt.SCHEMA_VERSION.rpartition(".")[0]  # vl-convert knows versions without their patch
     drawn = vl_convert.vegalite_to_svg(_clean(spec), vl_version=version, allowed_base_urls=[])
     opening, end, rest = drawn.partition(">")
     parts = {"title": title, "desc": "; ".join(notes)}
     about = "".join(f"<{name}>{escape(printable(text))}</{name}>" for name, text in parts.items())
     return f"{opening}{end}{about}{rest}\n"
+
+
+def _style(legend: Sequence[str]) -> dict[str, Any]:
+    """Return the style of a chart; names that are too long for one line together get columns."""
+    widths = [len(name) + SYMBOL for name in legend]
+    columns = max(1, LONGEST_LINE // max(widths)) if sum(widths) > LONGEST_LINE else 0
+    return {**STYLE, "legend": {**STYLE["legend"], "columns": columns}} if columns else STYLE
 
 
 def printable(text: str) -> str:
