@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from indistinct.engines.base import Sink
 from indistinct.engines.duckdb.count import count_source
+from indistinct.engines.duckdb.failures import own_words
 from indistinct.engines.duckdb.source import (
     DuckTable,
     is_parquet,
@@ -61,6 +62,7 @@ class DuckDB:
         return open_written(file, name, schema, memory=int(FOR_DUCKDB * self.memory))
 
     @needs_memory("counting cells")
+    @own_words
     def count(self, source: DuckTable, request: Request) -> Counted:
         """Return the cells of a table: one GROUP BY, which spills to disk where it must."""
         began = time.perf_counter()
@@ -71,6 +73,7 @@ class DuckDB:
         return counted
 
     @needs_memory("publishing rows")
+    @own_words
     def publish(self, source: DuckTable, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
         """Give a sink the published tables, in batches."""
         learned = source.learned.get("rows")

@@ -224,6 +224,9 @@ def _database(duckdb: Any, memory: int) -> Any:
         "preserve_insertion_order": "false",
         "enable_external_file_cache": "false",
         "temp_directory": str(directory_of_process()),
+        # Its own cipher draws keys from a weak generator: better than plain text, and nothing to rely on.
+        "temp_file_encryption": "true",
+        "force_mbedtls_unsafe": "true",
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
     }
