@@ -73,9 +73,10 @@ def private_directory(parent: Path | None = None) -> Iterator[Path]:
     """Give a new directory that only its owner can enter; it is removed at the end, with those of killed runs."""
     folder = parent or spill_folder()
     remove_abandoned(folder)
-    with disk_errors():
-        path, lock = _locked_directory(folder)
-    try:
+    path, lock = folder / f"{PREFIX}{secrets.token_hex(8)}", None
+    try:  # an interrupt may come before the first line of the caller
+        with disk_errors():
+            lock = _locked_directory(path)
         yield path
     finally:
         _remove(path)
@@ -83,13 +84,12 @@ def private_directory(parent: Path | None = None) -> Iterator[Path]:
             os.close(lock)
 
 
-def _locked_directory(folder: Path) -> tuple[Path, int | None]:
+def _locked_directory(path: Path) -> int | None:
     while True:
-        path = folder / f"{PREFIX}{secrets.token_hex(8)}"
         path.mkdir(mode=0o700)
         # Another run takes a directory that is empty for one that a killed run left.
         with suppress(FileNotFoundError):
-            return path, create_locked(lambda: path / LOCK)[1]  # noqa: B023
+            return create_locked(lambda: path / LOCK)[1]
 
 
 def _remove(path: Path) -> None:
@@ -106,9 +106,8 @@ def _remove(path: Path) -> None:
 def directory_of_process() -> Path:
     """Return a private directory for as long as this process lives."""
     stack = ExitStack()
-    path = stack.enter_context(private_directory())
     atexit.register(stack.close)
-    return path
+    return stack.enter_context(private_directory())
 
 
 def remove_abandoned(folder: Path) -> None:
