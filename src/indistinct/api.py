@@ -12,6 +12,7 @@ from indistinct.algorithms.base import Algorithm, Problem, Progress, run_search,
 from indistinct.algorithms.explanation import Explanation
 from indistinct.engines import open_source
 from indistinct.engines.base import Source
+from indistinct.engines.support import check_support
 from indistinct.errors import InfeasibleError, VerificationError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
@@ -25,6 +26,7 @@ from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.extend import with_hierarchies
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
+from indistinct.recoding.storage import NAMES as KIND_NAMES
 from indistinct.recoding.storage import read_recoding
 from indistinct.registry import parse_algorithm
 from indistinct.release.by_label import classes_by_label, classes_by_recoding, nobody_shown
@@ -109,6 +111,7 @@ def anonymize(
     report, declared = progress or (lambda _share: None), dict(hierarchies or {})
     began, (where, source) = time.perf_counter(), open_source(table, engine=engine, memory=memory)
     search = _chosen(algorithm, reuse=any(each is not None for each in (save_recoding, previous, ledger)))
+    check_support(where, search.traits.recodings)
     asked = promised_model(model, search, schema)
     request = _request(source, schema, asked, search, declared, target=target)
     earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
@@ -184,6 +187,7 @@ def apply(
     began, secret = time.perf_counter(), Secret(seed)
     recoding = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
     where, source = open_source(table, reading_again(recoding), engine=engine, memory=memory)
+    check_support(where, [KIND_NAMES[type(recoding)]])
     (schema, wanted), declared = promise_of(recoding, model), dict(hierarchies or {})
     check_job(source, schema, wanted, declared, decided=True)
     check_same_kinds(recoding, source)

@@ -6,7 +6,7 @@ release, batch by batch.
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 
@@ -15,7 +15,11 @@ from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.randomness import Secret
 from indistinct.recoding.outputs import Assignment
+from indistinct.recoding.storage import KINDS
 from indistinct.tables.value import Reading
+
+EVERY_RECODING = frozenset(KINDS)
+"""What an engine declares that publishes recodings of every kind."""
 
 
 class Source(Protocol):
@@ -46,7 +50,12 @@ class Sink(Protocol):
 
 
 class Engine(Protocol):
-    """Where tables live, and what can be done with them there."""
+    """Where tables live, and what can be done with them there.
+
+    `supports` are the kinds of recodings that it publishes, by the names under which they are stored.
+    """
+
+    supports: ClassVar[frozenset[str]]
 
     @property
     def name(self) -> str:

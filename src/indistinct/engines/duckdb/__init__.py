@@ -4,11 +4,11 @@ import logging
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from indistinct.engines.base import Sink
+from indistinct.engines.base import EVERY_RECODING, Sink
 from indistinct.engines.duckdb.count import count_source
 from indistinct.engines.duckdb.failures import own_words
 from indistinct.engines.duckdb.source import (
@@ -37,6 +37,8 @@ FOR_DUCKDB, FOR_PARTITION = 0.3, 0.05
 @dataclass(frozen=True, slots=True)
 class DuckDB:
     """Counts with DuckDB, and publishes rows that it never has all at once; `memory` bounds what is held, in bytes."""
+
+    supports: ClassVar[frozenset[str]] = EVERY_RECODING
 
     memory: int = 1 << 30
     name: str = "duckdb"

@@ -4,11 +4,11 @@ import logging
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from indistinct.engines.base import Sink
+from indistinct.engines.base import EVERY_RECODING, Sink
 from indistinct.engines.memory.count import count_table
 from indistinct.engines.memory.publish import publish_table
 from indistinct.frequencies.count import Counted
@@ -26,6 +26,8 @@ LOG = logging.getLogger("indistinct.count")
 @dataclass(frozen=True, slots=True)
 class Memory:
     """Counts and publishes in this process."""
+
+    supports: ClassVar[frozenset[str]] = EVERY_RECODING
 
     name: str = "memory"
 
