@@ -77,6 +77,10 @@ class Narrow(Memory):
     supports = EVERY_RECODING - {"by-row", "by-bucket"}
 
 
+def narrow(table):
+    return Narrow("narrow"), Memory().open(table, Reading())
+
+
 def test_an_engine_that_cannot_publish_a_recoding_says_so_before_the_search(monkeypatch):
     table = pa.table({"age": [1, 1, 2, 2, 3, 3], "disease": ["a", "b"] * 3})
     schema = ind.Schema(quasi=["age"], sensitive=["disease"])
