@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from indistinct.arrays import Codes, repeated, starts_of
 from indistinct.engines.base import Sink
-from indistinct.engines.finding import CellFinder, Learned
+from indistinct.engines.finding import CellFinder, Finder, Learned
 from indistinct.engines.memory.publish import MIXING, Run, Stock, content_words, published
 from indistinct.engines.spill import private_directory
 from indistinct.errors import InputError
@@ -102,13 +102,17 @@ def _located(
 ) -> Iterator[pa.Table]:
     """Yield the rows that are published, with their class and cell."""
     joint = assignment.frequencies.joint
-    if joint is None:
-        finder, entries = CellFinder.of(assignment.domains, assignment.frequencies.vectors), None
-        counts, owners = assignment.frequencies.counts, np.arange(len(assignment.frequencies), dtype=np.int32)
-    elif learned is None or learned.vectors is not assignment.frequencies.vectors:
+    own = learned if learned is not None and learned.vectors is assignment.frequencies.vectors else None
+    if joint is not None and own is None:
         raise InputError("rows cannot be found again by their sensitive values", hint="search a new recoding")
+    finder: Finder
+    if own is not None:
+        finder, entries = own.finder, own.entries
     else:
-        finder, entries = learned.finder, learned.entries
+        finder, entries = CellFinder.of(assignment.domains, assignment.frequencies.vectors), None
+    if joint is None:
+        counts, owners = assignment.frequencies.counts, np.arange(len(assignment.frequencies), dtype=np.int32)
+    else:
         counts, owners = joint.histogram.counts, joint.histogram.owners().astype(np.int32)
     shown = {o.of for t in assignment.layout.tables.values() for o in t.outputs if o.values is None}
     kept = _read_from(assignment) if secret.seed is not None else tuple(n for n in _read_from(assignment) if n in shown)
@@ -123,7 +127,7 @@ def _located(
 
 
 def _grouped(
-    batches: Iterable[pa.Table], finder: CellFinder, entries: Codes | None, kept: Sequence[str]
+    batches: Iterable[pa.Table], finder: Finder, entries: Codes | None, kept: Sequence[str]
 ) -> Iterator[tuple[Codes, pa.Table]]:
     """Yield the group of every row, and the columns that travel with it."""
     for batch in batches:
