@@ -88,7 +88,9 @@ def search_by_levels(beyond: CellsBeyondMemoryError, request: Request, search: S
     Raises what it is given where another search was asked for, or something that passes over rows cannot count.
     """
     levels, mondrian = _required(beyond, request, search)
-    known = levels.values(tuple(dict.fromkeys([*request.quasi, *(name for key in request.keys for name in key)])))
+    judged = [name for key in request.keys for name in key]
+    names = [*judged, *(name for name, hierarchy in search.hierarchies.items() if hierarchy.categorical)]
+    known = levels.values(tuple(dict.fromkeys([*request.quasi, *judged])), named=names)
     domains = {key: _domain(known[key[0]], request) for key in request.keys}
     columns = _columns([known[name] for name in request.quasi], request, search.hierarchies)
     passes = RowPasses(levels.source, tuple(column.keys for column in columns), domains)
@@ -172,10 +174,10 @@ def _columns(
     known: Sequence[ColumnValues], request: Request, hierarchies: Mapping[str, Hierarchy]
 ) -> tuple[LevelColumn, ...]:
     """Return quasi-identifiers: with all their values if these are few, by keys if they have some."""
-    domains = [_ends(each) if _by_keys(each, hierarchies) else _domain(each, request) for each in known]
+    domains = [_ends(each) if _by_keys(each) else _domain(each, request) for each in known]
     columns = []
     for quasi, values in zip(columns_of(domains, hierarchies), known, strict=True):
-        if _by_keys(values, hierarchies):
+        if _by_keys(values):
             low = MISSING if values.missing else values.low
             columns.append(LevelColumn(quasi, KeyColumn(values.name, values.kind), low, values.high))
         else:
@@ -184,10 +186,9 @@ def _columns(
     return tuple(columns)
 
 
-def _by_keys(values: ColumnValues, hierarchies: Mapping[str, Hierarchy]) -> bool:
-    """Return whether a column has too many values to know them all, and none of them need be known for its tree."""
-    hierarchy = hierarchies.get(values.name)
-    return values.distinct is None and values.high > 0 and (hierarchy is None or not hierarchy.categorical)
+def _by_keys(values: ColumnValues) -> bool:
+    """Return whether a column has too many numbers or dates to know them all, and need not know them."""
+    return values.distinct is None and values.keyed
 
 
 def _ends(values: ColumnValues) -> Domain:

@@ -5,7 +5,7 @@ A source gives batches; `frequencies/levels.py` says what each batch tells and h
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,13 +92,16 @@ class Levels:
     room: Room
     learned: dict[str, Any] = field(default_factory=dict)
 
-    def values(self, columns: Sequence[str]) -> dict[str, ColumnValues]:
-        """Return what is known of columns after one pass: their values, or how far these reach."""
-        room = self.room
-        found = {}
-        for name in columns:
-            most = room.numbers if has_keys(plain_type(name, self.source.arrow.field(name).type)) else room.texts
-            found[name] = ColumnValues.nothing(name, self.source.arrow.field(name).type, most)
+    def values(self, columns: Sequence[str], *, named: Collection[str]) -> dict[str, ColumnValues]:
+        """Return what is known of columns after one pass: their values, or how far these reach.
+
+        Those that are `named` are numbers or dates as names, all of which must be known.
+        """
+        kinds, found = {name: self.source.arrow.field(name).type for name in columns}, {}
+        for name, kind in kinds.items():
+            by_keys = has_keys(plain_type(name, kind)) and name not in named
+            most = self.room.numbers if by_keys else self.room.texts
+            found[name] = ColumnValues.nothing(name, kind, most, keyed=by_keys)
         began = time.perf_counter()
         for batch in self.source.batches(columns):
             found = values_of(found, batch, columns)

@@ -8,35 +8,36 @@ import pyarrow as pa
 
 from indistinct.arrays import Codes
 from indistinct.domain import plain_column
-from indistinct.frequencies.sort_keys import LAST, MISSING, KeyColumn, has_keys, plain_type
+from indistinct.frequencies.sort_keys import LAST, MISSING, KeyColumn, plain_type
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnValues:
     """What is known of a column's values: the distinct ones, None where they are more than `most`.
 
-    Of those which have keys the smallest and the largest key are known, and whether some are missing.
+    Of a column that is `keyed` the smallest and the largest key are known, and whether some are missing.
     """
 
     name: str
     kind: pa.DataType
     most: int
     distinct: pa.ChunkedArray | None
+    keyed: bool = False
     low: int = int(LAST)
     high: int = 0
     missing: bool = False
 
     @classmethod
-    def nothing(cls, name: str, kind: pa.DataType, most: int) -> "ColumnValues":
+    def nothing(cls, name: str, kind: pa.DataType, most: int, *, keyed: bool) -> "ColumnValues":
         """Return what is known of a column of an Arrow type before its first row."""
         plain = plain_type(name, kind)
         plain = plain.value_type if isinstance(plain, pa.DictionaryType) else plain
-        return cls(name, plain, most, pa.chunked_array([], type=plain))
+        return cls(name, plain, most, pa.chunked_array([], type=plain), keyed)
 
     def plus(self, cells: pa.ChunkedArray) -> "ColumnValues":
         """Return what is known after some more rows."""
         low, high, missing = self.low, self.high, self.missing
-        if has_keys(self.kind):
+        if self.keyed:
             keys = KeyColumn(self.name, self.kind).keys(cells)
             known: Codes = keys[keys != MISSING]
             low, high = min(low, int(known.min(initial=LAST))), max(high, int(known.max(initial=np.uint64(0))))
