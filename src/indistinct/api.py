@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any, Unpack, overload
 
 from indistinct.algorithms.auto import Auto
-from indistinct.algorithms.base import Algorithm, Problem, Progress, run_search, unused_settings
+from indistinct.algorithms.base import Algorithm, Progress, run_search, unused_settings
 from indistinct.algorithms.explanation import Explanation
 from indistinct.engines import lives_elsewhere, open_source
 from indistinct.engines.base import Source
+from indistinct.engines.levels import CellsBeyondMemoryError
 from indistinct.engines.support import check_support
 from indistinct.errors import InfeasibleError, ParameterError, VerificationError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.jobs import budget, check_job, problem_of
+from indistinct.level_search import Found, Search, search_by_levels
 from indistinct.models import Model
 from indistinct.promise import judging, promise_of, promised_model
 from indistinct.randomness import Secret
@@ -146,33 +148,27 @@ def anonymize(
     asked = promised_model(model, search, schema)
     request = _request(source, schema, asked, search, declared, target=target)
     earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
-    counted, others, wanted = count_beside(population, asked, where, source, request=request, schema=schema)
-    orders = (*check_kinds(counted, asked, known=(*declared, *source.reading.text)), *unused(population, asked))
-    report(0.2)
-    problem = _problem(counted, wanted, declared, suppression=suppression, search=search, schema=schema, seed=seed)
-    found, chosen, explanation = _searched(search, problem, lambda share: report(0.2 + 0.4 * share))
-    recoding = _promising(found, source, declared, schema=schema, model=asked, suppression=suppression)
+    others = open_population(population, asked, where, source, schema=schema)
+
+    def check(counted: Counted) -> tuple[str, ...]:
+        return (*check_kinds(counted, asked, known=(*declared, *source.reading.text)), *unused(population, asked))
+
+    wanted = Search(search, asked, declared, suppression, check, report)
+    try:
+        counted = count_beside(others, where, source, request=request, schema=schema)
+        found = _searched(wanted, counted, schema=schema, seed=seed)
+    except CellsBeyondMemoryError as beyond:
+        found = search_by_levels(beyond, request, wanted)
+    problem, chosen = found.problem, found.algorithm
+    recoding = _promising(found.recoding, source, declared, schema=schema, model=asked, suppression=suppression)
     did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
-    told = (*orders, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
-    job = Job(where, source, counted, recoding, wanted, schema, problem.suppression, Secret(seed), spell(chosen), told)
+    told = (*found.warnings, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
+    allowed, named = problem.suppression, spell(chosen)
+    job = Job(where, source, found.counted, recoding, found.model, schema, allowed, Secret(seed), named, told)
     place = destination_of(output, overwrite, save_recoding, recoding, smallest_count)
     release = publish_beside(earlier, job.beside(others), accept=accept_overlap, destination=place, counters=did)
     report(1.0)
-    return replace(release, explanation=explanation, declared=declared)
-
-
-def _problem(
-    counted: Counted,
-    model: Model,
-    hierarchies: Mapping[str, Hierarchy],
-    *,
-    suppression: float,
-    search: Algorithm,
-    schema: Schema,
-    seed: int | None,
-) -> Problem:
-    problem = problem_of(counted, model, hierarchies, suppression=suppression, parts_rows=search.traits.splits)
-    return replace(problem, sensitive=_sensitive(schema, counted, search), counters=Counter(scans=1), seed=seed)
+    return replace(release, explanation=found.explanation, declared=declared)
 
 
 def _chosen(algorithm: Algorithm | str | None, *, reuse: bool) -> Algorithm:
@@ -181,13 +177,24 @@ def _chosen(algorithm: Algorithm | str | None, *, reuse: bool) -> Algorithm:
     return replace(search, reuse=True) if reuse and isinstance(search, Auto) else search
 
 
-def _searched(
-    search: Algorithm, problem: Problem, progress: Progress
-) -> tuple[Recoding, Algorithm, Explanation | None]:
+def _searched(search: Search, counted: Counted, *, schema: Schema, seed: int | None) -> Found:
     """Return what a search found, and with which algorithm, and why that one if it chose among several."""
+    model, warnings, algorithm = (
+        search.model.sampled(counted.frequencies.members),
+        search.check(counted),
+        search.algorithm,
+    )
+    search.progress(0.2)
+    problem = problem_of(
+        counted, model, search.hierarchies, suppression=search.suppression, parts_rows=algorithm.traits.splits
+    )
+    sensitive = _sensitive(schema, counted, algorithm)
+    problem = replace(problem, sensitive=sensitive, counters=Counter(scans=1), seed=seed)
     told: list[Explanation] = []
-    found = run_search(search, replace(problem, progress=progress, explain=told.append))
-    return (found, parse_algorithm(told[-1].algorithm), told[-1]) if told else (found, search, None)
+    heard = replace(problem, progress=lambda share: search.progress(0.2 + 0.4 * share), explain=told.append)
+    found = run_search(algorithm, heard)
+    chosen, why = (parse_algorithm(told[-1].algorithm), told[-1]) if told else (algorithm, None)
+    return Found(counted, problem, found, chosen, model, warnings, why)
 
 
 def apply(

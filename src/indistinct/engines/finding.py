@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -86,14 +87,25 @@ def _packed(ranks: Codes, columns: Sequence[Codes], widths: Sequence[int]) -> Co
     return words
 
 
+class Finder(Protocol):
+    """Finds which of many groups each row of a batch belongs to."""
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        """Return the domains of the columns that it looks at."""
+
+    def find(self, batch: pa.Table) -> Codes:
+        """Return the group of every row; raise `UnseenValueError` for one that belongs to none."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Learned:
     """What an engine learned while counting, for publishing: how rows of the table find their cell and joint vector.
 
     `finder` finds the group of a row, and `entries[group]` is where its cell and joint vector stand in the histogram of
-    joint vectors. `vectors` are those of the cells that were counted.
+    joint vectors, or among the cells where there are none. `vectors` are those of the cells that were counted.
     """
 
     vectors: Codes
-    finder: CellFinder
+    finder: Finder
     entries: Codes

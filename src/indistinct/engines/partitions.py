@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from indistinct.arrays import Codes, row_numbers, starts_of
 from indistinct.engines.base import Sink
-from indistinct.engines.finding import CellFinder, Learned
+from indistinct.engines.finding import CellFinder, Finder, Learned
 from indistinct.engines.memory._kernels import scatter_rows
 from indistinct.engines.memory.publish import FIRST_SLICE, MIXING, Run, Stock, content_words, published
 from indistinct.engines.stored_rows import CELL, GROUP, Partitions, Words
@@ -116,13 +116,17 @@ def _read_from(assignment: Assignment) -> tuple[str, ...]:
 def _located(source: Rows, assignment: Assignment, learned: Learned | None, *, secret: Secret, memory: int) -> Located:
     """Yield the rows that are published, with their class and cell."""
     joint, tables = assignment.frequencies.joint, assignment.layout.tables.values()
-    if joint is None:
-        finder, entries = CellFinder.of(assignment.domains, assignment.frequencies.vectors), None
-        counts, owners = assignment.frequencies.counts, np.arange(len(assignment.frequencies), dtype=np.int32)
-    elif learned is None or learned.vectors is not assignment.frequencies.vectors:
+    own = learned if learned is not None and learned.vectors is assignment.frequencies.vectors else None
+    if joint is not None and own is None:
         raise InputError("rows cannot be found again by their sensitive values", hint="search a new recoding")
+    finder: Finder
+    if own is not None:
+        finder, entries = own.finder, own.entries
     else:
-        finder, entries = learned.finder, learned.entries
+        finder, entries = CellFinder.of(assignment.domains, assignment.frequencies.vectors), None
+    if joint is None:
+        counts, owners = assignment.frequencies.counts, np.arange(len(assignment.frequencies), dtype=np.int32)
+    else:
         counts, owners = joint.histogram.counts, joint.histogram.owners().astype(np.int32)
     shown = {output.of for table in tables for output in table.outputs if output.values is None}
     kept = tuple(name for name in _read_from(assignment) if secret.seed is not None or name in shown)
@@ -142,7 +146,7 @@ def _located(source: Rows, assignment: Assignment, learned: Learned | None, *, s
 
 
 def _grouped(
-    batches: Iterable[pa.Table], finder: CellFinder, entries: Codes | None, kept: Sequence[str]
+    batches: Iterable[pa.Table], finder: Finder, entries: Codes | None, kept: Sequence[str]
 ) -> Iterator[tuple[pa.Table, Codes]]:
     """Yield the columns that travel with rows, and the group of every row."""
     for batch in batches:

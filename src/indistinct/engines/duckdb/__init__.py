@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from indistinct.engines.base import EVERY_RECODING, Sink
-from indistinct.engines.duckdb.count import count_source
+from indistinct.engines.duckdb.count import count_source, estimated_values
 from indistinct.engines.duckdb.databases import is_database
 from indistinct.engines.duckdb.failures import own_words
 from indistinct.engines.duckdb.opening import bytes_in_memory, can_open, is_relation, open_duck, open_written
 from indistinct.engines.duckdb.source import DuckTable
+from indistinct.engines.levels import CellsBeyondMemoryError, Levels, Room
 from indistinct.engines.partitions import publish_rows
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
@@ -28,16 +29,28 @@ __all__ = ["DuckDB"]
 LOG = logging.getLogger("indistinct.count")
 # Of the memory that a run may take, DuckDB has so much, and a partition of rows that is being shuffled so much.
 FOR_DUCKDB, FOR_PARTITION = 0.3, 0.05
+# Cells may take so much of it; what a cell takes, what it takes for every column, and what a distinct value takes.
+FOR_CELLS, CELL, FIELD, VALUE = 0.55, 48, 16, 64
+# A part of a search by levels may take so much of it, and a row there so many bytes, and so many for every column.
+FOR_PART, ROW, KEY = 0.25, 100, 25
+# Values of the classes of a release may take so much, and each of them so many bytes.
+FOR_CLASSES, LABEL = 0.6, 150
+# Numbers of a column are all known up to so many, and go by keys beyond.
+NUMBERS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class DuckDB:
-    """Counts with DuckDB, and publishes rows that it never has all at once; `memory` bounds what is held, in bytes."""
+    """Counts with DuckDB, and publishes rows that it never has all at once; `memory` bounds what is held, in bytes.
+
+    `room` says how much is held at once of a table whose cells do not fit; without it that follows from `memory`.
+    """
 
     supports: ClassVar[frozenset[str]] = EVERY_RECODING
 
     memory: int = 1 << 30
     name: str = "duckdb"
+    room: Room | None = None
 
     def open(self, source: Any, reading: Reading) -> DuckTable | None:
         """Return files, a relation, a table of a database or a table in memory as a source, None for anything else."""
@@ -64,12 +77,37 @@ class DuckDB:
     def count(self, source: DuckTable, request: Request) -> Counted:
         """Return the cells of a table: one GROUP BY, which spills to disk where it must."""
         began = time.perf_counter()
+        self._require_room(source, request)
         with unchanged(source.stamps):
             counted, learned = count_source(source, request)
         cells, seconds = counted.frequencies, time.perf_counter() - began
         LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
         source.learned["rows"] = learned
         return counted
+
+    def _require_room(self, source: DuckTable, request: Request) -> None:
+        """Raise if there are so many cells that they would not fit; tables that are too small for that are not asked.
+
+        Published classes were counted before.
+        """
+        columns = tuple(name for name in request.quasi if name in source.columns)
+        allowed, one = int(FOR_CELLS * self.memory), CELL + FIELD * len(columns)
+        possible = source.rows * (one + VALUE * len(columns))
+        if request.published or not columns or (possible <= allowed and self.room is None):
+            return
+        cells, values = estimated_values(source, columns)
+        needed = cells * one + VALUE * sum(values.values())
+        if needed <= allowed and (self.room is None or cells <= self.room.cells):
+            return
+        widest = dict(sorted(values.items(), key=lambda each: -each[1])[:3])
+        levels = Levels(source, self.room or self._room(len(columns)), source.learned)
+        raise CellsBeyondMemoryError(cells, needed, allowed, widest=widest, levels=levels)
+
+    def _room(self, columns: int) -> Room:
+        """Return how much is held at once of a table with so many quasi-identifiers."""
+        rows = int(FOR_PART * self.memory / (ROW + KEY * columns))
+        classes = int(FOR_CLASSES * self.memory / (LABEL * columns))
+        return Room(rows, min(rows, NUMBERS), rows, classes)
 
     @needs_memory("publishing rows")
     @own_words
