@@ -205,8 +205,8 @@ def look():
         time.sleep(0.01)
 if sys.argv[2] == "full":
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
-table = pa.table({"name": [f"planted-secret {i}" for i in range(400_000)]})
-engine = DuckDB(60_000_000)
+table = pa.table({"name": [f"planted-secret {i}" + 200 * "x" for i in range(400_000)]})
+engine = DuckDB(150_000_000)
 source = engine.open(table, Reading())
 watching = threading.Thread(target=look)
 watching.start()
@@ -214,7 +214,8 @@ try:
     source.groups(("name",)) if sys.argv[2] == "look" else engine.count(source, Request(("name",)))
 except OutputError as error:
     print(error.message)
-done = True
+finally:
+    done = True
 watching.join()
 print(sorted(map(str, found - {None})))
 """

@@ -2,12 +2,11 @@
 
 from collections.abc import Collection, Mapping
 
+from indistinct.engines import engines
 from indistinct.engines.base import Engine
-from indistinct.engines.duckdb import DuckDB
-from indistinct.engines.memory import Memory
 from indistinct.errors import ParameterError
 
-ENGINES: Mapping[str, type[Engine]] = {"memory": Memory, "duckdb": DuckDB}
+ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in engines()}
 """Every engine by name; the support matrix, `indistinct list` and refusals are made of this."""
 
 MEANINGS = {
