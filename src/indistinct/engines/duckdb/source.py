@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.domain import Kind, kind_of
+from indistinct.engines.duckdb.coded import coded_groups
 from indistinct.engines.groups import Groups
 from indistinct.errors import InputError
 from indistinct.tables.dictionaries import is_text
@@ -67,12 +68,16 @@ class DuckTable:
 
     def groups(self, columns: Sequence[str]) -> Groups:
         """Return the distinct combinations of some columns, and how many rows have each."""
+        if self.parquet and columns:
+            found = coded_groups(self.batches(columns), columns, self.connection, self.arrow)
+            if found is not None:
+                return found
         number = next(name for name in ("count", "rows", "\0rows") if name not in columns)
         names = ", ".join(map(quoted, columns))
-        found = self.query(f"SELECT {names}, count(*) AS {quoted(number)} FROM {SOURCE} GROUP BY ALL")  # noqa: S608
+        grouped = self.query(f"SELECT {names}, count(*) AS {quoted(number)} FROM {SOURCE} GROUP BY ALL")  # noqa: S608
         wanted = pa.schema([self.arrow.field(name) for name in columns])
         tables, counts = [], [np.zeros(0, dtype=np.int64)]
-        for batch in found.to_arrow_reader(BATCH):
+        for batch in grouped.to_arrow_reader(BATCH):
             table = pa.Table.from_batches([batch])
             tables.append(_in_codes(_as_read(table.select(list(columns)), wanted)))
             counts.append(table[number].to_numpy())
