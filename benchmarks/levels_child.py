@@ -1,4 +1,4 @@
-"""One release of measurements by an engine in a process of its own; prints seconds, peak memory and a digest as JSON."""
+"""One release of measurements by an engine in its own process; prints seconds, peak memory and a digest as JSON."""
 
 import json
 import logging
@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 
 import indistinct as ind
-from benchmarks.release_child import peak_bytes
+from benchmarks.timing import peak_bytes
 
 
 def main() -> None:
