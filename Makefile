@@ -8,7 +8,7 @@ RUNTIME := $(VENV)/requirements.ready
 DEV := $(VENV)/requirements-dev.ready
 WORKERS ?= 2
 
-.PHONY: demo test laws fuzz lint bench growth docs lock clean
+.PHONY: demo test laws fuzz kills lint bench engines growth docs lock clean
 .NOTPARALLEL:
 
 demo: $(RUNTIME)
@@ -26,13 +26,23 @@ FUZZ ?= 100
 fuzz: $(DEV)
 	INDISTINCT_FUZZ=$(FUZZ) $(BIN)/python -m pytest -n $(WORKERS) -q tests/fuzz
 
+# Releases of engines that are killed at KILLS random moments each; `make test` tries a few.
+KILLS ?= 50
+kills: $(DEV)
+	INDISTINCT_KILLS=$(KILLS) $(BIN)/python -m pytest -q tests/unit -k "killed"
+
 lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# `make bench engines` prints the figures of engines alone; other names of benchmarks go into WHAT.
+WHAT ?= $(filter engines,$(MAKECMDGOALS))
 bench: $(DEV)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(WHAT)
+
+engines: $(if $(filter bench,$(MAKECMDGOALS)),,bench)
+	@:
 
 # How the time of every algorithm grows on awkward tables; one to three hours.
 growth: $(DEV)

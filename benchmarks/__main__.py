@@ -19,6 +19,9 @@ from benchmarks.startup import startup_lines
 from benchmarks.timing import Line
 from benchmarks.unique_sets import unique_set_lines
 
+# What `make bench engines` prints; those that are measured at all are.
+OF_ENGINES = ("engines", "levels", "postgres", "spark")
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
@@ -54,11 +57,12 @@ def main() -> None:
         "risks": lambda: risk_lines(min(chosen.rows, 1_000_000)),
         "unique-sets": lambda: unique_set_lines(min(chosen.rows, 1_000_000)),
     }
-    if not chosen.names or "uniqueness" in chosen.names:
+    wanted = {*chosen.names, *(OF_ENGINES if "engines" in chosen.names else ())}
+    if not wanted or "uniqueness" in wanted:
         for text in uniqueness_lines():
             print(text, flush=True)
     for name, lines in cases.items():
-        if not chosen.names or name in chosen.names:
+        if not wanted or name in wanted:
             for line in lines():
                 print(line.text(), flush=True)
 

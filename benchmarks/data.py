@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from indistinct.datasets import CENSUS_QUASI, generate_census
 
 FOLDER = Path(__file__).parent / "data"
 QUASI = list(CENSUS_QUASI)
+CONSTANT = "constant"
 
 
 def census(rows: int) -> Path:
@@ -16,4 +19,17 @@ def census(rows: int) -> Path:
     path = FOLDER / f"census-{rows}.parquet"
     if not path.exists():
         pq.write_table(generate_census(rows, seed=1), path)
+    return path
+
+
+def constant(rows: int) -> Path:
+    """Return the path of a table of which all rows are one class."""
+    FOLDER.mkdir(exist_ok=True)
+    path = FOLDER / f"{CONSTANT}-{rows}.parquet"
+    if not path.exists():
+        random = np.random.default_rng(1)
+        with pq.ParquetWriter(path, pa.schema([(CONSTANT, pa.string()), ("number", pa.float64())])) as writer:
+            for start in range(0, rows, 1 << 20):
+                size = min(1 << 20, rows - start)
+                writer.write_table(pa.table({CONSTANT: ["x"] * size, "number": random.random(size)}))
     return path

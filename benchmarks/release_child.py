@@ -1,7 +1,6 @@
 """One whole release in a process of its own: file in, verified file out; prints seconds and peak memory as JSON."""
 
 import json
-import re
 import sys
 import tempfile
 import time
@@ -10,6 +9,7 @@ from typing import Any
 
 import indistinct as ind
 from benchmarks.data import QUASI
+from benchmarks.timing import peak_bytes
 from indistinct.datasets import census_hierarchies
 
 JOBS: dict[str, dict[str, Any]] = {
@@ -21,12 +21,6 @@ JOBS: dict[str, dict[str, Any]] = {
         "suppression": 0.05,
     },
 }
-
-
-def peak_bytes() -> int:
-    """Return the most memory this process ever held; the usual call would count the parent's as well."""
-    found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    return 1024 * int(found[1]) if found else 0
 
 
 def main() -> None:

@@ -1,11 +1,13 @@
 """Taking times: the best of several runs, because other work on the machine only ever adds to one."""
 
 import json
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,26 @@ def best(work: Callable[[], object], *, repeat: int = 3, clock: Callable[[], flo
 
 
 def in_child(module: str, *arguments: str) -> dict[str, float]:
-    """Run a module in a process of its own and return the JSON that it prints last."""
-    done = subprocess.run([sys.executable, "-m", module, *arguments], check=True, capture_output=True, text=True)
-    found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
-    return found
+    """Run a module in a process of its own and return the JSON that it prints last.
+
+    `outside` is added: the most memory that it held, as seen from here.
+    """
+    command, peak = [sys.executable, "-m", module, *arguments], 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        while child.poll() is None:
+            peak = max(peak, peak_bytes(child.pid))
+            time.sleep(0.02)
+        printed = child.stdout.read() if child.stdout else ""
+    if child.returncode:
+        raise subprocess.CalledProcessError(child.returncode, command)
+    found: dict[str, float] = json.loads(printed.strip().splitlines()[-1])
+    return {**found, "outside": float(peak)}
+
+
+def peak_bytes(process: int | str = "self") -> int:
+    """Return the most memory that a process ever held; the usual call would count its parent's as well."""
+    try:
+        found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
+    except OSError:
+        return 0
+    return 1024 * int(found[1]) if found else 0

@@ -2,21 +2,24 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack, overload
 
 from indistinct.algorithms.auto import Auto
-from indistinct.algorithms.base import Algorithm, Problem, Progress, run_search, unused_settings
+from indistinct.algorithms.base import Algorithm, Progress, run_search, unused_settings
 from indistinct.algorithms.explanation import Explanation
-from indistinct.engines import open_source
+from indistinct.engines import lives_elsewhere, open_source
 from indistinct.engines.base import Source
-from indistinct.errors import InfeasibleError, VerificationError
+from indistinct.engines.levels import CellsBeyondMemoryError
+from indistinct.engines.support import check_support
+from indistinct.errors import InfeasibleError, ParameterError, VerificationError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.jobs import budget, check_job, problem_of
+from indistinct.level_search import Found, Search, search_by_levels
 from indistinct.models import Model
 from indistinct.promise import judging, promise_of, promised_model
 from indistinct.randomness import Secret
@@ -25,6 +28,7 @@ from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.extend import with_hierarchies
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
+from indistinct.recoding.storage import NAMES as KIND_NAMES
 from indistinct.recoding.storage import read_recoding
 from indistinct.registry import parse_algorithm
 from indistinct.release.by_label import classes_by_label, classes_by_recoding, nobody_shown
@@ -48,7 +52,8 @@ from indistinct.release.release import Release
 from indistinct.release.small_counts import SMALLEST
 from indistinct.schema import Schema
 from indistinct.spelling import spell
-from indistinct.tables import Table, open_table
+from indistinct.tables import Reading, Table, open_table
+from indistinct.tables.reading import Declarations, declare
 
 ROWS_COUNTED = (
     "rows were counted, while the certificate beside the file speaks of people: name the columns that tell people "
@@ -61,7 +66,26 @@ SAMPLE_SHOWN = (
 COUNTERS = ("checks", "scans", "rollups", "merges")
 
 
-def open(source: Any, **options: Any) -> Table:  # noqa: A001
+@overload
+def open(  # noqa: A001
+    source: str | Path | Sequence[str | Path],
+    *,
+    columns: Sequence[str] | None = None,
+    reading: Reading | None = None,
+    **declared: Unpack[Declarations],
+) -> Table: ...
+@overload
+def open(  # noqa: A001
+    source: Any, *, table: str | None = None, engine: str | None = None, memory: str | int | None = None, **options: Any
+) -> Any: ...
+def open(  # noqa: A001
+    source: Any,
+    *,
+    table: str | None = None,
+    engine: str | None = None,
+    memory: str | int | None = None,
+    **options: Any,
+) -> Any:
     """Return the table at a path or in a frame, read as it is declared; what is not declared is found or stays text.
 
     `delimiter` and `encoding` of a text file; `decimal` and `thousands` marks; `dates`, a format such as "%d.%m.%Y" for
@@ -69,8 +93,19 @@ def open(source: Any, **options: Any) -> Table:  # noqa: A001
     columns that are text whatever they spell; `types`, {column: number, plain-number, integer, date, datetime, text};
     `header=True` for a first line of names that looks like data; `columns` chooses some; `reading` is how another table
     was read.
+
+    What lives elsewhere stays there and is read whenever it is needed: a relation, a table of a database, of which
+    `table` is the name, and a file whose `engine` is not memory, or which is too large for `memory`, such as "1GB".
     """
-    return open_table(source, **options)
+    if table is None and engine in (None, "memory") and memory is None and not lives_elsewhere(source):
+        return open_table(source, **options)
+    if options.pop("columns", None) is not None:
+        raise ParameterError(
+            "`columns` chooses among those of a table in memory, and this one is left where it lies",
+            hint="select them in a relation or a view, or give the others the role of identifiers",
+        )
+    reading = declare(options.pop("reading", None), **options)
+    return open_source(source, reading, engine=engine or "auto", memory=memory, table=table)[1]
 
 
 def anonymize(
@@ -109,36 +144,31 @@ def anonymize(
     report, declared = progress or (lambda _share: None), dict(hierarchies or {})
     began, (where, source) = time.perf_counter(), open_source(table, engine=engine, memory=memory)
     search = _chosen(algorithm, reuse=any(each is not None for each in (save_recoding, previous, ledger)))
+    check_support(where, search.traits.recodings)
     asked = promised_model(model, search, schema)
     request = _request(source, schema, asked, search, declared, target=target)
     earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
-    counted, others, wanted = count_beside(population, asked, where, source, request=request, schema=schema)
-    orders = (*check_kinds(counted, asked, known=(*declared, *source.reading.text)), *unused(population, asked))
-    report(0.2)
-    problem = _problem(counted, wanted, declared, suppression=suppression, search=search, schema=schema, seed=seed)
-    found, chosen, explanation = _searched(search, problem, lambda share: report(0.2 + 0.4 * share))
-    recoding = _promising(found, source, declared, schema=schema, model=asked, suppression=suppression)
+    others = open_population(population, asked, where, source, schema=schema)
+
+    def check(counted: Counted) -> tuple[str, ...]:
+        return (*check_kinds(counted, asked, known=(*declared, *source.reading.text)), *unused(population, asked))
+
+    wanted = Search(search, asked, declared, suppression, check, report)
+    try:
+        counted = count_beside(others, where, source, request=request, schema=schema)
+        found = _searched(wanted, counted, schema=schema, seed=seed)
+    except CellsBeyondMemoryError as beyond:
+        found = search_by_levels(beyond, request, wanted)
+    problem, chosen = found.problem, found.algorithm
+    recoding = _promising(found.recoding, source, declared, schema=schema, model=asked, suppression=suppression)
     did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
-    told = (*orders, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
-    job = Job(where, source, counted, recoding, wanted, schema, problem.suppression, Secret(seed), spell(chosen), told)
+    told = (*found.warnings, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
+    allowed, named = problem.suppression, spell(chosen)
+    job = Job(where, source, found.counted, recoding, found.model, schema, allowed, Secret(seed), named, told)
     place = destination_of(output, overwrite, save_recoding, recoding, smallest_count)
     release = publish_beside(earlier, job.beside(others), accept=accept_overlap, destination=place, counters=did)
     report(1.0)
-    return replace(release, explanation=explanation, declared=declared)
-
-
-def _problem(
-    counted: Counted,
-    model: Model,
-    hierarchies: Mapping[str, Hierarchy],
-    *,
-    suppression: float,
-    search: Algorithm,
-    schema: Schema,
-    seed: int | None,
-) -> Problem:
-    problem = problem_of(counted, model, hierarchies, suppression=suppression, parts_rows=search.traits.splits)
-    return replace(problem, sensitive=_sensitive(schema, counted, search), counters=Counter(scans=1), seed=seed)
+    return replace(release, explanation=found.explanation, declared=declared)
 
 
 def _chosen(algorithm: Algorithm | str | None, *, reuse: bool) -> Algorithm:
@@ -147,13 +177,24 @@ def _chosen(algorithm: Algorithm | str | None, *, reuse: bool) -> Algorithm:
     return replace(search, reuse=True) if reuse and isinstance(search, Auto) else search
 
 
-def _searched(
-    search: Algorithm, problem: Problem, progress: Progress
-) -> tuple[Recoding, Algorithm, Explanation | None]:
+def _searched(search: Search, counted: Counted, *, schema: Schema, seed: int | None) -> Found:
     """Return what a search found, and with which algorithm, and why that one if it chose among several."""
+    model, warnings, algorithm = (
+        search.model.sampled(counted.frequencies.members),
+        search.check(counted),
+        search.algorithm,
+    )
+    search.progress(0.2)
+    problem = problem_of(
+        counted, model, search.hierarchies, suppression=search.suppression, parts_rows=algorithm.traits.splits
+    )
+    sensitive = _sensitive(schema, counted, algorithm)
+    problem = replace(problem, sensitive=sensitive, counters=Counter(scans=1), seed=seed)
     told: list[Explanation] = []
-    found = run_search(search, replace(problem, progress=progress, explain=told.append))
-    return (found, parse_algorithm(told[-1].algorithm), told[-1]) if told else (found, search, None)
+    heard = replace(problem, progress=lambda share: search.progress(0.2 + 0.4 * share), explain=told.append)
+    found = run_search(algorithm, heard)
+    chosen, why = (parse_algorithm(told[-1].algorithm), told[-1]) if told else (algorithm, None)
+    return Found(counted, problem, found, chosen, model, warnings, why)
 
 
 def apply(
@@ -184,6 +225,7 @@ def apply(
     began, secret = time.perf_counter(), Secret(seed)
     recoding = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
     where, source = open_source(table, reading_again(recoding), engine=engine, memory=memory)
+    check_support(where, [KIND_NAMES[type(recoding)]])
     (schema, wanted), declared = promise_of(recoding, model), dict(hierarchies or {})
     check_job(source, schema, wanted, declared, decided=True)
     check_same_kinds(recoding, source)

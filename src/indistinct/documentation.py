@@ -25,6 +25,7 @@ from indistinct.attacks.registry import ATTACKS
 from indistinct.cli import app
 from indistinct.cli.listing import parameters
 from indistinct.datasets import GENERATORS
+from indistinct.engines.support import ENGINES, MEANINGS
 from indistinct.errors import IndistinctError
 from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import BETTER
@@ -32,7 +33,7 @@ from indistinct.models import Model, ModelTraits
 from indistinct.registry import ALGORITHMS, METRICS, MODELS, parse_model
 from indistinct.release.formats import FORMATS
 from indistinct.spelling import spell
-from indistinct.tables.opening import ARROW, DELIMITED, PARQUET
+from indistinct.tables.several import ARROW, DELIMITED, PARQUET
 from indistinct.testing.checks import MODEL_EXAMPLES
 
 PUBLIC: tuple[str, ...] = tuple(vars(indistinct)["__all__"])
@@ -130,6 +131,10 @@ def _support_page() -> str:
     ]
     metrics = [(f"`{name}`", kind.goal, *map(_end, kind.bounds), _yes(kind.monotone)) for name, kind in METRICS.items()]
     together = [(f"`{spell(one)}`", *(support(one, model) for model in searched.values())) for one in every]
+    engines = [
+        (f"`{kind}`", told, *(_yes(kind in each.supports) for each in ENGINES.values()))
+        for kind, told in MEANINGS.items()
+    ]
     reads = ", ".join((*DELIMITED, *(f"{suffix}.gz" for suffix in DELIMITED), *PARQUET, *ARROW))
     files = [
         ("read", reads),
@@ -150,6 +155,9 @@ def _support_page() -> str:
         _table(("algorithm", *(f"`{name}`" for name in searched)), together),
         "`without suppression`: it refuses the model where rows may be suppressed. `verified`: it does not search for "
         "the model, but nothing is published that does not satisfy it.",
+        "## Which engine publishes which recodings",
+        _table(("recoding", "says", *(f"`{name}`" for name in ENGINES)), engines),
+        "What no engine of a name publishes is refused before the search, with the engines that can.",
         "## Metrics",
         _table(("metric", "goal", "from", "to", "monotone"), metrics),
         "## Files and frames",

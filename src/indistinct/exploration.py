@@ -24,7 +24,7 @@ from indistinct.models import Model
 from indistinct.promise import judging
 from indistinct.registry import parse_metric
 from indistinct.release.kinds import check_kinds
-from indistinct.release.population import count_beside
+from indistinct.release.population import count_beside, open_population
 from indistinct.report.lattice import Box, State, draw_lattice
 from indistinct.report.levels import level_meanings
 from indistinct.schema import Schema, did_you_mean
@@ -221,7 +221,9 @@ def explore(
     check_job(source, schema, model, declared)
     keys = tuple(dict.fromkeys([*model.table_keys, *(key for metric in chosen for key in metric.keys)]))
     request = Request(schema.quasi, keys, declared, person=schema.person)
-    counted, _, model = count_beside(population, model, engine, source, request=request, schema=schema)
+    others = open_population(population, model, engine, source, schema=schema)
+    counted = count_beside(others, engine, source, request=request, schema=schema)
+    model = model.sampled(counted.frequencies.members)
     check_kinds(counted, model, known=(*declared, *source.reading.text))
     problem = problem_of(counted, model, declared, suppression=suppression).seen_by(ChosenNode())
     problem.require_possible()

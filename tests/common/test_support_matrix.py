@@ -3,15 +3,24 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import pyarrow as pa
 import pytest
 
+import indistinct as ind
 from indistinct.documentation import support, variants
+from indistinct.engines.base import EVERY_RECODING
+from indistinct.engines.memory import Memory
+from indistinct.engines.support import ENGINES, MEANINGS
 from indistinct.errors import InfeasibleError, ParameterError, VerificationError
 from indistinct.models import KAnonymity, ModelTraits
-from indistinct.registry import ALGORITHMS, MODELS, parse_model
+from indistinct.registry import ALGORITHMS, MODELS, parse_algorithm, parse_model
 from indistinct.spelling import spell
+from indistinct.tables import Reading
 from indistinct.testing.checks import MODEL_EXAMPLES, examples, publish_case
+from references.engine_runs import ENGINES as COMPARED
+from references.engine_runs import JOBS
 
+ENGINE_JOBS = [parse_algorithm(algorithm) for algorithm, _, _ in JOBS]
 VARIANTS = [spell(one) for kind in ALGORITHMS.values() for one in variants(kind)]
 
 
@@ -60,3 +69,46 @@ def test_the_matrix_has_every_answer():
         for model in (Fickle(2), *(parse_model(MODEL_EXAMPLES[name][0]) for name in MODELS))
     }
     assert answers == {"yes", "without suppression", "no", "verified"}
+
+
+class Narrow(Memory):
+    """An engine that publishes neither rows that part nor buckets."""
+
+    supports = EVERY_RECODING - {"by-row", "by-bucket"}
+
+
+def narrow(table):
+    return Narrow("narrow"), Memory().open(table, Reading())
+
+
+def test_an_engine_that_cannot_publish_a_recoding_says_so_before_the_search(monkeypatch):
+    table = pa.table({"age": [1, 1, 2, 2, 3, 3], "disease": ["a", "b"] * 3})
+    schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    monkeypatch.setattr(
+        "indistinct.api.open_source", lambda *_, **__: (Narrow("narrow"), Memory().open(table, Reading()))
+    )
+    monkeypatch.setattr("indistinct.api.run_search", lambda *_: pytest.fail("it searched"))
+    for algorithm, told in [("anatomy:l=2", "buckets"), ("mondrian:relaxed=true", "rows with equal values")]:
+        with pytest.raises(ParameterError, match=f"the engine narrow cannot publish {told}") as refused:
+            ind.anonymize(
+                table, schema, model=None if "anatomy" in algorithm else "k-anonymity:k=2", algorithm=algorithm
+            )
+        assert refused.value.hint.startswith("use the engine memory or duckdb")
+
+
+def test_a_stored_recoding_that_an_engine_cannot_publish_is_refused(monkeypatch):
+    table = pa.table({"age": [1, 1, 2, 2, 3, 3], "disease": ["a", "b"] * 3})
+    release = ind.anonymize(table, ind.Schema(quasi=["age"], sensitive=["disease"]), algorithm="anatomy:l=2")
+    monkeypatch.setattr(
+        "indistinct.api.open_source", lambda *_, **__: (Narrow("narrow"), Memory().open(table, Reading()))
+    )
+    with pytest.raises(ParameterError, match="the engine narrow cannot publish buckets"):
+        ind.apply(release.recoding, table)
+
+
+def test_what_engines_declare_is_tried_by_the_laws():
+    """Every engine is among those that the laws compare, with a job for each kind of recoding."""
+    assert set(ENGINES) - {"memory"} <= set(COMPARED)
+    assert frozenset().union(*(job.traits.recodings for job in ENGINE_JOBS)) == set(MEANINGS) == EVERY_RECODING
+    for compared in COMPARED.values():
+        assert compared.start().supports <= EVERY_RECODING

@@ -1,13 +1,17 @@
 """What laws of engines run on each of them: requests, whole jobs, and how answers are compared."""
 
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 import indistinct as ind
 from indistinct.algorithms.base import Problem
+from indistinct.engines.duckdb import DuckDB
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import PERSON
 from indistinct.promise import promised_model
@@ -18,6 +22,26 @@ from indistinct.registry import parse_algorithm
 from indistinct.release.check import Check
 from indistinct.tables import Reading
 from references.publishing import Kept
+from references.toy_engine import Toy
+
+
+@dataclass(frozen=True)
+class Compared:
+    """An engine that must answer as memory does: how it is started, once, and on how many tables it is tried.
+
+    `tables` are counted and published; each job of `JOBS` runs on `jobs` of them. What takes long to ask gets fewer.
+    """
+
+    start: Callable[[], Any]
+    tables: int
+    jobs: int
+
+
+# Whoever adds an engine adds a line here, and every law of engines holds for it.
+ENGINES = {
+    "toy": Compared(cache(Toy), tables=60, jobs=25),
+    "duckdb": Compared(cache(lambda: DuckDB(memory=1 << 28)), tables=15, jobs=4),
+}
 
 KEYS = (("disease",), ("key",), ("disease", "key"))
 PEOPLE = ((PERSON,), (PERSON, "disease"))

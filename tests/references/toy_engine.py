@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.domain import kind_of, plain_column
+from indistinct.engines.base import EVERY_RECODING
 from indistinct.randomness import mixed
 from indistinct.tables import Reading
 from references.plain_counting import canonical, count_rows, spelled
@@ -28,6 +29,7 @@ class Rows:
 
 class Toy:
     name = "toy"
+    supports = EVERY_RECODING
 
     def open(self, source, reading=None):
         source = getattr(source, "data", source)

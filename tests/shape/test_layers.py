@@ -41,6 +41,7 @@ LAYERS = {
     "inspection": 12,
     "jobs": 12,
     "promise": 12,
+    "level_search": 13,
     "policy": 13,
     "api": 14,
     "exploration": 15,

@@ -1,6 +1,5 @@
 """Tables that are counted and published without being held in memory: Parquet files and DuckDB relations."""
 
-import stat
 import subprocess
 import sys
 from collections import Counter
@@ -12,13 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import indistinct as ind
-from indistinct.engines import bytes_of, chosen_engine, partitions, spill
+from indistinct.engines import bytes_of, chosen_engine
 from indistinct.engines.duckdb import DuckDB
-from indistinct.engines.partitions import publish_rows
 from indistinct.errors import InputError, MissingExtraError, OutputError, ParameterError
-from indistinct.randomness import Secret
-from indistinct.tables import Reading
-from references.publishing import Kept
 
 SCHEMA = ind.Schema(identifiers=["name"], quasi=["age", "zip"], sensitive=["disease"], insensitive=["cost"])
 MODEL = "k-anonymity:k=4"
@@ -110,45 +105,6 @@ def test_a_relation_is_a_table(table):
     assert rows_of(release.table) == rows_of(expected.table)
 
 
-def test_rows_go_through_partitions_on_disk_and_nothing_stays(source, tmp_path, monkeypatch):
-    release = ind.anonymize(source, SCHEMA, model=MODEL, algorithm="mondrian", engine="duckdb")
-    folder = tmp_path / "spill"
-    folder.mkdir()
-    monkeypatch.setenv("INDISTINCT_SPILL", str(folder))
-    seen, fresh = [], partitions._Folder.fresh
-
-    def watched(made):
-        path = fresh(made)
-        seen.append(stat.S_IMODE(path.parent.stat().st_mode))
-        return path
-
-    monkeypatch.setattr(partitions._Folder, "fresh", watched)
-    opened, sink = DuckDB(1 << 28).open(source, Reading()), Kept()
-    publish_rows(opened, release.assignment, sink, secret=Secret(), learned=None, memory=4096)
-    assert len(seen) > 10
-    assert set(seen) == {0o700}
-    assert rows_of(sink.tables[""]) == rows_of(release.table)
-    assert files_of(folder) == []
-
-
-def test_what_a_killed_run_left_is_removed_and_what_a_live_one_has_is_not(tmp_path):
-    program = f"""
-import os, signal
-from pathlib import Path
-from indistinct.engines.spill import private_directory
-with private_directory(Path({str(tmp_path)!r})) as folder:
-    (folder / "1.rows").write_text("secret")
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-    subprocess.run([sys.executable, "-c", program], check=False)
-    assert len(files_of(tmp_path)) == 1
-    with spill.private_directory(tmp_path) as live:
-        assert files_of(tmp_path) == [live.name]
-        with spill.private_directory(tmp_path) as other:
-            assert files_of(tmp_path) == sorted([live.name, other.name])
-    assert files_of(tmp_path) == []
-
-
 def test_the_engine_is_chosen_by_size(source, monkeypatch):
     assert chosen_engine(source).name == "memory"
     assert chosen_engine(source, "duckdb").name == "duckdb"
@@ -166,12 +122,12 @@ def test_an_amount_of_memory_is_checked(memory):
 
 
 def test_what_the_engine_cannot_do_is_said(source, tmp_path, monkeypatch):
-    text, broken = tmp_path / "patients.csv", tmp_path / "broken.parquet"
+    text, broken = tmp_path / "patients.xyz", tmp_path / "broken.parquet"
     text.write_text("age,zip\n1,2\n")
     broken.write_bytes(b"PAR1 nothing")
     with pytest.raises(ParameterError, match="no engine 'duckdbb'"):
         ind.anonymize(source, SCHEMA, model=MODEL, engine="duckdbb")
-    with pytest.raises(InputError, match=r"cannot read a .* that ends in \.csv"):
+    with pytest.raises(InputError, match=r"cannot read a .* that ends in \.xyz"):
         ind.anonymize(text, ind.Schema(quasi=["age", "zip"]), model=MODEL, engine="duckdb")
     with pytest.raises(InputError, match="there is no file"):
         ind.anonymize(tmp_path / "none.parquet", SCHEMA, model=MODEL, engine="duckdb")

@@ -100,6 +100,14 @@ class Auto(Algorithm):
         problem.explain(trial.explanation())
         return trial.answer()
 
+    def explained(self, problem: Problem, recoding: Recoding, algorithm: Algorithm) -> Explanation:
+        """Return why the one algorithm was taken that needs no cells of the whole table at once."""
+        trial = _Trial(problem, parse_metric(self.metric))
+        trial.note(algorithm, recoding)
+        reason = "was not tried: the cells of the table do not fit in memory"
+        trial.attempts.append(Attempt(spell(Mondrian(choose="loss", trees=self.trees)), reason=reason))
+        return trial.explanation(changes=False)
+
     def _suitable(self, problem: Problem, trial: "_Trial") -> Iterator[Algorithm]:
         """Yield what suits the table before local search, and note why something does not."""
         cells = len(problem.frequencies)
@@ -160,6 +168,10 @@ class _Trial:
             self.failure = self.failure or error
             self.attempts.append(Attempt(spell(algorithm), reason="finds no release"))
             return
+        self.note(algorithm, recoding)
+
+    def note(self, algorithm: Algorithm, recoding: Recoding) -> None:
+        """Note what an attempt loses."""
         assignment = assign(self.problem.frequencies, recoding)
         loss = self.metric.value(counted_in_people(assignment))
         self.made.append((loss, algorithm, recoding, assignment))
@@ -196,9 +208,10 @@ class _Trial:
         """Return the best recoding."""
         return self._winner[2]
 
-    def explanation(self) -> Explanation:
-        """Return why the best attempt was chosen, and what limits it."""
+    def explanation(self, *, changes: bool = True) -> Explanation:
+        """Return why the best attempt was chosen, and what limits it, with what `changes` of settings would give."""
         loss, algorithm, _, assignment = self._winner
+        changes = changes and _weighed(self.problem) <= SETTINGS and not self.perfect
         return Explanation(
             metric=spell(self.metric),
             goal=self.metric.goal,
@@ -206,7 +219,7 @@ class _Trial:
             loss=loss,
             attempts=tuple(self.attempts),
             columns=self._shares(counted_in_people(assignment)),
-            changes=tuple(self._changes()) if _weighed(self.problem) <= SETTINGS and not self.perfect else (),
+            changes=tuple(self._changes()) if changes else (),
         )
 
     def _shares(self, assignment: Assignment) -> dict[str, float]:

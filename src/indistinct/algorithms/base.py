@@ -111,6 +111,15 @@ class AlgorithmTraits:
     tight: bool = False
     draws: bool = False
 
+    @property
+    def recodings(self) -> frozenset[str]:
+        """Return the kinds of recodings that a search may find, by the names under which they are stored."""
+        if self.buckets:
+            return frozenset({"by-bucket"})
+        if self.splits:
+            return frozenset({"by-cell", "by-row"})
+        return frozenset({"by-region", "by-cell"} if self.local else {"by-column"})
+
 
 class Algorithm(ABC):
     """A search for a recoding: a frozen value with its parameters."""

@@ -3,6 +3,7 @@
 An algorithm or an engine that fails unexpectedly may quote a cell in its message, so that is not shown.
 """
 
+import atexit
 import io
 import os
 import signal
@@ -67,6 +68,7 @@ def outlived(run: Callable[[], int], arguments: Sequence[str]) -> int:
             code = run()
             sys.stdout.flush()
             sys.stderr.flush()
+            atexit._run_exitfuncs()  # rows on disk go
             os._exit(code)
         for number in (signal.SIGINT, signal.SIGTERM):  # the child answers an interrupt, and clears up
             signal.signal(number, lambda got, _frame: os.kill(child, got))

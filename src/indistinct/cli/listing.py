@@ -1,4 +1,4 @@
-"""`indistinct list`: every model, algorithm, metric, attack and generator, with its parameters."""
+"""`indistinct list`: every model, algorithm, metric, attack, engine and generator, with its parameters."""
 
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,13 @@ if TYPE_CHECKING:
 
 
 def command(as_json: options.Json = False) -> None:
-    """Show what --model, --algorithm, --metrics, `attack` and `generate` accept, with the parameters of each.
+    """Show what --model, --algorithm, --metrics, `attack`, --engine and `generate` accept, with the parameters of each.
 
     What other packages add is listed with the name of the package, and with the reason where it is broken.
     """
     from indistinct.attacks.registry import EVERY_ATTACK
     from indistinct.datasets import GENERATORS
+    from indistinct.engines.support import ENGINES
     from indistinct.registry import EVERY_ALGORITHM, EVERY_METRIC, EVERY_MODEL
 
     every: dict[str, Registry[Any]] = {
@@ -26,8 +27,9 @@ def command(as_json: options.Json = False) -> None:
         "attacks": EVERY_ATTACK,
     }
     listed = {what: _entries(registry) for what, registry in every.items()}
+    engines = {name: sorted(kind.supports) for name, kind in ENGINES.items()}
     if as_json:
-        print_json({**listed, "generators": list(GENERATORS)})
+        print_json({**listed, "engines": engines, "generators": list(GENERATORS)})
         return
     for what, entries in listed.items():
         told = [key for key in ("better", "meaning") if any(key in entry for entry in entries)]
@@ -35,6 +37,10 @@ def command(as_json: options.Json = False) -> None:
         for entry in entries:
             table.add_row(entry["name"], _described(entry), *(entry.get(key, "") for key in told))
         show(table, "")
+    table = grid("engines", "recodings that they publish", names=("engines",))
+    for name, kinds in engines.items():
+        table.add_row(name, ", ".join(kinds))
+    show(table, "")
     show(f"generators: {', '.join(GENERATORS)}")
 
 

@@ -1,17 +1,22 @@
 """Which cell a row belongs to, for rows that come in batches: codes of its values, then a search among the cells."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from indistinct.arrays import Codes, run_starts
 from indistinct.domain import Domain
+from indistinct.engines import _finding_kernels
 from indistinct.errors import UnseenValueError
+from indistinct.parallel import is_large
 
 # The last bit stays free, so that words of any chunk of columns compare as signed numbers do.
 BITS = 63
+# So many batches make a table for which a kernel is worth its loading.
+BATCHES = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,11 +24,13 @@ class CellFinder:
     """Finds vectors among distinct vectors that ascend lexicographically.
 
     Columns are taken in chunks that fit a word together with the rank of all columns before them: `steps` has for each
-    chunk its columns, the bits of each, and the words that occur, ascending.
+    chunk its columns, the bits of each, and the words that occur, ascending. `slots` leads from words to their places,
+    made for each chunk when the first large batch asks.
     """
 
     domains: tuple[Domain, ...]
     steps: tuple[tuple[slice, tuple[int, ...], Codes], ...]
+    slots: dict[int, Codes] = field(default_factory=dict)
 
     @classmethod
     def of(cls, domains: Sequence[Domain], vectors: Codes) -> "CellFinder":
@@ -45,19 +52,31 @@ class CellFinder:
         """Return the place of every row's vector; raise `UnseenValueError` for one that is not there."""
         codes = [domain.encode(batch[domain.column]) for domain in self.domains]
         ranks = np.zeros(batch.num_rows, dtype=np.int64)
-        for columns, widths, known in self.steps:
+        for number, (columns, widths, known) in enumerate(self.steps):
             words = _packed(ranks, codes[columns], widths)
-            order = np.argsort(words)  # neighbours are found near each other, which is far faster than anywhere
-            found = np.empty(len(words), dtype=np.int64)
-            found[order] = np.searchsorted(known, words[order])
-            strange = (found == len(known)) | (known[np.minimum(found, len(known) - 1)] != words)
-            if strange.any():
+            find = self._by_slots if is_large(BATCHES * len(words)) else _by_search
+            ranks, strange = find(words, known, number)
+            if strange:
                 raise UnseenValueError(
-                    f"{int(strange.sum()):,} row(s) have a combination of values that was not counted before",
+                    f"{strange:,} row(s) have a combination of values that was not counted before",
                     hint="the table has changed since: run it again on a table that nobody writes to",
                 )
-            ranks = found
         return ranks
+
+    def _by_slots(self, words: Codes, known: Codes, number: int) -> tuple[Codes, int]:
+        bits = max(len(known) * 3 // 2, 2).bit_length()
+        if number not in self.slots:
+            self.slots[number] = np.full(1 << bits, -1, dtype=np.int32)
+            _finding_kernels.enter_words(known, self.slots[number], bits)
+        found = np.empty(len(words), dtype=np.int32)
+        return found, int(_finding_kernels.find_words(words, known, self.slots[number], bits, found))
+
+
+def _by_search(words: Codes, known: Codes, _: int) -> tuple[Codes, int]:
+    """Return the place of every word among those that are known, and how many are not among them."""
+    found = np.searchsorted(known, words)
+    strange = (found == len(known)) | (known[np.minimum(found, len(known) - 1)] != words)
+    return found, int(np.count_nonzero(strange))
 
 
 def _packed(ranks: Codes, columns: Sequence[Codes], widths: Sequence[int]) -> Codes:
@@ -68,14 +87,25 @@ def _packed(ranks: Codes, columns: Sequence[Codes], widths: Sequence[int]) -> Co
     return words
 
 
+class Finder(Protocol):
+    """Finds which of many groups each row of a batch belongs to."""
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        """Return the domains of the columns that it looks at."""
+
+    def find(self, batch: pa.Table) -> Codes:
+        """Return the group of every row; raise `UnseenValueError` for one that belongs to none."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Learned:
     """What an engine learned while counting, for publishing: how rows of the table find their cell and joint vector.
 
     `finder` finds the group of a row, and `entries[group]` is where its cell and joint vector stand in the histogram of
-    joint vectors. `vectors` are those of the cells that were counted.
+    joint vectors, or among the cells where there are none. `vectors` are those of the cells that were counted.
     """
 
     vectors: Codes
-    finder: CellFinder
+    finder: Finder
     entries: Codes

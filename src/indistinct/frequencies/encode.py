@@ -174,7 +174,7 @@ def _from_numbers(name: str, column: pa.ChunkedArray) -> DistinctValues:
         return _by_lookup(column, bounds["min"], bounds["max"])
     numbers = column.drop_null().to_numpy()
     if not whole:
-        _check_finite(name, numbers)
+        check_finite(name, numbers)
         numbers = numbers + numbers.dtype.type(0)  # -0.0 and 0.0 are one value
     order, starts = ordered(numbers)
     distinct, ranks = pa.array(numbers[order[starts[:-1]]], column.type), places_of(order, starts)
@@ -195,7 +195,8 @@ def _by_lookup(column: pa.ChunkedArray, low: int, high: int) -> DistinctValues:
     return DistinctValues(values, bool(used[-1]), chunks, (places,) * len(chunks), low, ascending=True)
 
 
-def _check_finite(name: str, numbers: Codes) -> None:
+def check_finite(name: str, numbers: Codes) -> None:
+    """Raise if some numbers are none that can be ordered."""
     nans, infinities = int(np.isnan(numbers).sum()), int(np.isinf(numbers).sum())
     if nans or infinities:
         raise InputError(

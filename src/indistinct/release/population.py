@@ -131,13 +131,10 @@ def unused(population: Any, model: Model) -> tuple[str, ...]:
     return ("the population is not used: no model compares with it",)
 
 
-def count_beside(
-    population: Any, model: Model, engine: Engine, source: Source, *, request: Request, schema: Schema
-) -> tuple[Counted, Source | None, Model]:
-    """Return what was counted beside a population, that population, and the model for a table of this size."""
-    others = open_population(population, model, engine, source, schema=schema)
+def count_beside(others: Source | None, engine: Engine, source: Source, *, request: Request, schema: Schema) -> Counted:
+    """Return what was counted beside a population, where there is one."""
     counted = engine.count(source, replace(request, population=others))
-    return beside_population(counted, others, engine, schema), others, model.sampled(counted.frequencies.members)
+    return beside_population(counted, others, engine, schema)
 
 
 def _require_columns(population: Source | None, schema: Schema) -> None:

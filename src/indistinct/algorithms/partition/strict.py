@@ -37,7 +37,7 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Tree:
+class CutTree:
     """A tree of cuts: the children of an inner node are `left` and the one after it.
 
     Children are numbered when their parent is reached, parents and left children first. A leaf has axis -1 and its
@@ -104,7 +104,7 @@ def partition_by_test(
 def _partition(rows: Codes, rule: _Rule, counters: Counter[str]) -> Partition:
     spare = np.empty_like(rows)
 
-    def below(run: tuple[int, int], grain: int) -> _Tree:
+    def below(run: tuple[int, int], grain: int) -> CutTree:
         return _run(rows[slice(*run)], spare[slice(*run)], first=run[0], rule=rule, grain=grain, counters=counters)
 
     first, *finer = _grains(len(rows))
@@ -113,7 +113,7 @@ def _partition(rows: Codes, rule: _Rule, counters: Counter[str]) -> Partition:
         runs = list(pairwise([0, *tree.stops.tolist()]))
         largest_first = sorted(range(len(runs)), key=lambda leaf: runs[leaf][0] - runs[leaf][1])
         found = spread(below, [runs[leaf] for leaf in largest_first], [grain] * len(runs))
-        tree = _grafted(tree, dict(zip(largest_first, found, strict=True)))
+        tree = grafted(tree, dict(zip(largest_first, found, strict=True)))
     class_ids = np.repeat(np.arange(len(tree.stops), dtype=np.int32), np.diff(tree.stops, prepend=0))
     right = np.where(tree.axis == _kernels.LEAF, np.int32(-1), tree.left + np.int32(1))
     return Partition(Cuts(tree.axis, tree.cut, tree.left, right), rule.layout.unpack(rows), class_ids, rows[:, -1])
@@ -131,7 +131,7 @@ def _grains(cells: int) -> list[int]:
     return [cells, *(cells // (3 << step) or 1 for step in range(doublings)), cells // (8 * workers()) or 1, 0]
 
 
-def _run(rows: Codes, spare: Codes, *, first: int, rule: _Rule, grain: int, counters: Counter[str]) -> _Tree:
+def _run(rows: Codes, spare: Codes, *, first: int, rule: _Rule, grain: int, counters: Counter[str]) -> CutTree:
     """Partition the cells of `rows`, the first of which is `first` among all."""
     layout, test = rule.layout, rule.test
     cells, columns = len(rows), len(layout.sizes)
@@ -153,10 +153,10 @@ def _run(rows: Codes, spare: Codes, *, first: int, rule: _Rule, grain: int, coun
     if nodes == UNDECIDED:
         raise _UndecidedError
     counters["checks"] += int(checks[0])
-    return _Tree(axis[:nodes].copy(), cut[:nodes].copy(), left[:nodes].copy(), stops[: (nodes + 1) // 2] + first)
+    return CutTree(axis[:nodes].copy(), cut[:nodes].copy(), left[:nodes].copy(), stops[: (nodes + 1) // 2] + first)
 
 
-def _grafted(top: _Tree, subtrees: dict[int, _Tree]) -> _Tree:
+def grafted(top: CutTree, subtrees: dict[int, CutTree]) -> CutTree:
     """Return the tree with each leaf replaced, numbered as if it had been found at once."""
     room = len(top.axis) - len(top.stops) + sum(len(tree.axis) for tree in subtrees.values())
     axis, cut, left = (np.empty(room, dtype=part.dtype) for part in (top.axis, top.cut, top.left))
@@ -173,4 +173,4 @@ def _grafted(top: _Tree, subtrees: dict[int, _Tree]) -> _Tree:
         for whole, part in ((axis, tree.axis), (cut, tree.cut), (left, moved)):
             whole[new], whole[nodes : nodes + len(part) - 1] = part[0], part[1:]
         nodes, leaves = nodes + len(tree.axis) - 1, leaves + len(tree.stops)
-    return _Tree(axis, cut, left, np.concatenate([subtrees[leaf].stops for leaf in range(len(subtrees))]))
+    return CutTree(axis, cut, left, np.concatenate([subtrees[leaf].stops for leaf in range(len(subtrees))]))

@@ -30,7 +30,7 @@ def partition_by_rounds(
     ranks: Codes, classes: Classes, *, layout: Layout, model: Model, counters: Counter[str]
 ) -> Cuts:
     """Return the tree of cuts of the greedy strict partitioning in which every part satisfies the model."""
-    tree = _Tree()
+    tree = GrowingTree()
     everything = np.arange(len(ranks))
     parts = Parts(everything, np.array([0, len(ranks)]), np.zeros(1, np.int64), np.zeros(1, np.int64))
     while len(parts):
@@ -136,7 +136,7 @@ def judge(classes: Classes, parts: Parts, trial: Trial, model: Model) -> Codes:
     return ~np.logical_or.reduceat(broken, bases[:-1])
 
 
-def _split(parts: Parts, axis: Codes, trial: Trial, tree: "_Tree") -> Parts:
+def _split(parts: Parts, axis: Codes, trial: Trial, tree: "GrowingTree") -> Parts:
     """Return the children of cut parts and write their cuts into the tree."""
     if not len(parts):
         return parts
@@ -150,7 +150,7 @@ def _split(parts: Parts, axis: Codes, trial: Trial, tree: "_Tree") -> Parts:
     return Parts(parts.items[order], starts, nodes, offsets)
 
 
-class _Tree:
+class GrowingTree:
     """A tree under construction; a cut into several children becomes a chain of two-sided cuts."""
 
     def __init__(self) -> None:
@@ -173,4 +173,5 @@ class _Tree:
         return np.array(found, dtype=np.int64)
 
     def cuts(self) -> Cuts:
+        """Return the tree as it is now."""
         return Cuts(np.array(self.axis, np.int16), np.array(self.cut), np.array(self.left), np.array(self.right))

@@ -1,8 +1,10 @@
 """Counting with DuckDB: one GROUP BY, which spills to disk where it must."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from indistinct.engines.duckdb.source import DuckTable
+from indistinct.engines.duckdb.source import SOURCE, DuckTable, quoted
 from indistinct.engines.finding import Learned
 from indistinct.engines.groups import count_groups
 from indistinct.errors import InputError
@@ -27,3 +29,13 @@ def count_source(source: DuckTable, request: Request) -> tuple[Counted, Learned 
         population=others.groups if isinstance(others, DuckTable) else None,
         alone=alone,
     )
+
+
+def estimated_values(source: DuckTable, columns: Sequence[str]) -> tuple[int, dict[str, int]]:
+    """Return how many combinations of values some columns have, and how many values each of them, about."""
+    names = [quoted(name) for name in columns]
+    asked = [f"hash({', '.join(names)})", *names]
+    counts = ", ".join(f"approx_count_distinct({each})" for each in asked)
+    found = source.query(f"SELECT {counts} FROM {SOURCE}").fetchall()[0]  # noqa: S608
+    cells, *values = (min(int(count), source.rows) for count in found)
+    return cells, dict(zip(columns, values, strict=True))

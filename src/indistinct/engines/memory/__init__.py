@@ -4,11 +4,11 @@ import logging
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from indistinct.engines.base import Sink
+from indistinct.engines.base import EVERY_RECODING, Sink
 from indistinct.engines.memory.count import count_table
 from indistinct.engines.memory.publish import publish_table
 from indistinct.frequencies.count import Counted
@@ -27,7 +27,21 @@ LOG = logging.getLogger("indistinct.count")
 class Memory:
     """Counts and publishes in this process."""
 
+    supports: ClassVar[frozenset[str]] = EVERY_RECODING
+
     name: str = "memory"
+
+    def owns(self, source: Any) -> bool:
+        """Return whether a source is a table in memory."""
+        return isinstance(source, Table)
+
+    def can_open(self, source: Any) -> bool:
+        """Return False for what is not in memory: it is read, and not left where it lies."""
+        return self.owns(source)
+
+    def size_of(self, source: Any) -> int:
+        """Return how many bytes a table takes."""
+        return int(source.data.nbytes)
 
     def open(self, source: Any, reading: Reading) -> Table | None:
         """Return the table at a path or in a frame."""

@@ -1,0 +1,45 @@
+"""One release of measurements by an engine in its own process; prints seconds, peak memory and a digest as JSON."""
+
+import json
+import logging
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import duckdb
+
+import indistinct as ind
+from benchmarks.timing import peak_bytes
+
+
+def main() -> None:
+    source, engine, memory, k, wants_digest = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5]
+    if "--log" in sys.argv:
+        logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
+    quasi = [name for name in duckdb.read_parquet(str(source)).columns if name.startswith("x")]
+    with tempfile.TemporaryDirectory(dir=source.parent) as folder:
+        path, began = Path(folder) / "release.parquet", time.perf_counter()
+        release = ind.anonymize(
+            source,
+            ind.Schema(quasi=quasi, insensitive=["cost"]),
+            model=ind.KAnonymity(k=k),
+            algorithm="mondrian",
+            engine=engine,
+            memory=memory,
+            output=path,
+        )
+        told = {"seconds": time.perf_counter() - began, "peak": peak_bytes(), "classes": release.certificate.classes}
+        told["digest"] = _digest(path) if wants_digest == "digest" else None
+        print(json.dumps(told))
+
+
+def _digest(path: Path) -> str:
+    """Return a number that is the same for the same rows in any order."""
+    columns = ", ".join(duckdb.read_parquet(str(path)).columns)
+    found = duckdb.sql(f"SELECT sum(hash({columns})::HUGEINT), count(*) FROM '{path}'").fetchall()[0]
+    return f"{found[0]}/{found[1]}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""Finishing what a search by levels began: parts are cut in memory, one at a time, and put together to a recoding.
+
+Of every class only its ends are kept, so that the recoding speaks of values that are an end of some class where a
+column has too many values to list. Every cut is such an end: the largest value of the class to its left.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from indistinct.algorithms.partition.by_levels import Judge, Top
+from indistinct.algorithms.partition.layout import ranks_of
+from indistinct.algorithms.partition.level_columns import LevelColumn, local_layout
+from indistinct.algorithms.partition.strict import CutTree, grafted, partition_strictly
+from indistinct.algorithms.partition.summaries import summarize
+from indistinct.arrays import Codes, starts_of
+from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.sort_keys import LAST, MISSING
+from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
+from indistinct.hierarchy import Hierarchy
+from indistinct.ordering import distinct_with_places
+from indistinct.recoding.columns import columns_of
+from indistinct.recoding.kinds import ByRegion
+from indistinct.recoding.regions import Cuts
+from indistinct.recoding.summary import Style
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ends:
+    """Keys that tell how far classes reach: each class has some rows of `keys`, the last with its largest keys.
+
+    `starts` is where each class begins. A row need not occur in the table, but each of its keys occurs in the class.
+    """
+
+    starts: Codes
+    keys: Codes
+
+    def owners(self) -> Codes:
+        """Return the class of every row."""
+        return np.repeat(np.arange(len(self.starts) - 1, dtype=np.int32), np.diff(self.starts))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FinishedPart:
+    """A part cut into classes: the tree with cuts as keys, the classes, and how far each reaches."""
+
+    axis: Codes
+    cut: Codes
+    left: Codes
+    classes: Classes
+    ends: Ends
+
+
+def finish_part(
+    columns: Sequence[LevelColumn], keys: Codes, codes: Mapping[Key, Codes], judge: Judge, *, counters: Counter[str]
+) -> FinishedPart:
+    """Partition the rows of one part; `codes` has for every row the values that the model looks at."""
+    some, ranks = [], []
+    for index, column in enumerate(columns):
+        every = np.arange(len(column.quasi.domain), dtype=np.uint64)
+        own = (every, keys[:, index]) if column.known else distinct_with_places(keys[:, index])
+        some.append(own[0])
+        ranks.append(own[1].astype(np.uint32))
+    grouping = group_rows(ranks, [len(each) for each in some])
+    first = grouping.first
+    cells = np.stack([each[first] for each in ranks], axis=1)
+    classes = Classes(grouping.counts)
+    if codes:
+        order, owners = grouping.order, grouping.group_ids()
+        histograms = {key: _by_cell(judge.whole.histograms[key], own, owners, len(first)) for key, own in codes.items()}
+        del order
+        classes = Classes(grouping.counts, histograms)
+    layout = local_layout(columns, some)
+    found = partition_strictly(cells, classes, layout=layout, model=judge.model, counters=counters).cuts
+    class_ids = found.locate(cells)
+    cut = np.zeros(len(found.axis), dtype=np.uint64)
+    for index, values in enumerate(some):
+        along = found.axis == index
+        cut[along] = values[found.cut[along]]
+    return FinishedPart(
+        found.axis,
+        cut,
+        found.left,
+        classes.regroup(class_ids, found.classes),
+        ends_of(columns, keys[first], class_ids, found.classes),
+    )
+
+
+def whole_part(columns: Sequence[LevelColumn], ends: Sequence[Ends], classes: Classes) -> FinishedPart:
+    """Return a part that is one class, from the ends of some of its rows at a time."""
+    keys = np.concatenate([each.keys for each in ends])
+    own = ends_of(columns, keys, np.zeros(len(keys), dtype=np.int32), 1)
+    leaf = np.array([-1], dtype=np.int16)
+    return FinishedPart(leaf, np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int32), classes, own)
+
+
+def _by_cell(whole: Histogram, codes: Codes, cells: Codes, size: int) -> Histogram:
+    """Return how often each value occurs in each cell, given the value and the cell of every row."""
+    one = np.arange(len(codes) + 1, dtype=np.int64)
+    rows = replace(whole, indptr=one, codes=codes.astype(np.int32), counts=np.ones(len(codes), dtype=np.int64))
+    return rows.regroup(cells, size)
+
+
+def ends_of(columns: Sequence[LevelColumn], keys: Codes, class_ids: Codes, classes: int) -> Ends:
+    """Return how far classes reach: the smallest and largest key of each, whether some are missing, all of a set."""
+    order = np.argsort(class_ids, kind="stable")
+    starts = np.searchsorted(class_ids[order], np.arange(classes))
+    lists = []
+    for index, column in enumerate(columns):
+        own = keys[order, index]
+        lists.append(_members(own, class_ids[order], classes) if column.in_sets else _reach(column, own, starts))
+    sizes = np.maximum.reduce([np.diff(indptr) for indptr, _ in lists])
+    bounds = starts_of(sizes)
+    owners = np.repeat(np.arange(classes), sizes)
+    within = np.arange(bounds[-1]) - bounds[:-1][owners]
+    found = np.empty((len(owners), len(columns)), dtype=np.uint64)
+    for index, (indptr, members) in enumerate(lists):
+        last = np.diff(indptr)[owners] - 1
+        found[:, index] = members[indptr[owners] + np.minimum(within, last)]
+    return Ends(bounds, found)
+
+
+def _reach(column: LevelColumn, keys: Codes, starts: Codes) -> tuple[Codes, Codes]:
+    """Return the smallest and the largest key of each class, as compressed sparse rows; first of all a missing one."""
+    high = np.maximum.reduceat(keys, starts)
+    if not column.floored:
+        low = np.minimum.reduceat(keys, starts)
+        return np.arange(len(starts) + 1) * 2, np.stack([low, high], axis=1).ravel()
+    absent = np.logical_or.reduceat(keys == MISSING, starts)
+    low = np.minimum(np.minimum.reduceat(np.where(keys == MISSING, LAST, keys), starts), high)
+    first = np.where(absent, np.uint64(MISSING), low)
+    return np.arange(len(starts) + 1) * 3, np.stack([first, low, high], axis=1).ravel()
+
+
+def _members(keys: Codes, class_ids: Codes, classes: int) -> tuple[Codes, Codes]:
+    """Return the distinct keys of each class, as compressed sparse rows."""
+    size = int(keys.max(initial=0)) + 1
+    words = np.unique(class_ids.astype(np.int64) * size + keys.astype(np.int64))
+    owners, members = np.divmod(words, size)
+    return starts_of(np.bincount(owners, minlength=classes)), members.astype(np.uint64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assembled:
+    """A recoding, its classes as cells of a frequency set, and how rows find them.
+
+    `some` are the keys of each column that the recoding knows, ascending; `cells` is where each leaf of its tree stands
+    among the cells.
+    """
+
+    recoding: ByRegion
+    frequencies: FrequencySet
+    some: tuple[Codes, ...]
+    cells: Codes
+
+
+def assembled(
+    top: Top,
+    parts: Sequence[FinishedPart],
+    columns: Sequence[LevelColumn],
+    *,
+    hierarchies: Mapping[str, Hierarchy],
+    style: Style,
+) -> Assembled:
+    """Return what the parts, in the order of the leaves of the tree above them, are together."""
+    owners = np.concatenate([[0], np.cumsum([len(part.classes) for part in parts])])
+    keys = np.concatenate([part.ends.keys for part in parts])
+    class_ids = np.concatenate([part.ends.owners() + start for part, start in zip(parts, owners[:-1], strict=True)])
+    some = [
+        np.arange(len(column.quasi.domain), dtype=np.uint64) if column.known else np.unique(keys[:, index])
+        for index, column in enumerate(columns)
+    ]
+    ranks = np.empty(keys.shape, dtype=np.int32, order="F")
+    for index, values in enumerate(some):
+        ranks[:, index] = np.searchsorted(values, keys[:, index])
+    domains = [column.domain_of(values) for column, values in zip(columns, some, strict=True)]
+    quasi = columns_of(domains, hierarchies)
+    recoded, values = summarize(
+        quasi,
+        ranks,
+        class_ids=class_ids.astype(np.int32),
+        counts=np.ones(len(ranks), dtype=np.int64),
+        classes=int(owners[-1]),
+        style=style,
+    )
+    recoding = ByRegion(recoded, _cuts(top, parts, some), values)
+    last = ranks[np.flatnonzero(np.append(np.diff(class_ids) != 0, True))]
+    vectors = np.stack([column.by_rank[last[:, index]] for index, column in enumerate(quasi)], axis=1).astype(np.int32)
+    order = np.lexsort(vectors.T[::-1])
+    cells = np.empty(len(order), dtype=np.int64)
+    cells[order] = np.arange(len(order))
+    names = tuple(column.name for column in quasi)
+    frequencies = FrequencySet(names, vectors[order], _joined([part.classes for part in parts]).take(order))
+    return Assembled(recoding, frequencies, tuple(some), cells)
+
+
+def require_rooted(columns: Sequence[LevelColumn]) -> None:
+    """Raise `HierarchyError` for a tree without one root."""
+    ranks_of([column.quasi for column in columns], np.zeros((0, len(columns)), dtype=np.int64))
+
+
+def _cuts(top: Top, parts: Sequence[FinishedPart], some: Sequence[Codes]) -> Cuts:
+    """Return the whole tree over ranks, numbered as the search in memory numbers it."""
+    axis, cut = np.array(top.tree.axis, dtype=np.int16), np.array([int(each) for each in top.tree.cut], dtype=np.uint64)
+    left, leaves = np.array(top.tree.left, dtype=np.int32), top.leaves()
+    left[leaves] = np.arange(len(leaves))
+    above = CutTree(axis, _ranked(axis, cut, some), left, np.arange(1, len(leaves) + 1))
+    below = {
+        leaf: CutTree(
+            part.axis.astype(np.int16),
+            _ranked(part.axis, part.cut, some),
+            part.left.astype(np.int32),
+            np.arange(1, len(part.classes) + 1),
+        )
+        for leaf, part in enumerate(parts)
+    }
+    tree = grafted(above, below)
+    right = np.where(tree.axis < 0, np.int32(-1), tree.left + np.int32(1))
+    return Cuts(tree.axis, tree.cut, tree.left, right)
+
+
+def _ranked(axis: Codes, cut: Codes, some: Sequence[Codes]) -> Codes:
+    """Return cuts as ranks among the keys that are known."""
+    ranks = np.zeros(len(axis), dtype=np.int32)
+    for index, values in enumerate(some):
+        along = axis == index
+        ranks[along] = np.searchsorted(values, cut[along])
+        if not np.array_equal(values[ranks[along]], cut[along]):
+            raise AssertionError("every cut is an end of some class")
+    return ranks
+
+
+def _joined(several: Sequence[Classes]) -> Classes:
+    """Return the classes of all parts, one part after the other."""
+    histograms = {}
+    for key, first in several[0].histograms.items():
+        own = [classes.histograms[key] for classes in several]
+        indptr = starts_of(np.concatenate([np.diff(each.indptr) for each in own]))
+        codes, counts = (np.concatenate([getattr(each, name) for each in own]) for name in ("codes", "counts"))
+        histograms[key] = replace(first, indptr=indptr, codes=codes, counts=counts)
+    return Classes(np.concatenate([classes.sizes for classes in several]), histograms)

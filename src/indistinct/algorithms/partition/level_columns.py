@@ -1,0 +1,73 @@
+"""Columns as a search by levels sees them: keys in place of ranks, where there are too many values to rank them all."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from indistinct.algorithms.partition.layout import Layout, layout_of
+from indistinct.arrays import Codes
+from indistinct.domain import Domain
+from indistinct.frequencies.sort_keys import MISSING, KeyColumn
+from indistinct.recoding.columns import QuasiColumn
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelColumn:
+    """A quasi-identifier and the keys of its values; all keys of the table lie from `low` to `high`.
+
+    `quasi` knows every value of a column with a domain, and of others the smallest and largest.
+    """
+
+    quasi: QuasiColumn
+    keys: KeyColumn
+    low: int
+    high: int
+
+    @property
+    def known(self) -> bool:
+        """Whether all values of the column are known, so that keys are ranks."""
+        return self.keys.domain is not None
+
+    @property
+    def in_sets(self) -> bool:
+        """Whether classes publish the values that they have, and not the ends of a range or a node."""
+        return not self.quasi.tree and not self.quasi.ranged
+
+    @property
+    def floored(self) -> bool:
+        """Whether the lowest key may stand for missing, which is not a value of any range."""
+        return self.low == MISSING and self.quasi.ranged and self.quasi.domain.missing
+
+    def among(self, keys: Codes) -> QuasiColumn:
+        """Return the column with the values of some keys, which ascend, and no others."""
+        if self.known:
+            return self.quasi
+        return QuasiColumn(self.domain_of(keys))
+
+    def domain_of(self, keys: Codes) -> Domain:
+        """Return the domain of the values of some keys, which ascend; all values where they are known."""
+        if self.known:
+            return self.quasi.domain
+        missing = bool(len(keys)) and int(keys[0]) == MISSING
+        return Domain(self.keys.name, self.keys.values(keys[int(missing) :]), missing=missing)
+
+
+def local_layout(columns: Sequence[LevelColumn], some: Sequence[Codes]) -> Layout:
+    """Lay columns out with the values of some keys, each column's ascending, on the line of the whole table."""
+    layout = layout_of([column.among(keys) for column, keys in zip(columns, some, strict=True)])
+    lines = layout.lines.copy()
+    for index, (column, keys) in enumerate(zip(columns, some, strict=True)):
+        if not column.known and len(keys) and int(keys[0]) == MISSING:
+            # Missing lies on the first value of the table, which these keys need not hold.
+            lines[layout.line_offset[index]] = column.quasi.positions[0]
+    spans = [span if each.known else each.quasi.span for span, each in zip(layout.span, columns, strict=True)]
+    return replace(layout, lines=lines, span=np.array(spans, dtype=np.float64))
+
+
+def ranks_among(columns: Sequence[LevelColumn], keys: Codes, some: Sequence[Codes]) -> Codes:
+    """Return a matrix of keys as ranks among some keys of each column, which hold them all."""
+    ranks = np.empty(keys.shape, dtype=np.int64)
+    for index, column in enumerate(columns):
+        ranks[:, index] = keys[:, index] if column.known else np.searchsorted(some[index], keys[:, index])
+    return ranks

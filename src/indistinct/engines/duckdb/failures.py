@@ -1,0 +1,38 @@
+"""What DuckDB says when it fails, in our words: its own may quote values of the table."""
+
+import functools
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from indistinct.engines.spill import PREFIX, spill_error
+from indistinct.errors import InputError
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+def own_words(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Mark a function that asks DuckDB: errors of DuckDB in it become ours."""
+
+    @functools.wraps(function)
+    def run(*arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+        import duckdb
+
+        try:
+            return function(*arguments, **options)
+        except duckdb.Error as error:
+            raise _told(error, duckdb.OutOfMemoryException, duckdb.IOException) from None
+
+    return run
+
+
+def _told(error: Exception, memory: type[Exception], disk: type[Exception]) -> Exception:
+    text = str(error).lower()
+    if isinstance(error, memory):
+        return spill_error(full=True) if "max_temp_directory_size" in text else MemoryError()
+    if isinstance(error, disk) and PREFIX in text:
+        return spill_error(full="space" in text or "too large" in text)
+    return InputError(
+        f"DuckDB could not read the table: {type(error).__name__}",
+        hint="check the file, or read it with the engine memory, which says more",
+    )

@@ -1,0 +1,270 @@
+"""Passes over the rows of a source whose cells do not fit in memory, for a search that goes level by level.
+
+A source gives batches; `frequencies/levels.py` says what each batch tells and how answers are added up.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.arrays import Codes
+from indistinct.domain import Domain
+from indistinct.engines.partitions import Rows
+from indistinct.engines.spill import private_directory
+from indistinct.errors import OutOfMemoryError, UnseenValueError
+from indistinct.frequencies.column_values import ColumnValues, values_of
+from indistinct.frequencies.levels import (
+    KeyTree,
+    Ranges,
+    Scale,
+    Segmented,
+    Segments,
+    Survey,
+    Within,
+    rows_by_segment,
+    rows_within,
+    survey_rows,
+)
+from indistinct.frequencies.sort_keys import KeyColumn, has_keys, key_matrix, plain_type
+from indistinct.frequencies.value import Key
+from indistinct.recoding.regions import Cuts
+
+LOG = logging.getLogger("indistinct.levels")
+Answer = TypeVar("Answer")
+# Answers of batches that are added up together.
+TOGETHER = 32
+# Rows that are sorted by part before they are written.
+WRITTEN = 1 << 19
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much is held at once: rows of a part, distinct numbers or texts of a column, and classes of the release."""
+
+    cells: int
+    numbers: int
+    texts: int
+    classes: int
+
+
+class CellsBeyondMemoryError(OutOfMemoryError):
+    """The cells of a table are more than may be held; `levels` are passes over its rows, where the engine makes them.
+
+    It says how many cells there are, about, and which columns have most values.
+    """
+
+    def __init__(
+        self, cells: int, needed: int, allowed: int, *, widest: Mapping[str, int], levels: "Levels | None" = None
+    ) -> None:
+        most = ", ".join(f"{name!r} (about {count:,})" for name, count in widest.items())
+        super().__init__(
+            f"the table has about {cells:,} different combinations of values, which would take about "
+            f"{needed // 10**6:,} MB; {allowed // 10**6:,} MB of `memory` are for them; the columns with most values "
+            f"are {most}",
+            hint="round these columns, give a coarser level of their hierarchy in the table, or leave them out; or "
+            "allow more `memory`; the algorithm mondrian needs no more, it goes over the rows level by level",
+            cells=cells,
+            needed=needed,
+        )
+        self.levels = levels
+
+
+class TypedRows(Rows, Protocol):
+    """A source whose rows come in batches of known types."""
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """Return the Arrow types of the columns."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Levels:
+    """A source that is passed over again and again; `learned` takes how its rows find their class."""
+
+    source: "TypedRows"
+    room: Room
+    learned: dict[str, Any] = field(default_factory=dict)
+
+    def values(self, columns: Sequence[str], *, named: Collection[str]) -> dict[str, ColumnValues]:
+        """Return what is known of columns after one pass: their values, or how far these reach.
+
+        Those that are `named` are numbers or dates as names, all of which must be known.
+        """
+        kinds, found = {name: self.source.arrow.field(name).type for name in columns}, {}
+        for name, kind in kinds.items():
+            by_keys = has_keys(plain_type(name, kind)) and name not in named
+            most = self.room.numbers if by_keys else self.room.texts
+            found[name] = ColumnValues.nothing(name, kind, most, keyed=by_keys)
+        began = time.perf_counter()
+        for batch in self.source.batches(columns):
+            found = values_of(found, batch, columns)
+        LOG.info("a pass over rows: values; %.3f s", time.perf_counter() - began)
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowPasses:
+    """Passes over the rows of a source, as keys of its quasi-identifiers and codes of what a model looks at."""
+
+    source: Rows
+    columns: tuple[KeyColumn, ...]
+    keys: Mapping[Key, Domain]
+
+    def survey(self, tree: KeyTree, scale: Scale) -> Survey:
+        """Return the rows of each part, how far it reaches, and how its rows fall into buckets."""
+
+        def merge(several: Sequence[Survey]) -> Survey:
+            first, *others = several
+            for other in others:
+                first = first.plus(other)
+            return first
+
+        return _added("survey", (survey_rows(keys, tree, scale) for keys, _ in self._rows(coded=False)), merge, 2)
+
+    def within(self, tree: KeyTree, ranges: Ranges) -> Within:
+        """Return what lies in one range of each part."""
+        answers = (rows_within(keys, tree, ranges) for keys, _ in self._rows(coded=False))
+        return _added("medians", answers, Within.merged)
+
+    def segments(self, tree: KeyTree, segments: Segments) -> Segmented:
+        """Return the rows, and the values that a model looks at, of segments of each part."""
+        answers = (rows_by_segment(keys, tree, segments, codes) for keys, codes in self._rows())
+        return _added("segments", answers, Segmented.merged)
+
+    def _rows(self, *, coded: bool = True) -> Iterator[tuple[Codes, dict[Key, Codes]]]:
+        keys = self.keys if coded else {}
+        names = dict.fromkeys([*(column.name for column in self.columns), *(key[0] for key in keys)])
+        for batch in self.source.batches(tuple(names)):
+            codes = {key: domain.encode(batch[key[0]]) for key, domain in keys.items()}
+            yield key_matrix(batch, self.columns), codes
+
+    @contextmanager
+    def parted(self, tree: KeyTree, parts: int) -> Iterator["PartedRows"]:
+        """Give the rows by part, on disk: a pass writes them to private files that are gone at the end."""
+        began = time.perf_counter()
+        with private_directory() as folder:
+            parted = PartedRows(folder, self.columns, tuple(self.keys))
+            parted.write(self._rows(), tree, parts)
+            LOG.info("a pass over rows: written by part; %.3f s", time.perf_counter() - began)
+            yield parted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartedRows:
+    """Rows by part in a folder, as keys and codes."""
+
+    folder: Path
+    columns: tuple[KeyColumn, ...]
+    keys: tuple[Key, ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Return how rows are written: ranks take less than keys."""
+        kinds = [pa.uint64() if column.domain is None else pa.uint32() for column in self.columns]
+        fields = [*(f"column {index}" for index in range(len(kinds))), *(f"key {i}" for i in range(len(self.keys)))]
+        return pa.schema(list(zip(fields, [*kinds, *[pa.int32()] * len(self.keys)], strict=True)))
+
+    def write(self, rows: Iterable[tuple[Codes, Mapping[Key, Codes]]], tree: KeyTree, parts: int) -> None:
+        """Write all rows to the file of their part."""
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        writers = [pa.ipc.new_stream(str(self._path(part)), self.schema, options=options) for part in range(parts)]
+        try:
+            for keys, codes in _together(rows):
+                owners = tree.parts_of(keys)
+                order = np.argsort(owners.astype(np.int32), kind="stable")
+                bounds = np.searchsorted(owners[order], np.arange(parts + 1))
+                arrays = [*(keys[order, index] for index in range(len(self.columns))), *(c[order] for c in codes)]
+                table = pa.table(
+                    [pa.array(a).cast(f.type) for a, f in zip(arrays, self.schema, strict=True)], self.schema
+                )
+                for part in np.flatnonzero(np.diff(bounds)).tolist():
+                    writers[part].write_table(table.slice(bounds[part], bounds[part + 1] - bounds[part]))
+        finally:
+            for writer in writers:
+                writer.close()
+
+    def read(self, part: int) -> Iterator[tuple[Codes, dict[Key, Codes]]]:
+        """Yield the rows of a part, some at a time."""
+        with pa.OSFile(str(self._path(part))) as file:
+            for batch in pa.ipc.open_stream(file):
+                arrays = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+                keys = np.stack([each.astype(np.uint64) for each in arrays[: len(self.columns)]], axis=1)
+                yield keys, dict(zip(self.keys, arrays[len(self.columns) :], strict=True))
+
+    def all(self, part: int) -> tuple[Codes, dict[Key, Codes]]:
+        """Return the rows of a part."""
+        pieces = list(self.read(part))
+        codes = {key: np.concatenate([own[key] for _, own in pieces]) for key in self.keys}
+        return np.concatenate([keys for keys, _ in pieces]), codes
+
+    def _path(self, part: int) -> Path:
+        return self.folder / f"{part}.rows"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegionFinder:
+    """Finds the region that a row lies in; `some` are the keys of each column that its tree of cuts knows, ascending.
+
+    A key between two of them goes where the larger one goes: every cut is after one that is known.
+    """
+
+    domains: tuple[Domain, ...]
+    columns: tuple[KeyColumn, ...]
+    some: tuple[Codes, ...]
+    cuts: Cuts
+
+    def find(self, batch: pa.Table) -> Codes:
+        """Return the region of every row; raise `UnseenValueError` for one beyond all that were counted."""
+        keys = key_matrix(batch, self.columns)
+        ranks = np.empty(keys.shape, dtype=np.uint32)
+        for index, (column, known) in enumerate(zip(self.columns, self.some, strict=True)):
+            own = keys[:, index]
+            if column.domain is not None:
+                ranks[:, index] = own
+                continue
+            order = np.argsort(own)  # neighbours are found near each other, which is far faster than anywhere
+            ranks[order, index] = np.searchsorted(known, own[order])
+            if (ranks[:, index] == len(known)).any():
+                raise UnseenValueError(
+                    f"column {column.name!r} holds values beyond those that were counted before",
+                    hint="the table has changed since: run it again on a table that nobody writes to",
+                    column=column.name,
+                )
+        return self.cuts.locate(ranks)
+
+
+def _added(
+    what: str, answers: Iterable[Answer], merge: Callable[[Sequence[Answer]], Answer], together: int = TOGETHER
+) -> Answer:
+    """Return what all batches tell, adding some up at a time."""
+    began, waiting = time.perf_counter(), []
+    for answer in answers:
+        waiting.append(answer)
+        if len(waiting) >= together:
+            waiting = [merge(waiting)]
+    LOG.info("a pass over rows: %s; %.3f s", what, time.perf_counter() - began)
+    return merge(waiting)
+
+
+def _together(rows: Iterable[tuple[Codes, Mapping[Key, Codes]]]) -> Iterator[tuple[Codes, list[Codes]]]:
+    """Yield rows of several batches together."""
+    waiting: list[tuple[Codes, list[Codes]]] = []
+    for keys, codes in rows:
+        waiting.append((keys, list(codes.values())))
+        if sum(len(each) for each, _ in waiting) >= WRITTEN:
+            yield _joined(waiting)
+            waiting = []
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(several: Sequence[tuple[Codes, list[Codes]]]) -> tuple[Codes, list[Codes]]:
+    codes = [np.concatenate(own) for own in zip(*(own for _, own in several), strict=True)]
+    return np.concatenate([keys for keys, _ in several]), codes
