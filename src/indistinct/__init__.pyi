@@ -53,6 +53,12 @@ from .frequencies.value import Histogram as Histogram
 from .hierarchy import Hierarchy as Hierarchy
 from .inspection import Inspection as Inspection
 from .inspection import inspect as inspect
+from .learning.classification import classify as classify
+from .learning.classifiers import GradientBoosting as GradientBoosting
+from .learning.classifiers import LogisticRegression as LogisticRegression
+from .learning.classifiers import NaiveBayes as NaiveBayes
+from .learning.classifiers import RandomForest as RandomForest
+from .learning.scores import Classification as Classification
 from .measuring import distributions as distributions
 from .measuring import measure as measure
 from .measuring import measure_table as measure_table

@@ -155,7 +155,8 @@ def _of_numbers(cover: Cover, domain: Domain, counts: Codes, *, binned: bool) ->
     np.minimum.at(low, labels, line[cover.codes[real]])
     np.maximum.at(high, labels, line[cover.codes[real]])
     known = low <= high
-    middles = np.where(known, low + (high - low) / 2, 0.0)
+    low, high = (np.where(known, end, 0.0) for end in (low, high))
+    middles = low + (high - low) / 2
     absent = np.arange(len(line)) < missing
     scale = _bins if binned else _standardized
     published, original = scale(middles, line, counts * known)
