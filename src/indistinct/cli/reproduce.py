@@ -19,12 +19,17 @@ if TYPE_CHECKING:
     from indistinct.reproduce import Reproduction
 
 
+# Under these headings stand words.
+WORDS = ("algorithm", "target", "classifier")
+
+
 def command(
     name: Annotated[
         str,
         typer.Argument(
             metavar="NAME",
-            help="Which figure: incognito-nodes, inference-attacks, local-recoding, mondrian-quality or slicing.",
+            help="Which figure: high-dimensional, incognito-nodes, inference-attacks, local-recoding, "
+            "mondrian-quality, slicing or slicing-classification.",
         ),
     ],
     sizes: Annotated[
@@ -41,11 +46,13 @@ def command(
 ) -> None:
     """Print a published figure beside what the algorithms give now.
 
+    high-dimensional: loss and accuracy of generalized, bucketized and sliced tables with many columns, generated.
     incognito-nodes: the nodes that bottom-up and Incognito search on Adult, which INDISTINCT_DATA must lead to.
     inference-attacks: what deFinetti, downcoding and combinatorial refinement infer from releases of a generated table.
     local-recoding: time, distortion and discernibility of clustering, on Adult or on a generated table; has a picture.
     mondrian-quality: strict, relaxed and single-dimensional partitioning of Adult, or of a generated table.
     slicing: fake tuples and matching buckets of sliced and bucketized Adult, or of a generated table; has a picture.
+    slicing-classification: what is learned from generalized, bucketized and sliced Adult, or from a generated table.
     """
     from indistinct.release.targets import check_targets
     from indistinct.report.charts import altair
@@ -102,7 +109,7 @@ def _write(made: "Reproduction", output: Path, *, overwrite: bool) -> None:
 
 
 def _grid(made: "Reproduction") -> "Table":
-    table = grid(*made.headings, right=[name for name in made.headings if name != "algorithm"])
+    table = grid(*made.headings, right=[name for name in made.headings if name not in WORDS])
     for row in made.rows:
         table.add_row(*(number(cell) if isinstance(cell, int | float) else str(cell or "") for cell in row))
     return table

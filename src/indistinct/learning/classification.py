@@ -255,7 +255,8 @@ def _summary(
             found = done.hits[name, trained]
             accuracy = [each.accuracy for each in found]
             less = [one - other for one, other in zip(accuracy, best, strict=True)]
-            scores.append(Score(name, trained, over(accuracy), over([each.balanced for each in found]), over(less)))
+            balanced = over([each.balanced for each in found])
+            scores.append(Score(name, trained, over(accuracy), balanced, over(less), tuple(accuracy)))
     recoded = study.target in study.schema.quasi
     alone = all(name in study.schema.quasi for name in study.domains)
     told = [(IN_IT, finished), (RECODED, recoded), (NOTHING_ELSE, alone)]
