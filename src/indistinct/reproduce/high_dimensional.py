@@ -68,7 +68,7 @@ def generated(rows: int, columns: int) -> pa.Table:
 def measured(table: pa.Table, *, folds: int) -> list[tuple[Cell, ...]]:
     """Return a row of the figure for each kind of release."""
     schema = Schema(quasi=[name for name in table.column_names if name != SENSITIVE], sensitive=[SENSITIVE])
-    rows = []
+    rows = list[tuple[Cell, ...]]()
     for kind, how in RELEASES.items():
         release = anonymize(table, schema, seed=SEED, **how)  # type: ignore[arg-type]
         loss = measure(release, ["gcp"])["gcp"] if release.buckets is None else 0.0  # nothing is recoded in buckets
