@@ -104,11 +104,13 @@ def test_an_unknown_figure_has_a_nearest_one(run) -> None:
     assert ran.code == 2
     assert "mondrian-quality" in ran.err
     assert set(REPRODUCTIONS) == {
+        "high-dimensional",
         "incognito-nodes",
         "inference-attacks",
         "local-recoding",
         "mondrian-quality",
         "slicing",
+        "slicing-classification",
     }
 
 
