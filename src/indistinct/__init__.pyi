@@ -55,6 +55,13 @@ from .frequencies.value import Histogram as Histogram
 from .hierarchy import Hierarchy as Hierarchy
 from .inspection import Inspection as Inspection
 from .inspection import inspect as inspect
+from .learning.classification import classify as classify
+from .learning.classifiers import GradientBoosting as GradientBoosting
+from .learning.classifiers import LogisticRegression as LogisticRegression
+from .learning.classifiers import NaiveBayes as NaiveBayes
+from .learning.classifiers import RandomForest as RandomForest
+from .learning.scores import Classification as Classification
+from .measuring import distributions as distributions
 from .measuring import measure as measure
 from .measuring import measure_table as measure_table
 from .metrics import Measurements as Measurements
@@ -80,6 +87,7 @@ from .models import XYAnonymity as XYAnonymity
 from .recoding.kinds import Recoding as Recoding
 from .recoding.outputs import Assignment as Assignment
 from .release.certificate import Certificate as Certificate
+from .release.distributions import Distributions as Distributions
 from .release.ledger import LedgerEntry as LedgerEntry
 from .release.ledger import forget_release as forget_release
 from .release.ledger import read_ledger as read_ledger

@@ -17,13 +17,11 @@ from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import Model
-from indistinct.recoding.outputs import MAIN
 from indistinct.registry import parse_algorithm, parse_model
-from indistinct.release.columns import require_columns, require_rows
+from indistinct.release.columns import require_columns
 from indistinct.release.containment import require_in_original
-from indistinct.release.published import Published, open_published, published_tables
-from indistinct.release.release import Release
-from indistinct.schema import Schema, require_schema
+from indistinct.release.release import Release, opened_release
+from indistinct.schema import Schema
 
 EVERY = "all"
 """The name that stands for every attack that applies."""
@@ -208,13 +206,16 @@ def target_of(
     attacker knows of people, `control` has people who are not in the release, and `earlier` is another release about
     some of the same people, made from `earlier_original`.
     """
-    published, roles, declared = _opened(release, schema, hierarchies)
+    published, roles, declared = opened_release(release, schema, hierarchies=hierarchies)
     if isinstance(release, Release):
         model = model or release.check.model
         algorithm = algorithm or release.certificate.algorithm
     before = None
     if earlier is not None:
-        before = replace(Target(*_opened(earlier, schema or roles, hierarchies)), original=_source(earlier_original))
+        before = replace(
+            Target(*opened_release(earlier, schema or roles, hierarchies=hierarchies)),
+            original=_source(earlier_original),
+        )
     return Target(
         published,
         roles,
@@ -229,21 +230,6 @@ def target_of(
         seed=seed,
         progress=progress or (lambda _share: None),
     )
-
-
-def _opened(
-    release: Any, schema: Schema | None, hierarchies: Mapping[str, Hierarchy] | None
-) -> tuple[Published, Schema, Mapping[str, Hierarchy]]:
-    """Return the tables of a release, the roles in its original, and the hierarchies of its labels."""
-    if not isinstance(release, Release):
-        if schema is None:
-            raise ParameterError("the roles of the columns are not known", hint="pass schema=…")
-        require_schema(schema)
-        opened = open_published(release, schema)
-        require_rows(opened.sources[MAIN].rows)  # a release of ours in which everything is suppressed may have none
-        return opened, schema, dict(hierarchies or {})
-    published = published_tables(release.tables, release.buckets)
-    return published, release.check.schema, {**release.hierarchies, **(hierarchies or {})}
 
 
 def _source(table: Any) -> Source | None:

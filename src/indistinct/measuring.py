@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from indistinct.algorithms.base import Progress
 from indistinct.engines import open_source
 from indistinct.errors import ParameterError
 from indistinct.frequencies.request import Request
@@ -17,8 +18,10 @@ from indistinct.recoding.columns import columns_of
 from indistinct.recoding.read_back import read_back
 from indistinct.registry import parse_metric
 from indistinct.release.by_label import classes_by_label
+from indistinct.release.distributions import Distributions, compare_distributions
+from indistinct.release.possible_values import encoded_original, possible_values
 from indistinct.release.published import BucketTable, Published, open_published, published_tables
-from indistinct.release.release import Release
+from indistinct.release.release import Release, opened_release
 from indistinct.schema import Schema, require_schema
 from indistinct.tables import open_table
 
@@ -85,6 +88,35 @@ def measure_table(
         keys=keys,
     )
     return measure_all(assignment, chosen)
+
+
+@needs_memory("measuring")
+def distributions(
+    release: Any,
+    original: Any,
+    schema: Schema | None = None,
+    *,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    progress: Progress | None = None,
+) -> Distributions:
+    """Return how far a release is from its original in the distribution of every column and of every two columns.
+
+    `release` is a `Release`, or a published table or `BucketTable` from anywhere with the `schema` of its original and
+    the `hierarchies` that its labels come from. Labels are spread evenly over the values that they cover, slices of a
+    bucket count as independent, and rows count, not people.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [20, 20, 20, 30], "sex": ["f", "f", "m", "m"]})
+    >>> published = pa.table({"age": ["20-30"] * 4, "sex": ["f", "f", "m", "m"]})
+    >>> found = distributions(published, people, Schema(quasi=["age"], insensitive=["sex"]))
+    >>> [each.total_variation for each in found.columns]
+    [0.25, 0.0]
+    """
+    published, roles, declared = opened_release(release, schema, hierarchies=hierarchies)
+    columns = encoded_original(open_table(original).data, roles, hierarchies=declared)
+    domains = {name: column.domain for name, column in columns.items()}
+    shown = possible_values(published, roles, domains=domains, hierarchies=declared)
+    return compare_distributions(columns, shown, progress=progress)
 
 
 def _measured_buckets(published: Published, schema: Schema, *, k: int) -> Measurements:

@@ -18,6 +18,8 @@ from indistinct.cli import (
     assess,
     attack,
     compare,
+    classify,
+    distributions,
     explore,
     generate,
     inspect,
@@ -66,6 +68,8 @@ app.command("anonymize")(anonymize.command)
 app.command("apply")(apply.command)
 app.command("verify")(verify.command)
 app.command("measure")(measure.command)
+app.command("distributions")(distributions.command)
+app.command("classify")(classify.command)
 app.command("assess")(assess.command)
 app.command("attack")(attack.command)
 app.command("scan")(scan.command)

@@ -41,6 +41,7 @@ def command(
 ) -> None:
     """Print a published figure beside what the algorithms give now, with what differs and why.
 
+    high-dimensional: loss and accuracy of generalized, bucketized and sliced tables with many columns, generated.
     incognito-nodes: the nodes that bottom-up and Incognito search on Adult, which INDISTINCT_DATA must lead to.
     incognito-times: seconds, checks and scans of searches on Adult and on generated orders; has a picture.
     inference-attacks: what deFinetti, downcoding and combinatorial refinement infer from releases of a generated table.
@@ -51,6 +52,7 @@ def command(
     mondrian-quality: strict, relaxed and single-dimensional partitioning of Adult, or of a generated table.
     mondrian-workload: the error of counts over partitioned tables, beside the published one.
     slicing: fake tuples and matching buckets of sliced and bucketized Adult, or of a generated table; has a picture.
+    slicing-classification: what is learned from generalized, bucketized and sliced Adult, or from a generated table.
     all: everything, as one page without a script; takes minutes.
     """
     from indistinct.release.targets import check_targets

@@ -8,17 +8,19 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.algorithms.explanation import Explanation
-from indistinct.errors import MissingExtraError
+from indistinct.errors import MissingExtraError, ParameterError
 from indistinct.hierarchy import Hierarchy
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.release.certificate import Certificate
 from indistinct.release.check import Check
+from indistinct.release.columns import require_rows
 from indistinct.release.files import StagedTables, require_another_file, write_release
 from indistinct.release.ledger import Record, reserved
+from indistinct.release.published import Published, open_published, published_tables
 from indistinct.release.recoding_file import write_recoding
 from indistinct.release.small_counts import SMALLEST
-from indistinct.schema import Schema
+from indistinct.schema import Schema, require_schema
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -132,6 +134,24 @@ class Release:
         """
         require_another_file(path, self.origin)
         write_recoding(self.recoding, path, overwrite=overwrite)
+
+
+def opened_release(
+    release: Any, schema: Schema | None, *, hierarchies: Mapping[str, Hierarchy] | None
+) -> tuple[Published, Schema, Mapping[str, Hierarchy]]:
+    """Return the tables of a release, ours or from anywhere, the roles in its original, and where its labels come from.
+
+    A table from anywhere must have rows, and needs the `schema` of its original.
+    """
+    if isinstance(release, Release):
+        published = published_tables(release.tables, release.buckets)
+        return published, release.check.schema, {**release.hierarchies, **(hierarchies or {})}
+    if schema is None:
+        raise ParameterError("the roles of the columns are not known", hint="pass schema=…")
+    require_schema(schema)
+    opened = open_published(release, schema)
+    require_rows(opened.sources[MAIN].rows)  # a release of ours in which everything is suppressed may have none
+    return opened, schema, dict(hierarchies or {})
 
 
 def _without_dictionaries(table: pa.Table) -> pa.Table:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from indistinct.reproduce.base import Figure, Reproduction
+from indistinct.reproduce.high_dimensional import reproduce_high_dimensional
 from indistinct.reproduce.incognito_nodes import PUBLISHED, reproduce_incognito_nodes
 from indistinct.reproduce.incognito_times import reproduce_incognito_times
 from indistinct.reproduce.inference_attacks import reproduce_inference_attacks
@@ -14,11 +15,13 @@ from indistinct.reproduce.mondrian_quality import reproduce_mondrian_quality
 from indistinct.reproduce.mondrian_synthetic import reproduce_by_attributes, reproduce_by_k, reproduce_by_sigma
 from indistinct.reproduce.mondrian_workload import reproduce_mondrian_workload
 from indistinct.reproduce.slicing import reproduce_slicing
+from indistinct.reproduce.slicing_classification import reproduce_slicing_classification
 
 __all__ = ["REPRODUCTIONS", "Figure", "Reproduction"]
 
 REPRODUCTIONS: Mapping[str, Figure] = MappingProxyType(
     {
+        "high-dimensional": Figure((5, 10, 20, 40, 60), "columns", reproduce_high_dimensional),
         "incognito-nodes": Figure(tuple(PUBLISHED), "quasi-identifiers", reproduce_incognito_nodes),
         "incognito-times": Figure((3, 4, 5, 6, 7, 8, 9), "columns", reproduce_incognito_times),
         "inference-attacks": Figure((2, 4, 6), "values of k and l", reproduce_inference_attacks),
@@ -31,6 +34,7 @@ REPRODUCTIONS: Mapping[str, Figure] = MappingProxyType(
         "mondrian-sigma": Figure((1, 2, 3, 4, 5), "tenths of sigma", reproduce_by_sigma),
         "mondrian-workload": Figure((10, 25, 50), "values of k", reproduce_mondrian_workload),
         "slicing": Figure((5, 10, 20, 50, 100), "bucket sizes", reproduce_slicing),
+        "slicing-classification": Figure((2, 5), "values of l", reproduce_slicing_classification),
     }
 )
 """Every figure by the name that `indistinct reproduce` knows it by."""

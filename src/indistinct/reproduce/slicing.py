@@ -58,10 +58,6 @@ DRAWN = (10, 3)
 SEED = 1
 # So many tuples are enumerated in seconds; of more, estimates are within about one percent.
 LIMIT, SAMPLES = 20_000_000, 100_000
-UNMEASURED = (
-    "not measured, because there is no classifier yet: that the sensitive attribute is learned better from sliced than "
-    "from bucketized tables"
-)
 HEADINGS = (
     "size",
     "algorithm",
@@ -137,7 +133,6 @@ def reproduce_slicing(sizes: tuple[int, ...], progress: Progress) -> Reproductio
             f"size {shown.size} with {shown.columns} columns: an original tuple matches "
             f"{found.mean_matching_original:,.3g} buckets on average, a fake one {found.mean_matching_fake:,.3g}",
             *told,
-            UNMEASURED,
         ),
         differs=("the paper prints charts, no numbers, and its list of attributes is not known for certain",),
         facts={

@@ -1,0 +1,133 @@
+"""`indistinct classify`: how well a column can still be learned from releases of a table."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from indistinct.cli.flags import job_of, names_of, opened
+from indistinct.cli.options import READING, ROLES, SCREEN, Flags, Texts, shared
+from indistinct.cli.published_file import question_of
+from indistinct.cli.screen import grid, note, print_json, progress, show
+from indistinct.errors import ParameterError
+from indistinct.figures import percent
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from indistinct.learning.estimates import Estimate
+    from indistinct.learning.scores import Classification
+    from indistinct.policy import Policy
+
+Target = Annotated[
+    str | None, typer.Option("--target", metavar="COLUMN", help="The column to be learned; else the policy's target.")
+]
+Classifiers = Annotated[
+    Texts,
+    typer.Option(
+        "--classifiers",
+        metavar="SPECS",
+        help="Which of logistic-regression, random-forest, gradient-boosting, naive-bayes; else all. Repeatable.",
+    ),
+]
+Folds = Annotated[int, typer.Option("--folds", metavar="N", help="Parts of the table, each of which is tested once.")]
+Repeats = Annotated[int, typer.Option("--repeats", metavar="N", help="How often the table is split anew.")]
+As = Annotated[
+    str,
+    typer.Option("--as", metavar="KIND", help="How labels are learned from: midpoints, sampled values or nodes."),
+]
+FinishedRelease = Annotated[
+    Path | None,
+    typer.Option("--release", metavar="FILE", help="Judge this finished release of the table; its people are in it."),
+]
+Chance = Annotated[int, typer.Option("--seed", help="What folds, samples and forests are drawn from.")]
+
+
+@shared(*ROLES, "model", "algorithm", "hierarchy", "suppression", *READING, *SCREEN)
+def command(
+    table: Annotated[Path, typer.Argument(metavar="FILE|POLICY", help="The original table, or a policy (.toml).")],
+    flags: Flags,
+    target: Target = None,
+    classifiers: Classifiers = None,
+    folds: Folds = 5,
+    repeats: Repeats = 1,
+    representation: As = "midpoints",
+    release: FinishedRelease = None,
+    seed: Chance = 0,
+) -> None:
+    """Learn a column from releases of a table, and be judged on rows of the original that were left out.
+
+    The table is split, the training folds alone are anonymized, and classifiers predict the other rows. Beside it stand
+    the same classifiers trained on the original and on what is left without quasi-identifiers, and the majority.
+    Needs scikit-learn: pip install "indistinct[ml]".
+    """
+    from indistinct.learning.classification import classify
+    from indistinct.learning.classifiers import CLASSIFIERS, require_extra
+
+    require_extra()
+    job, made = _made(table, flags, release)
+    wanted = target or job.target
+    if wanted is None:
+        raise ParameterError("no column is named that is to be learned", hint="name it with --target")
+    whole = opened(job)
+    with progress("learning") as share:
+        found = classify(
+            whole,
+            job.schema,
+            target=wanted,
+            hierarchies=job.hierarchies,
+            classifiers=tuple(names_of(classifiers)) or tuple(CLASSIFIERS),
+            folds=folds,
+            repeats=repeats,
+            representation=representation,  # type: ignore[arg-type]  # checked there
+            seed=seed,
+            progress=share,
+            **made,
+        )
+    for words in found.notes:
+        note(words)
+    if flags.as_json:
+        print_json(found.to_json())
+    else:
+        show(*_parts(found))
+
+
+def _made(table: Path, flags: Flags, release: Path | None) -> "tuple[Policy, dict[str, Any]]":
+    """Return the job, and how releases are made, or the finished one, as the API takes it."""
+    if release is None:
+        job = job_of(table, flags)
+        model = job.model if job.models else None
+        return job, {"model": model, "algorithm": job.algorithm, "suppression": job.suppression}
+    by_policy = table.suffix.lower() == ".toml"
+    given = {"policy": table, "original": None} if by_policy else {"policy": None, "original": table}
+    asked = question_of(release, flags, **given)
+    return asked.policy, {"release": asked.published}
+
+
+def _parts(found: "Classification") -> "list[str | Table]":
+    from indistinct.learning.scores import ORIGINAL, RELEASE, WITHOUT
+
+    headings = ("original", "release", "difference", "balanced", "without")
+    table = grid("classifier", *headings, right=headings, names=("classifier",))
+    for name in dict.fromkeys(each.classifier for each in found.scores):
+        own, best, least = (found.score(name, trained) for trained in (RELEASE, ORIGINAL, WITHOUT))
+        cells = (best.accuracy, own.accuracy, own.difference, own.balanced_accuracy, least.accuracy)
+        table.add_row(name, *map(_shown, cells))
+    again = f", {found.repeats} times" if found.repeats > 1 else ""
+    told = [
+        f"{found.target!r} ({found.role}, {found.values} values) learned from {found.rows:,} rows in {found.folds} "
+        f"folds{again}, labels as {found.representation}, seed {found.seed}",
+        "Right predictions in %, of classifiers trained on the original, on the release (difference between the two; "
+        "mean over values of the target), and without quasi-identifiers:",
+        "",
+        f"majority: {_shown(found.majority)}",
+    ]
+    if found.metric is not None:
+        told.append(f"classification metric of the releases (Iyengar): {_shown(found.metric)}")
+    if found.suppressed:
+        told.append(f"suppressed of the training rows: {percent(found.suppressed)}")
+    return [*told[:2], "", table, *told[2:], "± 95 %, corrected resampled t (Nadeau and Bengio 2003)"]
+
+
+def _shown(of: "Estimate") -> str:
+    return f"{100 * of.mean:.1f} ± {50 * (of.high - of.low):.1f}"

@@ -1,0 +1,1 @@
+"""What can be learned from a release: classifiers that are trained on it and judged on the original."""

@@ -1,0 +1,75 @@
+"""The figures about learning from slices: releases with one promise, and claims that numbers may refute."""
+
+import numpy as np
+import pytest
+
+from indistinct.datasets import generate_census
+from indistinct.learning.estimates import estimate
+from indistinct.learning.scores import ORIGINAL
+from indistinct.reproduce import high_dimensional
+from indistinct.reproduce.slicing_classification import (
+    ANATOMIZED,
+    BUCKETIZED,
+    FINELY,
+    GENERALIZED,
+    QUASI_TARGET,
+    SENSITIVE,
+    SLICED,
+    Learned,
+    claims,
+    learned_from,
+)
+
+
+def learned(target: str, kind: str, *by_fold: float) -> Learned:
+    return Learned(2, target, kind, "naive-bayes", estimate(by_fold, folds=3), 0.1, by_fold)
+
+
+def test_every_kind_is_learned_from_the_same_folds() -> None:
+    table = generate_census(400, seed=3)
+    found, told = learned_from(table, 2, QUASI_TARGET, classifiers=("naive-bayes",), folds=3)
+    assert [each.kind for each in found] == [ORIGINAL, GENERALIZED, BUCKETIZED, ANATOMIZED, SLICED, FINELY]
+    assert told == []
+    assert len({each.majority for each in found}) == 1
+    assert all(len(each.by_fold) == 3 and np.mean(each.by_fold) == pytest.approx(each.accuracy.mean) for each in found)
+    nothing, sentences = learned_from(table, 15, SENSITIVE, classifiers=("naive-bayes",), folds=3)
+    assert nothing == []
+    assert len(sentences) == 5
+
+
+def test_claims_are_decided_by_intervals_of_differences() -> None:
+    better = (0.5, 0.52, 0.48)
+    found = claims(
+        [
+            learned(SENSITIVE, SLICED, *better),
+            learned(SENSITIVE, BUCKETIZED, 0.3, 0.321, 0.279),
+            learned(SENSITIVE, ANATOMIZED, 0.6, 0.621, 0.579),
+            learned(QUASI_TARGET, SLICED, *better),
+            learned(QUASI_TARGET, GENERALIZED, 0.52, 0.5, 0.48),
+        ]
+    )
+    words = {claim.text: claim.sentence() for claim in found}
+    endings = [sentence.partition(": ")[2] for sentence in words.values()]
+    assert endings[0] == "confirmed in 1 of 1 settings"
+    assert endings[1] == "confirmed in 0 of 1 settings, the opposite in 1 (l = 2, naive-bayes)"
+    assert endings[4] == "confirmed in 0 of 1 settings, not decided in 1"
+    assert endings[2].startswith("not tested")
+    assert found[0].to_json()[0]["low"] > 0
+
+
+def test_many_columns() -> None:
+    rows = high_dimensional.measured(high_dimensional.generated(300, 4), folds=3)
+    assert [row[:2] for row in rows] == [(4, "generalized"), (4, "bucketized"), (4, "sliced")]
+    assert [row[2] > 0 for row in rows] == [True, False, False]
+    assert len({row[-1] for row in rows}) == 1
+    assert all(0 < row[3] < 1 for row in rows)
+
+
+def test_claims_about_many_columns_name_where_they_fail() -> None:
+    def row(columns: int, kind: str, loss: float, pairs: float, accuracy: float):
+        return (columns, kind, loss, pairs, accuracy, 0.01, 0.5, 0.1)
+
+    few = [row(5, "generalized", 0.2, 0.3, 0.3), row(5, "bucketized", 0, 0.1, 0.35), row(5, "sliced", 0, 0.2, 0.4)]
+    many = [row(9, "generalized", 0.3, 0.1, 0.5), row(9, "bucketized", 0, 0.1, 0.35), row(9, "sliced", 0, 0.2, 0.4)]
+    assert list(high_dimensional.claims([*few, *many]).values()) == [[], ["9"], ["9"], []]
+    assert next(iter(high_dimensional.claims([*many, *few]).values())) == ["5"]
