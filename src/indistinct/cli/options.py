@@ -120,6 +120,10 @@ class Flags:
             help="Where rows are counted: auto, memory, or duckdb for tables larger than it.",
         ),
     ] = None
+    table: Annotated[
+        str | None,
+        typer.Option("--table", metavar="NAME", help="The table of a database that is meant, such as clinic.visits."),
+    ] = None
     memory: Annotated[
         str | None, typer.Option("--memory", metavar="SIZE", help="What the engine duckdb may take, such as 1GB.")
     ] = None
@@ -159,7 +163,7 @@ NOTATION = ("decimal", "thousands", "dates", "type")
 ROLES = ("quasi", "sensitive", "insensitive", "identifier", "person")
 READING = ("delimiter", "encoding", "missing", "text", *NOTATION, "header")
 EARLIER = ("previous", "previous_input", "ledger", "accept_overlap")
-ENGINE = ("engine", "memory")
+ENGINE = ("engine", "memory", "table")
 SCREEN = ("as_json", "show_values", "verbose")
 
 MadeBy = Annotated[

@@ -199,10 +199,15 @@ def check_finite(name: str, numbers: Codes) -> None:
     """Raise if some numbers are none that can be ordered."""
     nans, infinities = int(np.isnan(numbers).sum()), int(np.isinf(numbers).sum())
     if nans or infinities:
-        raise InputError(
-            f"column {name!r} holds {nans} NaN and {infinities} infinite value(s), which have no place in an order",
-            hint="make them missing (null) or drop these rows",
-        )
+        raise not_finite(name, nans, infinities)
+
+
+def not_finite(name: str, nans: int, infinities: int) -> InputError:
+    """Return the error of a column in which some rows have no number."""
+    return InputError(
+        f"column {name!r} holds {nans} NaN and {infinities} infinite value(s), which have no place in an order",
+        hint="make them missing (null) or drop these rows",
+    )
 
 
 def _arrangement(name: str, values: pa.Array, order: Sequence[str] | None) -> Codes:

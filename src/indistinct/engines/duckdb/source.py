@@ -12,6 +12,7 @@ from indistinct.domain import Kind, kind_of
 from indistinct.engines.duckdb.coded import coded_groups
 from indistinct.engines.groups import Groups
 from indistinct.errors import InputError
+from indistinct.stages import passed
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.files import repeating
 from indistinct.tables.frames import flat
@@ -28,8 +29,8 @@ class DuckTable:
     """A table that is read whenever it is needed; `relation` is DuckDB's, `arrow` what its columns are in Arrow.
 
     `parquet` are Parquet files that hold it, whose rows come faster without DuckDB. `files` are those that it came from
-    and `stamps` what they were then; `left_out` says what of a text file is nobody's row. `spool` is what keeps a file
-    of converted cells alive, `learned` is for the engine alone.
+    and `stamps` what they were then; `left_out` says what of a text file is nobody's row, `samples` are texts of its
+    columns of text. `spool` is what keeps a file of converted cells alive, `learned` is for the engine alone.
     """
 
     connection: Any
@@ -41,6 +42,7 @@ class DuckTable:
     files: tuple[Path, ...] = ()
     stamps: tuple[Stamp, ...] = ()
     left_out: tuple[str, ...] = ()
+    samples: Mapping[str, pa.Array] | None = None
     spool: object = None
     learned: dict[str, Any] = field(default_factory=dict)
 
@@ -86,13 +88,22 @@ class DuckTable:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Return some columns of all rows, batch by batch."""
-        wanted = pa.schema([self.arrow.field(name) for name in columns])
-        if self.parquet:
-            yield from parquet_batches(self.parquet, wanted)
-            return
-        names = ", ".join(map(quoted, columns))
+        wanted, done = pa.schema([self.arrow.field(name) for name in columns]), 0
+        for batch in parquet_batches(self.parquet, wanted) if self.parquet else self._queried(wanted):
+            yield batch
+            done += batch.num_rows
+            passed(done, of=self.rows)
+
+    def _queried(self, wanted: pa.Schema) -> Iterator[pa.Table]:
+        names = ", ".join(map(quoted, wanted.names))
         for batch in self.query(f"SELECT {names} FROM {SOURCE}").to_arrow_reader(BATCH):  # noqa: S608
             yield _as_read(pa.Table.from_batches([batch]), wanted)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Give all rows to whoever speaks Arrow's interface, as what needs a table in memory does."""
+        plain = pa.schema([(each.name, getattr(each.type, "value_type", each.type)) for each in self.arrow])
+        rows = (batch for table in self.batches(self.columns) for batch in table.cast(plain).to_batches())
+        return pa.RecordBatchReader.from_batches(plain, rows).__arrow_c_stream__(requested_schema)
 
     def alone(self, column: str) -> int:
         """Return how many rows have a value in a column that no other row has."""
