@@ -5,10 +5,10 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.answers import slices
 from indistinct.answers.answer import answer, answers
 from indistinct.answers.opening import rows_of_original, rows_of_release
 from indistinct.domain import Kind
+from indistinct.queries import slices
 from indistinct.queries.boxes import boxes_of
 from indistinct.queries.parse import parse_query
 from indistinct.queries.values import ColumnValues, LineSet

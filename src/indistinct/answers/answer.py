@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from indistinct.answers.aggregates import Found, Numbers, largest_of, least_of, mean_of, sum_of
-from indistinct.answers.labels import Labels
-from indistinct.answers.slices import Pool, PublishedRows
 from indistinct.arrays import Codes
 from indistinct.domain import Kind
 from indistinct.errors import InputError, SchemaError
 from indistinct.queries.boxes import Box, boxes_of
+from indistinct.queries.labels import Labels
+from indistinct.queries.slices import Pool, PublishedRows
 from indistinct.queries.value import Query
 from indistinct.queries.values import EVERY, NONE, LineSet, TextSet, ValueSet
 from indistinct.schema import Schema, did_you_mean

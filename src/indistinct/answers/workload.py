@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from indistinct.answers.answer import Answer, Number, answers
-from indistinct.answers.slices import PublishedRows
 from indistinct.arrays import Codes
+from indistinct.queries.slices import PublishedRows
 from indistinct.queries.workload import Workload
 
 

@@ -10,10 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
-from indistinct.answers.labels import Labels, Overlap
 from indistinct.arrays import Codes, run_entries, starts_of
 from indistinct.frequencies.grouping import group_rows
 from indistinct.queries.boxes import Box
+from indistinct.queries.labels import Labels, Overlap
 
 # From so many pairs of a box and an entry on, a compiled loop is worth its start; so many boxes are taken at a time.
 WORTH_COMPILED, BLOCK = 4_000_000, 256
@@ -212,7 +212,7 @@ class PublishedRows:
 
 def _counted(one: Slice, names: tuple[str, ...], boxes: Sequence[Box]) -> list[tuple[float, int, int, float]]:
     """Return how many rows boxes hold that speak of the same columns, compiled."""
-    from indistinct.answers._count_kernels import count_boxes
+    from indistinct.queries._count_kernels import count_boxes
 
     values = np.stack([one.values[name].astype(np.int32) for name in names])
     offsets = starts_of([len(one.labels[name]) for name in names])
