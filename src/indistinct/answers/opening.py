@@ -23,7 +23,7 @@ from indistinct.queries.slices import PublishedRows, Slice
 from indistinct.queries.value import All, Compare, Condition, Either, Query
 from indistinct.recoding.assign import domains_of
 from indistinct.recoding.columns import QuasiColumn, columns_of
-from indistinct.recoding.kinds import ByBucket, Recoding
+from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, SENSITIVE, Buckets
 from indistinct.release.columns import published_schema
 from indistinct.release.files import table_path
@@ -64,7 +64,7 @@ def rows_of_release(release: Release, queries: Sequence[Query]) -> PublishedRows
     schema, certificate, recoding = release.check.schema, release.certificate, release.recoding
     hierarchies = dict(release.hierarchies)
     known = _known(domains_of(recoding) if not release.assignment.domains else release.assignment.domains, hierarchies)
-    for part in recoding.generalized if isinstance(recoding, ByBucket) else ():
+    for part in recoding.of_slices:
         own = {c.domain.column: c.hierarchy for c in part.columns if c.hierarchy is not None}
         known |= _known(domains_of(part), {**hierarchies, **own})
     trusted = certificate.algorithm is not None and _are_of_classes(certificate.algorithm, certificate.suppressed_rows)

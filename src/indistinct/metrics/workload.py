@@ -40,8 +40,9 @@ class WorkloadError(Metric):
     workload: Workload
 
     def __post_init__(self) -> None:
-        if not isinstance(self.workload, Workload):
-            object.__setattr__(self, "workload", Workload.from_text(str(self.workload)))
+        given: object = self.workload
+        if not isinstance(given, Workload):
+            object.__setattr__(self, "workload", Workload.from_text(str(given)))
         for number, query in enumerate(self.workload.queries, start=1):
             if query.aggregate != "COUNT":
                 raise ParameterError(

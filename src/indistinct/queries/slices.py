@@ -12,6 +12,7 @@ import numpy as np
 
 from indistinct.arrays import Codes, run_entries, starts_of
 from indistinct.frequencies.grouping import group_rows
+from indistinct.queries._count_kernels import count_boxes
 from indistinct.queries.boxes import Box
 from indistinct.queries.labels import Labels, Overlap
 
@@ -212,8 +213,6 @@ class PublishedRows:
 
 def _counted(one: Slice, names: tuple[str, ...], boxes: Sequence[Box]) -> list[tuple[float, int, int, float]]:
     """Return how many rows boxes hold that speak of the same columns, compiled."""
-    from indistinct.queries._count_kernels import count_boxes
-
     values = np.stack([one.values[name].astype(np.int32) for name in names])
     offsets = starts_of([len(one.labels[name]) for name in names])
     found = np.zeros((len(boxes), 4))

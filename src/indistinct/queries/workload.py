@@ -13,6 +13,7 @@ from typing import Any
 
 from indistinct.errors import IndistinctError, InputError, OutputError, ParameterError
 from indistinct.input_files import read_ordinary
+from indistinct.queries.generate import drawn
 from indistinct.queries.parse import EXAMPLE, parse_query
 from indistinct.queries.value import Query
 from indistinct.schema import Schema
@@ -107,8 +108,6 @@ class Workload:
         Each is about `attributes` columns and chooses a share of about `selectivity` of the rows. Ranges lie around
         rows that are drawn ("data"), or around values of which every one is as likely ("uniform").
         """
-        from indistinct.queries.generate import drawn
-
         return cls.of(
             drawn(
                 table,
