@@ -30,6 +30,7 @@ from indistinct.errors import IndistinctError
 from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import BETTER
 from indistinct.models import Model, ModelTraits
+from indistinct.queries.workload import Workload
 from indistinct.registry import ALGORITHMS, METRICS, MODELS, parse_model
 from indistinct.release.formats import FORMATS
 from indistinct.spelling import spell
@@ -336,9 +337,15 @@ def _type_name(hint: Any) -> str:
     if origin is tuple:
         return f"{_type_name(get_args(hint)[0])}, several joined by `|`"
     if origin in (Union, types.UnionType):
-        optional = type(None) in get_args(hint)
-        return _type_name(get_args(hint)[0]) if optional else "number or fraction such as `1/3`"
-    names: Mapping[Any, str] = {bool: "`true`, `false`", int: "whole number", float: "number", str: "text"}
+        first = type(None) in get_args(hint) or str in get_args(hint)
+        return _type_name(get_args(hint)[0]) if first else "number or fraction such as `1/3`"
+    names: Mapping[Any, str] = {
+        bool: "`true`, `false`",
+        int: "whole number",
+        float: "number",
+        str: "text",
+        Workload: "file of queries",
+    }
     return names[hint]
 
 

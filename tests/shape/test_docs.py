@@ -66,7 +66,7 @@ def test_every_algorithm_and_model_has_a_page_of_theory() -> None:
     wanted = {name: (f"`{name}", "## What always holds", "## References") for name in (*ALGORITHMS, *MODELS)}
     pages = {page.stem: page.read_text(encoding="utf-8") for page in (DOCS / "theory").glob("*.md")}
     risks = {"risk-measures", "special-uniques", "individual-risk", "m-invariance"}
-    assert set(pages) == {*wanted, *risks, "attacks", "attacks-by-inference", "metrics", *USES, "README"}
+    assert set(pages) == {*wanted, *risks, "attacks", "attacks-by-inference", "metrics", "queries", *USES, "README"}
     assert [(name, part) for name, parts in wanted.items() for part in parts if part not in pages[name]] == []
     assert [name for name in METRICS if f"\n### {name}\n" not in pages["metrics"]] == []
     attacks = pages["attacks"] + pages["attacks-by-inference"]
@@ -94,7 +94,7 @@ def test_every_command_is_in_the_reference_and_the_change_log() -> None:
 
 def test_every_error_is_in_the_reference() -> None:
     text = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
-    errors = [name for name in ind.__all__ if name.endswith("Error")]
+    errors = [name for name in ind.__all__ if name.endswith("Error") and name != "WorkloadError"]  # a metric
     assert errors
     for name in errors:
         assert issubclass(getattr(ind, name), IndistinctError)

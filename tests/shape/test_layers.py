@@ -27,6 +27,7 @@ LAYERS = {
     "hierarchy": 3,
     "tables": 3,
     "frequencies": 4,
+    "queries": 5,
     "recoding": 5,
     "models": 6,
     "metrics": 6,
@@ -35,6 +36,7 @@ LAYERS = {
     "engines": 7,
     "release": 8,
     "risks": 9,
+    "answers": 9,
     "attacks": 9,
     "summary": 10,
     "report": 11,
@@ -47,6 +49,7 @@ LAYERS = {
     "api": 14,
     "exploration": 15,
     "measuring": 15,
+    "querying": 15,
     "learning": 16,
     "assessing": 15,
     "attacking": 15,
@@ -74,6 +77,7 @@ LATE = {
     "threadpoolctl": None,
     "nicegui": "web",
     "hypothesis": "testing",
+    "sqlglot": None,
     "tomlkit": "policy",
 }
 

@@ -26,6 +26,7 @@ from indistinct.cli import (
     ledger,
     listing,
     measure,
+    query,
     reproduce,
     scan,
     verify,
@@ -70,6 +71,7 @@ app.command("verify")(verify.command)
 app.command("measure")(measure.command)
 app.command("distributions")(distributions.command)
 app.command("classify")(classify.command)
+app.command("query")(query.command)
 app.command("assess")(assess.command)
 app.command("attack")(attack.command)
 app.command("scan")(scan.command)

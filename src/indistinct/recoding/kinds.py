@@ -80,6 +80,11 @@ class Recoding(ABC):
         return "lie outside the published ranges"
 
     @property
+    def of_slices(self) -> "tuple[Recoding, ...]":
+        """Return the recodings of single slices, where links are broken and values recoded before."""
+        return ()
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Return the quasi-identifiers."""
         return tuple(column.domain.column for column in self.columns)
@@ -170,6 +175,11 @@ class ByBucket(Recoding):
     def reusable(self) -> bool:
         """Return False."""
         return False
+
+    @property
+    def of_slices(self) -> tuple[Recoding, ...]:
+        """Return `generalized`."""
+        return self.generalized
 
     @property
     def names(self) -> tuple[str, ...]:
