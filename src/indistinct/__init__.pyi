@@ -24,6 +24,8 @@ from .algorithms.partition.mondrian import Mondrian as Mondrian
 from .algorithms.partition.single_dimensional import SingleDimensional as SingleDimensional
 from .algorithms.results import recode_classes as recode_classes
 from .algorithms.results import recode_levels as recode_levels
+from .answers.answer import Answer as Answer
+from .answers.workload import WorkloadErrors as WorkloadErrors
 from .api import anonymize as anonymize
 from .api import apply as apply
 from .api import open as open
@@ -75,6 +77,12 @@ from .models import RecursiveLDiversity as RecursiveLDiversity
 from .models import SampleUniqueness as SampleUniqueness
 from .models import TCloseness as TCloseness
 from .models import XYAnonymity as XYAnonymity
+from .queries.value import Compare as Compare
+from .queries.value import IsMissing as IsMissing
+from .queries.value import Query as Query
+from .queries.workload import Workload as Workload
+from .querying import query as query
+from .querying import workload_error as workload_error
 from .recoding.kinds import Recoding as Recoding
 from .recoding.outputs import Assignment as Assignment
 from .release.certificate import Certificate as Certificate

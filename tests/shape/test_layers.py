@@ -26,6 +26,7 @@ LAYERS = {
     "hierarchy": 3,
     "tables": 3,
     "frequencies": 4,
+    "queries": 4,
     "recoding": 5,
     "models": 6,
     "metrics": 6,
@@ -34,6 +35,7 @@ LAYERS = {
     "engines": 7,
     "release": 8,
     "risks": 9,
+    "answers": 9,
     "attacks": 9,
     "summary": 10,
     "report": 11,
@@ -45,6 +47,7 @@ LAYERS = {
     "api": 14,
     "exploration": 15,
     "measuring": 15,
+    "querying": 15,
     "assessing": 15,
     "attacking": 15,
     "scanning": 15,
@@ -67,6 +70,7 @@ LATE = {
     "vl_convert": None,
     "nicegui": "web",
     "hypothesis": "testing",
+    "sqlglot": None,
     "tomlkit": "policy",
 }
 

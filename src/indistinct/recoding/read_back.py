@@ -55,7 +55,7 @@ def read_back(
             f"the published table has {published.num_rows} rows; the original has {frequencies.rows}",
             hint="check that this is the original of this release",
         )
-    read = [_read(published, column, schema) for column in columns]
+    read = [read_column(published, column, schema) for column in columns]
     grouping = group_rows([each.codes for each in read], [len(each.meanings) for each in read])
     histograms = {key: _histogram(grouping, key, published, schema) for key in keys}
     nothing = np.zeros(0, dtype=np.int32)
@@ -71,7 +71,7 @@ def read_back(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Read:
+class ReadColumn:
     """A quasi-identifier of a published table: its columns, what each distinct value means, and each row's value."""
 
     outputs: tuple[tuple[str, pa.Array], ...]
@@ -79,8 +79,9 @@ class _Read:
     codes: Codes
 
 
-def _read(published: pa.Table, column: QuasiColumn, schema: Schema) -> _Read:
-    names = _outputs(published.column_names, column.name, schema)
+def read_column(published: pa.Table, column: QuasiColumn, schema: Schema) -> ReadColumn:
+    """Return what each distinct value of a published quasi-identifier means; raise `InputError` for other values."""
+    names = output_names(published.column_names, column.name, schema)
     encoded = [_encoded(published, name) for name in names]
     grouping = group_rows([part.codes for part in encoded], [len(part.domain) for part in encoded])
     texts = [(part.domain.texts(), part.codes[grouping.first].tolist()) for part in encoded]
@@ -94,7 +95,7 @@ def _read(published: pa.Table, column: QuasiColumn, schema: Schema) -> _Read:
         raise _not_understood(vocabulary, strangers)
     meanings = [meaning for row in rows if (meaning := known[row]) is not None]
     arrays = tuple((name, pa.array(texts, pa.string())) for name, texts in zip(names, outputs, strict=True))
-    return _Read(arrays, meanings, grouping.group_ids())
+    return ReadColumn(arrays, meanings, grouping.group_ids())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +116,7 @@ def read_classes(published: pa.Table, columns: Sequence[QuasiColumn], *, schema:
 
     Raises `InputError` for values that cannot be read.
     """
-    read = [_read(published, column, schema) for column in columns]
+    read = [read_column(published, column, schema) for column in columns]
     grouping = group_rows([each.codes for each in read], [len(each.meanings) for each in read])
     values = np.stack([each.codes[grouping.first] for each in read], axis=1)
     meanings = tuple(tuple(each.meanings) for each in read)
@@ -143,7 +144,7 @@ def cover_of_rows(published: pa.Table, columns: Sequence[QuasiColumn], *, schema
 
     Raises `InputError` for values that cannot be read.
     """
-    read = [_read(published, column, schema) for column in columns]
+    read = [read_column(published, column, schema) for column in columns]
     return tuple(_cover(column, each.meanings, each.codes) for column, each in zip(columns, read, strict=True))
 
 
@@ -163,7 +164,7 @@ def _cover(column: QuasiColumn, meanings: Sequence[Meaning], shown: Codes) -> Co
     return Cover(indptr, np.concatenate([parts[value] for value in shown.tolist()]))
 
 
-def _outputs(present: Sequence[str], name: str, schema: Schema) -> list[str]:
+def output_names(present: Sequence[str], name: str, schema: Schema) -> list[str]:
     """Return the published columns of a quasi-identifier: its own and a mean beside it, or two bounds."""
 
     def beside(form: str) -> list[str]:
@@ -204,7 +205,7 @@ def _histogram(grouping: Grouping, key: Key, table: pa.Table, schema: Schema) ->
     return histogram_of(grouping, join_columns([_encoded(table, name) for name in key]))
 
 
-def _published(column: QuasiColumn, read: _Read) -> PublishedColumn:
+def _published(column: QuasiColumn, read: ReadColumn) -> PublishedColumn:
     """Measure what published values cover, each by the way in which a recoding would have summarized it."""
     parts = np.zeros((4, len(read.meanings)))
     spans = {place: meaning for place, meaning in enumerate(read.meanings) if isinstance(meaning, Span)}

@@ -161,7 +161,7 @@ def _span(vocabulary: Vocabulary, written: WrittenRange) -> Span | None:
     if (first is None and written.first) or (last is None and written.last) or (first == last and first is not None):
         return None
     line = column.positions[domain.missing :]
-    start, end = line[0] if first is None else _place(first), line[-1] if last is None else _place(last)
+    start, end = line[0] if first is None else place_on_line(first), line[-1] if last is None else place_on_line(last)
     low = int(np.searchsorted(line, start)) + domain.missing
     high = int(np.searchsorted(line, end, "right" if written.closed else "left")) + domain.missing - 1
     return Span(low, high, ends=(max(start, line[0]), min(end, line[-1]))) if low <= high else None
@@ -190,7 +190,7 @@ def parsed(text: str, kind: Kind) -> Decimal | datetime | None:
         return None
 
 
-def _place(value: Decimal | datetime) -> float:
+def place_on_line(value: Decimal | datetime) -> float:
     """Return where a number or a date lies on a column's line."""
     if isinstance(value, Decimal):
         return float(value)

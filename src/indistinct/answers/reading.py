@@ -1,0 +1,257 @@
+"""Published columns read as what their values stand for, with the original's values or with the file alone.
+
+Where the values of the original are known, each published one covers some of them. A file alone tells the ends of
+ranges and the members of sets, and what its hierarchies list; the rest is unknown.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.answers.labels import Labels, Ranges, single_values
+from indistinct.arrays import Codes, starts_of
+from indistinct.domain import Domain, Kind, kind_of
+from indistinct.errors import InputError
+from indistinct.frequencies.encode import encode_column
+from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.binding import ROOT
+from indistinct.hierarchy.builders import Order, Suppression
+from indistinct.hierarchy.explicit import Explicit
+from indistinct.hierarchy.intervals import CutPoints, Intervals
+from indistinct.queries.values import ColumnValues
+from indistinct.recoding.columns import QuasiColumn, columns_of
+from indistinct.recoding.labels import OR_MISSING, WrittenRange, written_end, written_members, written_ranges
+from indistinct.recoding.read_back import output_names, read_column
+from indistinct.recoding.read_back_texts import Meaning, Span, covered_codes, parsed, place_on_line
+from indistinct.schema import Schema
+
+Texts = tuple[str | None, ...]
+
+
+def plain_labels(name: str, column: pa.ChunkedArray, *, hierarchy: Hierarchy | None = None) -> tuple[Labels, Codes]:
+    """Return the values of a column that is published as it is, and the place of every row's among them."""
+    order = hierarchy.values if isinstance(hierarchy, Order) else None
+    encoded = encode_column(name, column, order=order, required=False)
+    return labels_of_domain(encoded.domain, hierarchy), encoded.codes
+
+
+def labels_of_domain(domain: Domain, hierarchy: Hierarchy | None = None) -> Labels:
+    """Return the values of a domain, each standing for itself."""
+    return single_values(column_values(domain, hierarchy), domain.texts(), positions_of(domain))
+
+
+def column_values(domain: Domain, hierarchy: Hierarchy | None = None) -> ColumnValues:
+    """Return what constants mean beside a column; numbers in a declared order are names."""
+    if domain.kind is not Kind.TEXT and not domain.declared:
+        return ColumnValues(domain.column, domain.kind)
+    texts = tuple(domain.values.cast(pa.string()).to_pylist())
+    order = tuple(hierarchy.values) if isinstance(hierarchy, Order) else texts if domain.declared else ()
+    return ColumnValues(domain.column, Kind.TEXT, texts, order)
+
+
+def positions_of(domain: Domain) -> Codes | None:
+    """Return where the values of a domain lie, None for names."""
+    return None if domain.kind is Kind.TEXT or domain.declared else np.asarray(domain.positions(), dtype=np.float64)
+
+
+def quasi_labels(
+    table: pa.Table,
+    name: str,
+    schema: Schema,
+    *,
+    known: QuasiColumn | None,
+    hierarchy: Hierarchy | None = None,
+    constants: Iterable[str] = (),
+) -> tuple[Labels, Codes]:
+    """Return the published values of a quasi-identifier, and the place of every row's among them.
+
+    `known` is the column as it was before, where that is known; `constants` are texts that queries compare with.
+    """
+    names = output_names(table.column_names, name, schema)
+    column = known or _by_itself(table, names, name, hierarchy, constants)
+    _refuse_means(table, names, column)
+    read = read_column(table, column, schema)
+    outputs = {each: array.to_pylist() for each, array in read.outputs}
+    shown: list[Texts] = list(zip(*(outputs[each] for each in outputs if not each.endswith("_mean")), strict=True))
+    labels = _labels(column, read.meanings, shown, hierarchy)
+    if known is None:
+        labels = _incomplete(labels, shown)
+    means = outputs.get(f"{name}_mean")
+    if means is not None and labels.values.kind is Kind.NUMBER and f"{name}_mean" not in schema.columns:
+        labels = replace(labels, means=np.array([np.nan if text is None else float(text) for text in means]))
+    return labels, read.codes
+
+
+def _refuse_means(table: pa.Table, names: list[str], column: QuasiColumn) -> None:
+    """Raise for numbers with fractions in place of whole ones: they are means, which do not say what they cover."""
+    shown, own = table.schema.field(names[0]).type, column.domain.values.type
+    if names[0] == column.name and pa.types.is_floating(shown) and pa.types.is_integer(own):
+        raise InputError(
+            f"column {column.name!r} is published as means, which do not say what they cover",
+            hint="publish numeric=interval+mean to have both",
+            column=column.name,
+        )
+
+
+def _labels(column: QuasiColumn, meanings: list[Meaning], shown: list[Texts], hierarchy: Hierarchy | None) -> Labels:
+    domain = column.domain
+    runs = [_runs(column, meaning) for meaning in meanings]
+    indptr = starts_of([len(first) for first, _ in runs])
+    first, last = (np.concatenate([run[end] for run in runs]) if runs else np.zeros(0, int) for end in (0, 1))
+    positions = positions_of(domain)
+    texts = tuple(text[0] if len(text) == 1 else f"[{text[0]} .. {text[1]}]" for text in shown)
+    unknown = np.zeros(len(runs), dtype=bool)
+    labels = Labels(column_values(domain, hierarchy), texts, indptr, first, last, domain.missing, unknown, positions)
+    if positions is None or len(positions) <= domain.missing:
+        return labels
+    line = positions[int(domain.missing) :]
+    return replace(labels, ranges=_ranges(shown, labels.values.kind, line), limits=(float(line[0]), float(line[-1])))
+
+
+def _runs(column: QuasiColumn, meaning: Meaning) -> tuple[Codes, Codes]:
+    """Return the codes that a published value covers, as runs of neighbours."""
+    if isinstance(meaning, Span):
+        both = [(0, 0)] * meaning.absent + [(meaning.low, meaning.high)] * (meaning.low <= meaning.high)
+        return np.array([low for low, _ in both], dtype=np.int64), np.array([high for _, high in both], dtype=np.int64)
+    codes = covered_codes(column, meaning)
+    gaps = np.flatnonzero(np.diff(codes) != 1) + 1
+    return codes[np.concatenate([[0], gaps])], codes[np.concatenate([gaps - 1, [len(codes) - 1]])]
+
+
+def _ranges(shown: list[Texts], kind: Kind, line: Codes) -> Ranges:
+    """Return where published ranges lie; open ends are those of the line, and so are both of a star."""
+    whole = bool((line == np.floor(line)).all())
+    low, high = np.full(len(shown), np.nan), np.full(len(shown), np.nan)
+    for place, texts in enumerate(shown):
+        ends = written_span(texts, kind)
+        if ends is not None:
+            start, end, closed = ends
+            low[place] = line[0] if start is None else start
+            high[place] = line[-1] if end is None else (end if closed or not whole else np.ceil(end) - 1)
+    return Ranges(low, high, whole)
+
+
+def written_span(texts: Texts, kind: Kind) -> tuple[float | None, float | None, bool] | None:
+    """Return the ends of a published number, range or star, None for an open one, and whether the last is inside.
+
+    >>> written_span(("[25-30]",), Kind.NUMBER), written_span(("[-24] or missing",), Kind.NUMBER)
+    ((25.0, 30.0, True), (None, 24.0, True))
+    """
+    if texts[0] is None:
+        return None
+    if len(texts) > 1:
+        ways = [WrittenRange(texts[0], texts[1] or "")]
+    elif texts[0] == ROOT:
+        return None, None, True
+    else:
+        inside = texts[0].removesuffix(OR_MISSING)
+        ways = [WrittenRange(inside, inside), *written_ranges(inside)]
+    for way in ways:
+        ends = [parsed(text, kind) for text in way[:2]]
+        if all(end is not None or not text for end, text in zip(ends, way[:2], strict=True)):
+            if way.first and way.first == way.last and not way.closed:
+                continue
+            start, end = (None if each is None else place_on_line(each) for each in ends)
+            if start is None or end is None or start <= end:
+                return start, end, way.closed
+    return None
+
+
+def _incomplete(labels: Labels, shown: list[Texts]) -> Labels:
+    """Return what is known of values that were read without the original: between ends that are not open."""
+    if labels.values.kind is Kind.TEXT:
+        ranges = [text[0] is not None and text[0].startswith("[") and " .. " in text[0] for text in shown]
+        unknown = np.array([text[0] == ROOT for text in shown], dtype=bool) | np.array(ranges, dtype=bool)
+        return replace(labels, unknown=labels.unknown | unknown)
+    low, high = np.full(len(shown), np.inf), np.full(len(shown), -np.inf)
+    for place, texts in enumerate(shown):
+        ends = written_span(texts, labels.values.kind)
+        if ends is not None:
+            low[place] = -np.inf if ends[0] is None else ends[0]
+            high[place] = np.inf if ends[1] is None else ends[1]
+        elif texts[0] is not None:  # a set or a node
+            own = labels.clipped(None)
+            low[place], high[place] = own.low[place], own.high[place]
+    return replace(labels, hull=(low, high), limits=None)
+
+
+def _by_itself(
+    table: pa.Table, names: list[str], name: str, hierarchy: Hierarchy | None, constants: Iterable[str]
+) -> QuasiColumn:
+    """Return a column with the values that a published table and its hierarchy tell."""
+    texts = [text for each in names if not each.endswith("_mean") for text in _distinct(table[each])]
+    missing = any(text is None or text == ROOT or text.endswith(OR_MISSING) for text in texts)
+    missing |= any(text == "true" or None in (written_members(text) or ()) for text in texts if text is not None)
+    told = [text for text in texts if text is not None and text != ROOT]
+    shown = kind_of(table.schema.field(names[0]).type)
+    listed = _listed(hierarchy)
+    if listed is not None:
+        values, declared = _typed(listed, shown), isinstance(hierarchy, Order)
+        domain = Domain(name, values if declared else values.sort(), missing, declared)
+        return columns_of([domain], {name: hierarchy} if hierarchy is not None else {})[0]
+    if not isinstance(hierarchy, Suppression | Intervals | CutPoints | None):
+        raise _not_told(name)
+    wanted = list(constants)
+    if not told and all(parsed(text, Kind.NUMBER) is not None for text in wanted):  # nothing but stars
+        return QuasiColumn(Domain(name, _line(sorted({float(text) for text in wanted} or {0.0}), Kind.NUMBER), missing))
+    for kind in (Kind.NUMBER, Kind.DATE) if shown is Kind.TEXT else (shown,):
+        ends = [written_span((text.removesuffix(OR_MISSING),), kind) for text in told if text not in ("true", "false")]
+        if told and all(end is not None for end in ends):
+            places = sorted({place for end in ends if end is not None for place in end[:2] if place is not None})
+            return QuasiColumn(Domain(name, _line(places, kind), missing))
+    if any("*" in text or (text[:1] == "[" and " .. " not in text) for text in told):
+        raise _not_told(name)
+    members = [member for text in told for member in _members(text)]
+    known = sorted({*members, *wanted} or {""})
+    return QuasiColumn(Domain(name, pa.array(known, pa.string()), missing))
+
+
+def _not_told(name: str) -> InputError:
+    return InputError(
+        f"the file alone does not tell which values the labels of column {name!r} stand for",
+        hint="give the original (--original), the recoding (--recoding), or the hierarchies that list them",
+        column=name,
+    )
+
+
+def _distinct(column: pa.ChunkedArray) -> list[str | None]:
+    values = column.unique() if not isinstance(column.type, pa.DictionaryType) else column.cast(pa.string()).unique()
+    return values.cast(pa.string()).to_pylist()
+
+
+def _listed(hierarchy: Hierarchy | None) -> list[str] | None:
+    match hierarchy:
+        case Explicit(rows=rows):
+            return [row[0] for row in rows if row[0]]
+        case Order(values=values):
+            return list(values)
+        case _:
+            return None
+
+
+def _typed(texts: list[str], shown: Kind) -> pa.Array:
+    """Return listed values as what the published column has, texts else."""
+    if shown is Kind.NUMBER:
+        return pa.array([float(text) for text in texts])
+    return pa.array(texts, pa.string())
+
+
+def _members(text: str) -> list[str]:
+    """Return the texts that a published one names: those of a set, the ends of a range, or itself."""
+    inside = text.removesuffix(OR_MISSING)
+    members = written_members(inside)
+    if members is not None:
+        return [member for member in members if member is not None]
+    ranges = [each for each in written_ranges(inside) if inside.startswith("[") and " .. " in inside]
+    return [written_end(end) for end in ranges[0][:2]] if ranges else [inside]
+
+
+def _line(places: list[float], kind: Kind) -> pa.Array:
+    if kind is Kind.NUMBER:
+        return pa.array([int(place) for place in places] if all(p == int(p) for p in places) else places)
+    days = np.array(places)
+    if (days == np.floor(days)).all():
+        return pa.array(days.astype(np.int32), pa.int32()).cast(pa.date32())
+    return pa.array((days * 86_400e6).round().astype(np.int64)).cast(pa.timestamp("us"))
