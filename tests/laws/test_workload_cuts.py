@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from indistinct.algorithms.partition import by_workload
 from indistinct.algorithms.partition.by_depth import Parts
-from indistinct.algorithms.partition.by_workload import Boxes, partition_by_workload
+from indistinct.algorithms.partition.by_workload import partition_by_workload
 from indistinct.algorithms.partition.layout import layout_of, ranks_of
 from indistinct.models import DistinctLDiversity, KAnonymity
+from indistinct.queries.accepted import Boxes
 from indistinct.testing.strategies import samples
 from references.workload_cuts import weight_of_cut
 
@@ -32,7 +33,12 @@ def workloads(draw):
         matrix = random.random((queries, len(column.domain))) < random.random()
         matrix[random.random(queries) < 0.5] = True
         accepted.append(None if draw(st.booleans()) else matrix)
-    return sample, counted, columns, Boxes(random.integers(1, 4, queries).astype(float), tuple(accepted))
+    return (
+        sample,
+        counted,
+        columns,
+        Boxes(np.arange(queries), random.integers(1, 4, queries).astype(float), tuple(accepted)),
+    )
 
 
 def partition(columns, frequencies, boxes, model, *, trees="node", in_order=False):
@@ -64,8 +70,11 @@ def test_a_cut_weighs_what_its_definition_says(drawn, k, trees, in_order):
     parts = Parts(everything, layout_of(columns).pack(ranks, counts), np.array([0, len(ranks)]), np.zeros(1, np.int64))
     weights = search.weigh(parts, 0, 1)[0]
     kinds = [KINDS[kind] for kind in search.columns.kind]
+    accepted = [
+        None if each is None else each[:, own.by_rank] for each, own in zip(boxes.accepted, columns, strict=True)
+    ]
     asked = np.ones((len(ranks), len(boxes.weights)), dtype=bool)
-    for place, matrix in enumerate(boxes.accepted):
+    for place, matrix in enumerate(accepted):
         asked &= True if matrix is None else matrix.T[ranks[:, place]]
     truths, shares = np.maximum(counts @ asked, 1), boxes.weights / boxes.weights.sum()
     for candidate in np.flatnonzero(np.isfinite(weights))[:12]:
@@ -73,7 +82,7 @@ def test_a_cut_weighs_what_its_definition_says(drawn, k, trees, in_order):
         middle = int(division.middles[0])
         left, right = division.order[:middle].tolist(), division.order[middle:].tolist()
         assert min(counts[left].sum(), counts[right].sum()) >= k
-        expected = weight_of_cut(left, right, ranks, counts, columns, kinds, boxes.accepted, shares, truths, search.tie)
+        expected = weight_of_cut(left, right, ranks, counts, columns, kinds, accepted, shares, truths, search.tie)
         assert weights[candidate] == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 

@@ -8,7 +8,7 @@ that are given, and others that are like them.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from indistinct.algorithms.partition.strict import Partition
 from indistinct.arrays import Codes, starts_of
 from indistinct.frequencies.value import Classes
 from indistinct.models.base import Model
+from indistinct.queries.accepted import Boxes
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.summary import TreeForm
 
@@ -31,33 +32,6 @@ MOST_CANDIDATES = 64
 TIE = 1e-3
 # A cell takes as long as so many that are counted.
 WORK = 1024
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Boxes:
-    """What queries accept: for every quasi-identifier a matrix with a row a query and a column a rank.
-
-    A column is None where no query asks for it. `weights` are those of the queries.
-    """
-
-    weights: Codes
-    accepted: tuple[Codes | None, ...]
-
-    def asked(self, ranks: Codes) -> Codes:
-        """Return which queries count each cell, as bits of words."""
-        found = np.full((len(ranks), (len(self.weights) + 63) // 64), np.uint64(2**64 - 1))
-        for place, accepted in enumerate(self.accepted):
-            if accepted is not None:
-                found &= _words(accepted.T)[ranks[:, place]]
-        return found
-
-    def counts(self, asked: Codes, counts: Codes) -> Codes:
-        """Return how many rows each query counts."""
-        bits = (asked[:, :, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1) if len(asked) < 4096 else None
-        if bits is not None:
-            return np.asarray(np.tensordot(counts, bits.astype(np.int64), axes=1).ravel()[: len(self.weights)])
-        blocks = range(0, len(asked), 4095)
-        return np.sum([self.counts(asked[at : at + 4095], counts[at : at + 4095]) for at in blocks], axis=0)
 
 
 def partition_by_workload(
@@ -107,9 +81,9 @@ class _Search:
         model: Model,
     ) -> "_Search":
         ranks = np.ascontiguousarray(ranks, dtype=np.uint32)
-        asked = boxes.asked(ranks)
-        truth = np.maximum(boxes.counts(asked, counts), 1)
-        weights = boxes.weights / max(float(boxes.weights.sum()), np.finfo(float).tiny) / truth
+        boxes = _by_rank(boxes, columns)
+        asked = _asked(boxes, ranks)
+        weights = _weights(boxes, asked, counts)
         kinds = [_kind(column, trees) for column in columns]
         described = _columns(columns, kinds)
         candidates, ends = _candidates(columns, kinds, boxes, in_order=in_order)
@@ -177,6 +151,32 @@ class _Search:
             taken=np.zeros(segments, dtype=np.bool_),
             seen=np.zeros(self.width, dtype=np.uint64),
         )
+
+
+def _by_rank(boxes: Boxes, columns: Sequence[QuasiColumn]) -> Boxes:
+    """Return boxes of ranks instead of codes."""
+    pairs = zip(boxes.accepted, columns, strict=True)
+    return replace(boxes, accepted=tuple(None if each is None else each[:, own.by_rank] for each, own in pairs))
+
+
+def _asked(boxes: Boxes, ranks: Codes) -> Codes:
+    """Return which queries count each cell, as bits of words."""
+    found = np.full((len(ranks), (len(boxes) + 63) // 64), np.uint64(2**64 - 1))
+    for place, accepted in enumerate(boxes.accepted):
+        if accepted is not None:
+            found &= _words(accepted.T)[ranks[:, place]]
+    return found
+
+
+def _weights(boxes: Boxes, asked: Codes, counts: Codes) -> Codes:
+    """Return what a row of error weighs in each box: its share of what the query counts in the whole table."""
+    truth = np.zeros(64 * asked.shape[1], dtype=np.int64)
+    for word in range(asked.shape[1]):
+        for bit in range(64):
+            truth[64 * word + bit] = counts[(asked[:, word] >> np.uint64(bit)) & np.uint64(1) == 1].sum()
+    by_query = np.bincount(boxes.owners, weights=truth[: len(boxes)])[boxes.owners]
+    first = np.unique(boxes.owners, return_index=True)[1]
+    return np.asarray(boxes.weights / boxes.weights[first].sum() / np.maximum(by_query, 1))
 
 
 def _kind(column: QuasiColumn, trees: TreeForm) -> int:
