@@ -8,7 +8,7 @@ RUNTIME := $(VENV)/requirements.ready
 DEV := $(VENV)/requirements-dev.ready
 WORKERS ?= 2
 
-.PHONY: demo test laws fuzz lint bench growth docs lock clean
+.PHONY: demo test laws queries fuzz lint bench growth docs lock clean
 .NOTPARALLEL:
 
 demo: $(RUNTIME)
@@ -20,6 +20,11 @@ test: lint
 # The laws on examples that were not drawn before: run it often, it need not find the same twice.
 laws: $(DEV)
 	INDISTINCT_EXAMPLES=fresh $(BIN)/python -m pytest -n $(WORKERS) -q tests/laws tests/unit
+
+# Bounds contain the truth: QUERIES fresh queries over every kind of release, in some minutes.
+QUERIES ?= 10000
+queries: $(DEV)
+	INDISTINCT_EXAMPLES=fresh INDISTINCT_QUERIES=$(QUERIES) $(BIN)/python -m pytest -n $(WORKERS) -q tests/laws/test_queries.py
 
 # Files that no run has seen: FUZZ of each kind are mutated and read, in some minutes.
 FUZZ ?= 100

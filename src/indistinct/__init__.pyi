@@ -59,6 +59,7 @@ from .measuring import measure as measure
 from .measuring import measure_table as measure_table
 from .metrics import Measurements as Measurements
 from .metrics import Metric as Metric
+from .metrics import WorkloadError as WorkloadError
 from .models import AlphaK as AlphaK
 from .models import AverageRisk as AverageRisk
 from .models import BasicBetaLikeness as BasicBetaLikeness

@@ -66,12 +66,13 @@ def measure_table(
     check_job(whole, schema, KAnonymity(k), declared)
     chosen = _parsed(metrics) if metrics is not None else standard_metrics(k=k, target=target)
     if metrics is None:
-        chosen = tuple(metric for metric in chosen if metric.name != "entropy")
-    if any(metric.name == "entropy" for metric in chosen):
-        raise ParameterError(
-            "entropy cannot be measured on a published table: it does not tell where each row came from",
-            hint="measure the release when it is made",
-        )
+        chosen = tuple(metric for metric in chosen if not metric.compares_cells)
+    for metric in chosen:
+        if metric.compares_cells:
+            raise ParameterError(
+                f"{metric.name} cannot be measured on a published table: it does not tell where each row came from",
+                hint="measure the release when it is made",
+            )
     keys = tuple(dict.fromkeys(key for metric in chosen for key in metric.keys))
     if schema.person:
         _, meant = classes_by_label(source, whole, schema, ((PERSON,), *keys), hierarchies=declared)

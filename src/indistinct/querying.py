@@ -7,12 +7,12 @@ from typing import Any
 
 from indistinct.answers.answer import Answer, answer
 from indistinct.answers.opening import rows_of_original, rows_of_release, rows_of_table
-from indistinct.answers.slices import PublishedRows
 from indistinct.answers.workload import WorkloadErrors, errors_of
 from indistinct.errors import ParameterError
 from indistinct.hierarchy import Hierarchy
 from indistinct.memory import needs_memory
 from indistinct.queries.parse import parse_query
+from indistinct.queries.slices import PublishedRows
 from indistinct.queries.value import Query
 from indistinct.queries.workload import Workload
 from indistinct.recoding.kinds import Recoding

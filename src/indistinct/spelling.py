@@ -2,13 +2,14 @@
 
 The keys are the fields of its dataclass, so there is one parser and no code for any one of them. Several values of one
 field are joined by `|`. A value that holds one of `, & | = : "` or begins or ends with a space stands in double quotes,
-in which a quote is written twice.
+in which a quote is written twice. Where a class declares one field as `bare`, its value may stand alone:
+`workload-error:queries.sql`.
 """
 
 import re
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -43,6 +44,9 @@ def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
     given: dict[str, Any] = {}
     for part in filter(None, (piece.strip() for piece in split(rest, ","))):
         key, *values = (piece.strip() for piece in split(part, "="))
+        bare = getattr(kind, "bare", None)
+        if not values and bare is not None and bare not in given:
+            key, values = bare, [part]
         if not values or key not in accepted or key in given:
             reason = "is given twice" if key in given else "is not one of its parameters"
             raise ParameterError(
@@ -90,6 +94,8 @@ def split(text: str, mark: str) -> list[str]:
 def _text(value: Any) -> str:
     if isinstance(value, tuple):
         return "|".join(map(_text, value))
+    if is_dataclass(value) and hasattr(value, "name"):
+        value = spell(value)
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if text != text.strip() or not text or any(mark in text for mark in ',&|=:"'):
         return '"' + text.replace('"', '""') + '"'
@@ -105,7 +111,11 @@ def _unquoted(text: str) -> str:
 def _value(text: str, kind: Any, *, where: str) -> Any:
     """Return the value that a text spells for a field of a type."""
     origin = get_origin(kind)
+    if hasattr(kind, "from_text"):
+        return kind.from_text(_unquoted(text))
     if origin in (Union, types.UnionType):
+        if str in get_args(kind):
+            return _unquoted(text)
         kinds = [part for part in get_args(kind) if part is not type(None)]
         return _value(text, kinds[0], where=where) if len(kinds) == 1 else _number(text, where)
     if origin is tuple:

@@ -36,7 +36,7 @@ KINDS = {
     "slicing:l=2": {},
     "slicing:columns=age sex|town disease,l=2": {},
 }
-ASKED = int(os.environ.get("INDISTINCT_QUERIES", "1000"))
+ASKED = int(os.environ.get("INDISTINCT_QUERIES", "500"))
 EXAMPLES = max(1, ASKED // (len(KINDS) * PER_RELEASE))
 
 TOWNS = ("Aa", "Bb", "Ca", "Cb")

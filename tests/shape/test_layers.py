@@ -26,7 +26,7 @@ LAYERS = {
     "hierarchy": 3,
     "tables": 3,
     "frequencies": 4,
-    "queries": 4,
+    "queries": 5,
     "recoding": 5,
     "models": 6,
     "metrics": 6,

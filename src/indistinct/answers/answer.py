@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from indistinct.answers.aggregates import Found, Numbers, largest_of, least_of, mean_of, sum_of
-from indistinct.answers.labels import Labels
-from indistinct.answers.slices import Pool, PublishedRows
 from indistinct.arrays import Codes
 from indistinct.domain import Kind
 from indistinct.errors import InputError, SchemaError
 from indistinct.queries.boxes import Box, boxes_of
+from indistinct.queries.labels import Labels
+from indistinct.queries.slices import Pool, PublishedRows
 from indistinct.queries.value import Query
 from indistinct.queries.values import EVERY, NONE, LineSet, TextSet, ValueSet
 from indistinct.schema import Schema, did_you_mean
@@ -72,6 +72,23 @@ def answer(rows: PublishedRows, query: Query) -> Answer:
     return replace(whole, notes=tuple(notes), groups=groups)
 
 
+def answers(rows: PublishedRows, queries: Sequence[Query]) -> list[Answer]:
+    """Return the answers to many queries without groups; counts of one box each are taken together."""
+    found: list[Answer | None] = [None] * len(queries)
+    plain: list[int] = []
+    boxes: list[Box] = []
+    for place, query in enumerate(queries):
+        chosen = _boxes(rows, query)
+        if query.aggregate == "COUNT" and len(chosen) == 1:
+            plain.append(place)
+            boxes.append(chosen[0])
+        else:
+            found[place] = answer(rows, query)
+    for place, counted in zip(plain, rows.count_each(boxes), strict=True):
+        found[place] = replace(_counted(rows, queries[place], counted), notes=rows.notes)
+    return [each for each in found if each is not None]
+
+
 def check_columns(query: Query, names: Sequence[str], *, schema: Schema) -> None:
     """Raise for columns that are not published, and for sums and means of text."""
     for name in query.columns:
@@ -108,19 +125,22 @@ def _require_numbers(labels: Labels, query: Query) -> None:
 
 
 def _answer(rows: PublishedRows, query: Query, boxes: Sequence[Box]) -> Answer:
-    hidden = rows.suppressed or 0
     if query.aggregate == "COUNT":
-        value, low, most, variance = rows.count(boxes)
-        exact, high = low == most + hidden, most + hidden
-        # The estimate is of published rows, whose number is exact where all are certain or impossible.
-        value, error = (float(low), 0.0) if low == most else (min(max(value, low), most), math.sqrt(max(variance, 0.0)))
-        return Answer(query, _count(value), low, high, exact, error, rows.suppressed)
+        return _counted(rows, query, rows.count(boxes))
     assert query.target is not None  # noqa: S101  (every aggregate but COUNT has one)
     numbers = _numbers(rows, query.target, boxes, by_mean=query.aggregate in ("SUM", "AVG"))
     found = {"SUM": sum_of, "AVG": mean_of, "MIN": least_of, "MAX": largest_of}[query.aggregate](numbers)
     if rows.labels[query.target].values.kind is Kind.DATE:
         return _dated(query, found, rows)
     return Answer(query, found.value, found.low, found.high, found.exact, found.error, rows.suppressed)
+
+
+def _counted(rows: PublishedRows, query: Query, counted: tuple[float, int, int, float]) -> Answer:
+    value, low, most, variance = counted
+    high = most + (rows.suppressed or 0)
+    # The estimate is of published rows, whose number is exact where all are certain or impossible.
+    value, error = (float(low), 0.0) if low == most else (min(max(value, low), most), math.sqrt(max(variance, 0.0)))
+    return Answer(query, _count(value), low, high, low == high, error, rows.suppressed)
 
 
 def _count(value: float) -> float:

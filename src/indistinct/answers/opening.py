@@ -10,9 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.answers.answer import check_columns
-from indistinct.answers.labels import Labels
 from indistinct.answers.reading import labels_of_domain, plain_labels, quasi_labels
-from indistinct.answers.slices import PublishedRows, Slice
 from indistinct.arrays import Codes
 from indistinct.domain import Domain, Kind
 from indistinct.engines import open_source
@@ -20,6 +18,8 @@ from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
+from indistinct.queries.labels import Labels
+from indistinct.queries.slices import PublishedRows, Slice
 from indistinct.queries.value import All, Compare, Condition, Either, Query
 from indistinct.recoding.assign import domains_of
 from indistinct.recoding.columns import QuasiColumn, columns_of

@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from indistinct.answers.labels import Labels, Ranges, single_values
 from indistinct.arrays import Codes, starts_of
 from indistinct.domain import Domain, Kind, kind_of
 from indistinct.errors import InputError
@@ -20,11 +19,13 @@ from indistinct.hierarchy.binding import ROOT
 from indistinct.hierarchy.builders import Order, Suppression
 from indistinct.hierarchy.explicit import Explicit
 from indistinct.hierarchy.intervals import CutPoints, Intervals
+from indistinct.metrics.published_ranges import ranges_of, written_span
+from indistinct.queries.labels import Labels, single_values
 from indistinct.queries.values import ColumnValues
 from indistinct.recoding.columns import QuasiColumn, columns_of
-from indistinct.recoding.labels import OR_MISSING, WrittenRange, written_end, written_members, written_ranges
+from indistinct.recoding.labels import OR_MISSING, written_end, written_members, written_ranges
 from indistinct.recoding.read_back import output_names, read_column
-from indistinct.recoding.read_back_texts import Meaning, Span, covered_codes, parsed, place_on_line
+from indistinct.recoding.read_back_texts import Meaning, Span, covered_codes, parsed
 from indistinct.schema import Schema
 
 Texts = tuple[str | None, ...]
@@ -107,7 +108,7 @@ def _labels(column: QuasiColumn, meanings: list[Meaning], shown: list[Texts], hi
     if positions is None or len(positions) <= domain.missing:
         return labels
     line = positions[int(domain.missing) :]
-    return replace(labels, ranges=_ranges(shown, labels.values.kind, line), limits=(float(line[0]), float(line[-1])))
+    return replace(labels, ranges=ranges_of(shown, labels.values.kind, line), limits=(float(line[0]), float(line[-1])))
 
 
 def _runs(column: QuasiColumn, meaning: Meaning) -> tuple[Codes, Codes]:
@@ -118,45 +119,6 @@ def _runs(column: QuasiColumn, meaning: Meaning) -> tuple[Codes, Codes]:
     codes = covered_codes(column, meaning)
     gaps = np.flatnonzero(np.diff(codes) != 1) + 1
     return codes[np.concatenate([[0], gaps])], codes[np.concatenate([gaps - 1, [len(codes) - 1]])]
-
-
-def _ranges(shown: list[Texts], kind: Kind, line: Codes) -> Ranges:
-    """Return where published ranges lie; open ends are those of the line, and so are both of a star."""
-    whole = bool((line == np.floor(line)).all())
-    low, high = np.full(len(shown), np.nan), np.full(len(shown), np.nan)
-    for place, texts in enumerate(shown):
-        ends = written_span(texts, kind)
-        if ends is not None:
-            start, end, closed = ends
-            low[place] = line[0] if start is None else start
-            high[place] = line[-1] if end is None else (end if closed or not whole else np.ceil(end) - 1)
-    return Ranges(low, high, whole)
-
-
-def written_span(texts: Texts, kind: Kind) -> tuple[float | None, float | None, bool] | None:
-    """Return the ends of a published number, range or star, None for an open one, and whether the last is inside.
-
-    >>> written_span(("[25-30]",), Kind.NUMBER), written_span(("[-24] or missing",), Kind.NUMBER)
-    ((25.0, 30.0, True), (None, 24.0, True))
-    """
-    if texts[0] is None:
-        return None
-    if len(texts) > 1:
-        ways = [WrittenRange(texts[0], texts[1] or "")]
-    elif texts[0] == ROOT:
-        return None, None, True
-    else:
-        inside = texts[0].removesuffix(OR_MISSING)
-        ways = [WrittenRange(inside, inside), *written_ranges(inside)]
-    for way in ways:
-        ends = [parsed(text, kind) for text in way[:2]]
-        if all(end is not None or not text for end, text in zip(ends, way[:2], strict=True)):
-            if way.first and way.first == way.last and not way.closed:
-                continue
-            start, end = (None if each is None else place_on_line(each) for each in ends)
-            if start is None or end is None or start <= end:
-                return start, end, way.closed
-    return None
 
 
 def _incomplete(labels: Labels, shown: list[Texts]) -> Labels:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.answers.answer import Answer, Number, answer
-from indistinct.answers.slices import PublishedRows
+from indistinct.answers.answer import Answer, Number, answers
 from indistinct.arrays import Codes
+from indistinct.queries.slices import PublishedRows
 from indistinct.queries.workload import Workload
 
 
@@ -108,8 +108,8 @@ def errors_of(
     size = len(workload)
     truths, estimates = np.full(size, np.nan), np.full(size, np.nan)
     exact, inside = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
-    for place, query in enumerate(workload.queries):
-        found, true = answer(published, query), answer(original, query)
+    pairs = zip(answers(published, workload.queries), answers(original, workload.queries), strict=True)
+    for place, (found, true) in enumerate(pairs):
         truths[place], estimates[place] = _place(true.value), _place(found.value)
         exact[place], inside[place] = found.exact, _within(found, true)
     return WorkloadErrors(workload, truths, estimates, exact, inside, sanity)

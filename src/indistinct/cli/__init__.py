@@ -23,6 +23,7 @@ from indistinct.cli import (
     ledger,
     listing,
     measure,
+    query,
     reproduce,
     scan,
     verify,
@@ -64,6 +65,7 @@ app.command("anonymize")(anonymize.command)
 app.command("apply")(apply.command)
 app.command("verify")(verify.command)
 app.command("measure")(measure.command)
+app.command("query")(query.command)
 app.command("assess")(assess.command)
 app.command("attack")(attack.command)
 app.command("scan")(scan.command)

@@ -82,8 +82,8 @@ def _measured(asked: Question, original: "Table") -> "Measurements":
 
 def _answered(metrics: "tuple[Metric, ...]") -> "list[Metric] | None":
     """Return the metrics that a published file can answer, None for the standard ones."""
-    # Entropy compares rows with their originals, and a published file does not tell which ones these are.
-    answered = [metric for metric in metrics if metric.name != "entropy"]
-    if len(answered) < len(metrics):
-        note("entropy is measured only when a release is made")
+    # A published file does not tell which original cell a row comes from.
+    answered = [metric for metric in metrics if not metric.compares_cells]
+    for metric in (each for each in metrics if each.compares_cells):
+        note(f"{metric.name} is measured only when a release is made")
     return answered or None

@@ -36,6 +36,7 @@ from indistinct.metrics.information import (
 )
 from indistinct.metrics.loss import GCP, NCP, GeometricLoss, ILoss, Loss
 from indistinct.metrics.measurements import Measurements, measure_all
+from indistinct.metrics.workload import WorkloadError
 from indistinct.spelling import parse
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "NonUniformEntropy",
     "Precision",
     "SizeMetric",
+    "WorkloadError",
     "class_distance",
     "closest_common",
     "described",
@@ -66,6 +68,7 @@ __all__ = [
     "information_gain",
     "information_gain_per_loss",
     "measure_all",
+    "metric_of",
     "parse_metric",
     "privacy_loss",
     "standard_metrics",
@@ -90,6 +93,7 @@ METRICS: Mapping[str, type[Metric]] = MappingProxyType(
             NonUniformEntropy,
             GeometricLoss,
             ClassificationMetric,
+            WorkloadError,
         )
     }
 )
@@ -102,6 +106,11 @@ EVERY_METRIC = Registry(METRICS, base=Metric, group="indistinct.metrics")
 def parse_metric(text: str) -> Metric:
     """Return the metric that a text spells."""
     return parse(text, EVERY_METRIC, what="metric")
+
+
+def metric_of(metric: str | Metric) -> Metric:
+    """Return a metric that is given as such, or spelled."""
+    return parse_metric(metric) if isinstance(metric, str) else metric
 
 
 def described(name: str) -> tuple[str, str]:
@@ -118,7 +127,7 @@ def described(name: str) -> tuple[str, str]:
 
 
 def standard_metrics(*, k: int, target: str | None = None) -> tuple[Metric, ...]:
-    """Return every metric with its usual parameters; classification only where a label is named."""
-    kinds = [kind for kind in METRICS.values() if kind is not ClassificationMetric]
+    """Return every metric with its usual parameters; classification only where a label is named, and no workload."""
+    kinds = [kind for kind in METRICS.values() if kind not in (ClassificationMetric, WorkloadError)]
     every = tuple(AverageClassSize(k) if kind is AverageClassSize else kind() for kind in kinds)
     return every if target is None else (*every, ClassificationMetric(target))

@@ -17,7 +17,8 @@ class Metric(ABC):
 
     `goal` is the better direction, `meaning` what a value says, in a few words, `bounds` the possible values (None:
     open), and `monotone` says that merging classes, with the same rows suppressed, never gets a better value.
-    `counts_rows` says that rows count even where people are told apart.
+    `counts_rows` says that rows count even where people are told apart, and `compares_cells` that published values are
+    held against the original cells, which a file does not tell. `bare` is the field whose value may be spelled alone.
     """
 
     __slots__ = ()
@@ -27,6 +28,8 @@ class Metric(ABC):
     bounds: ClassVar[tuple[float | None, float | None]] = (0.0, None)
     monotone: ClassVar[bool] = True
     counts_rows: ClassVar[bool] = False
+    compares_cells: ClassVar[bool] = False
+    bare: ClassVar[str | None] = None
 
     @abstractmethod
     def value(self, assignment: Assignment) -> float:

@@ -36,6 +36,7 @@ class NonUniformEntropy(Metric):
     name: ClassVar[str] = "entropy"
     meaning: ClassVar[str] = "bits missing to guess the original cells"
     monotone: ClassVar[bool] = False
+    compares_cells: ClassVar[bool] = True
 
     def value(self, assignment: Assignment) -> float:
         """Return the sum over columns of rows times conditional entropy, in bits."""

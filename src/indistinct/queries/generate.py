@@ -77,6 +77,8 @@ class _Values:
             return Compare(name, "BETWEEN", (_plain(self.values[places[0]]), _plain(self.values[places[-1]])))
         if distribution == "uniform":
             places = sorted(generator.choice(count, size=len(places), replace=False).tolist())
+        if len(places) == 1:
+            return Compare(name, "=", (_plain(self.values[places[0]]),))
         return Compare(name, "IN", tuple(_plain(self.values[place]) for place in places))
 
 

@@ -30,9 +30,10 @@ from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.lattice import Node, down_set, up_set
 from indistinct.frequencies.rollup import RolledUp
 from indistinct.frequencies.value import Key
-from indistinct.metrics import parse_metric
+from indistinct.metrics import Metric, metric_of
 from indistinct.randomness import Secret
 from indistinct.recoding.kinds import Recoding
+from indistinct.spelling import spell
 
 # Bounds of this many promising nodes are sharpened at a time.
 BATCH = 128
@@ -58,13 +59,14 @@ class Optimal(Algorithm):
     """
 
     name: ClassVar[str] = "optimal"
-    metric: str = "loss"
+    metric: str | Metric = "loss"
     seconds: float | None = None
     checks: int | None = None
     choice: float = 0.0
 
     def __post_init__(self) -> None:
-        parse_metric(self.metric)
+        if isinstance(self.metric, str):  # what is read from a file is named by its digest too
+            object.__setattr__(self, "metric", spell(metric_of(self.metric)))
         for field in ("seconds", "checks"):
             limit = getattr(self, field)
             if limit is not None and not limit > 0:
@@ -91,14 +93,14 @@ class Optimal(Algorithm):
     @property
     def keys(self) -> tuple[Key, ...]:
         """The histograms of the metric."""
-        return parse_metric(self.metric).keys
+        return metric_of(self.metric).keys
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the best node."""
         problem.require_possible()
         space = FullDomain(problem)
         space.require_size()
-        objective = objective_of(space, parse_metric(self.metric))
+        objective = objective_of(space, metric_of(self.metric))
         search = LatticeSearch(space, objective)
         deadline = math.inf if self.seconds is None else time.monotonic() + self.seconds
         search.run(deadline=deadline, checks=math.inf if self.checks is None else self.checks)

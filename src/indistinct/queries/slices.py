@@ -5,14 +5,18 @@ release in buckets a unit is a bucket, in which nobody knows which entries of tw
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from indistinct.answers.labels import Labels, Overlap
 from indistinct.arrays import Codes, run_entries, starts_of
+from indistinct.frequencies.grouping import group_rows
 from indistinct.queries.boxes import Box
+from indistinct.queries.labels import Labels, Overlap
+
+# From so many pairs of a box and an entry on, a compiled loop is worth its start; so many boxes are taken at a time.
+WORTH_COMPILED, BLOCK = 4_000_000, 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +56,21 @@ class Slice:
             share *= overlap.share[values]
             certain &= overlap.certain[values]
         return Chosen(entries, share, certain)
+
+    def projected(self, names: tuple[str, ...]) -> "Slice":
+        """Return the slice with some columns alone: entries that agree on them are one, and a unit of its own."""
+        if names not in self._projections:
+            columns = [self.values[name] for name in names]
+            grouping = group_rows(columns, [len(self.labels[name]) for name in names])
+            counts = np.add.reduceat(self.counts[grouping.order], grouping.starts[:-1])
+            values = {name: column[grouping.first] for name, column in zip(names, columns, strict=True)}
+            labels = {name: self.labels[name] for name in names}
+            self._projections[names] = Slice(labels, values, counts, np.arange(len(counts)))
+        return self._projections[names]
+
+    @cached_property
+    def _projections(self) -> dict[tuple[str, ...], "Slice"]:
+        return {}
 
     def _candidates(self, overlaps: Mapping[str, Overlap]) -> Codes:
         """Return the entries that one column leaves, the one that leaves fewest."""
@@ -125,6 +144,25 @@ class PublishedRows:
         variance = float((self.sizes * share * np.maximum(1 - share, 0))[open_].sum())
         return float(pool.estimate.sum()), int(pool.low.sum()), int(pool.high.sum()), variance
 
+    def count_each(self, boxes: Sequence[Box]) -> list[tuple[float, int, int, float]]:
+        """Return for each of many boxes how many rows it holds, as `count` does."""
+        if len(self.slices) != 1 or not len(self.sizes):
+            return [self.count((box,)) for box in boxes]
+        found: list[tuple[float, int, int, float]] = [(0.0, 0, 0, 0.0)] * len(boxes)
+        alike: dict[tuple[str, ...], list[int]] = {}
+        for place, box in enumerate(boxes):
+            alike.setdefault(tuple(sorted(box)), []).append(place)
+        for names, places in alike.items():
+            slim = self.slices[0].projected(names) if names else self.slices[0]
+            if not names or len(places) * len(slim.counts) < WORTH_COMPILED:
+                rows = replace(self, slices=(slim,), sizes=slim.counts)
+                counted = [rows.count((boxes[place],)) for place in places]
+            else:
+                counted = _counted(slim, names, [boxes[place] for place in places])
+            for place, each in zip(places, counted, strict=True):
+                found[place] = each
+        return found
+
     def pool(self, boxes: Sequence[Box], target: str | None) -> Pool:
         """Return what boxes without overlap may have chosen, by entries of the slice that has the target."""
         units = len(self.sizes)
@@ -170,3 +208,22 @@ class PublishedRows:
         low = np.maximum(low - (touched - 1) * self.sizes, 0) if touched else self.sizes.astype(np.int64)
         nothing = np.zeros(0, dtype=np.int64)
         return home or (nothing, nothing, nothing, nothing.astype(float)), low, high, estimate
+
+
+def _counted(one: Slice, names: tuple[str, ...], boxes: Sequence[Box]) -> list[tuple[float, int, int, float]]:
+    """Return how many rows boxes hold that speak of the same columns, compiled."""
+    from indistinct.queries._count_kernels import count_boxes
+
+    values = np.stack([one.values[name].astype(np.int32) for name in names])
+    offsets = starts_of([len(one.labels[name]) for name in names])
+    found = np.zeros((len(boxes), 4))
+    for start in range(0, len(boxes), BLOCK):
+        part = boxes[start : start + BLOCK]
+        shares = np.empty((len(part), int(offsets[-1])))
+        for row, box in enumerate(part):
+            overlaps = [one.labels[name].overlap(box[name]) for name in names]
+            certain, possible = (np.concatenate([getattr(o, key) for o in overlaps]) for key in ("certain", "possible"))
+            share = np.concatenate([overlap.share for overlap in overlaps])
+            shares[row] = np.where(certain, 2.0, np.where(possible, share, -1.0))
+        count_boxes(values, offsets, one.counts, shares, found[start : start + BLOCK])
+    return [(estimate, int(low), int(high), variance) for estimate, low, high, variance in found.tolist()]

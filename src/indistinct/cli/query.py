@@ -1,0 +1,152 @@
+"""`indistinct query`: ask a published file, once or with a workload."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from indistinct.cli import options
+from indistinct.cli.flags import opened
+from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, shared
+from indistinct.cli.output import check_picture, write_text
+from indistinct.cli.published_file import Question, question_of
+from indistinct.cli.screen import grid, note, print_json, progress, show
+from indistinct.errors import ParameterError
+from indistinct.figures import number, percent
+
+if TYPE_CHECKING:
+    from rich.table import Table as Grid
+
+    from indistinct.answers.answer import Answer
+    from indistinct.answers.workload import WorkloadErrors
+    from indistinct.tables import Table
+
+
+@shared(*ROLES, "algorithm", "hierarchy", *READING, *SCREEN, algorithm=MadeBy)
+def command(
+    published: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published table.")],
+    flags: Flags,
+    sql: Annotated[
+        str | None, typer.Argument(metavar="QUERY", help="SELECT COUNT(*), SUM, AVG, MIN or MAX … WHERE … GROUP BY …")
+    ] = None,
+    policy: options.PolicyFile = None,
+    original: options.Original = None,
+    recoding: Annotated[
+        Path | None,
+        typer.Option("--recoding", metavar="FILE", help="The recoding, which tells what labels stand for."),
+    ] = None,
+    workload: Annotated[
+        Path | None,
+        typer.Option("--workload", metavar="FILE", help="Many queries, one a line: compare with the original."),
+    ] = None,
+    sanity: Annotated[
+        float, typer.Option("--sanity", metavar="N", help="Relative errors are over no smaller truth than this.")
+    ] = 1.0,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the errors of a workload (.svg).")
+    ] = None,
+    overwrite: options.Overwrite = False,
+) -> None:
+    """Ask a release: an estimate, the bounds between which the truth lies, and whether the answer is exact.
+
+    What labels stand for is told by the original, which is the policy's input unless --original names another, by the
+    recoding, or as far as it goes by the file alone. A workload is a file of queries, whose answers are compared with
+    those of the original.
+    """
+    if (sql is None) == (workload is None):
+        raise ParameterError(
+            "give a query or a workload, one of both", hint='indistinct query release.csv "SELECT COUNT(*)" …'
+        )
+    if plot is not None:
+        if workload is None:
+            raise ParameterError("--plot draws the errors of a workload", hint="give one with --workload")
+        check_picture(plot, flag="--plot", overwrite=overwrite)
+    asked = question_of(published, flags, policy=policy, original=original)
+    whole = _original(asked, original, by_policy=policy is not None, needed=workload is not None)
+    known: dict[str, Any] = {"recoding": recoding, "hierarchies": asked.policy.hierarchies}
+    if workload is not None:
+        _many(asked, whole, workload, known, sanity=sanity, plot=plot, overwrite=overwrite, as_json=flags.as_json)
+        return
+    from indistinct import querying
+
+    with progress("asking"):
+        found = querying.query(asked.published, sql or "", asked.policy.schema, original=whole, **known)
+    _report(found, as_json=flags.as_json)
+
+
+def _original(asked: Question, original: Path | None, *, by_policy: bool, needed: bool) -> "Table | None":
+    """Return the original, if one is named or the policy's input is there."""
+    if original is not None:
+        return opened(asked.policy, original)
+    if by_policy and asked.policy.locate(asked.policy.input.path).is_file():
+        note(f"what labels stand for is told by {asked.policy.locate(asked.policy.input.path)}")
+        return opened(asked.policy)
+    if needed:
+        raise ParameterError("no original is given", hint="name the table before publishing with --original")
+    return None
+
+
+def _many(
+    asked: Question,
+    whole: "Table | None",
+    workload: Path,
+    known: dict[str, Any],
+    *,
+    sanity: float,
+    plot: Path | None,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    from indistinct import querying
+
+    with progress("asking"):
+        found = querying.workload_error(asked.published, whole, workload, asked.policy.schema, sanity=sanity, **known)
+    if plot is not None:
+        from indistinct.report.workload_errors import draw_errors
+
+        write_text(plot, draw_errors(found), overwrite=overwrite)
+    if as_json:
+        print_json({"workload": str(workload), "plot": None if plot is None else str(plot), **found.to_json()})
+        return
+    show(_errors_table(found), _sentence(found))
+
+
+def _errors_table(found: "WorkloadErrors") -> "Grid":
+    table = grid("error", "mean", "median", "95th percentile", right=("mean", "median", "95th percentile"))
+    for name, figures in found.figures().items():
+        table.add_row(name, *("–" if value is None else number(value) for value in figures.values()))
+    return table
+
+
+def _sentence(found: "WorkloadErrors") -> str:
+    words = f"{number(len(found.workload))} queries; {percent(found.matching)} of them are answered exactly"
+    words += f"; relative errors are over the truth, at least {number(found.sanity)}"
+    return words + (f"; {number(found.unanswered)} have no answer" if found.unanswered else "") + "."
+
+
+def _report(found: "Answer", *, as_json: bool) -> None:
+    for words in found.notes:
+        note(words)
+    if as_json:
+        print_json(found.to_json())
+        return
+    names = [*found.query.groups]
+    table = grid(*names, "answer", "at least", "at most", "expected error", right=("answer", "at least", "at most"))
+    for each in found.groups or (found,):
+        group = ["missing" if each.group[name] is None else str(each.group[name]) for name in names]
+        table.add_row(*group, *(_figure(value) for value in (each.value, each.low, each.high)), _error(each))
+    show(table)
+
+
+def _figure(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float) and abs(value) == float("inf"):
+        return "unbounded"
+    return number(value) if isinstance(value, int | float) else str(value)
+
+
+def _error(found: "Answer") -> str:
+    if found.exact:
+        return "exact"
+    return "estimate" if found.error is None else f"estimate ± {number(found.error)}"

@@ -1,0 +1,145 @@
+"""A metric that asks: how far a recoding is off where it answers the counts of a workload."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.arrays import Codes, starts_of
+from indistinct.domain import Domain, Kind
+from indistinct.errors import ParameterError, SchemaError
+from indistinct.frequencies.value import FrequencySet
+from indistinct.metrics.base import Metric
+from indistinct.metrics.published_ranges import ranges_of
+from indistinct.queries.boxes import boxes_of
+from indistinct.queries.labels import Labels, single_values
+from indistinct.queries.slices import PublishedRows, Slice
+from indistinct.queries.values import ColumnValues
+from indistinct.queries.workload import Workload
+from indistinct.recoding.outputs import Assignment, PublishedColumn
+from indistinct.schema import did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadError(Metric):
+    """The mean relative error of a workload's counts, each over the truth or over 1 where that is smaller.
+
+    Rows inside a class are taken to be spread evenly; suppressed ones are missing from the estimates. The queries are
+    COUNT over quasi-identifiers. Not monotone: what merging adds to one query it may take from another.
+    """
+
+    name: ClassVar[str] = "workload-error"
+    meaning: ClassVar[str] = "mean relative error of a workload's counts"
+    monotone: ClassVar[bool] = False
+    counts_rows: ClassVar[bool] = True
+    compares_cells: ClassVar[bool] = True
+    bare: ClassVar[str] = "workload"
+    workload: Workload
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.workload, Workload):
+            object.__setattr__(self, "workload", Workload.from_text(str(self.workload)))
+        for number, query in enumerate(self.workload.queries, start=1):
+            if query.aggregate != "COUNT":
+                raise ParameterError(
+                    f"workload-error is about counts; query {number} of the workload asks for {query.aggregate}",
+                    hint="leave such queries out, or measure them with `workload_error`",
+                )
+
+    def value(self, assignment: Assignment) -> float:
+        """Return the weighted mean of relative errors."""
+        if not assignment.rows:
+            return 0.0
+        if not len(assignment.cells) or not assignment.domains:
+            raise ParameterError(
+                "workload-error compares with the original cells, which a published table does not tell",
+                hint="use `workload_error`, or `indistinct query --workload`",
+            )
+        domains = {domain.column: domain for domain in assignment.domains}
+        _check(self.workload, tuple(domains))
+        truths = _truths(self.workload, assignment.frequencies, assignment.domains)
+        estimates = _estimates(self.workload, assignment, domains)
+        errors = np.abs(estimates - truths) / np.maximum(truths, 1.0)
+        return float(np.average(errors, weights=self.workload.weights))
+
+
+def _check(workload: Workload, known: Sequence[str]) -> None:
+    for name in workload.columns:
+        if name not in known:
+            raise SchemaError(
+                f"a query of the workload asks about column {name!r}, which is no quasi-identifier",
+                hint=did_you_mean(name, known) or f"workload-error is about {', '.join(known)}",
+            )
+
+
+@lru_cache(maxsize=1)  # a search asks again and again about the same cells
+def _truths(workload: Workload, frequencies: FrequencySet, domains: tuple[Domain, ...]) -> Codes:
+    """Return the counts of the workload on the original."""
+    names = workload.columns
+    labels = {domain.column: _original(domain) for domain in domains if domain.column in names}
+    places = {name: index for index, name in enumerate(frequencies.names)}
+    values = {name: frequencies.vectors[:, places[name]].astype(np.int64) for name in labels}
+    return _counts(workload, labels, values, frequencies.counts)
+
+
+def _estimates(workload: Workload, assignment: Assignment, domains: dict[str, Domain]) -> Codes:
+    """Return the counts of the workload as classes answer them."""
+    kept = assignment.class_ids >= 0
+    owners, cells = assignment.class_ids[kept], assignment.cells[kept]
+    labels, values = {}, {}
+    for index, column in enumerate(assignment.columns):
+        if column.column in workload.columns:
+            shown = assignment.values[:, index].astype(np.int64)
+            codes = assignment.frequencies.vectors[cells, index].astype(np.int64)
+            labels[column.column] = _published(column, domains[column.column], shown[owners], codes)
+            values[column.column] = shown
+    return _counts(workload, labels, values, assignment.classes.sizes)
+
+
+def _counts(workload: Workload, labels: dict[str, Labels], values: dict[str, Codes], counts: Codes) -> Codes:
+    rows = counts.astype(np.int64)
+    published = PublishedRows((Slice(labels, values, rows, np.arange(len(rows))),), rows)
+    columns = {name: each.values for name, each in labels.items()}
+    boxes = [boxes_of(query.rows, columns) for query in workload.queries]
+    found = iter(published.count_each([box for some in boxes for box in some]))
+    return np.array([sum(next(found)[0] for _ in some) for some in boxes])
+
+
+def _original(domain: Domain) -> Labels:
+    return single_values(_values(domain), domain.texts(), _line(domain))
+
+
+def _published(column: PublishedColumn, domain: Domain, shown: Codes, codes: Codes) -> Labels:
+    """Return what each published value stands for: all values of a range, or those of the rows that show it."""
+    pairs = np.unique(shown * len(domain) + codes)
+    owners, first = np.divmod(pairs, len(domain))
+    last, line, ranges = first, _line(domain), None
+    outputs = [array.cast(pa.string()).to_pylist() for name, array in column.outputs if not name.endswith("_mean")]
+    if line is not None and len(line) > domain.missing:
+        known = line[int(domain.missing) :]
+        ranges = ranges_of(list(zip(*outputs, strict=True)), domain.kind, known)
+        wide = np.flatnonzero(np.isfinite(ranges.low) & (np.bincount(owners, minlength=len(column)) > 0))
+        kept = ~np.isin(owners, wide) | (first < domain.missing)
+        low = np.searchsorted(known, ranges.low[wide]) + domain.missing
+        high = np.searchsorted(known, ranges.high[wide], "right") + domain.missing - 1
+        owners, first = np.concatenate([owners[kept], wide]), np.concatenate([first[kept], low])
+        last = np.concatenate([last[kept], high])
+        order = np.lexsort((first, owners))
+        owners, first, last = owners[order], first[order], last[order]
+    indptr = starts_of(np.bincount(owners, minlength=len(column)))
+    unknown = np.zeros(len(column), dtype=bool)
+    return Labels(_values(domain), tuple(outputs[0]), indptr, first, last, domain.missing, unknown, line, ranges)
+
+
+def _values(domain: Domain) -> ColumnValues:
+    if domain.kind is not Kind.TEXT and not domain.declared:
+        return ColumnValues(domain.column, domain.kind)
+    texts = tuple(domain.values.cast(pa.string()).to_pylist())
+    return ColumnValues(domain.column, Kind.TEXT, texts, texts if domain.declared else ())
+
+
+def _line(domain: Domain) -> Codes | None:
+    return None if domain.kind is Kind.TEXT or domain.declared else np.asarray(domain.positions(), dtype=np.float64)
