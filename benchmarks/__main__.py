@@ -18,6 +18,7 @@ from benchmarks.risks import risk_lines, uniqueness_lines
 from benchmarks.startup import startup_lines
 from benchmarks.timing import Line
 from benchmarks.unique_sets import unique_set_lines
+from benchmarks.workload import workload_lines
 
 # What `make bench engines` prints; those that are measured at all are.
 OF_ENGINES = ("engines", "levels", "postgres", "spark")
@@ -55,6 +56,7 @@ def main() -> None:
         "partition-cliffs": lambda: partition_cliff_lines(min(chosen.rows, 1_000_000)),
         "people": lambda: people_lines(min(chosen.rows, 1_000_000)),
         "risks": lambda: risk_lines(min(chosen.rows, 1_000_000)),
+        "workload": workload_lines,
         "unique-sets": lambda: unique_set_lines(min(chosen.rows, 1_000_000)),
     }
     wanted = {*chosen.names, *(OF_ENGINES if "engines" in chosen.names else ())}

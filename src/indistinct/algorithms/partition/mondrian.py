@@ -12,11 +12,14 @@ import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.partition.by_loss import Costs, partition_by_loss
+from indistinct.algorithms.partition.by_workload import partition_by_workload
 from indistinct.algorithms.partition.layout import Layout, layout_of, ranks_of
 from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_size
 from indistinct.algorithms.partition.strict import Partition, partition_strictly
 from indistinct.algorithms.partition.summaries import summarize
 from indistinct.errors import ParameterError
+from indistinct.queries.accepted import boxes_of_workload
+from indistinct.queries.workload import Workload
 from indistinct.recoding.kinds import ByRegion, ByRow, Recoding
 from indistinct.recoding.summary import Extent, NumericForm, Style, TreeForm
 
@@ -41,6 +44,7 @@ class Mondrian(Algorithm):
     choose: Choice = "width"
     positions: int = 5
     trees: TreeForm = "node"
+    workload: Workload | None = None
 
     def __post_init__(self) -> None:
         Style(self.extent, self.numeric)
@@ -68,9 +72,15 @@ class Mondrian(Algorithm):
                 "`choose` of Mondrian must be width when it is relaxed: halves by rows leave nothing to choose",
                 hint="leave out relaxed=true, or choose=loss",
             )
-        if self.trees == "set" and (self.choose != "loss" or self.extent == "region"):
+        if self.workload is not None and (self.relaxed or self.choose == "loss"):
             raise ParameterError(
-                "`trees` of Mondrian can be set only where it chooses by loss and publishes ranges",
+                "`workload` of Mondrian decides every cut: it goes neither with relaxed=true nor with choose=loss",
+                hint="leave out the other one",
+            )
+        chooses = self.choose == "loss" or self.workload is not None
+        if self.trees == "set" and (not chooses or self.extent == "region"):
+            raise ParameterError(
+                "`trees` of Mondrian can be set only where it chooses by loss or for a workload and publishes ranges",
                 hint="use choose=loss,trees=set, or leave trees out",
             )
 
@@ -88,7 +98,9 @@ class Mondrian(Algorithm):
     def _strict(self, problem: Problem) -> Recoding:
         frequencies, model = problem.frequencies, problem.model
         layout = layout_of(problem.columns)
-        if self.choose == "loss":
+        if self.workload is not None:
+            found = self._by_workload(problem, layout, self.workload)
+        elif self.choose == "loss":
             found = self._by_loss(problem, layout)
         else:
             ranks, classes = ranks_of(problem.columns, frequencies.vectors, order="F"), frequencies.classes
@@ -115,6 +127,25 @@ class Mondrian(Algorithm):
             costs=Costs.of(problem.columns, layout, rows=rows, trees=self.trees, in_order=in_order),
             model=problem.model,
             positions=self.positions,
+            counters=problem.counters,
+        )
+
+    def _by_workload(self, problem: Problem, layout: Layout, workload: Workload) -> Partition:
+        names = [column.name for column in problem.columns]
+        if not any(name in names for name in workload.columns):
+            raise ParameterError(
+                "no query of the workload asks for a quasi-identifier",
+                hint=f"a cut can serve conditions on {', '.join(names)}",
+            )
+        return partition_by_workload(
+            ranks_of(problem.columns, problem.frequencies.vectors),
+            problem.frequencies.classes,
+            columns=problem.columns,
+            layout=layout,
+            boxes=boxes_of_workload(workload, [column.domain for column in problem.columns]),
+            trees=self.trees,
+            in_order=self.extent == "region",
+            model=problem.model,
             counters=problem.counters,
         )
 

@@ -1,0 +1,185 @@
+"""Strict partitioning by depth: of all allowable cuts of a part the one that weighs least is taken.
+
+All parts of a depth are weighed together and judged by one call of the model; for models that look at class sizes alone
+a search offers allowable cuts only. What a cut weighs is the search's own: loss, or the error of queries.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from indistinct.algorithms.partition.layout import Layout
+from indistinct.algorithms.partition.strict import Partition
+from indistinct.arrays import Codes, starts_of
+from indistinct.frequencies.value import Classes
+from indistinct.models.base import Model
+from indistinct.parallel import is_large, spread, workers
+from indistinct.recoding.regions import Cuts
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """The parts of one depth: part `i` has the cells `items[starts[i]:starts[i + 1]]`, packed in `rows`.
+
+    `offsets` are their places in the final order of all cells.
+    """
+
+    items: Codes
+    rows: Codes
+    starts: Codes
+    offsets: Codes
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def select(self, mask: Codes) -> "Parts":
+        """Return some of the parts."""
+        if mask.all():
+            return self
+        sizes = np.diff(self.starts)
+        inside = np.repeat(mask, sizes)
+        return Parts(self.items[inside], self.rows[inside], starts_of(sizes[mask]), self.offsets[mask])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Division:
+    """Parts cut in two: the order of cells with left sides first, where right sides begin, and the cuts.
+
+    A cut along ranks ends at one of them; any other is the set of ranks on its left side, `sizes` of them in `members`
+    from the start of the part on.
+    """
+
+    order: Codes
+    middles: Codes
+    ends: Codes
+    members: Codes
+    sizes: Codes
+
+
+class Search(Protocol):
+    """How parts are weighed and cut. A candidate is a number; `never` weighs one that cannot be taken.
+
+    `work` says of how many counted cells a cell takes the time.
+    """
+
+    never: float
+    work: int
+
+    def weigh(self, parts: Parts, first: int, last: int) -> Codes:
+        """Return a row for each of a run of parts, with the weight of every candidate."""
+
+    def divide(self, parts: Parts, chosen: Codes) -> Division:
+        """Return the parts cut at a candidate each."""
+
+    def axes(self, chosen: Codes) -> Codes:
+        """Return the column of every candidate."""
+
+
+def partition_by_depth(
+    search: Search, ranks: Codes, classes: Classes, *, layout: Layout, model: Model, counters: Counter[str]
+) -> Partition:
+    """Return the partition in which every part is cut at its lightest candidate; cells of a class stand together."""
+    tree = _Tree()
+    everything = np.arange(len(ranks))
+    final, ends = np.empty_like(everything), []
+    parts = Parts(everything, layout.pack(ranks, classes.sizes), np.array([0, len(ranks)]), np.zeros(1, np.int64))
+    while len(parts):
+        chosen = _chosen(search, parts, model=model, classes=classes, counters=counters)
+        cut = chosen >= 0
+        done, parts = parts.select(~cut), parts.select(cut)
+        ends.append(done.offsets)
+        final[np.arange(len(done.items)) + np.repeat(done.offsets - done.starts[:-1], np.diff(done.starts))] = (
+            done.items
+        )
+        division = search.divide(parts, chosen[cut])
+        tree.grow(cut, search.axes(chosen[cut]), division, done.offsets, parts.starts[:-1])
+        parts = _sides(parts, division)
+    starts = np.sort(np.concatenate(ends))
+    class_ids = np.repeat(np.arange(len(starts), dtype=np.int32), np.diff(starts, append=len(ranks)))
+    return Partition(tree.cuts(), ranks[final], class_ids, classes.sizes[final])
+
+
+def _chosen(search: Search, parts: Parts, *, model: Model, classes: Classes, counters: Counter[str]) -> Codes:
+    """Return each part's lightest candidate that the model allows, -1 where there is none."""
+    if model.traits.sizes_only:
+        chosen = np.full(len(parts), -1)
+
+        def best(first: int, last: int) -> None:
+            weights = search.weigh(parts, first, last)
+            chosen[first:last] = np.where(weights.min(axis=1) < search.never, weights.argmin(axis=1), -1)
+
+        spread_parts(best, parts, search.work)
+        return chosen
+    weights = np.concatenate(spread_parts(lambda first, last: search.weigh(parts, first, last), parts, search.work))
+    ranked = np.argsort(weights, axis=1, kind="stable")
+    chosen, everyone = np.full(len(parts), -1), np.arange(len(parts))
+    waiting = np.ones(len(parts), dtype=bool)
+    for attempt in range(weights.shape[1]):
+        tried = ranked[:, attempt]
+        waiting &= weights[everyone, tried] < search.never
+        if not waiting.any():
+            break
+        group = parts.select(waiting)
+        counters["checks"] += len(group)
+        sides = _sides(group, search.divide(group, tried[waiting]))
+        class_ids = np.repeat(np.arange(len(sides), dtype=np.int32), np.diff(sides.starts))
+        broken = model.violations(classes.take(sides.items).regroup(class_ids, len(sides)))
+        won = np.flatnonzero(waiting)[~(broken[::2] | broken[1::2])]
+        chosen[won], waiting[won] = tried[won], False
+    return chosen
+
+
+def spread_parts(work: Callable[[int, int], Result], parts: Parts, weight: int) -> list[Result]:
+    """Return what a function returns for runs of parts, which have about as many cells each of that weight."""
+    cells, runs = len(parts.items), 1
+    if is_large(weight * cells):
+        runs = min(4 * workers(), len(parts))
+    cells_before = np.arange(1, runs) * (cells / runs)
+    bounds = np.unique([0, *np.searchsorted(parts.starts, cells_before).tolist(), len(parts)]).tolist()
+    return spread(work, bounds[:-1], bounds[1:])
+
+
+def _sides(parts: Parts, division: Division) -> Parts:
+    """Return the sides of cut parts as parts."""
+    starts = np.empty(2 * len(parts) + 1, dtype=np.int64)
+    starts[::2], starts[1::2] = parts.starts, division.middles
+    offsets = np.repeat(parts.offsets - parts.starts[:-1], 2) + starts[:-1]
+    return Parts(parts.items[division.order], parts.rows[division.order], starts, offsets)
+
+
+class _Tree:
+    """A tree of cuts that grows by one depth at a time."""
+
+    def __init__(self) -> None:
+        self.axis: list[Codes] = []
+        self.cut: list[Codes] = []
+        self.left: list[Codes] = []
+        self.members: list[Codes] = []
+        self.sizes: list[Codes] = []
+        self.nodes, self.sets = 1, 0
+
+    def grow(self, cut: Codes, axis: Codes, division: Division, leaves: Codes, starts: Codes) -> None:
+        """Add the parts of a depth: which are cut, along what and where, and the offsets of those that are leaves."""
+        own, ends, left = np.full(len(cut), -1, np.int16), np.zeros(len(cut), np.int64), np.empty(len(cut), np.int64)
+        own[cut], left[~cut] = axis, leaves
+        left[cut] = self.nodes + 2 * np.arange(len(axis))
+        by_set = division.sizes > 0
+        sets = self.sets + np.cumsum(by_set) - 1
+        ends[cut] = np.where(by_set, -1 - sets, division.ends)
+        sizes = division.sizes[by_set]
+        inside = np.repeat(starts[by_set] - starts_of(sizes)[:-1], sizes) + np.arange(sizes.sum())
+        self.nodes, self.sets = self.nodes + 2 * len(axis), self.sets + int(by_set.sum())
+        self.members.append(division.members[inside])
+        for whole, part in ((self.axis, own), (self.cut, ends), (self.left, left), (self.sizes, sizes)):
+            whole.append(part)
+
+    def cuts(self) -> Cuts:
+        """Return the whole tree, with leaves numbered from left to right."""
+        axis, cut, left, sizes = (np.concatenate(part) for part in (self.axis, self.cut, self.left, self.sizes))
+        members = (starts_of(sizes), np.concatenate(self.members).astype(np.int32)) if len(sizes) else None
+        return Cuts(axis, cut, left, left + 1, members).numbered()
