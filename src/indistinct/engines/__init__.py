@@ -9,6 +9,7 @@ from typing import Any
 from indistinct.engines.base import Engine, Source
 from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.memory import Memory
+from indistinct.engines.postgres import Postgres
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
@@ -19,7 +20,7 @@ __all__ = ["NAMES", "bytes_of", "chosen_engine", "count_source", "open_source"]
 
 LOG = logging.getLogger("indistinct.open")
 
-NAMES = ("auto", "memory", "duckdb")
+NAMES = ("auto", "memory", "duckdb", "postgres")
 # Of what is free a table may take so much: counting and publishing need as much again.
 SHARE_OF_FREE = 0.5
 SMALLEST_MEMORY = 200 * 10**6
@@ -54,6 +55,9 @@ def chosen_engine(source: Any, name: str = "auto", memory: str | int | None = No
             hint=did_you_mean(name, NAMES) or f"choose among {', '.join(NAMES)}",
         )
     limit = None if memory is None else bytes_of(memory)
+    postgres = Postgres() if limit is None else Postgres(limit)
+    if name == "postgres" or (name == "auto" and postgres.owns(source)):
+        return postgres
     duckdb = DuckDB() if limit is None else DuckDB(limit)
     if name == "duckdb" or (name == "auto" and (duckdb.owns(source) or _is_too_large(source, duckdb, limit))):
         return duckdb

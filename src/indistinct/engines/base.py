@@ -5,17 +5,41 @@ release, batch by batch.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from indistinct.domain import Kind
+from indistinct.errors import ParameterError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.randomness import Secret
 from indistinct.recoding.outputs import Assignment
 from indistinct.tables.value import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseTable:
+    """A table of a database by its name, or what a query gives there: a source, or where a release goes.
+
+    `database` is where that lies, a path or an address; it is never shown, because an address may hold a password.
+
+        >>> DatabaseTable("postgresql://ann:secret@host/clinic", "visits")
+        DatabaseTable(table='visits', query=None)
+    """
+
+    database: Any = field(repr=False)
+    table: str | None = None
+    query: str | None = field(default=None, repr=True)
+
+    def __post_init__(self) -> None:
+        if (self.table is None) == (self.query is None):
+            raise ParameterError(
+                "a database is given with a table or with a query, not both",
+                hint='for example ind.open("postgresql://host/clinic", table="clinic.visits")',
+            )
 
 
 class Source(Protocol):

@@ -1,0 +1,106 @@
+"""A PostgreSQL server for tests: the real one that the package pgserver carries, started in a folder of its own.
+
+The package's own way to start it would make a user on the system where tests run as root; this one runs the programs
+as `nobody` there, listens on a socket alone, and never syncs.
+"""
+
+import importlib.util
+import os
+import pwd
+import secrets
+import shutil
+import subprocess
+import tempfile
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import adbc_driver_postgresql.dbapi as adbc
+import pyarrow as pa
+
+from indistinct.engines.postgres.tables import sql_type
+
+SETTINGS = "-h '' -c fsync=off -c full_page_writes=off -c synchronous_commit=off -c max_connections=40"
+
+
+class NoServerError(Exception):
+    """The server cannot be started here; the words say why."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server; `url` is that of its first database, for a user who may do everything."""
+
+    folder: Path
+
+    @property
+    def url(self):
+        return self.address()
+
+    def address(self, database="postgres", user="postgres", **options):
+        """Return where a database lies."""
+        more = "".join(f"&{name}={value}" for name, value in options.items())
+        return f"postgresql://{user}@/{database}?host={self.folder}{more}"
+
+    @contextmanager
+    def session(self, database="postgres", user="postgres"):
+        """Give a connection that commits each statement."""
+        with closing(adbc.connect(self.address(database, user), autocommit=True)) as connection:
+            yield connection
+
+    def run(self, *statements, database="postgres", user="postgres"):
+        """Run statements; return the rows of the last one."""
+        with self.session(database, user) as connection:
+            for statement in statements:
+                with connection.cursor() as cursor:
+                    cursor.execute(statement)
+                    rows = cursor.fetchall() if cursor.description else []
+        return rows
+
+    def upload(self, table, name=None, database="postgres"):
+        """Put an Arrow table into a new table of the database; return its name."""
+        name = name or f"t_{secrets.token_hex(6)}"
+        plain = pa.schema([pa.field(f.name, pa.string() if pa.types.is_null(f.type) else f.type) for f in table.schema])
+        columns = ", ".join(f'"{each.name}" {sql_type(each.type)}' for each in plain)
+        with self.session(database) as connection, connection.cursor() as cursor:
+            cursor.execute(f"CREATE TABLE {name} ({columns})")
+            cursor.adbc_ingest(name, table.cast(plain), mode="append")
+        return name
+
+
+@contextmanager
+def running_server():
+    """Start a server, and stop it in the end; raise `NoServerError` with the reason where there is none."""
+    found = importlib.util.find_spec("pgserver")
+    if found is None or found.origin is None:
+        raise NoServerError("the package pgserver is not installed")
+    programs = Path(found.origin).parent / "pginstall" / "bin"
+    if not os.access(programs / "initdb", os.X_OK):
+        raise NoServerError("the package pgserver carries no server for this system")
+    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # a socket's path has at most 100 characters
+    user = {}
+    if os.geteuid() == 0:  # PostgreSQL refuses to run as root
+        nobody = pwd.getpwnam("nobody")
+        os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+        user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+
+    def program(name, *arguments):
+        log = (folder / "log.txt").open("ab")
+        with log:
+            subprocess.run(
+                [programs / name, "-D", folder / "data", *arguments],
+                check=True, cwd=folder, timeout=60, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **user,
+            )  # fmt: skip
+
+    try:
+        try:
+            program("initdb", "-U", "postgres", "--no-sync", "--auth=trust", "-E", "UTF8", "--locale=C", "-N")
+            program("pg_ctl", "-w", "-o", f"{SETTINGS} -k {folder}", "-l", folder / "server.log", "start")
+        except (OSError, subprocess.SubprocessError) as error:
+            raise NoServerError(f"the server does not start: {type(error).__name__}") from None
+        try:
+            yield Server(folder)
+        finally:
+            program("pg_ctl", "-w", "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
