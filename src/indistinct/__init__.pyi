@@ -34,6 +34,7 @@ from .attacking import attack as attack
 from .attacking import attack_all as attack_all
 from .attacks.base import Attack as Attack
 from .attacks.base import Outcome as Outcome
+from .engines.base import DatabaseTable as DatabaseTable
 from .errors import HierarchyError as HierarchyError
 from .errors import IndistinctError as IndistinctError
 from .errors import InfeasibleError as InfeasibleError

@@ -10,8 +10,9 @@ from typing import Any
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm, Problem, Progress, run_search, unused_settings
 from indistinct.algorithms.explanation import Explanation
-from indistinct.engines import open_source
-from indistinct.engines.base import Source
+from indistinct.engines import open_source, using_source
+from indistinct.engines.base import DatabaseTable, Source
+from indistinct.engines.postgres.source import require_table
 from indistinct.errors import InfeasibleError, VerificationError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
@@ -30,6 +31,7 @@ from indistinct.registry import parse_algorithm
 from indistinct.release.by_label import classes_by_label, classes_by_recoding, nobody_shown
 from indistinct.release.certificate import About, Certificate
 from indistinct.release.check import Check
+from indistinct.release.database import Place
 from indistinct.release.fit import explained, fit, suppressed_within, within_budget
 from indistinct.release.kinds import (
     check_kinds,
@@ -48,7 +50,8 @@ from indistinct.release.release import Release
 from indistinct.release.small_counts import SMALLEST
 from indistinct.schema import Schema
 from indistinct.spelling import spell
-from indistinct.tables import Table, open_table
+from indistinct.tables import open_table
+from indistinct.tables.reading import declare
 
 ROWS_COUNTED = (
     "rows were counted, while the certificate beside the file speaks of people: name the columns that tell people "
@@ -61,7 +64,7 @@ SAMPLE_SHOWN = (
 COUNTERS = ("checks", "scans", "rollups", "merges")
 
 
-def open(source: Any, **options: Any) -> Table:  # noqa: A001
+def open(source: Any, *, table: str | None = None, query: str | None = None, **options: Any) -> Any:  # noqa: A001
     """Return the table at a path or in a frame, read as it is declared; what is not declared is found or stays text.
 
     `delimiter` and `encoding` of a text file; `decimal` and `thousands` marks; `dates`, a format such as "%d.%m.%Y" for
@@ -69,7 +72,13 @@ def open(source: Any, **options: Any) -> Table:  # noqa: A001
     columns that are text whatever they spell; `types`, {column: number, plain-number, integer, date, datetime, text};
     `header=True` for a first line of names that looks like data; `columns` chooses some; `reading` is how another table
     was read.
+
+    Of a database, `source` is its address and `table` the name of a table, or `query` what is read of it: that stays
+    there, and is read in one snapshot until the source is closed or forgotten.
     """
+    if table is not None or query is not None:
+        return open_source(DatabaseTable(source, table, query), declare(**options))[1]
+    require_table(source)
     return open_table(source, **options)
 
 
@@ -84,7 +93,7 @@ def anonymize(
     target: str | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
-    output: str | Path | None = None,
+    output: Place | None = None,
     overwrite: bool = False,
     save_recoding: str | Path | None = None,
     previous: Recoding | str | Path | None = None,
@@ -107,22 +116,25 @@ def anonymize(
     `accept_overlap`. Raises `InfeasibleError` if there is none.
     """
     report, declared = progress or (lambda _share: None), dict(hierarchies or {})
-    began, (where, source) = time.perf_counter(), open_source(table, engine=engine, memory=memory)
-    search = _chosen(algorithm, reuse=any(each is not None for each in (save_recoding, previous, ledger)))
-    asked = promised_model(model, search, schema)
-    request = _request(source, schema, asked, search, declared, target=target)
-    earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
-    counted, others, wanted = count_beside(population, asked, where, source, request=request, schema=schema)
-    orders = (*check_kinds(counted, asked, known=(*declared, *source.reading.text)), *unused(population, asked))
-    report(0.2)
-    problem = _problem(counted, wanted, declared, suppression=suppression, search=search, schema=schema, seed=seed)
-    found, chosen, explanation = _searched(search, problem, lambda share: report(0.2 + 0.4 * share))
-    recoding = _promising(found, source, declared, schema=schema, model=asked, suppression=suppression)
-    did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
-    told = (*orders, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
-    job = Job(where, source, counted, recoding, wanted, schema, problem.suppression, Secret(seed), spell(chosen), told)
-    place = destination_of(output, overwrite, save_recoding, recoding, smallest_count)
-    release = publish_beside(earlier, job.beside(others), accept=accept_overlap, destination=place, counters=did)
+    began = time.perf_counter()
+    with using_source(table, engine=engine, memory=memory) as (where, source):
+        search = _chosen(algorithm, reuse=any(each is not None for each in (save_recoding, previous, ledger)))
+        asked = promised_model(model, search, schema)
+        request = _request(source, schema, asked, search, declared, target=target)
+        earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
+        counted, others, wanted = count_beside(population, asked, where, source, request=request, schema=schema)
+        orders = (*check_kinds(counted, asked, known=(*declared, *source.reading.text)), *unused(population, asked))
+        report(0.2)
+        problem = _problem(counted, wanted, declared, suppression=suppression, search=search, schema=schema, seed=seed)
+        found, chosen, explanation = _searched(search, problem, lambda share: report(0.2 + 0.4 * share))
+        recoding = _promising(found, source, declared, schema=schema, model=asked, suppression=suppression)
+        did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
+        told = (*orders, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
+        job = Job(
+            where, source, counted, recoding, wanted, schema, problem.suppression, Secret(seed), spell(chosen), told
+        )
+        place = destination_of(output, overwrite, save_recoding, recoding, smallest_count)
+        release = publish_beside(earlier, job.beside(others), accept=accept_overlap, destination=place, counters=did)
     report(1.0)
     return replace(release, explanation=explanation, declared=declared)
 
@@ -164,7 +176,7 @@ def apply(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     suppression: float | None = None,
     seed: int | None = None,
-    output: str | Path | None = None,
+    output: Place | None = None,
     overwrite: bool = False,
     previous: Recoding | str | Path | None = None,
     previous_input: Any = None,
@@ -183,30 +195,30 @@ def apply(
     """
     began, secret = time.perf_counter(), Secret(seed)
     recoding = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
-    where, source = open_source(table, reading_again(recoding), engine=engine, memory=memory)
-    (schema, wanted), declared = promise_of(recoding, model), dict(hierarchies or {})
-    check_job(source, schema, wanted, declared, decided=True)
-    check_same_kinds(recoding, source)
-    earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
-    others = open_population(population, wanted, where, source, schema=schema)
-    keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.table_keys]))
-    sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}
-    found = fit(where, source, recoding, keys=keys, hierarchies=sensitive)
-    wanted = wanted.sampled(found.members)
-    found = found if others is None else fit_beside(found, Population(where, others, schema, recoding))
-    allowed = budget(recoding.suppression if suppression is None else suppression, found.members)
-    assignment, told = suppressed_within(found, wanted, budget=allowed)
-    counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
-    warnings = (*check_orders(found.counted, wanted), *unused(population, wanted), *told)
-    job = Job(where, source, found.counted, recoding, wanted, schema, allowed, secret, warnings=warnings)
-    job = replace(job, assignment=assignment, population=others)
-    place = destination_of(output, overwrite, None, recoding, smallest_count)
-    try:
-        release = publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=counters)
-    except VerificationError as error:
-        raise explained(error, found, wanted) from None
-    except InfeasibleError as error:
-        raise within_budget(error, found, wanted) from None
+    with using_source(table, reading_again(recoding), engine=engine, memory=memory) as (where, source):
+        (schema, wanted), declared = promise_of(recoding, model), dict(hierarchies or {})
+        check_job(source, schema, wanted, declared, decided=True)
+        check_same_kinds(recoding, source)
+        earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
+        others = open_population(population, wanted, where, source, schema=schema)
+        keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.table_keys]))
+        sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}
+        found = fit(where, source, recoding, keys=keys, hierarchies=sensitive)
+        wanted = wanted.sampled(found.members)
+        found = found if others is None else fit_beside(found, Population(where, others, schema, recoding))
+        allowed = budget(recoding.suppression if suppression is None else suppression, found.members)
+        assignment, told = suppressed_within(found, wanted, budget=allowed)
+        counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
+        warnings = (*check_orders(found.counted, wanted), *unused(population, wanted), *told)
+        job = Job(where, source, found.counted, recoding, wanted, schema, allowed, secret, warnings=warnings)
+        job = replace(job, assignment=assignment, population=others)
+        place = destination_of(output, overwrite, None, recoding, smallest_count)
+        try:
+            release = publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=counters)
+        except VerificationError as error:
+            raise explained(error, found, wanted) from None
+        except InfeasibleError as error:
+            raise within_budget(error, found, wanted) from None
     return replace(release, declared=declared)
 
 

@@ -64,7 +64,8 @@ class Server:
         columns = ", ".join(f'"{each.name}" {sql_type(each.type)}' for each in plain)
         with self.session(database) as connection, connection.cursor() as cursor:
             cursor.execute(f"CREATE TABLE {name} ({columns})")
-            cursor.adbc_ingest(name, table.cast(plain), mode="append")
+            *schema, bare = name.split(".")
+            cursor.adbc_ingest(bare, table.cast(plain), mode="append", db_schema_name=schema[0] if schema else None)
         return name
 
 

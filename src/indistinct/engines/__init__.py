@@ -3,6 +3,8 @@
 import logging
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from indistinct.frequencies.request import Request
 from indistinct.schema import did_you_mean
 from indistinct.tables import Reading
 
-__all__ = ["NAMES", "bytes_of", "chosen_engine", "count_source", "open_source"]
+__all__ = ["NAMES", "bytes_of", "chosen_engine", "count_source", "open_source", "using_source"]
 
 LOG = logging.getLogger("indistinct.open")
 
@@ -45,6 +47,19 @@ def open_source(
         )
     LOG.info("opened %d rows of %d columns in the engine %s", opened.rows, len(opened.columns), chosen.name)
     return chosen, opened
+
+
+@contextmanager
+def using_source(
+    source: Any, reading: Reading | None = None, *, engine: str = "auto", memory: str | int | None = None
+) -> Iterator[tuple[Engine, Source]]:
+    """Give a source and its engine for a while; a connection that is made for that ends with the block."""
+    where, opened = open_source(source, reading, engine=engine, memory=memory)
+    try:
+        yield where, opened
+    finally:
+        if opened is not source and hasattr(opened, "close"):
+            opened.close()
 
 
 def chosen_engine(source: Any, name: str = "auto", memory: str | int | None = None) -> Engine:
