@@ -42,6 +42,12 @@ class Server:
         more = "".join(f"&{name}={value}" for name, value in options.items())
         return f"postgresql://{user}@/{database}?host={self.folder}{more}"
 
+    def computed(self):
+        """Return the seconds of computing of the server and of all its sessions that have ended (Linux alone)."""
+        number = (self.folder / "data" / "postmaster.pid").read_text().split()[0]
+        told = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, told[11:15])) / os.sysconf("SC_CLK_TCK")
+
     @contextmanager
     def session(self, database="postgres", user="postgres"):
         """Give a connection that commits each statement."""
@@ -69,15 +75,21 @@ class Server:
         return name
 
 
-@contextmanager
-def running_server():
-    """Start a server, and stop it in the end; raise `NoServerError` with the reason where there is none."""
+def programs():
+    """Return the folder of the server's programs; raise `NoServerError` with the reason where there is none."""
     found = importlib.util.find_spec("pgserver")
     if found is None or found.origin is None:
         raise NoServerError("the package pgserver is not installed")
-    programs = Path(found.origin).parent / "pginstall" / "bin"
-    if not os.access(programs / "initdb", os.X_OK):
+    folder = Path(found.origin).parent / "pginstall" / "bin"
+    if not os.access(folder / "initdb", os.X_OK):
         raise NoServerError("the package pgserver carries no server for this system")
+    return folder
+
+
+@contextmanager
+def running_server():
+    """Start a server, and stop it in the end; raise `NoServerError` with the reason where there is none."""
+    found = programs()
     folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # a socket's path has at most 100 characters
     user = {}
     if os.geteuid() == 0:  # PostgreSQL refuses to run as root
@@ -89,7 +101,7 @@ def running_server():
         log = (folder / "log.txt").open("ab")
         with log:
             subprocess.run(
-                [programs / name, "-D", folder / "data", *arguments],
+                [found / name, "-D", folder / "data", *arguments],
                 check=True, cwd=folder, timeout=60, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **user,
             )  # fmt: skip
 

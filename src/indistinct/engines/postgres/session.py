@@ -16,13 +16,15 @@ from indistinct.errors import IndistinctError, InputError, MissingExtraError, Ou
 PATIENCE, LOCK_PATIENCE = 30, 10
 BATCH_BYTES = "16777216"
 SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
-# Text in UTF-8 whatever the database is in; a search may take its time; text forms that no setting changes.
+# Text in UTF-8 whatever the database is in; a search may take its time; text forms that no setting changes; and memory for
+# groups, which are else sorted on disk.
 SETTINGS = {
     "client_encoding": "UTF8",
     "idle_in_transaction_session_timeout": "0",
     "IntervalStyle": "postgres",
     "DateStyle": "ISO, YMD",
     "standard_conforming_strings": "on",
+    "work_mem": "256MB",
     "lock_timeout": f"{LOCK_PATIENCE}s",
 }
 # Why a server cannot be reached, by what its library says. The words themselves may hold parts of an address.
