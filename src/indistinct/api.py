@@ -43,7 +43,7 @@ from indistinct.release.kinds import (
 from indistinct.release.overlap import earlier_releases, publish_beside
 from indistinct.release.pipeline import Job, destination_of
 from indistinct.release.population import Population, count_beside, fit_beside, open_population, unused
-from indistinct.release.published import Published, belongs_to, open_published, read_certificate
+from indistinct.release.published import Published, belongs_to, certificate_of, open_published
 from indistinct.release.reading import require_original
 from indistinct.release.release import Release
 from indistinct.release.small_counts import SMALLEST
@@ -290,10 +290,8 @@ def verify(
     beside = None if others is None else Population(published.engine, others, schema, by, hierarchies or {})
     check = Check(published.engine, schema, wanted, published.buckets, reference, assignment, hierarchies=declared)
     check = replace(check, population=beside)
-    if published.path is None:
-        return check.certify(published.sources, about=About(warnings=tuple(told)))
-    says = read_certificate(published.path)
-    foreign = not belongs_to(says, published.path, apart=published.apart)
+    says = certificate_of(published)
+    foreign = published.path is not None and not belongs_to(says, published.path, apart=published.apart)
     told += [ROWS_COUNTED] if says and says.get("people") and not schema.person else []
     about = About(seeded=bool(says and says.get("seeded")), warnings=tuple(told))
     return check.certify(published.sources, coarse=published.text, about=about, foreign_certificate=foreign)

@@ -1,7 +1,7 @@
 """The engine postgres gives the same answer as memory: every table is put into a real database, and counted there."""
 
 import datetime
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 import pyarrow as pa
@@ -36,7 +36,7 @@ class Uploading:
     """The engine, given tables that are in memory: they are put into the database first."""
 
     server: object
-    engine: Postgres = Postgres(memory=1 << 28)
+    engine: Postgres = field(default_factory=Postgres)
 
     def open(self, table, reading):
         address = self.server.address(options="-cTimeZone%3DEurope/Oslo")

@@ -12,7 +12,7 @@ from indistinct.errors import ParameterError
 from indistinct.schema import Schema
 
 if TYPE_CHECKING:
-    from indistinct.engines.base import Source
+    from indistinct.engines.base import DatabaseTable, Source
     from indistinct.hierarchy import Hierarchy
     from indistinct.models import Model
     from indistinct.policy import Policy
@@ -23,7 +23,30 @@ if TYPE_CHECKING:
 JOB = (*ROLES, "model", "algorithm", "hierarchy", "suppression", "target", *READING)
 
 
-def job_of(source: Path, flags: Flags, *, node: str | None = None, data: Path | None = None) -> "Policy":
+def place_of(text: str | None, table: str | None = None, query: str | None = None) -> "Path | DatabaseTable | None":
+    """Return what a text names: a table of a database, of which it is the address, or a file; None for no text."""
+    from indistinct.engines.base import DatabaseTable
+    from indistinct.engines.postgres.address import is_address
+
+    if text is not None and is_address(text):
+        return DatabaseTable(text, table, query)
+    if table is not None or query is not None:
+        raise ParameterError(
+            "a table or a query goes with the address of a database",
+            hint="for example postgresql://host/clinic --table clinic.visits",
+        )
+    return None if text is None else Path(text)
+
+
+def data_of(text: str, flags: Flags) -> "Path | DatabaseTable":
+    """Return the table that an argument names, together with --table or --query."""
+    found = place_of(text, flags.table, flags.query)
+    return Path(text) if found is None else found
+
+
+def job_of(
+    source: "Path | DatabaseTable", flags: Flags, *, node: str | None = None, data: Path | None = None
+) -> "Policy":
     """Return the policy in a file (.toml), or the one that flags describe for a table in it.
 
     A chosen node takes the place of the algorithm, and `data` that of the table that a policy names.
@@ -31,7 +54,7 @@ def job_of(source: Path, flags: Flags, *, node: str | None = None, data: Path | 
     from indistinct.algorithms.full_domain.node import ChosenNode
     from indistinct.spelling import spell
 
-    by_policy = source.suffix.lower() == ".toml"
+    by_policy = isinstance(source, Path) and source.suffix.lower() == ".toml"
     if node is not None and flags.algorithm is not None:
         raise ParameterError(
             "--node and --algorithm cannot stand together", hint="a chosen node takes the place of a search"
@@ -40,9 +63,9 @@ def job_of(source: Path, flags: Flags, *, node: str | None = None, data: Path | 
         raise ParameterError(
             "--input goes with a policy, whose table it replaces", hint=f"indistinct anonymize {data} and flags, or -o"
         )
-    policy = policy_of(source, flags, policy=source if by_policy else None)
+    policy = policy_of(source, flags, policy=source if by_policy and isinstance(source, Path) else None)
     if data is not None:
-        policy = replace(policy, input=replace(policy.input, path=data.absolute()))
+        policy = replace(policy, input=replace(policy.input, path=data.absolute(), database=None))
     if not policy.models and policy.algorithm.promise() is None:
         raise no_model()
     if node is None:
@@ -54,7 +77,7 @@ def job_of(source: Path, flags: Flags, *, node: str | None = None, data: Path | 
 
 
 def policy_of(
-    table: Path,
+    table: "Path | DatabaseTable",
     flags: Flags,
     *,
     policy: Path | None = None,
@@ -87,7 +110,9 @@ def _beside_population(policy: "Policy", flags: Flags) -> "Policy":
     return replace(policy, input=replace(policy.input, population=flags.population.absolute()))
 
 
-def _from_flags(table: Path, flags: Flags, schema: Schema | None, reading: "Reading | None") -> "Policy":
+def _from_flags(
+    table: "Path | DatabaseTable", flags: Flags, schema: Schema | None, reading: "Reading | None"
+) -> "Policy":
     from indistinct.algorithms.auto import Auto
     from indistinct.policy import Input, Policy, predicted_column
     from indistinct.registry import parse_algorithm
@@ -99,8 +124,9 @@ def _from_flags(table: Path, flags: Flags, schema: Schema | None, reading: "Read
         insensitive=names_of(flags.insensitive),
         person=names_of(flags.person),
     )
+    how = reading_of(flags, reading)
     return Policy(
-        input=Input(table, reading_of(flags, reading)),
+        input=Input(table, how) if isinstance(table, Path) else Input(Path(), how, database=table),
         schema=roles,
         models=models_of(flags.model),
         hierarchies=hierarchies_of(flags.hierarchy),
@@ -211,12 +237,14 @@ def _types(texts: Sequence[str]) -> dict[str, str]:
     return types
 
 
-def opened(policy: "Policy", path: Path | None = None) -> "Table":
+def opened(policy: "Policy", path: "Path | DatabaseTable | None" = None) -> Any:
     """Return the table that a policy reads, or another one that is read in the same way."""
     from indistinct import api
+    from indistinct.tables import Table
 
-    table = api.open(path or policy.locate(policy.input.path), reading=policy.input.reading)
-    note_reading(table)
+    table = api.open(path or policy.source, reading=policy.input.reading)
+    if isinstance(table, Table):
+        note_reading(table)
     return table
 
 
@@ -224,7 +252,7 @@ def source_of(policy: "Policy", flags: Flags) -> "Source":
     """Return the table that a policy reads, opened by the engine that a flag names or that suits it."""
     from indistinct.engines import chosen_engine, open_source
 
-    path, reading = policy.locate(policy.input.path), policy.input.reading
+    path, reading = policy.source, policy.input.reading
     plain = reading == type(reading)(text=reading.text)
     name = flags.engine or ("auto" if plain else "memory")  # what is declared of cells is read in memory
     if chosen_engine(path, name, flags.memory).name == "memory":

@@ -11,10 +11,10 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
-from indistinct.engines import open_source
 from indistinct.engines.base import DatabaseTable, Sink
 from indistinct.engines.postgres import Postgres
 from indistinct.engines.postgres.address import shown
+from indistinct.engines.postgres.source import open_database
 from indistinct.engines.postgres.tables import staged_release, table_name
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate import Certificate
@@ -23,6 +23,7 @@ from indistinct.release.files import certificate_path, require_another_file, tab
 from indistinct.release.ledger import Record
 from indistinct.release.small_counts import SMALLEST, check_smallest, text_for_others
 from indistinct.release.staging import Produce, check_target, publish_before, stage, staging
+from indistinct.tables.value import Reading
 
 LOG = logging.getLogger("indistinct.write")
 
@@ -41,7 +42,7 @@ def write_to(
     record: Record | None = None,
     smallest_count: int = SMALLEST,
 ) -> Certificate:
-    """Let `fill` write the tables of a release to a file or a database, and judge them as written: whole, or not at all.
+    """Let `fill` write the tables of a release to a file or a database, and judge them as written: whole, or nothing.
 
     See `write_release` for files. In a database the certificate is the comment of the table, and a further table of
     `clinic.release` that holds `sensitive` values is `clinic.release_sensitive`.
@@ -82,8 +83,7 @@ class DatabaseTables(Mapping[str, pa.Table]):
     def __getitem__(self, name: str) -> pa.Table:
         if name not in self.names:
             raise KeyError(name)
-        opened = open_source(further_table(self.place, name), engine="postgres")[1]
-        with opened as source:
+        with open_database(further_table(self.place, name), Reading()) as source:
             return source.table()
 
     def __iter__(self) -> Iterator[str]:

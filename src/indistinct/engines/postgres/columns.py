@@ -57,7 +57,7 @@ class Column:
         if self.arrow is None:
             raise InputError(
                 f"column {self.name!r} has the type {self.kind}, which cannot be counted or published",
-                hint="leave it out or convert it to text, a number or a date in a query, or give it the role identifier",
+                hint="convert it to text, a number or a date in a query, or give it the role identifier",
                 column=self.name,
             )
         return self
@@ -203,15 +203,16 @@ def _with_digits(session: Session, relation: str, columns: Sequence[Column]) -> 
     open_ended = [column for column in columns if column.kind == "numeric" and column.arrow is None]
     if not open_ended:
         return tuple(columns)
+    digits = "max(length(trunc(abs({0}))::text)) FILTER (WHERE scale({0}) >= 0) AS d{1}"
     wanted = ", ".join(
-        f"max(scale({c.sql})) AS s{i}, max(length(trunc(abs({c.sql}))::text)) FILTER (WHERE scale({c.sql}) >= 0) AS d{i}"
-        for i, c in enumerate(open_ended)
+        f"max(scale({column.sql})) AS s{place}, {digits.format(column.sql, place)}"
+        for place, column in enumerate(open_ended)
     )
     found = session.query(f"SELECT {wanted} FROM {relation}").to_pylist()[0]  # noqa: S608
     kinds = {}
     for place, column in enumerate(open_ended):
         scale = found[f"s{place}"] or 0
-        digits = (found[f"d{place}"] or 1) + scale
+        needed = (found[f"d{place}"] or 1) + scale
         # As wide as can be: next month's values may have more digits.
-        kinds[column.name] = _decimal(DIGITS if digits <= DIGITS else max(digits, MOST_DIGITS), scale)
+        kinds[column.name] = _decimal(DIGITS if needed <= DIGITS else max(needed, MOST_DIGITS), scale)
     return tuple(replace(c, arrow=kinds[c.name]) if c.name in kinds else c for c in columns)

@@ -16,7 +16,7 @@ from indistinct.errors import IndistinctError, InputError, MissingExtraError, Ou
 PATIENCE, LOCK_PATIENCE = 30, 10
 BATCH_BYTES = "16777216"
 SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
-# Text in UTF-8 whatever the database is in; a search may take its time; text forms that no setting changes; and memory for
+# Text in UTF-8 whatever the database is in; a search may take its time; text forms that no setting changes; memory for
 # groups, which are else sorted on disk.
 SETTINGS = {
     "client_encoding": "UTF8",
@@ -189,7 +189,7 @@ def _words(error: Exception) -> str:
 
 def _imported() -> Any:
     try:
-        import adbc_driver_postgresql.dbapi as adbc
+        import adbc_driver_postgresql.dbapi as adbc  # type: ignore[import-untyped]
     except ImportError:
         raise MissingExtraError("adbc-driver-postgresql", extra="postgres", purpose="a PostgreSQL database") from None
     return adbc

@@ -28,9 +28,9 @@ WHERE pg_class.oid = to_regclass($1)
 class PostgresTable:
     """A table that is read whenever it is needed, always in the state that it had when it was opened.
 
-    `relation` is what stands behind FROM. The session holds the snapshot: `close` it, or use the source in a `with`
-    block, so that the server can forget the old rows. `checked` says that its text may be something else than UTF-8;
-    `learned` is for the engine alone.
+    `relation` is what stands behind FROM, `name` that of the table if it is one. The session holds the snapshot:
+    `close` it, or use the source in a `with` block, so that the server can forget old rows. `checked` says that its
+    text may be something else than UTF-8; `learned` is for the engine alone.
     """
 
     session: Session
@@ -39,6 +39,7 @@ class PostgresTable:
     rows: int
     reading: Reading = field(default_factory=Reading)
     checked: bool = False
+    name: str | None = None
     learned: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -96,6 +97,19 @@ class PostgresTable:
         """Return the whole table in memory."""
         return pa.concat_tables(self.batches(self.columns)).unify_dictionaries()
 
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Let whoever needs the whole table in memory read it as a frame."""
+        return self.table().__arrow_c_stream__(requested_schema)
+
+    @property
+    def comment(self) -> str | None:
+        """Return the comment of the table, which is the certificate of one that was published."""
+        if self.name is None:
+            return None
+        sql = "SELECT obj_description(to_regclass($1), 'pg_class') AS comment"
+        found: str | None = self.session.query(sql, (self.name,))["comment"][0].as_py()
+        return found
+
     def _wanted(self, columns: Sequence[str]) -> tuple[Column, ...]:
         known = {column.name: column for column in self.fields}
         return tuple(known[name].require() for name in columns)
@@ -116,10 +130,9 @@ def open_database(source: DatabaseTable, reading: Reading) -> PostgresTable:
     try:
         if source.query is not None:
             query = source.query.strip().rstrip(";")
-            relation = f"(\n{query}\n) AS source"
-        else:
-            relation = f"{resolved(session, source.table or '')} AS source"
-        return open_relation(session, relation, reading)
+            return open_relation(session, f"(\n{query}\n) AS source", reading)
+        name = resolved(session, source.table or "")
+        return replace(open_relation(session, f"{name} AS source", reading), name=name)
     except BaseException:
         session.close()
         raise

@@ -1,7 +1,7 @@
 """Where a release goes in a PostgreSQL database: new tables, filled, read back and named in one transaction.
 
-Until the commit nobody else sees them, and a kill at any moment leaves the old tables or the new ones. The certificate is
-the comment of the first table: it comes and goes with that, and whoever may see the table may read it.
+Until the commit nobody else sees them, and a kill at any moment leaves the old tables or the new ones. The certificate
+is the comment of the first table: it comes and goes with that, and whoever may see the table may read it.
 """
 
 import json
