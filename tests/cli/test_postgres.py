@@ -6,7 +6,7 @@ import pytest
 
 from indistinct.datasets import generate_patients
 
-SECRET = "sw0rdfish"
+SECRET = "sw0rdfish"  # noqa: S105
 ROLES = ["--identifier", "name", "--quasi", "age,sex,zipcode,admitted", "--sensitive", "disease,cost"]
 K = ["--model", "k-anonymity:k=5"]
 

@@ -51,7 +51,8 @@ class Server:
     @contextmanager
     def session(self, database="postgres", user="postgres"):
         """Give a connection that commits each statement."""
-        with closing(adbc.connect(self.address(database, user), autocommit=True)) as connection:
+        address = self.address(database, user, client_encoding="UTF8")
+        with closing(adbc.connect(address, autocommit=True)) as connection:
             yield connection
 
     def run(self, *statements, database="postgres", user="postgres"):

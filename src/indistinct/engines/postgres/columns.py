@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from indistinct.domain import Kind, kind_of
 from indistinct.engines.postgres.session import Session
 from indistinct.errors import InputError, ParameterError
-from indistinct.tables.dictionaries import check_text
 from indistinct.tables.value import check_names
 
 # Types that come as they are, by their names in the catalogue.
@@ -85,13 +84,11 @@ def columns_of(session: Session, relation: str, *, text: Sequence[str] = ()) -> 
     return _with_digits(session, relation, found)
 
 
-def as_read(batch: pa.RecordBatch, columns: Sequence[Column], *, checked: bool = False) -> pa.Table:
-    """Return rows as the driver gives them in the types that engines know; `checked` text must be UTF-8."""
+def as_read(batch: pa.RecordBatch, columns: Sequence[Column]) -> pa.Table:
+    """Return rows as the driver gives them in the types that engines know."""
     arrays = []
     for column, array in zip(columns, batch.columns, strict=True):
         cells = array.storage if isinstance(array, pa.ExtensionArray) else array
-        if checked and column.arrow == pa.string():
-            check_text(column.name, pa.chunked_array([cells]))
         arrays.append(_in_codes(cells) if column.arrow == pa.string() else _converted(column, cells))
     return pa.table(arrays, names=[column.name for column in columns])
 

@@ -65,6 +65,20 @@ STATES = {
     "22": ("a value cannot be read or converted", "check the query, or the view behind the table"),
     "42": ("the query does not fit the database", "try it in psql first"),
 }
+# The same while something is read, where that is another matter.
+STATES_OF_SOURCE = {
+    "22021": ("a text is not UTF-8", "a database in SQL_ASCII may hold any bytes: mend the text there, or in a query"),
+    "22P05": ("a text has a character that UTF-8 lacks", "replace it in a query"),
+}
+# A stream of batches tells no state of SQL, only words.
+WORDS = (
+    ("invalid byte sequence", "22021"),
+    ("has no equivalent in encoding", "22P05"),
+    ("statement timeout", "57014"),
+    ("terminating connection", "57P01"),
+    ("closed the connection", "08006"),
+    ("division by zero", "22012"),
+)
 
 
 @dataclass(slots=True, eq=False, repr=False, weakref_slot=True)
@@ -130,8 +144,9 @@ class Session:
 
     def _fail(self, error: Exception) -> NoReturn:
         """Raise what an error of the driver means; its words may quote cells, and are for those who ask."""
-        state = getattr(error, "sqlstate", None) or _state_in(str(error))
-        found = (STATES.get(part) for part in (state, state[:3], state[:2])) if state else ()
+        state = getattr(error, "sqlstate", None) or _state_in(str(error)) or ""
+        known = {**STATES, **STATES_OF_SOURCE} if self.failure is InputError else STATES
+        found = (known.get(part) for part in (state, state[:3], state[:2]))
         what, hint = next((each for each in found if each), (f"it failed (SQLSTATE {state or 'unknown'})", None))
         raise self.failure(
             f"{self.address}: {what}",
@@ -177,8 +192,7 @@ def _close(connection: Any) -> None:
 
 
 def _state_in(said: str) -> str | None:
-    found = re.search(r"SQLSTATE:? ?([0-9A-Z]{5})", said)
-    return found[1] if found else None
+    return next((state for words, state in WORDS if words in said), None)
 
 
 def _words(error: Exception) -> str:

@@ -29,8 +29,8 @@ class PostgresTable:
     """A table that is read whenever it is needed, always in the state that it had when it was opened.
 
     `relation` is what stands behind FROM, `name` that of the table if it is one. The session holds the snapshot:
-    `close` it, or use the source in a `with` block, so that the server can forget old rows. `checked` says that its
-    text may be something else than UTF-8; `learned` is for the engine alone.
+    `close` it, or use the source in a `with` block, so that the server can forget old rows. `learned` is for the
+    engine alone.
     """
 
     session: Session
@@ -38,7 +38,6 @@ class PostgresTable:
     fields: tuple[Column, ...]
     rows: int
     reading: Reading = field(default_factory=Reading)
-    checked: bool = False
     name: str | None = None
     learned: dict[str, Any] = field(default_factory=dict)
 
@@ -73,7 +72,7 @@ class PostgresTable:
         sql = f"SELECT {names}, count(*) AS {quoted(number)} FROM {self._cells(wanted)} GROUP BY {places}"  # noqa: S608
         tables, counts = [], [np.zeros(0, dtype=np.int64)]
         for batch in self.session.batches(sql):
-            tables.append(self._read(batch.select(list(range(len(columns)))), wanted))
+            tables.append(as_read(batch.select(list(range(len(columns)))), wanted))
             counts.append(batch.column(len(columns)).to_numpy())
         return Groups(pa.concat_tables(tables) if tables else _empty(wanted), np.concatenate(counts))
 
@@ -83,7 +82,7 @@ class PostgresTable:
         sql = ", ".join(f"{column.sql} AS {quoted(column.name)}" for column in wanted)
         for batch in self.session.batches(f"SELECT {sql} FROM {self.relation}"):  # noqa: S608
             some = True
-            yield self._read(batch, wanted)
+            yield as_read(batch, wanted)
         if not some:
             yield _empty(wanted)
 
@@ -119,9 +118,6 @@ class PostgresTable:
         read = ", ".join(f"{column.sql} AS {quoted(column.name)}" for column in wanted)
         return f"(SELECT {read} FROM {self.relation}) AS cells"  # noqa: S608
 
-    def _read(self, batch: pa.RecordBatch, wanted: Sequence[Column]) -> pa.Table:
-        return as_read(batch, wanted, checked=self.checked)
-
 
 def open_database(source: DatabaseTable, reading: Reading) -> PostgresTable:
     """Return a table of a database, or what a query gives there, in a snapshot of its own."""
@@ -142,10 +138,8 @@ def open_relation(session: Session, relation: str, reading: Reading | None = Non
     """Return what stands behind FROM in an open session."""
     how = reading or Reading()
     columns = columns_of(session, relation, text=how.text)
-    told = session.query(
-        f"SELECT count(*) AS n, current_setting('server_encoding') = 'SQL_ASCII' AS unchecked FROM {relation}"  # noqa: S608
-    )
-    return PostgresTable(session, relation, columns, told["n"][0].as_py(), how, checked=told["unchecked"][0].as_py())
+    rows = session.query(f"SELECT count(*) AS n FROM {relation}")["n"][0].as_py()  # noqa: S608
+    return PostgresTable(session, relation, columns, rows, how)
 
 
 def resolved(session: Session, name: str) -> str:
