@@ -12,13 +12,10 @@ import time
 from pathlib import Path
 
 import indistinct as ind
-from indistinct.datasets import generate_patients
+from references.clinic import SCHEMA, with_visits
 
 KILLS = int(os.environ.get("INDISTINCT_KILLS", "3"))
 CHILD = Path(__file__).parent.parent / "references" / "killed_release.py"
-SCHEMA = ind.Schema(
-    identifiers=["name"], quasi=["age", "sex", "zipcode"], sensitive=["disease"], insensitive=["admitted", "cost"]
-)
 
 
 def start(server, k):
@@ -39,8 +36,7 @@ def settled(server):
 
 
 def test_a_kill_leaves_the_old_table_or_the_new_one(postgres):
-    postgres.run("DROP SCHEMA IF EXISTS killed CASCADE", "CREATE SCHEMA killed")
-    postgres.upload(generate_patients(3000, seed=1), "killed.visits")
+    with_visits(postgres, "killed", rows=3000)
     place, moments = ind.DatabaseTable(postgres.url, "killed.release"), random.Random(0)  # noqa: S311
     first = start(postgres, 5)
     began = time.perf_counter()

@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.engines.base import DatabaseTable, Sink, Source
-from indistinct.engines.memory import Memory
+from indistinct.engines.memory.count import count_table
+from indistinct.engines.memory.publish import publish_table
 from indistinct.engines.partitions import publish_rows
 from indistinct.engines.postgres.address import is_address
 from indistinct.engines.postgres.count import count_source
@@ -19,7 +20,7 @@ from indistinct.frequencies.request import Request
 from indistinct.memory import needs_memory
 from indistinct.randomness import Secret
 from indistinct.recoding.outputs import Assignment
-from indistinct.tables import Reading, Table
+from indistinct.tables import Reading, Table, open_table
 
 __all__ = ["Postgres"]
 
@@ -44,7 +45,7 @@ class Postgres:
         if isinstance(source, PostgresTable):
             return source
         if isinstance(source, Table | pa.Table):
-            return Memory().open(source, reading)
+            return open_table(source, reading=None if isinstance(source, Table) else reading)
         return open_database(source, reading) if self.owns(source) else None
 
     def owns(self, source: Any) -> bool:
@@ -69,7 +70,9 @@ class Postgres:
     def count(self, source: PostgresTable | Table, request: Request) -> Counted:
         """Return the cells of a table: one GROUP BY in the database."""
         if isinstance(source, Table):
-            return Memory().count(source, request)
+            counted, grouping = count_table(source, request)
+            source.learned["rows"] = (counted.frequencies, grouping)
+            return counted
         began = time.perf_counter()
         counted, learned = count_source(source, request)
         cells, seconds = counted.frequencies, time.perf_counter() - began
@@ -81,7 +84,7 @@ class Postgres:
     def publish(self, source: PostgresTable | Table, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
         """Give a sink the published tables, in batches."""
         if isinstance(source, Table):
-            Memory().publish(source, assignment, sink, secret=secret)
+            publish_table(source, assignment, sink, secret=secret)
             return
         learned = source.learned.get("rows")
         publish_rows(source, assignment, sink, secret=secret, learned=learned, memory=int(FOR_PARTITION * self.memory))
