@@ -8,7 +8,7 @@ RUNTIME := $(VENV)/requirements.ready
 DEV := $(VENV)/requirements-dev.ready
 WORKERS ?= 2
 
-.PHONY: demo test laws fuzz lint bench growth docs lock clean
+.PHONY: demo test laws fuzz kills lint bench growth docs lock clean
 .NOTPARALLEL:
 
 demo: $(RUNTIME)
@@ -25,6 +25,11 @@ laws: $(DEV)
 FUZZ ?= 100
 fuzz: $(DEV)
 	INDISTINCT_FUZZ=$(FUZZ) $(BIN)/python -m pytest -n $(WORKERS) -q tests/fuzz
+
+# Releases to a database that are killed at KILLS moments, in some minutes; `make test` tries a few.
+KILLS ?= 50
+kills: $(DEV)
+	INDISTINCT_KILLS=$(KILLS) $(BIN)/python -m pytest -q tests/unit/test_postgres_killed.py
 
 lint: $(DEV)
 	$(BIN)/ruff check .
