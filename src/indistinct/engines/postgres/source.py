@@ -55,6 +55,11 @@ class PostgresTable:
         self.session.close()
 
     @property
+    def path(self) -> None:
+        """Return None: the table lies in no file."""
+        return None
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Return the column names in order."""
         return tuple(column.name for column in self.fields)
