@@ -49,6 +49,7 @@ from indistinct.release.release import Release
 from indistinct.release.small_counts import SMALLEST
 from indistinct.schema import Schema
 from indistinct.spelling import spell
+from indistinct.stages import enter
 from indistinct.tables import Reading, Table, open_table
 from indistinct.tables.reading import Declarations, declare
 
@@ -195,6 +196,7 @@ def _searched(
     search: Algorithm, problem: Problem, progress: Progress
 ) -> tuple[Recoding, Algorithm, Explanation | None]:
     """Return what a search found, and with which algorithm, and why that one if it chose among several."""
+    enter("searching")
     told: list[Explanation] = []
     found = run_search(search, replace(problem, progress=progress, explain=told.append))
     return (found, parse_algorithm(told[-1].algorithm), told[-1]) if told else (found, search, None)
@@ -263,6 +265,8 @@ def verify(
     recoding: Recoding | str | Path | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     population: Any = None,
+    engine: str = "auto",
+    memory: str | int | None = None,
 ) -> Certificate:
     """Return what a published table from anywhere achieves under a model.
 
@@ -271,14 +275,19 @@ def verify(
     them apart, are counted on the original; `recoding` is needed where labels do not say which rows they stand for.
     `population` is a table of everybody from whom the original was drawn, for models that compare with it: its people
     are counted again, by what the labels cover, or by the recoding.
-    The certificate that lies beside a file must be its own.
+    The certificate that lies beside a file must be its own. `engine` and `memory` are as in `anonymize`, for the
+    published table and the original.
     """
     wanted = judging(model, schema)
-    published = open_published(table, schema)
+    published = open_published(table, schema, engine=engine, memory=memory)
+    by = read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
+    if original is not None:
+        how = reading_again(by) if by is not None and schema.person else None
+        original = open_source(original, how, engine=engine, memory=memory)[1]
     declared = {name: h for name, h in (hierarchies or {}).items() if any(name in key for key in wanted.keys)}
     reference, assignment = None, None
     if schema.person:
-        reference, assignment = _people_of(published, schema, wanted, original, recoding, hierarchies or {})
+        reference, assignment = _people_of(published, schema, wanted, original, by, hierarchies or {})
     elif original is not None:
         reference = _reference(original, schema, wanted, buckets=published.buckets, hierarchies=declared)
     main = published.sources[MAIN]
@@ -286,7 +295,6 @@ def verify(
     wanted = asked.sampled(main.rows if reference is None else reference.frequencies.members)
     told = [SAMPLE_SHOWN] if reference is None and wanted != asked else []
     others = open_population(population, wanted, published.engine, main, schema=schema)
-    by = read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
     beside = None if others is None else Population(published.engine, others, schema, by, hierarchies or {})
     check = Check(published.engine, schema, wanted, published.buckets, reference, assignment, hierarchies=declared)
     check = replace(check, population=beside)
@@ -302,16 +310,16 @@ def _people_of(
     schema: Schema,
     model: Model,
     original: Any,
-    recoding: Recoding | str | Path | None,
+    recoding: Recoding | None,
     hierarchies: Mapping[str, Hierarchy],
 ) -> tuple[Counted, Assignment]:
     """Return what was counted on an original by published class, with its people."""
     if published.buckets is not None or original is None:
         raise nobody_shown(in_buckets=published.buckets is not None)
-    main, told = published.sources[MAIN], read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
-    if told is None:
+    main = published.sources[MAIN]
+    if recoding is None:
         return classes_by_label(main, original, schema, model.table_keys, hierarchies=hierarchies)
-    return classes_by_recoding(main, original, schema, model, recoding=told)
+    return classes_by_recoding(main, original, schema, model, recoding=recoding)
 
 
 def _request(

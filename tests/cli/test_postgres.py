@@ -88,6 +88,9 @@ def test_bad_input(run, address, tmp_path, arguments, code, words):
 
 def test_a_table_without_a_database_and_an_output_without_a_table(run, address, patients, tmp_path):
     done = run("anonymize", patients, "--table", "x", "-o", tmp_path / "x.csv", *ROLES, *K)
+    assert done.code == 1
+    assert "knows no database of this kind" in done.err
+    done = run("anonymize", patients, "--query", "SELECT 1", "-o", tmp_path / "x.csv", *ROLES, *K)
     assert done.code == 2
     assert "goes with the address of a database" in done.err
     done = run("anonymize", patients, "-o", address, *ROLES, *K)

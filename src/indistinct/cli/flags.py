@@ -1,6 +1,7 @@
 """One parser for every command: what flags say becomes a policy, or what stands beside one."""
 
 import csv
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -39,8 +40,10 @@ def place_of(text: str | None, table: str | None = None, query: str | None = Non
 
 
 def data_of(text: str, flags: Flags) -> "Path | DatabaseTable":
-    """Return the table that an argument names, together with --table or --query."""
-    found = place_of(text, flags.table, flags.query)
+    """Return the table that an argument names, together with --table or --query; a file may be a database too."""
+    from indistinct.engines.postgres.address import is_address
+
+    found = place_of(text, flags.table if is_address(text) else None, flags.query)
     return Path(text) if found is None else found
 
 
@@ -237,27 +240,42 @@ def _types(texts: Sequence[str]) -> dict[str, str]:
     return types
 
 
-def opened(policy: "Policy", path: "Path | DatabaseTable | None" = None) -> Any:
-    """Return the table that a policy reads, or another one that is read in the same way."""
+def opened(policy: "Policy", path: Path | None = None, *, table: str | None = None) -> "Table":
+    """Return the table that a policy reads, or another one that is read in the same way, in memory."""
     from indistinct import api
-    from indistinct.tables import Table
+    from indistinct.tables import Table, open_table
 
-    table = api.open(path or policy.source, reading=policy.input.reading)
-    if isinstance(table, Table):
-        note_reading(table)
-    return table
+    place = _place(path or policy.source)
+    source = api.open(place, reading=policy.input.reading, table=None if _named(place) else table)
+    note_reading(source)
+    return source if isinstance(source, Table) else open_table(source)
 
 
-def source_of(policy: "Policy", flags: Flags) -> "Source":
-    """Return the table that a policy reads, opened by the engine that a flag names or that suits it."""
+def source_of(policy: "Policy", flags: Flags, path: Path | None = None) -> "Source":
+    """Return the table that a policy reads, or another one that is read in the same way.
+
+    The engine that a flag names or that suits it opens it. --table belongs to the table that the policy reads.
+    """
     from indistinct.engines import chosen_engine, open_source
 
-    path, reading = policy.source, policy.input.reading
-    plain = reading == type(reading)(text=reading.text)
-    name = flags.engine or ("auto" if plain else "memory")  # what is declared of cells is read in memory
-    if chosen_engine(path, name, flags.memory).name == "memory":
-        return opened(policy)
-    return open_source(path, reading, engine=name, memory=flags.memory)[1]
+    place, engine = _place(path or policy.source), flags.engine or "auto"
+    table = None if path or _named(place) else flags.table
+    if table is None and chosen_engine(place, engine, flags.memory).name == "memory":
+        return opened(policy, path)
+    source = open_source(place, policy.input.reading, engine=engine, memory=flags.memory, table=table)[1]
+    note_reading(source)
+    return source
+
+
+def _named(place: "str | Path | DatabaseTable") -> bool:
+    """Return whether a place says already which table of a database is meant."""
+    return not isinstance(place, str | Path)
+
+
+def _place(path: "Path | DatabaseTable") -> "str | Path | DatabaseTable":
+    """Return a path, or the address that it was before it lost one of the two strokes that an address begins with."""
+    text = str(path) if isinstance(path, Path) else ""
+    return re.sub(":/", "://", text, count=1) if re.match("[a-z]{2,}:/[^/]", text) else path
 
 
 def opened_population(policy: "Policy") -> "Table | None":
@@ -303,9 +321,9 @@ def earlier_files(flags: Flags, policy: "Policy") -> list[Path]:
     return [*recoding, *(each for each in (flags.previous_input, ledger_of(flags, policy)) if each is not None)]
 
 
-def note_reading(table: "Table") -> None:
+def note_reading(table: "Source") -> None:
     """Say what was left out of a file, and where codes may have been taken for numbers."""
-    for words in table.left_out:
+    for words in getattr(table, "left_out", ()):
         note(f"{words} left out")
-    for name in table.respelled:
+    for name in getattr(table, "respelled", ()):
         note(f"column {name!r} spells one number in several ways, which are one value now; codes want --text {name}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from indistinct.inspection import Inspection
 
 
-@shared(*DATABASE, *READING, *SCREEN)
+@shared(*READING, "table", *DATABASE, *SCREEN)
 def command(
     data: Annotated[str, typer.Argument(metavar="DATA", help="The table to look at, or a database.")],
     flags: Flags,
@@ -39,7 +39,7 @@ def command(
     if output is not None:
         check_targets([output], sources=[given] if isinstance(given, Path) else [], overwrite=overwrite)
     policy, name = policy_of(given, flags), name_of(given)
-    found = inspect(opened(policy))
+    found = inspect(opened(policy, table=flags.table))
     if output is not None:
         write_starter(found, given, output, reading=found.reading, overwrite=overwrite)
     for warning in found.warnings:

@@ -112,10 +112,6 @@ class Flags:
             help="The certificate hides smaller counts that the release does not show: 11, or 0 for none.",
         ),
     ] = None
-    table: Annotated[
-        str | None,
-        typer.Option("--table", metavar="NAME", help="The table of a database, as in SQL: clinic.visits."),
-    ] = None
     query: Annotated[
         str | None, typer.Option("--query", metavar="SQL", help="What is read of a database, instead of a table.")
     ] = None
@@ -130,6 +126,10 @@ class Flags:
             metavar="NAME",
             help="Where rows are counted: auto, memory, duckdb for tables larger than it, or postgres.",
         ),
+    ] = None
+    table: Annotated[
+        str | None,
+        typer.Option("--table", metavar="NAME", help="The table of a database that is meant, such as clinic.visits."),
     ] = None
     memory: Annotated[
         str | None, typer.Option("--memory", metavar="SIZE", help="What the engine duckdb may take, such as 1GB.")
@@ -170,8 +170,8 @@ NOTATION = ("decimal", "thousands", "dates", "type")
 ROLES = ("quasi", "sensitive", "insensitive", "identifier", "person")
 READING = ("delimiter", "encoding", "missing", "text", *NOTATION, "header")
 EARLIER = ("previous", "previous_input", "ledger", "accept_overlap")
-DATABASE = ("table", "query")
-ENGINE = ("engine", "memory")
+DATABASE = ("query",)
+ENGINE = ("engine", "memory", "table")
 SCREEN = ("as_json", "show_values", "verbose")
 
 MadeBy = Annotated[

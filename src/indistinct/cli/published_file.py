@@ -31,15 +31,14 @@ def question_of(path: "Path | DatabaseTable", flags: Flags, *, policy: Path | No
     """Return what flags and, if there is one, a policy ask about a published file; --model replaces its models."""
     from indistinct.release.published import open_published
     from indistinct.release.reading import read_release
-    from indistinct.tables import Table
 
     asked = policy_of(original or path, flags, policy=policy, beside=("model", *READING))
     how = _reading(asked, flags, by_policy=policy is not None, original=original)
-    published = read_release(path, asked.schema, algorithm=asked.algorithm, reading=how)
+    where = {"engine": flags.engine or "auto", "memory": flags.memory, "table": flags.table}
+    published = read_release(path, asked.schema, algorithm=asked.algorithm, reading=how, where=where)
     opened = open_published(published, asked.schema)
     for table in opened.sources.values():
-        if isinstance(table, Table):
-            note_reading(table)
+        note_reading(table)
     if opened.buckets is None and isinstance(path, Path):
         _note_buckets(path)
     return Question(asked, published, opened)

@@ -29,6 +29,7 @@ from indistinct.release.release import Release
 from indistinct.release.small_counts import SMALLEST, check_smallest
 from indistinct.release.staging import Produce
 from indistinct.schema import Schema
+from indistinct.stages import enter
 
 LOG = logging.getLogger("indistinct.publish")
 
@@ -113,6 +114,7 @@ def publish(
         job.budget,
     )
     _require_budget(assignment, job.budget)
+    enter("publishing")
     seeded = job.secret.seed is not None
     about = About(job.algorithm, digest(job.recoding), seeded=seeded, warnings=job.warnings, overlap=job.overlap)
     buckets = assignment.layout.buckets
@@ -125,8 +127,9 @@ def publish(
         certificate = check.certify_tables(kept.tables)
         return Release(certificate, job.recoding, check, counters or {}, kept.tables, origin=origin, record=job.record)
     place, names = destination.path, tuple(assignment.layout.tables)
-    if isinstance(place, Path):
-        require_another_file(place, origin)
+    for read in getattr(job.source, "files", ()) or (origin,):
+        if isinstance(place, Path):
+            require_another_file(place, read)
     tables: dict[str, pa.Table] = {}
 
     def fill(sink: Sink) -> None:

@@ -20,6 +20,7 @@ from indistinct.frequencies.request import Request
 from indistinct.memory import needs_memory
 from indistinct.randomness import Secret
 from indistinct.recoding.outputs import Assignment
+from indistinct.stages import enter
 from indistinct.tables import Reading, Table, open_table
 
 __all__ = ["Postgres"]
@@ -74,6 +75,7 @@ class Postgres:
             source.learned["rows"] = (counted.frequencies, grouping)
             return counted
         began = time.perf_counter()
+        enter("counting")
         counted, learned = count_source(source, request)
         cells, seconds = counted.frequencies, time.perf_counter() - began
         LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
