@@ -14,6 +14,7 @@ from benchmarks.optimum import optimum_lines
 from benchmarks.partition import growth_lines, search_lines
 from benchmarks.partition_cliffs import partition_cliff_lines
 from benchmarks.people import people_lines
+from benchmarks.postgres import postgres_lines
 from benchmarks.risks import risk_lines, uniqueness_lines
 from benchmarks.startup import startup_lines
 from benchmarks.timing import Line
@@ -41,6 +42,7 @@ def main() -> None:
         "optimal-csv": lambda: optimal_csv_lines(min(chosen.rows, 5_000_000)),
         "distinct": lambda: distinct_lines(chosen.rows),
         "engines": lambda: engine_lines(chosen.rows),
+        "postgres": lambda: postgres_lines(min(chosen.rows, 1_000_000)),
         "growth": lambda: growth_lines(chosen.rows),
         "startup": startup_lines,
         "optimal": optimal_lines,

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol
 import pyarrow as pa
 
 from indistinct.domain import Kind
+from indistinct.errors import ParameterError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.randomness import Secret
@@ -25,10 +26,24 @@ EVERY_RECODING = frozenset(KINDS)
 
 @dataclass(frozen=True, slots=True)
 class DatabaseTable:
-    """A table of a database, by name; `database` is its path or its address, which may hold a password."""
+    """A table of a database by its name, or what a query gives there: a source, or where a release goes.
+
+    `database` is where that lies, a path or an address; it is never shown, because an address may hold a password.
+
+        >>> DatabaseTable("postgresql://ann:secret@host/clinic", "visits")
+        DatabaseTable(table='visits', query=None)
+    """
 
     database: Any = field(repr=False)
-    table: str
+    table: str | None = None
+    query: str | None = field(default=None, repr=True)
+
+    def __post_init__(self) -> None:
+        if (self.table is None) == (self.query is None):
+            raise ParameterError(
+                "a database is given with a table or with a query, not both",
+                hint='for example ind.open("postgresql://host/clinic", table="clinic.visits")',
+            )
 
 
 @dataclass(frozen=True, slots=True)

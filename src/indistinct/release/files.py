@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
+from indistinct.engines.base import Sink
 from indistinct.errors import OutputError
 from indistinct.input_files import read_ordinary
 from indistinct.recoding.outputs import MAIN
@@ -72,7 +73,7 @@ class WrittenTables(Mapping[str, pa.Table]):
         return len(self.names)
 
 
-Fill = Callable[[StagedTables], None]
+Fill = Callable[[Sink], None]
 Certify = Callable[[StagedTables], Certificate]
 
 

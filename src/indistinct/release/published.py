@@ -126,6 +126,26 @@ def read_certificate(path: Path) -> dict[str, Any] | None:
     return told
 
 
+def certificate_of(published: Published) -> dict[str, Any] | None:
+    """Return the certificate that came with a release: beside its file, or as the comment of its table."""
+    return _told(published.sources[MAIN], published.path)
+
+
+def told_by(source: Source) -> dict[str, Any] | None:
+    """Return the certificate that is the comment of a table of a database, None if there is none."""
+    return _told(source, None)
+
+
+def _told(source: Source, path: Path | None) -> dict[str, Any] | None:
+    if path is not None:
+        return read_certificate(path)
+    try:
+        told = json.loads(getattr(source, "comment", None) or "")
+    except (ValueError, RecursionError):
+        return None  # a comment of somebody else
+    return told if isinstance(told, dict) and "verdicts" in told else None
+
+
 def belongs_to(told: Mapping[str, Any] | None, path: Path, *, apart: Path | None = None) -> bool:
     """Return whether a certificate speaks of the files that it lies beside; where there is none, nothing is wrong."""
     if told is None:

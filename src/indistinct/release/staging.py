@@ -111,6 +111,26 @@ def publish(staged: Sequence[Staged], *, overwrite: bool, outdated: Collection[P
             _discard(path)
 
 
+def publish_before(staged: Sequence[Staged], commit: Callable[[], None], *, overwrite: bool) -> None:
+    """Give every staged file its name, then commit what they belong to; if that fails, restore all that was there."""
+    backups: list[Path] = []
+    with ExitStack() as undo:
+        for each in staged:
+            check_target(each.target, overwrite=overwrite)
+            if overwrite:
+                backups.append(_hidden(each.target, "old"))
+                undo.callback(_restore, each.target, backups[-1])
+                with _explained(each.target), suppress(FileNotFoundError):
+                    _link_or_move(each.target, backups[-1])
+            undo.callback(_take_back, each)
+            _rename(each, overwrite=overwrite)
+        _sync_folders(staged)
+        commit()
+        undo.pop_all()
+    for path in backups:
+        _discard(path)
+
+
 def _rename_together(parts: Sequence[Staged], seal: Staged, *, overwrite: bool, outdated: Iterable[Path]) -> list[Path]:
     """Rename the parts, then the seal; return the second names of the files that were replaced."""
     backups = []
