@@ -9,6 +9,7 @@ from benchmarks.engines import engine_lines
 from benchmarks.files import csv_lines, distinct_lines, optimal_csv_lines, parquet_lines
 from benchmarks.growth import growth_cases
 from benchmarks.lattice import closeness_lines, incognito_lines, million_lines, optimal_lines
+from benchmarks.levels import large_level_lines, level_lines
 from benchmarks.loss import loss_growth_lines, loss_lines
 from benchmarks.optimum import optimum_lines
 from benchmarks.partition import growth_lines, search_lines
@@ -37,6 +38,7 @@ def main() -> None:
         "optimal-csv": lambda: optimal_csv_lines(min(chosen.rows, 5_000_000)),
         "distinct": lambda: distinct_lines(chosen.rows),
         "engines": lambda: engine_lines(chosen.rows),
+        "levels": lambda: level_lines(min(chosen.rows, 5_000_000)),
         "growth": lambda: growth_lines(chosen.rows),
         "startup": startup_lines,
         "optimal": optimal_lines,
@@ -54,6 +56,8 @@ def main() -> None:
         "risks": lambda: risk_lines(min(chosen.rows, 1_000_000)),
         "unique-sets": lambda: unique_set_lines(min(chosen.rows, 1_000_000)),
     }
+    if "levels-large" in chosen.names:  # a quarter of an hour and ten gigabytes of disk: only by its name
+        cases["levels-large"] = lambda: large_level_lines(chosen.rows)
     if not chosen.names or "uniqueness" in chosen.names:
         for text in uniqueness_lines():
             print(text, flush=True)

@@ -35,10 +35,7 @@ def by_levels(room, monkeypatch):
 
 def answers(table, schema, **options):
     """Return a release in memory and one of the engine duckdb, which is told to hold little."""
-    both = []
-    for engine in ("memory", "duckdb"):
-        both.append(ind.anonymize(table, schema, engine=engine, seed=1, **options))
-    return both
+    return [ind.anonymize(table, schema, engine=engine, seed=1, **options) for engine in ("memory", "duckdb")]
 
 
 def require_equal(memory, levels):
