@@ -20,6 +20,7 @@ from indistinct.algorithms.partition.finish_levels import (
     Assembled,
     FinishedPart,
     assembled,
+    cuts_of,
     ends_of,
     finish_part,
     require_rooted,
@@ -115,7 +116,9 @@ def search_by_levels(beyond: CellsBeyondMemoryError, request: Request, search: S
         _require_room(levels, sum(len(each.classes) for each in parts))
         search.progress(CUT + (FINISHED - CUT) * len(parts) / len(top.rows))
     style = Style(mondrian.extent, mondrian.numeric)
-    made = assembled(top, parts, columns, hierarchies=search.hierarchies, style=style)
+    cuts = cuts_of(top, parts, columns)
+    behind = passes.behind(cuts) if mondrian.extent == "region" else cuts
+    made = assembled(top, parts, columns, hierarchies=search.hierarchies, style=style, behind=behind)
     counted = _counted(made, domains)
     _remember(levels, made, passes)
     quasi = columns_of(counted.domains, search.hierarchies)
@@ -134,7 +137,6 @@ def _required(beyond: CellsBeyondMemoryError, request: Request, search: Search) 
     refused = {
         "relaxed=true": found.relaxed,
         "choose=loss": found.choose == "loss",
-        "extent=region": found.extent == "region",
         f"numeric={found.numeric}": "mean" in found.numeric,
         "people (role person)": any(PERSON in key for key in request.keys),
         "a population": request.population is not None or search.model.needs_population,

@@ -28,6 +28,7 @@ from indistinct.frequencies.levels import (
     Segments,
     Survey,
     Within,
+    keys_behind,
     rows_by_segment,
     rows_within,
     survey_rows,
@@ -137,6 +138,15 @@ class RowPasses:
         """Return the rows, and the values that a model looks at, of segments of each part."""
         answers = (rows_by_segment(keys, tree, segments, codes) for keys, codes in self._rows())
         return _added("segments", answers, Segmented.merged)
+
+    def behind(self, cuts: Sequence[Codes]) -> list[Codes]:
+        """Return, by column, the smallest key of all rows behind each of some ascending cuts."""
+
+        def merge(several: Sequence[list[Codes]]) -> list[Codes]:
+            return [np.minimum.reduce(own) for own in zip(*several, strict=True)]
+
+        answers = (keys_behind(keys, cuts) for keys, _ in self._rows(coded=False))
+        return _added("values behind cuts", answers, merge)
 
     def _rows(self, *, coded: bool = True) -> Iterator[tuple[Codes, dict[Key, Codes]]]:
         keys = self.keys if coded else {}
