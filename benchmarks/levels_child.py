@@ -33,7 +33,8 @@ def main() -> None:
 def _digest(path: Path) -> str:
     """Return a number that is the same for the same rows in any order."""
     columns = ", ".join(duckdb.read_parquet(str(path)).columns)
-    found = duckdb.sql(f"SELECT sum(hash({columns})::HUGEINT), count(*) FROM '{path}'").fetchall()[0]
+    asked = f"SELECT sum(hash({columns})::HUGEINT), count(*) FROM '{path}'"
+    found = duckdb.connect().execute(asked).fetchall()[0]
     return f"{found[0]}/{found[1]}"
 
 
