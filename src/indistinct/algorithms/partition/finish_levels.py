@@ -66,12 +66,9 @@ def finish_part(
     grouping = group_rows(ranks, [len(each) for each in some])
     first = grouping.first
     cells = np.stack([each[first] for each in ranks], axis=1)
-    classes = Classes(grouping.counts)
-    if codes:
-        order, owners = grouping.order, grouping.group_ids()
-        histograms = {key: _by_cell(judge.whole.histograms[key], own, owners, len(first)) for key, own in codes.items()}
-        del order
-        classes = Classes(grouping.counts, histograms)
+    owners = grouping.group_ids() if codes else first
+    histograms = {key: _by_cell(judge.whole.histograms[key], own, owners, len(first)) for key, own in codes.items()}
+    classes = Classes(grouping.counts, histograms)
     layout = local_layout(columns, some)
     found = partition_strictly(cells, classes, layout=layout, model=judge.model, counters=counters).cuts
     class_ids = found.locate(cells)
