@@ -37,7 +37,7 @@ FOR_CELLS, CELL, FIELD, VALUE = 0.55, 32, 10, 64
 # A part of a search by levels may take so much of it, and a row there so many bytes, and so many for every column.
 FOR_PART, ROW, KEY = 0.25, 100, 25
 # Values of the classes of a release may take so much, and each of them so many bytes.
-FOR_CLASSES, LABEL = 0.6, 150
+FOR_CLASSES, LABEL = 0.6, 300
 # Numbers of a column are all known up to so many, and go by keys beyond.
 NUMBERS = 1 << 16
 
