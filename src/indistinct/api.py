@@ -2,17 +2,17 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack, overload
 
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm, Problem, Progress, run_search, unused_settings
 from indistinct.algorithms.explanation import Explanation
-from indistinct.engines import open_source
+from indistinct.engines import lives_elsewhere, open_source
 from indistinct.engines.base import Source
-from indistinct.errors import InfeasibleError, VerificationError
+from indistinct.errors import InfeasibleError, ParameterError, VerificationError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
@@ -48,7 +48,8 @@ from indistinct.release.release import Release
 from indistinct.release.small_counts import SMALLEST
 from indistinct.schema import Schema
 from indistinct.spelling import spell
-from indistinct.tables import Table, open_table
+from indistinct.tables import Reading, Table, open_table
+from indistinct.tables.reading import Declarations, declare
 
 ROWS_COUNTED = (
     "rows were counted, while the certificate beside the file speaks of people: name the columns that tell people "
@@ -61,7 +62,26 @@ SAMPLE_SHOWN = (
 COUNTERS = ("checks", "scans", "rollups", "merges")
 
 
-def open(source: Any, **options: Any) -> Table:  # noqa: A001
+@overload
+def open(  # noqa: A001
+    source: str | Path | Sequence[str | Path],
+    *,
+    columns: Sequence[str] | None = None,
+    reading: Reading | None = None,
+    **declared: Unpack[Declarations],
+) -> Table: ...
+@overload
+def open(  # noqa: A001
+    source: Any, *, table: str | None = None, engine: str | None = None, memory: str | int | None = None, **options: Any
+) -> Any: ...
+def open(  # noqa: A001
+    source: Any,
+    *,
+    table: str | None = None,
+    engine: str | None = None,
+    memory: str | int | None = None,
+    **options: Any,
+) -> Any:
     """Return the table at a path or in a frame, read as it is declared; what is not declared is found or stays text.
 
     `delimiter` and `encoding` of a text file; `decimal` and `thousands` marks; `dates`, a format such as "%d.%m.%Y" for
@@ -69,8 +89,19 @@ def open(source: Any, **options: Any) -> Table:  # noqa: A001
     columns that are text whatever they spell; `types`, {column: number, plain-number, integer, date, datetime, text};
     `header=True` for a first line of names that looks like data; `columns` chooses some; `reading` is how another table
     was read.
+
+    What lives elsewhere stays there and is read whenever it is needed: a relation, a table of a database, of which
+    `table` is the name, and a file whose `engine` is not memory, or which is too large for `memory`, such as "1GB".
     """
-    return open_table(source, **options)
+    if table is None and engine in (None, "memory") and memory is None and not lives_elsewhere(source):
+        return open_table(source, **options)
+    if options.pop("columns", None) is not None:
+        raise ParameterError(
+            "`columns` chooses among those of a table in memory, and this one is left where it lies",
+            hint="select them in a relation or a view, or give the others the role of identifiers",
+        )
+    reading = declare(options.pop("reading", None), **options)
+    return open_source(source, reading, engine=engine or "auto", memory=memory, table=table)[1]
 
 
 def anonymize(

@@ -6,64 +6,117 @@ import re
 from pathlib import Path
 from typing import Any
 
-from indistinct.engines.base import Engine, Source
+from indistinct.engines.base import DatabaseTable, Engine, Source
 from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.memory import Memory
+from indistinct.engines.spark import Spark
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.schema import did_you_mean
 from indistinct.tables import Reading
 
-__all__ = ["NAMES", "bytes_of", "chosen_engine", "count_source", "open_source"]
+__all__ = ["NAMES", "bytes_of", "chosen_engine", "count_source", "engines", "lives_elsewhere", "open_source"]
 
 LOG = logging.getLogger("indistinct.open")
 
-NAMES = ("auto", "memory", "duckdb")
 # Of what is free a table may take so much: counting and publishing need as much again.
 SHARE_OF_FREE = 0.5
+DEFAULT_MEMORY = 1 << 30
 SMALLEST_MEMORY = 200 * 10**6
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
+def engines(memory: int = DEFAULT_MEMORY) -> tuple[Engine, ...]:
+    """Return every engine, each of which may take so many bytes; those that come first are preferred."""
+    return (
+        Memory(),
+        DuckDB(memory),
+        Spark(memory),
+    )
+
+
+NAMES = ("auto", *(engine.name for engine in engines()))
+
+
 def open_source(
-    source: Any, reading: Reading | None = None, *, engine: str = "auto", memory: str | int | None = None
+    source: Any,
+    reading: Reading | None = None,
+    *,
+    engine: str = "auto",
+    memory: str | int | None = None,
+    table: str | None = None,
 ) -> tuple[Engine, Source]:
-    """Return a source and the engine that it belongs to: the one that is named, or the one that suits it."""
-    chosen = chosen_engine(source, engine, memory)
-    opened = chosen.open(source, reading or Reading())
-    if opened is None and isinstance(source, str | Path) and not Path(source).exists():
-        raise InputError(
-            f"there is no file {source}", hint="check the path; a relative one starts at the working directory"
-        )
+    """Return a source and the engine that it belongs to: the one that is named, or the one that suits it.
+
+    `table` names a table of the database that `source` leads to.
+    """
+    wanted = source if table is None else DatabaseTable(source, table)
+    chosen = chosen_engine(wanted, engine, memory)
+    opened = chosen.open(wanted, reading or Reading())
     if opened is None:
-        raise InputError(
-            f"the engine {chosen.name} cannot read a {type(source).__name__}"
-            + (f" that ends in {Path(source).suffix}" if isinstance(source, str | Path) else ""),
-            hint="give a path or a frame" if chosen.name == "memory" else "give Parquet, or use the engine memory",
-        )
+        raise _not_opened(wanted, chosen)
     LOG.info("opened %d rows of %d columns in the engine %s", opened.rows, len(opened.columns), chosen.name)
     return chosen, opened
 
 
 def chosen_engine(source: Any, name: str = "auto", memory: str | int | None = None) -> Engine:
-    """Return the engine of a name; `auto` is memory while a table fits in half of what is free, else DuckDB."""
+    """Return the engine of a name; `auto` is the one where a source lives.
+
+    What lives nowhere, such as a file, is memory's while it fits in half of what is free, and else belongs to the first
+    engine that reads it where it lies.
+    """
     if name not in NAMES:
         raise ParameterError(
             f"there is no engine {name!r}",
             hint=did_you_mean(name, NAMES) or f"choose among {', '.join(NAMES)}",
         )
     limit = None if memory is None else bytes_of(memory)
-    duckdb = DuckDB() if limit is None else DuckDB(limit)
-    if name == "duckdb" or (name == "auto" and (duckdb.owns(source) or _is_too_large(source, duckdb, limit))):
-        return duckdb
-    return Memory()
-
-
-def _is_too_large(source: Any, duckdb: DuckDB, limit: int | None) -> bool:
-    """Return whether a source that DuckDB can read takes more than half of the memory there is."""
+    known = engines(DEFAULT_MEMORY if limit is None else limit)
+    if name != "auto":
+        return next(engine for engine in known if engine.name == name)
+    owner = next((engine for engine in known if engine.owns(source)), None)
+    if owner is not None:
+        return owner
     room = free_bytes() if limit is None else limit
-    return duckdb.can_open(source) and room is not None and duckdb.size_of(source) > SHARE_OF_FREE * room
+    return next((engine for engine in known[1:] if _is_too_large(source, engine, room)), known[0])
+
+
+def lives_elsewhere(source: Any) -> bool:
+    """Return whether a source belongs to another engine than memory, as a relation does, and is left where it is."""
+    return any(engine.owns(source) for engine in engines()[1:])
+
+
+def _is_too_large(source: Any, engine: Engine, room: int | None) -> bool:
+    """Return whether a source that an engine reads where it lies takes more than half of the memory there is."""
+    return engine.can_open(source) and room is not None and engine.size_of(source) > SHARE_OF_FREE * room
+
+
+def _not_opened(source: Any, engine: Engine) -> InputError:
+    """Return the error of a source that is not the engine's; an address is never shown, it may hold a password."""
+    if isinstance(source, DatabaseTable):
+        return InputError(
+            f"the engine {engine.name} knows no database of this kind, of which a table was named",
+            hint="leave out the table if this is a file, or the engine to have it found",
+        )
+    if not isinstance(source, str | Path):
+        return InputError(
+            f"the engine {engine.name} cannot read a {type(source).__name__}",
+            hint="leave out the engine to have it found",
+        )
+    if "://" in str(source):
+        return InputError(
+            f"the engine {engine.name} reads no addresses that begin with {str(source).partition('://')[0]}://",
+            hint="of a database, name the table; of anything else, save it in a file",
+        )
+    if not Path(source).exists():
+        return InputError(
+            f"there is no file {source}", hint="check the path; a relative one starts at the working directory"
+        )
+    return InputError(
+        f"the engine {engine.name} cannot read a {type(source).__name__} that ends in {Path(source).suffix}",
+        hint="give Parquet, or use the engine memory",
+    )
 
 
 def bytes_of(memory: str | int) -> int:

@@ -5,6 +5,7 @@ release, batch by batch.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -16,6 +17,14 @@ from indistinct.frequencies.request import Request
 from indistinct.randomness import Secret
 from indistinct.recoding.outputs import Assignment
 from indistinct.tables.value import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseTable:
+    """A table of a database, by name; `database` is its path or its address, which may hold a password."""
+
+    database: Any = field(repr=False)
+    table: str
 
 
 class Source(Protocol):
@@ -60,8 +69,17 @@ class Engine(Protocol):
     def name(self) -> str:
         """Return the engine's name."""
 
+    def owns(self, source: Any) -> bool:
+        """Return whether a source lives in this engine, so that no other one is asked."""
+
+    def can_open(self, source: Any) -> bool:
+        """Return whether a source is of a kind that this engine reads where it lies."""
+
+    def size_of(self, source: Any) -> int:
+        """Return how many bytes a source that it can open would take in memory, about; 0 if nobody knows."""
+
     def open(self, source: Any, reading: Reading) -> Source | None:
-        """Return a source that this engine can count and publish, None for one that is not its own."""
+        """Return a source that this engine can count and publish, None for one that it cannot."""
 
     def count(self, source: Any, request: Request) -> Counted:
         """Return the cells of a source: one GROUP BY, the only read that a search needs."""

@@ -29,6 +29,18 @@ class Memory:
 
     name: str = "memory"
 
+    def owns(self, source: Any) -> bool:
+        """Return whether a source is a table in memory."""
+        return isinstance(source, Table)
+
+    def can_open(self, source: Any) -> bool:
+        """Return False for what is not in memory: it is read, and not left where it lies."""
+        return self.owns(source)
+
+    def size_of(self, source: Any) -> int:
+        """Return how many bytes a table takes."""
+        return int(source.data.nbytes)
+
     def open(self, source: Any, reading: Reading) -> Table | None:
         """Return the table at a path or in a frame."""
         return open_table(source, reading=None if isinstance(source, Table) else reading)

@@ -74,7 +74,8 @@ def _started(pyspark: Any, memory: int | None) -> Any:
             return builder.getOrCreate()
     except Exception:  # noqa: BLE001 (py4j raises errors of many kinds)
         raise InputError(
-            "Spark could not be started on this machine", hint="see what it wrote above; or pass a running session's frame"
+            "Spark could not be started on this machine",
+            hint="see what it wrote above; or pass a running session's frame",
         ) from None
 
 

@@ -162,7 +162,7 @@ def _from_frame(frame: Any) -> SparkTable:
     if type(frame).__module__.startswith("pyspark.sql.connect"):
         raise InputError(
             "a frame of Spark Connect cannot be used: workers get what they need by broadcast, which it does not have",
-            hint="run the job where the driver is, with spark-submit or a session of the cluster; or save it as Parquet",
+            hint="run the job where the driver is, with spark-submit or a session of the cluster",
         )
     arrow = arrow_schema(frame.schema)
     chosen = []
@@ -199,4 +199,3 @@ def _with_text(table: SparkTable, reading: Reading) -> SparkTable:
                 hint="use the engine memory, or save the column as text",
             )
     return table
-

@@ -1,11 +1,12 @@
 """What workers of Spark do with batches of rows: find the class of each, deal rows that part, and write labels.
 
-All that they must know comes by broadcast, the key of a release's randomness among it; no expression and no plan has it.
+What they must know comes by broadcast, the key of a release's randomness among it: no expression and no plan has it.
 """
 
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -227,7 +228,7 @@ def _neighbours(rows: pa.Table) -> Iterator[pa.Table]:
     """Yield rows in runs of classes without a gap, because a class is numbered by those before it."""
     places = rows[PLACE].to_numpy()
     cuts = [0, *(np.flatnonzero(np.diff(places) > 1) + 1), len(places)]
-    for first, last in zip(cuts[:-1], cuts[1:], strict=True):
+    for first, last in pairwise(cuts):
         yield rows.slice(first, last - first)
 
 
@@ -271,4 +272,3 @@ def changed() -> InputError:
     return InputError(
         "the table has changed since it was counted", hint="run it again on a frame that gives the same rows each time"
     )
-
