@@ -25,9 +25,9 @@ from indistinct.engines.spark.types import carried, spark_schema
 from indistinct.engines.spark.worker import (
     CELL,
     CONTENT,
+    KEY,
     PART,
-    PLACE,
-    WORD,
+    WORD_BITS,
     Dealing,
     Locating,
     Places,
@@ -101,7 +101,8 @@ class _Job:
         known = tuple(dict.fromkeys([*(domain.column for domain in finder.domains), *kept, *contents]))
         read = source.schema_of(known)
         class_ids = None if assignment.split else assignment.class_ids
-        locating = Locating(read, kept, finder, entries, owners, class_ids, places, words)
+        cells = owners if any(output.by_cell for output in outputs) else None
+        locating = Locating(read, kept, finder, entries, cells, class_ids, places, words)
         dealing = None
         if assignment.split:
             ends = starts_of(assignment.counts)[1:]
@@ -110,15 +111,18 @@ class _Job:
 
     def arranged(self) -> Any:
         """Return the frame of all rows that are published, sorted by place and word inside each part."""
+        from pyspark.sql import functions
+
         frame = self.source.select(self.locating.read.names)
         if self.dealing is None:
-            located = self.run(frame, self.locating, "classes", self._carried(PART, PLACE, WORD))
+            located = self.run(frame, self.locating, "classes", self._carried(PART, KEY))
         else:
-            groups = self.run(frame, self.locating, "groups", self._carried(PLACE, WORD))
+            groups = self.run(frame, self.locating, "groups", self._carried(KEY))
             parts = max(self.locating.places.parts, 1)
-            together = groups.repartition(parts, PLACE).sortWithinPartitions(PLACE, WORD)
-            located = self.run(together, self.dealing, "deal", self._carried(PART, PLACE, WORD))
-        return _parted(located, self.locating.places.parts).sortWithinPartitions(PLACE, WORD)
+            group = functions.shiftright(groups[KEY], WORD_BITS)
+            together = groups.repartition(parts, group).sortWithinPartitions(KEY)
+            located = self.run(together, self.dealing, "deal", self._carried(PART, KEY))
+        return _parted(located, self.locating.places.parts).drop(PART).sortWithinPartitions(KEY)
 
     def writing(self, table: OutputTable) -> Writing:
         """Return how one table of the release is written."""
@@ -146,8 +150,9 @@ class _Job:
 
     def _carried(self, *keys: str) -> pa.Schema:
         """Return the columns that travel with rows."""
-        kinds = {PART: pa.int32(), PLACE: pa.int32(), WORD: pa.int64(), CELL: pa.int32(), CONTENT: pa.int64()}
-        names = [*keys, CELL, *([CONTENT] if self.secret.seed is not None else [])]
+        kinds = {PART: pa.int32(), KEY: pa.int64(), CELL: pa.int32(), CONTENT: pa.int64()}
+        cells, contents = self.locating.owners is not None, self.secret.seed is not None
+        names = [*keys, *([CELL] if cells else []), *([CONTENT] if contents else [])]
         kept = carried(self.source.schema_of(self.locating.kept))
         columns = [pa.field(f"k{index}", each.type) for index, each in enumerate(kept)]
         return pa.schema([*((name, kinds[name]) for name in names), *columns])

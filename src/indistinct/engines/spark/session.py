@@ -69,8 +69,7 @@ def _started(pyspark: Any, memory: int | None) -> Any:
     for name, value in settings.items():
         builder = builder.config(name, value)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quiet():
             return builder.getOrCreate()
     except Exception:  # noqa: BLE001 (py4j raises errors of many kinds)
         raise InputError(
@@ -121,10 +120,19 @@ def settings_of(session: Any) -> Iterator[None]:
     try:
         for name, value in SETTINGS.items():
             session.conf.set(name, value)
-        yield
+        with quiet():
+            yield
     finally:
         for name, value in before.items():
             session.conf.set(name, value)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Leave out what PySpark says of versions of pandas, which is not used here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
 
 
 @contextmanager
@@ -132,7 +140,8 @@ def explained(what: str) -> Iterator[None]:
     """Say in one sentence what Spark says in hundreds of lines, which may hold values of the table."""
     pyspark = imported()
     try:
-        yield
+        with quiet():
+            yield
     except IndistinctError:
         raise
     except Exception as error:  # py4j raises errors of many kinds

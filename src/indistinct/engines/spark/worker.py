@@ -22,10 +22,11 @@ from indistinct.recoding.outputs import Assignment, Layout, OutputTable
 from indistinct.schema import Schema
 
 # Columns that travel with rows; no column of a table is called so, because those are called c0, c1 and so on.
-PART, PLACE, WORD, CELL, CONTENT = "part", "place", "word", "cell", "content"
+PART, KEY, CELL, CONTENT = "part", "key", "cell", "content"
 # Rows that are looked at together.
 CHUNK = 1 << 18
-SIGN = np.uint64(1 << 63)
+WORD_BITS = 32
+WORDS = 1 << WORD_BITS
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -39,8 +40,8 @@ class Words:
     def draw(self, size: int, *, stage: int, partition: int, batch: int) -> Codes:
         """Return random words for the rows of a batch: the same again where a lost task is run again."""
         told = b"".join(number.to_bytes(8, "little") for number in (stage, partition, batch))
-        stream = hashlib.shake_256(self.key + told).digest(8 * size)
-        return np.frombuffer(stream, dtype=np.int64)
+        stream = hashlib.shake_256(self.key + told).digest(4 * size)
+        return np.frombuffer(stream, dtype=np.uint32).astype(np.int64)
 
     def of_contents(self, table: pa.Table) -> Codes | None:
         """Return a word for the content of every row; None without a seed."""
@@ -48,8 +49,18 @@ class Words:
 
 
 def ordered(contents: Codes, stream: int) -> Codes:
-    """Return words that Spark, which knows signed numbers alone, puts into the order of one stream."""
-    return (mixed(contents, stream) ^ SIGN).view(np.int64)
+    """Return words that put rows into the order of one stream; where some agree, they are put right later."""
+    return (mixed(contents, stream) >> np.uint64(64 - WORD_BITS)).astype(np.int64)
+
+
+def keys_of(places: Codes, words: Codes) -> Codes:
+    """Return what rows are sorted by: the place of their class or group, then a word. One number is sorted fastest."""
+    return (places.astype(np.int64) << WORD_BITS) | words
+
+
+def places_of(rows: pa.Table) -> Codes:
+    """Return the place of every row's class or group."""
+    return rows[KEY].to_numpy() >> WORD_BITS
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -68,20 +79,22 @@ class Places:
         """Return the part of every row; parts ascend with places, and inside a class with words."""
         before, rows = self.starts[places].astype(np.float64), float(self.starts[-1])
         if not self.whole:
-            share = (words.view(np.uint64) ^ SIGN) / 2.0**64
-            before += share * (self.starts[places + 1] - self.starts[places])
+            before += words / WORDS * (self.starts[places + 1] - self.starts[places])
         return np.minimum(before * (self.parts / rows), self.parts - 1).astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Locating:
-    """How rows find their group, and from there their class: `class_ids` by group, None where chance deals rows out."""
+    """How rows find their group, and from there their class: `class_ids` by group, None where chance deals rows out.
+
+    `owners` are the cells of groups, where published values go by cell.
+    """
 
     read: pa.Schema
     kept: tuple[str, ...]
     finder: CellFinder
     entries: Codes | None
-    owners: Codes
+    owners: Codes | None
     class_ids: Codes | None
     places: Places
     words: Words
@@ -95,7 +108,7 @@ class Locating:
                 words = self.words.draw(len(rows), stage=MIXING, partition=partition, batch=number)
             else:
                 words = ordered(contents, MIXING)
-            yield from self._carried(rows, {PLACE: groups.astype(np.int32), WORD: words}, groups, contents)
+            yield from self._carried(rows, {KEY: keys_of(groups, words)}, groups, contents)
 
     def classes(self, batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
         """Yield the rows that are published, with the part and place of their class, and a word for their order."""
@@ -120,7 +133,8 @@ class Locating:
         self, rows: pa.Table, keys: dict[str, Codes], groups: Codes, contents: Codes | None
     ) -> Iterator[pa.RecordBatch]:
         columns = {name: pa.array(values) for name, values in keys.items()}
-        columns[CELL] = pa.array(self.owners[groups].astype(np.int32))
+        if self.owners is not None:
+            columns[CELL] = pa.array(self.owners[groups].astype(np.int32))
         if contents is not None:
             columns[CONTENT] = pa.array(contents.view(np.int64))
         kept = {f"k{index}": rows[name] for index, name in enumerate(self.kept)}
@@ -136,7 +150,7 @@ def placed(
         drawn = words.draw(len(classes), stage=FIRST_SLICE, partition=partition, batch=batch)
     else:
         drawn = ordered(contents, FIRST_SLICE)
-    return {PART: places.part(chosen, drawn), PLACE: chosen.astype(np.int32), WORD: drawn}
+    return {PART: places.part(chosen, drawn), KEY: keys_of(chosen, drawn)}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -156,7 +170,7 @@ class Dealing:
         """Yield rows with their class, given those of whole groups, sorted by group and word."""
         last, count = -1, 0
         for number, table in enumerate(in_chunks(batches)):
-            groups = table[PLACE].to_numpy()
+            groups = places_of(table)
             starts = run_starts(groups)
             offsets = np.arange(len(groups)) - np.repeat(starts[:-1], np.diff(starts))
             if groups[0] == last:
@@ -166,7 +180,7 @@ class Dealing:
                 raise changed()
             classes = self.class_ids[np.searchsorted(self.ends, self.firsts[groups] + offsets, side="right")]
             chosen = np.flatnonzero(classes >= 0)
-            rows = table.drop_columns([PLACE, WORD]).take(pa.array(chosen))
+            rows = table.drop_columns([KEY]).take(pa.array(chosen))
             contents = rows[CONTENT].to_numpy().view(np.uint64) if CONTENT in rows.column_names else None
             keys = placed(self.places, self.words, classes[chosen], contents, partition=partition, batch=number)
             columns = {name: pa.array(values) for name, values in keys.items()}
@@ -200,20 +214,21 @@ class Writing:
     def publish(self, batches: Iterable[pa.RecordBatch], _partition: int) -> Iterator[pa.RecordBatch]:
         """Yield published rows, given some sorted by place and word."""
         schema = carried(self.schema)
-        for rows in in_chunks(batches, whole=PLACE if self.whole else None):
+        for rows in in_chunks(batches, whole=self.whole):
             for piece in _neighbours(rows) if self.whole else [rows]:
                 yield from as_written(self.published(piece), schema).to_batches()
 
     def published(self, rows: pa.Table) -> pa.Table:
         """Return some rows as they are published; their order is drawn once more, inside each class."""
-        places = rows[PLACE].to_numpy()
+        places = places_of(rows)
         starts = run_starts(places).astype(np.int64)
         present = places[starts[:-1]]
         run = Run(self.shown[present], np.diff(starts), starts, starts[:-1], before=int(places[0]))
         order = np.arange(len(places), dtype=np.uint32)
         contents = rows[CONTENT].to_numpy().view(np.uint64) if CONTENT in rows.column_names else None
         kept = under_names(rows.select([f"k{index}" for index in range(len(self.read))]), self.read)
-        stock = Stock(kept, order, rows[CELL].to_numpy(), contents)
+        cells = rows[CELL].to_numpy() if CELL in rows.column_names else np.zeros(0, dtype=np.int32)
+        stock = Stock(kept, order, cells, contents)
         return published(self.columns, self._assignment(), stock, order, run, self.table, secret=self.secret)
 
     def _assignment(self) -> Assignment:
@@ -226,14 +241,14 @@ class Writing:
 
 def _neighbours(rows: pa.Table) -> Iterator[pa.Table]:
     """Yield rows in runs of classes without a gap, because a class is numbered by those before it."""
-    places = rows[PLACE].to_numpy()
+    places = places_of(rows)
     cuts = [0, *(np.flatnonzero(np.diff(places) > 1) + 1), len(places)]
     for first, last in pairwise(cuts):
         yield rows.slice(first, last - first)
 
 
-def in_chunks(batches: Iterable[pa.RecordBatch], *, whole: str | None = None) -> Iterator[pa.Table]:
-    """Yield batches together, so many rows at a time; those with one value of the column `whole` stay together."""
+def in_chunks(batches: Iterable[pa.RecordBatch], *, whole: bool = False) -> Iterator[pa.Table]:
+    """Yield batches together, so many rows at a time; if classes are to stay `whole`, as many more as that takes."""
     kept: list[pa.RecordBatch] = []
     for batch in batches:
         if not len(batch):
@@ -243,9 +258,9 @@ def in_chunks(batches: Iterable[pa.RecordBatch], *, whole: str | None = None) ->
             continue
         table = pa.Table.from_batches(kept).combine_chunks()
         end = len(table)
-        if whole is not None:
-            values = table[whole].to_numpy()
-            end = int(np.searchsorted(values, values[-1]))
+        if whole:
+            places = places_of(table)
+            end = int(np.searchsorted(places, places[-1]))
         kept = table.slice(end).to_batches()
         if end:
             yield table.slice(0, end)
