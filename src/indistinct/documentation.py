@@ -32,7 +32,7 @@ from indistinct.models import Model, ModelTraits
 from indistinct.registry import ALGORITHMS, METRICS, MODELS, parse_model
 from indistinct.release.formats import FORMATS
 from indistinct.spelling import spell
-from indistinct.tables.opening import ARROW, DELIMITED, PARQUET
+from indistinct.tables.several import ARROW, DELIMITED, PARQUET
 from indistinct.testing.checks import MODEL_EXAMPLES
 
 PUBLIC: tuple[str, ...] = tuple(vars(indistinct)["__all__"])

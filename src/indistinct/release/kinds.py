@@ -20,7 +20,8 @@ from indistinct.tables.dictionaries import is_text
 from indistinct.tables.inference import mixture_of, spellings
 from indistinct.tables.likely import JUDGED, Notation, likely_notation
 from indistinct.tables.notation import is_time, plain_numbers
-from indistinct.tables.opening import is_delimited, where_in
+from indistinct.tables.opening import where_in
+from indistinct.tables.several import is_delimited
 
 GROUPED = Notation(decimal=",", thousands=".")
 """What a column probably is that was read as numbers with three decimals, or with none."""

@@ -21,7 +21,8 @@ from indistinct.release.files import certificate_path
 from indistinct.release.staging import digest_of
 from indistinct.schema import Schema
 from indistinct.tables import open_table
-from indistinct.tables.opening import columns_in, is_delimited
+from indistinct.tables.opening import columns_in
+from indistinct.tables.several import is_delimited
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from indistinct.scanning import arrow, excel, parquet, pickles
 from indistinct.scanning.base import Opened
 from indistinct.scanning.containers import GZIP, ZIP, inflate, open_archive, open_zip
 from indistinct.scanning.text import open_delimited
-from indistinct.tables.opening import ARROW, DELIMITED, PARQUET
+from indistinct.tables.several import ARROW, DELIMITED, PARQUET
 from indistinct.tables.value import Reading
 
 MOST_BYTES = 2 << 30

@@ -41,7 +41,7 @@ def read_column(name: str, column: pa.ChunkedArray, reading: Reading) -> Read:
     """
     own = reading.missing_in.get(name, ())
     if own:
-        column = _without_texts(column, own)
+        column = without_texts(column, own)
     kind = reading.types.get(name)
     if name in reading.text or kind == "text":
         return Read(as_text(column))
@@ -51,7 +51,7 @@ def read_column(name: str, column: pa.ChunkedArray, reading: Reading) -> Read:
         read = _as_declared(name, column, kind, reading)
     else:
         read = _found(name, column, reading)
-    return Read(without_values(read.column, _spelled(reading.marks(name), reading)), read.form)
+    return Read(without_values(read.column, marks_of(name, reading)), read.form)
 
 
 def read_frame(table: pa.Table, reading: Reading) -> pa.Table:
@@ -59,19 +59,17 @@ def read_frame(table: pa.Table, reading: Reading) -> pa.Table:
 
     Marks are compared with numbers by size and with anything else by its text.
     """
-    default = Reading()
-    marks = () if reading.missing == default.missing else reading.missing
     columns, used = [], set()
     for name in table.column_names:
-        column, own = table[name], (*marks, *reading.missing_in.get(name, ()))
+        column, own = table[name], framed_marks(name, reading)
         if is_text(column.type):
-            column = _without_texts(column, own) if own else column
+            column = without_texts(column, own) if own else column
             read = _framed(name, column, reading)
             used.add(read.form)
             column = read.column
         else:
-            _check_type(name, column, reading)
-        columns.append(without_values(column, _spelled(own, reading)))
+            check_type(name, column.type, reading)
+        columns.append(without_values(column, marks_of(name, reading, framed=True)))
     unused = [form for form in reading.dates if form not in used]
     if unused and not any(kind_of(column.type) is Kind.DATE for column in columns):
         texts = {name: table[name] for name in table.column_names if is_text(table[name].type)}
@@ -105,6 +103,17 @@ def without_values(column: pa.ChunkedArray, marks: Sequence[str]) -> pa.ChunkedA
     return pc.if_else(marked, pa.scalar(None, column.type), column)
 
 
+def framed_marks(name: str, reading: Reading) -> tuple[str, ...]:
+    """Return the texts that were declared to stand for missing in a column that has a type: none does by itself."""
+    every = () if reading.missing == Reading().missing else reading.missing
+    return (*every, *reading.missing_in.get(name, ()))
+
+
+def marks_of(name: str, reading: Reading, *, framed: bool = False) -> list[str]:
+    """Return the marks for missing in a column that was read, also in the notation of computers."""
+    return _spelled(framed_marks(name, reading) if framed else reading.marks(name), reading)
+
+
 def _spelled(marks: Sequence[str], reading: Reading) -> list[str]:
     """Return marks for missing as they are and, where they are numbers in a declared notation, as computers write."""
     if not (reading.decimal or reading.thousands):
@@ -117,7 +126,7 @@ def _found(name: str, column: pa.ChunkedArray, reading: Reading) -> Read:
     read = typed(column, decimal=reading.decimal, thousands=reading.thousands)
     if is_text(read.type) and "" not in reading.missing:
         # Nothing at all is no number and no date, whatever the marks for missing are.
-        rest = typed(_without_texts(column, ("",)), decimal=reading.decimal, thousands=reading.thousands)
+        rest = typed(without_texts(column, ("",)), decimal=reading.decimal, thousands=reading.thousands)
         read = read if is_text(rest.type) else rest
     if not is_text(read.type):
         return Read(read, _form_of(column, reading) if kind_of(read.type) is Kind.DATE else None)
@@ -159,7 +168,7 @@ def _as_declared(name: str, column: pa.ChunkedArray, kind: str, reading: Reading
         clock = kind == "datetime"
         own = tuple(form for form in reading.dates if any(f"%{part}" in form for part in CLOCK) == clock)
         return _as_moments(name, column, (*own, *ISO[kind]), declared=f"the type {kind}")
-    column = _unsigned(_without_texts(column, ("",)))
+    column = _unsigned(without_texts(column, ("",)))
     whole = "^-?[0-9]+$"
 
     # What the file says decides, and never what its cells happen to look like: next month's may look otherwise.
@@ -192,7 +201,7 @@ def _unsigned(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _as_moments(name: str, column: pa.ChunkedArray, forms: Sequence[str], *, declared: str) -> Read:
     """Return a column in the first format that all cells fit; raise `MisfitError` for the one that most fit."""
-    column = _without_texts(column, ("",))
+    column = without_texts(column, ("",))
     texts = spellings(column)
     best = max(forms, key=lambda form: _share(moments(texts, form)))
     words = f"{declared} {best!r}" if declared.endswith("format") else declared
@@ -217,7 +226,7 @@ def _mapped(
     return pa.chunked_array([read.combine_chunks()], read.type)
 
 
-def _without_texts(column: pa.ChunkedArray, marks: Sequence[str]) -> pa.ChunkedArray:
+def without_texts(column: pa.ChunkedArray, marks: Sequence[str]) -> pa.ChunkedArray:
     """Return a text column in which some texts are missing, and in no dictionary either."""
     encoded = column if isinstance(column.type, pa.DictionaryType) else column.cast(TEXT)
     wanted = pa.array(marks, pa.string())
@@ -230,13 +239,13 @@ def _without_texts(column: pa.ChunkedArray, marks: Sequence[str]) -> pa.ChunkedA
     return pa.chunked_array([compact(pa.chunked_array([pa.DictionaryArray.from_arrays(indices, whole.dictionary)]))])
 
 
-def _check_type(name: str, column: pa.ChunkedArray, reading: Reading) -> None:
+def check_type(name: str, kind: pa.DataType, reading: Reading) -> None:
     """Raise if a column that has a type already was declared to be another; what is text is made so elsewhere."""
     kinds = {Kind.NUMBER: ("number", "plain-number", "integer"), Kind.DATE: ("date", "datetime"), Kind.TEXT: ()}
     asked = "date" if name in reading.dates_in else reading.types.get(name, "text")
-    if asked != "text" and asked not in kinds[kind_of(column.type)]:
+    if asked != "text" and asked not in kinds[kind_of(kind)]:
         raise InputError(
-            f"column {name!r} was declared to be a {asked}, but it has the type {column.type} already",
+            f"column {name!r} was declared to be a {asked}, but it has the type {kind} already",
             hint="leave the declaration out: it is for columns of text",
             column=name,
         )

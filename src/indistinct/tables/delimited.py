@@ -7,9 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from indistinct.arrays import Codes
 from indistinct.errors import InputError
 from indistinct.memory import is_memory
 from indistinct.tables.declared import read_column
@@ -29,6 +31,7 @@ from indistinct.tables.inference import maybe_grouped, respelled, settle, spelli
 from indistinct.tables.leftovers import Kept, without_leftovers
 from indistinct.tables.misfits import MisfitError, no_column
 from indistinct.tables.notation import check_marks
+from indistinct.tables.several import check_alike
 from indistinct.tables.value import Reading
 
 # Small blocks keep the reader's dictionaries in the cache; a record must fit into one block.
@@ -47,20 +50,45 @@ class Delimited(NamedTuple):
     left_out: tuple[str, ...] = ()
 
 
+class Texts(NamedTuple):
+    """The columns of one text file as dictionary-encoded text, without what is nobody's row."""
+
+    path: Path
+    dialect: Dialect
+    columns: dict[str, pa.ChunkedArray]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Return how many rows the file has."""
+        return len(next(iter(self.columns.values())))
+
+
 def read_delimited(
-    path: Path, reading: Reading, *, columns: Sequence[str] | None = None, published: bool = False
+    files: Sequence[Path], reading: Reading, *, columns: Sequence[str] | None = None, published: bool = False
 ) -> Delimited:
-    """Return a delimited text file with a header line, each column as it was declared or as all of its cells allow.
+    """Return text files with a header line as one table, each column as it was declared or as all of its cells allow.
 
     Fields follow RFC 4180. Exactly the fields that `reading.missing` lists are missing, quoted or not. A blank line
     is skipped, except in a file of one column, where it is a row. So is a line without any value, and a column without
     name and value, unless the file was `published` by us, and has neither.
     """
+    parts = []
+    for path in files:
 
-    def read(encoding: str) -> Delimited:
-        return _read_as(path, _dialect(path, encoding, reading), reading, columns, published=published)
+        def read(encoding: str, path: Path = path) -> Texts:
+            dialect = dialect_of(path, encoding, reading)
+            return _texts_of(path, dialect, reading.missing, columns, published=published)
 
-    return _in_its_encoding(path, reading, read)
+        parts.append(in_its_encoding(path, reading, read))
+        check_same_names(files[0], parts[0].dialect, path, parts[-1].dialect)
+    return _typed(parts, choose(parts[0].dialect.columns, columns), reading, every=columns is None)
+
+
+def check_same_names(first: Path, dialect: Dialect, other: Path, found: Dialect) -> None:
+    """Raise `InputError` unless two files have the same columns."""
+    one, two = (pa.schema([(name, pa.string()) for name in each.columns]) for each in (dialect, found))
+    check_alike(first, one, other, two)
 
 
 def read_cells(path: Path, reading: Reading) -> tuple[pa.Table, str]:
@@ -79,10 +107,10 @@ def read_cells(path: Path, reading: Reading) -> tuple[pa.Table, str]:
         _check_content(path, dialect, dict(zip(names, map(settle, columns), strict=True)))
         return pa.table(columns, names=shown), encoding
 
-    return _in_its_encoding(path, reading, read)
+    return in_its_encoding(path, reading, read)
 
 
-def _in_its_encoding(path: Path, reading: Reading, read: Callable[[str], Read]) -> Read:
+def in_its_encoding(path: Path, reading: Reading, read: Callable[[str], Read]) -> Read:
     """Return what `read` makes of a file in the first encoding in which it is text."""
     try:
         possible = encodings(path, reading.encoding)
@@ -103,7 +131,8 @@ def _in_its_encoding(path: Path, reading: Reading, read: Callable[[str], Read]) 
     )
 
 
-def _dialect(path: Path, encoding: str, reading: Reading) -> Dialect:
+def dialect_of(path: Path, encoding: str, reading: Reading) -> Dialect:
+    """Return how a file is written in an encoding, once what was declared of it is checked."""
     dialect = find_dialect(path, encoding, reading.delimiter, header=reading.header)
     if not dialect.quoted:  # a number in quotes may hold the delimiter
         check_marks(reading.decimal, reading.thousands, dialect.delimiter)
@@ -111,12 +140,12 @@ def _dialect(path: Path, encoding: str, reading: Reading) -> Dialect:
     return dialect
 
 
-def _read_as(
-    path: Path, dialect: Dialect, reading: Reading, columns: Sequence[str] | None, *, published: bool
-) -> Delimited:
-    missing, wanted = reading.missing, choose(dialect.columns, columns)
+def _texts_of(
+    path: Path, dialect: Dialect, missing: Sequence[str], columns: Sequence[str] | None, *, published: bool
+) -> Texts:
+    wanted = choose(dialect.columns, columns)
     if dialect.bare:
-        return Delimited(pa.table([pa.array([], TEXT) for _ in wanted], names=wanted))
+        return Texts(path, dialect, {name: pa.chunked_array([], TEXT) for name in wanted})
     if columns is not None or any('"' in text for text in missing):
         # A quote in a column that is not read, or in a missing value, would not be seen.
         dialect = replace(dialect, quoted=True)
@@ -126,29 +155,67 @@ def _read_as(
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as threads:
         dialect, columns_read = _read_text(path, dialect, missing, names)
         texts = list(threads.map(settle, columns_read))
-        if not dialect.quoted and any(_holds(column, '"') for column in texts):
+        if not dialect.quoted and any(holds(column, '"') for column in texts):
             dialect, columns_read = _read_text(path, replace(dialect, quoted=True), missing, names)
             texts = list(threads.map(settle, columns_read))
-        del columns_read
-        found = dict(zip(names, texts, strict=True))
-        _check_content(path, dialect, found)
-        found, left_out = Kept(found) if published and not nameless else without_leftovers(path, dialect, found)
+    del columns_read
+    found = dict(zip(names, texts, strict=True))
+    _check_content(path, dialect, found)
+    found, left_out = Kept(found) if published and not nameless else without_leftovers(path, dialect, found)
+    return Texts(path, dialect, found, left_out)
+
+
+def _typed(parts: Sequence[Texts], wanted: list[str], reading: Reading, *, every: bool) -> Delimited:
+    """Return the columns of all files, each with the type that the cells of all files allow."""
+    if all(part.dialect.bare for part in parts):
+        return Delimited(pa.table([pa.array([], TEXT) for _ in wanted], names=wanted))
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as threads:
+        found = dict(zip(wanted, threads.map(lambda name: _whole(parts, name), wanted), strict=True))
         try:
             read = list(threads.map(lambda name: read_column(name, found[name], reading), wanted))
         except MisfitError as misfit:
-            raise misfit.error(lambda rows: line_numbers(path, dialect, rows.tolist())) from None
-        if columns is None and all(len(spellings(text)) for text in found.values()):
-            used = [each.form for each in read]
-            if unused := [form for form in reading.dates if form not in used]:
-                raise no_column(unused[0], {name: spellings(found[name]) for name in wanted})
-        foreign = reading.decimal or reading.thousands
-        both = [(name, found[name], each.column.type) for name, each in zip(wanted, read, strict=True)]
-        return Delimited(
-            pa.table([each.column for each in read], names=wanted),
-            tuple(name for name, text, kind in both if not foreign and respelled(text, kind)),
-            tuple(name for name, text, kind in both if not foreign and maybe_grouped(text, kind)),
-            left_out,
-        )
+            raise misfit_error(misfit, [(part.path, part.dialect, part.rows) for part in parts]) from None
+    if every and all(len(spellings(text)) for text in found.values()):
+        used = [each.form for each in read]
+        if unused := [form for form in reading.dates if form not in used]:
+            raise no_column(unused[0], {name: spellings(found[name]) for name in wanted})
+    foreign = reading.decimal or reading.thousands
+    both = [(name, found[name], each.column.type) for name, each in zip(wanted, read, strict=True)]
+    return Delimited(
+        pa.table([each.column for each in read], names=wanted),
+        tuple(name for name, text, kind in both if not foreign and respelled(text, kind)),
+        tuple(name for name, text, kind in both if not foreign and maybe_grouped(text, kind)),
+        left_out_of([(part.path, part.left_out) for part in parts]),
+    )
+
+
+def _whole(parts: Sequence[Texts], name: str) -> pa.ChunkedArray:
+    """Return a column of all files."""
+    if len(parts) == 1:
+        return parts[0].columns[name]
+    chunks = [chunk for part in parts for chunk in part.columns[name].cast(TEXT).chunks]
+    return settle(pa.chunked_array(chunks, TEXT))
+
+
+def left_out_of(parts: Sequence[tuple[Path, tuple[str, ...]]]) -> tuple[str, ...]:
+    """Return what was left out of files, in words; each file is named if there are several."""
+    return tuple(words if len(parts) == 1 else f"{words} of {path.name}" for path, each in parts for words in each)
+
+
+def misfit_error(misfit: MisfitError, parts: Sequence[tuple[Path, Dialect, int]]) -> InputError:
+    """Return the error of cells that are not as declared, which says on which lines of which file they stand."""
+    if len(parts) == 1:
+        path, dialect, _ = parts[0]
+        return misfit.error(lambda rows: line_numbers(path, dialect, rows.tolist()))
+    ends = np.cumsum([rows for _, _, rows in parts])
+    number = int(np.searchsorted(ends, misfit.rows[0], side="right"))
+    path, dialect, rows = parts[number]
+    start = ends[number] - rows
+
+    def lines(few: Codes) -> list[int]:
+        return line_numbers(path, dialect, [int(row - start) for row in few if start <= row < start + rows])
+
+    return misfit.error(lines, file=path.name)
 
 
 def _read_text(
@@ -160,7 +227,7 @@ def _read_text(
         try:
             table = _read_blocks(path, dialect, missing, names, block_size=size)
         except pa.ArrowKeyError:  # two readers of the header disagree, as about a second byte order mark
-            raise _unreadable(path) from None
+            raise unreadable(path) from None
         except pa.ArrowInvalid as error:
             text = str(error)
             if text.startswith("In CSV column") and "invalid UTF8" in text:
@@ -171,10 +238,10 @@ def _read_text(
             wrong = diagnose(path, dialect)
             size *= 16
             if wrong or not text.startswith("straddling") or size > LARGEST_BLOCK_BYTES:
-                raise wrong or _unreadable(path) from None
+                raise wrong or unreadable(path) from None
         else:
             if table.column_names != names or any(kind != TEXT for kind in table.schema.types):
-                raise _unreadable(path)
+                raise unreadable(path)
             return dialect, list(table.columns)
 
 
@@ -183,31 +250,43 @@ def _read_blocks(
 ) -> pa.Table:
     from pyarrow import csv
 
+    with pa.input_stream(str(path), compression=compression_of(path)) as stream:
+        # Many small buffers that live briefly: huge pages, as other pools ask for, cost more than they give.
+        options = csv_options(dialect, missing, names, block_size=block_size)
+        return csv.read_csv(stream, memory_pool=pa.system_memory_pool(), **options)
+
+
+def compression_of(path: Path) -> str | None:
+    """Return how a text file is compressed.
+
+    It is read, not mapped: a mapped file counts as memory, and mapping its pages costs more than copying them.
+    """
+    return "gzip" if path.suffix.lower() == ".gz" else None
+
+
+def csv_options(dialect: Dialect, missing: Sequence[str], names: list[str], *, block_size: int) -> dict[str, Any]:
+    """Return how Arrow reads some columns of a text file, all of them as text."""
+    from pyarrow import csv
+
     given = dialect.columns != dialect.names
     named: dict[str, Any] = {"column_names": list(dialect.names), "skip_rows": dialect.ahead}
     header = {**named, "skip_rows_after_names": 1} if given else {}
-    # Read, not mapped: a mapped file counts as memory, and mapping its pages costs more than copying them.
-    compression = "gzip" if path.suffix.lower() == ".gz" else None
-    with pa.input_stream(str(path), compression=compression) as stream:
-        return csv.read_csv(
-            stream,
-            read_options=csv.ReadOptions(encoding=dialect.encoding, block_size=block_size, **header),
-            parse_options=csv.ParseOptions(
-                delimiter=dialect.delimiter,
-                quote_char='"' if dialect.quoted else False,
-                newlines_in_values=dialect.quoted,
-                ignore_empty_lines=len(dialect.names) > 1,
-            ),
-            convert_options=csv.ConvertOptions(
-                column_types=dict.fromkeys(names, TEXT),
-                include_columns=names,
-                null_values=list(missing),
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=True,
-            ),
-            # Many small buffers that live briefly: huge pages, as other pools ask for, cost more than they give.
-            memory_pool=pa.system_memory_pool(),
-        )
+    return {
+        "read_options": csv.ReadOptions(encoding=dialect.encoding, block_size=block_size, **header),
+        "parse_options": csv.ParseOptions(
+            delimiter=dialect.delimiter,
+            quote_char='"' if dialect.quoted else False,
+            newlines_in_values=dialect.quoted,
+            ignore_empty_lines=len(dialect.names) > 1,
+        ),
+        "convert_options": csv.ConvertOptions(
+            column_types=dict.fromkeys(names, TEXT),
+            include_columns=names,
+            null_values=list(missing),
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+        ),
+    }
 
 
 def _check_content(path: Path, dialect: Dialect, texts: Mapping[str, pa.ChunkedArray]) -> None:
@@ -217,29 +296,32 @@ def _check_content(path: Path, dialect: Dialect, texts: Mapping[str, pa.ChunkedA
     break in the very last field, or a value with both a line break and a quote; only then is the slow, strict reader
     asked.
     """
-    if any(_holds(column, "\0") for column in texts.values()):
+    if any(holds(column, "\0") for column in texts.values()):
         raise nul_error()
     if not dialect.quoted:
         return
     ends = texts[dialect.names[-1]]
     last = (ends[-1].as_py() if len(ends) else None) or ""
-    if "\n" in last or "\r" in last or any(_mixes(column) for column in texts.values()):
+    if "\n" in last or "\r" in last or any(has_broken_quotes(column) for column in texts.values()):
         wrong = diagnose(path, dialect)
         if wrong:
             raise wrong
 
 
-def _holds(column: pa.ChunkedArray, character: str) -> bool:
+def holds(column: pa.ChunkedArray, character: str) -> bool:
+    """Return whether a text of a column holds a character."""
     return bool(pc.any(pc.match_substring(spellings(column), character)).as_py())
 
 
-def _mixes(column: pa.ChunkedArray) -> bool:
+def has_broken_quotes(column: pa.ChunkedArray) -> bool:
+    """Return whether a text has both a line break and a quote, as one has that swallowed the lines after it."""
     values = spellings(column)
     broken = values.filter(pc.match_substring_regex(values, "[\r\n]"))
     return bool(pc.any(pc.match_substring(broken, '"')).as_py())
 
 
-def _unreadable(path: Path) -> InputError:
+def unreadable(path: Path) -> InputError:
+    """Return the error of a file that is no delimited text."""
     return InputError(
         f"{path} cannot be read as delimited text", hint="check its delimiter, its quotes and its header line"
     )

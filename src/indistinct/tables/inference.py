@@ -55,10 +55,10 @@ def typed(column: pa.ChunkedArray, *, decimal: str | None = None, thousands: str
     if decimal or thousands:
         plain = plain_numbers(values, decimal, thousands)
         values, kinds = (plain, KINDS) if plain.null_count == 0 else (values, MOMENTS)
-    converted = _converted(values, kinds)
-    if converted is None:
+    found = converted(values, kinds)
+    if found is None:
         return as_text(column)
-    cells = [values.take(chunk.indices) for values, chunk in zip(converted, column.chunks, strict=True)]
+    cells = [values.take(chunk.indices) for values, chunk in zip(found, column.chunks, strict=True)]
     return pa.chunked_array([pa.chunked_array(cells).combine_chunks()])
 
 
@@ -105,7 +105,7 @@ def maybe_grouped(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
     return bool(pc.all(pc.or_(grouped, small)).as_py() and pc.any(grouped).as_py() and pc.any(small).as_py())
 
 
-def _converted(values: pa.ChunkedArray, kinds: Sequence[tuple[str, pa.DataType]]) -> list[pa.Array] | None:
+def converted(values: pa.ChunkedArray, kinds: Sequence[tuple[str, pa.DataType]]) -> list[pa.Array] | None:
     """Return the values in the narrowest type that all of them spell canonically, None for text."""
     if not len(values):
         return None
@@ -113,9 +113,9 @@ def _converted(values: pa.ChunkedArray, kinds: Sequence[tuple[str, pa.DataType]]
     for pattern, kind in kinds:
         # The first value says which patterns are worth a scan of all.
         if re.match(pattern, first) and pc.all(pc.match_substring_regex(values, pattern)).as_py():
-            converted = _cast(values, kind)
-            if converted is not None:
-                return converted
+            found = _cast(values, kind)
+            if found is not None:
+                return found
     return None
 
 

@@ -37,19 +37,34 @@ def without_leftovers(path: Path, dialect: Dialect, texts: Mapping[str, pa.Chunk
     Only text columns come in, as the file has them.
     """
     nameless = [name for name in dialect.names if name.startswith(NAMELESS)]
-    if any(pc.any(pc.not_equal(pc.utf8_trim_whitespace(spellings(texts[n])), "")).as_py() for n in nameless):
-        blank = [n for n in nameless if pc.any(pc.not_equal(spellings(texts[n]), "")).as_py()]
-        check_names(["" if name in blank else name for name in dialect.names], quote=False)
+    check_nameless(dialect, {name: spellings(texts[name]) for name in nameless})
     kept = {name: column for name, column in texts.items() if name not in nameless}
-    left_out = [f"{len(nameless):,} column{'s' * (len(nameless) > 1)} without a name and without a value"]
     empty = _empty(path, dialect, kept)
     if len(empty):
         keep = np.ones(len(next(iter(kept.values()))), dtype=bool)
         keep[empty] = False
         kept = {name: pa.chunked_array([compact(column.filter(pa.array(keep)))]) for name, column in kept.items()}
-    _check_last(path, dialect, kept)
-    lines = f"{len(empty):,} empty line{'s' * (len(empty) > 1)}"
-    return Kept(kept, (*left_out[: bool(nameless)], *[lines][: len(empty)]))
+    last = [column[-1].as_py() or "" for column in kept.values() if len(column)]
+    check_total(path, dialect, last, rows=len(next(iter(kept.values()))) if kept else 0)
+    return Kept(kept, left_out_words(len(nameless), len(empty)))
+
+
+def check_nameless(dialect: Dialect, texts: Mapping[str, pa.ChunkedArray]) -> None:
+    """Raise `InputError` if a column without a name has a value."""
+    if any(pc.any(pc.not_equal(pc.utf8_trim_whitespace(each), "")).as_py() for each in texts.values()):
+        blank = [name for name, each in texts.items() if pc.any(pc.not_equal(each, "")).as_py()]
+        check_names(["" if name in blank else name for name in dialect.names], quote=False)
+
+
+def left_out_words(columns: int, lines: int) -> tuple[str, ...]:
+    """Return what is left out of a file: columns without a name and a value, and empty lines.
+
+    >>> left_out_words(0, 2)
+    ('2 empty lines',)
+    """
+    nameless = f"{columns:,} column{'s' * (columns > 1)} without a name and without a value"
+    empty = f"{lines:,} empty line{'s' * (lines > 1)}"
+    return (*[nameless][:columns], *[empty][:lines])
 
 
 def _empty(path: Path, dialect: Dialect, texts: Mapping[str, pa.ChunkedArray]) -> list[int]:
@@ -71,9 +86,9 @@ def _empty(path: Path, dialect: Dialect, texts: Mapping[str, pa.ChunkedArray]) -
     return [] if rows is None else empty_rows(path, dialect, np.flatnonzero(rows).tolist())
 
 
-def _check_last(path: Path, dialect: Dialect, texts: Mapping[str, pa.ChunkedArray]) -> None:
-    rows = len(next(iter(texts.values()))) if texts else 0
-    if rows < 2 or not _is_total([column[-1].as_py() or "" for column in texts.values()]):
+def check_total(path: Path, dialect: Dialect, last: Sequence[str], *, rows: int) -> None:
+    """Raise `InputError` if the last row of a file looks like a total; `last` are its texts."""
+    if rows < 2 or not _is_total(last):
         return
     (line,) = line_numbers(path, dialect, [rows - 1])
     raise InputError(

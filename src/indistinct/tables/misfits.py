@@ -16,15 +16,21 @@ LINES = 5
 class MisfitError(Exception):
     """Cells that are not what their column was declared to be; whoever knows the file turns it into an `InputError`."""
 
-    def __init__(self, column: str, declared: str, rows: Codes, *, cells: int, texts: pa.ChunkedArray) -> None:
+    def __init__(
+        self, column: str, declared: str, rows: Codes, *, cells: int, texts: pa.ChunkedArray, count: int | None = None
+    ) -> None:
         super().__init__(column)
+        self.count = len(rows) if count is None else count
         self.column, self.declared, self.rows, self.cells, self.texts = column, declared, rows, cells, texts
 
-    def error(self, lines: Callable[[Codes], list[int]] | None, *, word: str = "line") -> InputError:
-        """Return the error that says how many cells do not fit and where, but not what they hold."""
-        where, numbers = located(self.rows, lines, word=word)
-        several = f"{len(self.rows):,} of {self.cells:,} cells do not fit it"
-        count = "it fits no cell" if len(self.rows) == self.cells else f"{several}, on {where}"
+    def error(self, lines: Callable[[Codes], list[int]] | None, *, word: str = "line", file: str = "") -> InputError:
+        """Return the error that says how many cells do not fit and where, but not what they hold.
+
+        `file` is the one that has the first of them, if there are several.
+        """
+        where, numbers = located(self.rows, lines, word=word, file=file)
+        several = f"{self.count:,} of {self.cells:,} cells do not fit it"
+        count = "it fits no cell" if self.count == self.cells else f"{several}, on {where}"
         better = _better(self.column, self.texts) if "date" in self.declared else None
         return InputError(
             f"column {self.column!r} was declared to have {self.declared}, but {count}",
@@ -38,14 +44,14 @@ class MisfitError(Exception):
 class FutureError(MisfitError):
     """Dates that lie in the future because their years have two digits: 45 is read as 2045."""
 
-    def __init__(self, column: str, form: str, rows: Codes, *, cells: int) -> None:
-        super().__init__(column, form, rows, cells=cells, texts=pa.chunked_array([], pa.string()))
+    def __init__(self, column: str, form: str, rows: Codes, *, cells: int, count: int | None = None) -> None:
+        super().__init__(column, form, rows, cells=cells, texts=pa.chunked_array([], pa.string()), count=count)
 
-    def error(self, lines: Callable[[Codes], list[int]] | None, *, word: str = "line") -> InputError:
+    def error(self, lines: Callable[[Codes], list[int]] | None, *, word: str = "line", file: str = "") -> InputError:
         """Return the error that says how many dates lie in the future and where."""
-        where, numbers = located(self.rows, lines, word=word)
+        where, numbers = located(self.rows, lines, word=word, file=file)
         return InputError(
-            f"with the date format {self.declared!r}, {len(self.rows):,} of {self.cells:,} cells of column "
+            f"with the date format {self.declared!r}, {self.count:,} of {self.cells:,} cells of column "
             f"{self.column!r} would lie in the future, on {where}: years of two digits do not tell the century",
             hint=f"write years with four digits (%Y), or declare the column as text: `text = [{self.column!r}]`, or "
             f"`--text {self.column}`",
@@ -54,12 +60,17 @@ class FutureError(MisfitError):
         )
 
 
-def located(rows: Codes, lines: Callable[[Codes], list[int]] | None, *, word: str = "line") -> tuple[str, list[int]]:
+def located(
+    rows: Codes, lines: Callable[[Codes], list[int]] | None, *, word: str = "line", file: str = ""
+) -> tuple[str, list[int]]:
     """Return where the first of some rows are, in words and as numbers, which `lines` gives or which count rows."""
     few = rows[:LINES]
     numbers = lines(few) if lines is not None else (few + 1).tolist()
     more = ", …" if len(rows) > LINES else ""
-    return f"{word}{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}{more}", numbers
+    return (
+        f"{word}{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}{more}{f' of {file}' if file else ''}",
+        numbers,
+    )
 
 
 def no_column(form: str, texts: Mapping[str, pa.ChunkedArray]) -> InputError:

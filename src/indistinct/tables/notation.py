@@ -118,14 +118,30 @@ def without_signs(texts: pa.Array) -> pa.Array:
     >>> without_signs(pa.array(["$1,234.50", "-$7", "５０", "x"])).to_pylist()
     ['1,234.50', '-7', '50', 'x']
     """
-    plain = pc.replace_substring(pc.utf8_normalize(texts, form="NFKC"), "\u2212", "-")
-    parts = pc.extract_regex(plain, AMOUNT)
-    minus, before, number, behind = (pc.struct_field(parts, [index]) for index in range(4))
-    signs = {*pc.unique(before).to_pylist(), *pc.unique(behind).to_pylist()} - {None, ""}
-    twice = pc.any(pc.and_(pc.not_equal(before, ""), pc.not_equal(behind, ""))).as_py()
-    if len(signs) > 1 or twice:
+    parts = _amounts(texts)
+    if len(signs_of(texts, parts)) > 1:
         return texts
+    minus, number = pc.struct_field(parts, [0]), pc.struct_field(parts, [2])
     return pc.if_else(pc.is_valid(parts), pc.binary_join_element_wise(minus, number, ""), texts)
+
+
+def signs_of(texts: pa.Array, parts: pa.Array | None = None) -> set[str]:
+    """Return the currency and per cent signs of amounts; one that has them on both sides counts as having two.
+
+    >>> sorted(signs_of(pa.array(["$5", "7 %", "9"])))
+    ['$', '%']
+    """
+    amounts = _amounts(texts) if parts is None else parts
+    before, behind = pc.struct_field(amounts, [1]), pc.struct_field(amounts, [3])
+    twice = pc.any(pc.and_(pc.not_equal(before, ""), pc.not_equal(behind, ""))).as_py()
+    signs = {*pc.unique(before).to_pylist(), *pc.unique(behind).to_pylist()} - {None, ""}
+    return signs | {"before", "behind"} if twice else signs
+
+
+def _amounts(texts: pa.Array) -> pa.Array:
+    """Return the parts of amounts: minus, a sign before, the number and a sign behind."""
+    plain = pc.replace_substring(pc.utf8_normalize(texts, form="NFKC"), "\u2212", "-")
+    return pc.extract_regex(plain, AMOUNT)
 
 
 def check_marks(decimal: str | None, thousands: str | None, delimiter: str | None) -> None:

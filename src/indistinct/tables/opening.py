@@ -22,11 +22,18 @@ from indistinct.tables.frames import flat, from_frame, is_frame
 from indistinct.tables.misfits import MisfitError, located
 from indistinct.tables.no_tables import HINTS, check_content
 from indistinct.tables.reading import Declarations, declare
+from indistinct.tables.several import (
+    ARROW,
+    DELIMITED,
+    PARQUET,
+    Stamp,
+    files_of,
+    is_delimited,
+    kind_of_file,
+    together,
+    unchanged,
+)
 from indistinct.tables.value import Reading, Table
-
-DELIMITED = (".csv", ".tsv", ".txt")
-PARQUET = (".parquet", ".pq")
-ARROW = (".arrow", ".feather", ".ipc")
 
 
 @needs_memory("reading the table")
@@ -40,9 +47,9 @@ def open_table(
 ) -> Table:
     """Return the table at a path or in a frame; `columns` chooses some and their order.
 
-    A path ends in .csv, .tsv or .txt (also .gz after it), .parquet or .pq, .arrow, .feather or .ipc. A frame
-    is one of pandas (its index is dropped), polars, Arrow, or of any library that speaks Arrow's PyCapsule
-    interface.
+    A path ends in .csv, .tsv or .txt (also .gz after it), .parquet or .pq, .arrow, .feather or .ipc. Several files of
+    one kind are one table: a list of paths, a folder, or a pattern such as "folder/*.csv". A frame is one of pandas
+    (its index is dropped), polars, Arrow, or of any library that speaks Arrow's PyCapsule interface.
 
     Delimiter and encoding of delimited text are found if not given. Types are decided on whole columns; those in
     `text` are text whatever they spell, such as codes like 250.00, which are not the number 250. What people write
@@ -62,12 +69,15 @@ def open_table(
     chosen = [columns] if isinstance(columns, str) else columns
     if isinstance(source, Table):
         return _again(source, replace(how, text=tuple(dict.fromkeys((*source.reading.text, *how.text)))), chosen)
-    if isinstance(source, str | Path):
-        path = Path(source)
-        _check_file(path)
-        check_content(path)
-        read = _read(path, how, chosen, published=published)
-        return Table(read.data, path.name, path, how, read.respelled, read.grouped, read.left_out)
+    files = files_of(source)
+    if files is not None:
+        for path in files:
+            check_file(path)
+        with unchanged([Stamp.of(path) for path in files]):
+            read = _read(files, how, chosen, published=published)
+        only = files[0] if len(files) == 1 else None
+        name = None if only is None else only.name
+        return Table(read.data, name, only, how, read.respelled, read.grouped, read.left_out, files)
     if not is_frame(source):
         raise InputError(
             f"a table is opened from a path or a frame; got {type(source).__name__}",
@@ -83,18 +93,16 @@ def _again(table: Table, reading: Reading, columns: Sequence[str] | None) -> Tab
         return table
     data = table.data if reading == table.reading else _declared(table.data, reading)
     chosen = choose(table.columns, columns)
-    return Table(data.select(chosen), table.name, table.path, reading, table.respelled, table.grouped, table.left_out)
+    return replace(table, data=data.select(chosen), reading=reading, learned={})
 
 
-def _read(path: Path, reading: Reading, columns: Sequence[str] | None, *, published: bool) -> Delimited:
-    kind = _kind(path)
+def _read(files: Sequence[Path], reading: Reading, columns: Sequence[str] | None, *, published: bool) -> Delimited:
+    path, kind = files[0], kind_of_file(files[0])
     if kind in DELIMITED:
-        mark = "\t" if reading.delimiter is None and kind == ".tsv" else reading.delimiter
-        return read_delimited(path, replace(reading, delimiter=mark), columns=columns, published=published)
-    if kind in PARQUET:
-        return Delimited(_declared(flat(read_parquet(path, columns)), reading))
-    if kind in ARROW:
-        return Delimited(_declared(flat(read_arrow(path, columns)), reading))
+        return read_delimited(files, delimited_reading(path, reading), columns=columns, published=published)
+    if kind in (*PARQUET, *ARROW):
+        read = read_parquet if kind in PARQUET else read_arrow
+        return Delimited(_declared(together(files, [flat(read(each, columns)) for each in files]), reading))
     raise InputError(
         f"{path}: the suffix {kind!r} does not say how to read the file" if kind else f"{path} has no suffix",
         hint=HINTS.get(kind)
@@ -122,21 +130,14 @@ def where_in(table: Table, rows: Codes) -> tuple[str, list[int]]:
 def _dialect_of(path: Path, reading: Reading) -> Dialect | None:
     for candidate in encodings(path, reading.encoding):
         with suppress(UnicodeError):
-            mark = "\t" if reading.delimiter is None and _kind(path) == ".tsv" else reading.delimiter
-            return find_dialect(path, candidate, mark, header=reading.header)
+            return find_dialect(path, candidate, delimited_reading(path, reading).delimiter, header=reading.header)
     return None
 
 
-def is_delimited(path: Path) -> bool:
-    """Return whether a file is delimited text, which has no types."""
-    return _kind(path) in DELIMITED
-
-
-def _kind(path: Path) -> str:
-    """Return the suffix that says how a file is read."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    kind = suffixes[-1] if suffixes else ""
-    return suffixes[-2] if kind == ".gz" and len(suffixes) > 1 and suffixes[-2] in DELIMITED else kind
+def delimited_reading(path: Path, reading: Reading) -> Reading:
+    """Return how a text file is read: what ends in .tsv has tabs, unless something else is declared."""
+    tabs = reading.delimiter is None and kind_of_file(path) == ".tsv"
+    return replace(reading, delimiter="\t") if tabs else reading
 
 
 def _declared(table: pa.Table, reading: Reading) -> pa.Table:
@@ -155,7 +156,8 @@ def _declared(table: pa.Table, reading: Reading) -> pa.Table:
         raise misfit.error(None, word="row") from None
 
 
-def _check_file(path: Path) -> None:
+def check_file(path: Path) -> None:
+    """Raise `InputError` unless a path leads to an ordinary file that may be a table."""
     try:
         check_ordinary(path)
     except (OSError, ValueError) as error:
@@ -166,3 +168,4 @@ def _check_file(path: Path) -> None:
         raise InputError(
             f"there is no file {path}", hint="check the path; a relative one starts at the working directory"
         ) from None
+    check_content(path)

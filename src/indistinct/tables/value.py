@@ -70,7 +70,8 @@ class Table:
     index column: whatever an engine sees, somebody chose to be a column. `reading` is how it was read, and `respelled`
     names columns in which a text file spells one number in several ways. `grouped` names columns that were read
     as numbers with three decimals, and may have groups of thousands instead. `left_out` says what of a text file is
-    nobody's row, such as empty lines. `learned` is for the engine alone.
+    nobody's row, such as empty lines. `files` are those that it was read from, `path` is where there is but one.
+    `learned` is for the engine alone.
 
         >>> Table(pa.table({"age": [31, 42]})).columns
         ('age',)
@@ -83,6 +84,7 @@ class Table:
     respelled: tuple[str, ...] = ()
     grouped: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
     learned: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

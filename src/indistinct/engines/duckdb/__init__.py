@@ -10,14 +10,9 @@ import pyarrow as pa
 
 from indistinct.engines.base import Sink
 from indistinct.engines.duckdb.count import count_source
-from indistinct.engines.duckdb.source import (
-    DuckTable,
-    is_parquet,
-    is_relation,
-    open_duck,
-    open_written,
-    parquet_bytes,
-)
+from indistinct.engines.duckdb.databases import is_database
+from indistinct.engines.duckdb.opening import bytes_in_memory, can_open, is_relation, open_duck, open_written
+from indistinct.engines.duckdb.source import DuckTable
 from indistinct.engines.partitions import publish_rows
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
@@ -25,6 +20,7 @@ from indistinct.memory import needs_memory
 from indistinct.randomness import Secret
 from indistinct.recoding.outputs import Assignment
 from indistinct.tables import Reading
+from indistinct.tables.several import unchanged
 
 __all__ = ["DuckDB"]
 
@@ -41,20 +37,20 @@ class DuckDB:
     name: str = "duckdb"
 
     def open(self, source: Any, reading: Reading) -> DuckTable | None:
-        """Return a source of Parquet files or a DuckDB relation, None for anything else."""
+        """Return files, a relation, a table of a database or a table in memory as a source, None for anything else."""
         return open_duck(source, reading, memory=int(FOR_DUCKDB * self.memory))
 
     def owns(self, source: Any) -> bool:
         """Return whether a source lives in DuckDB."""
-        return isinstance(source, DuckTable) or is_relation(source)
+        return isinstance(source, DuckTable) or is_relation(source) or is_database(source)
 
     def can_open(self, source: Any) -> bool:
         """Return whether a source is of a kind that this engine reads where it lies."""
-        return self.owns(source) or is_parquet(source)
+        return self.owns(source) or can_open(source)
 
     def size_of(self, source: Any) -> int:
         """Return how many bytes a source would take in memory, about."""
-        return parquet_bytes(source) if is_parquet(source) else 0
+        return 0 if self.owns(source) else bytes_in_memory(source)
 
     def written(self, file: Path, *, name: Path, schema: pa.Schema) -> DuckTable:
         """Return a file that was just written, read where it lies."""
@@ -64,7 +60,8 @@ class DuckDB:
     def count(self, source: DuckTable, request: Request) -> Counted:
         """Return the cells of a table: one GROUP BY, which spills to disk where it must."""
         began = time.perf_counter()
-        counted, learned = count_source(source, request)
+        with unchanged(source.stamps):
+            counted, learned = count_source(source, request)
         cells, seconds = counted.frequencies, time.perf_counter() - began
         LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
         source.learned["rows"] = learned
@@ -74,4 +71,6 @@ class DuckDB:
     def publish(self, source: DuckTable, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
         """Give a sink the published tables, in batches."""
         learned = source.learned.get("rows")
-        publish_rows(source, assignment, sink, secret=secret, learned=learned, memory=int(FOR_PARTITION * self.memory))
+        memory = int(FOR_PARTITION * self.memory)
+        with unchanged(source.stamps):
+            publish_rows(source, assignment, sink, secret=secret, learned=learned, memory=memory)

@@ -1,9 +1,7 @@
-"""A table that DuckDB reads where it lies: Parquet files, a relation, or an Arrow table."""
+"""A table that DuckDB reads where it lies: files, a relation, a table of a database, or an Arrow table."""
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,33 +10,37 @@ import pyarrow as pa
 
 from indistinct.domain import Kind, kind_of
 from indistinct.engines.groups import Groups
-from indistinct.engines.spill import directory_of_process
-from indistinct.errors import InputError, MissingExtraError, ParameterError
-from indistinct.parallel import workers
+from indistinct.errors import InputError
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.files import repeating
-from indistinct.tables.value import Reading, Table, check_names
+from indistinct.tables.frames import flat
+from indistinct.tables.several import Stamp
+from indistinct.tables.value import Reading
 
 # Rows that are looked at together.
 BATCH = 1 << 17
 SOURCE = "source"
-PARQUET = (".parquet", ".pq")
-LONGEST_LINE = 1 << 27
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DuckTable:
     """A table that is read whenever it is needed; `relation` is DuckDB's, `arrow` what its columns are in Arrow.
 
-    `files` are Parquet files, whose rows come faster without DuckDB; `learned` is for the engine alone.
+    `parquet` are Parquet files that hold it, whose rows come faster without DuckDB. `files` are those that it came from
+    and `stamps` what they were then; `left_out` says what of a text file is nobody's row. `spool` is what keeps a file
+    of converted cells alive, `learned` is for the engine alone.
     """
 
     connection: Any
     relation: Any
     arrow: pa.Schema
     rows: int
-    files: tuple[Path, ...] = ()
+    parquet: tuple[Path, ...] = ()
     reading: Reading = field(default_factory=Reading)
+    files: tuple[Path, ...] = ()
+    stamps: tuple[Stamp, ...] = ()
+    left_out: tuple[str, ...] = ()
+    spool: object = None
     learned: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -80,8 +82,8 @@ class DuckTable:
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Return some columns of all rows, batch by batch."""
         wanted = pa.schema([self.arrow.field(name) for name in columns])
-        if self.files:
-            yield from _from_files(self.files, columns)
+        if self.parquet:
+            yield from parquet_batches(self.parquet, wanted)
             return
         names = ", ".join(map(quoted, columns))
         for batch in self.query(f"SELECT {names} FROM {SOURCE}").to_arrow_reader(BATCH):  # noqa: S608
@@ -99,146 +101,29 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def open_duck(source: Any, reading: Reading, *, memory: int) -> DuckTable | None:
-    """Return a table that DuckDB can read, None for what it cannot."""
-    if isinstance(source, DuckTable):
-        return source
-    duckdb = _imported()
-    if reading != Reading(text=reading.text):
-        raise ParameterError(
-            "the engine duckdb reads tables by their own types, and some are declared here",
-            hint="use the engine memory, or save the table as Parquet in the right types first",
-        )
-    if isinstance(source, Table | pa.Table):
-        data = Table(source).data if isinstance(source, pa.Table) else source.data
-        connection = _connected(duckdb, memory)
-        return _with_text(DuckTable(connection, connection.from_arrow(data), data.schema, data.num_rows), reading)
-    if is_relation(source):
-        schema = source.limit(0).to_arrow_table().schema
-        check_names(schema.names)
-        rows = int(source.query(SOURCE, f"SELECT count(*) FROM {SOURCE}").fetchall()[0][0])  # noqa: S608
-        return _with_text(DuckTable(None, source, schema, rows, reading=reading), reading)
-    return _with_text(_parquet((Path(source),), reading, duckdb, memory), reading) if is_parquet(source) else None
-
-
-def _with_text(table: DuckTable, reading: Reading) -> DuckTable:
-    """Return a table; what is declared as text must be text already."""
-    for name in reading.text:
-        if name in table.columns and table.kinds[name] is not Kind.TEXT:
-            raise ParameterError(
-                f"column {name!r} is declared as text, and the engine duckdb reads it as {table.kinds[name]}",
-                hint="use the engine memory, or save the column as text",
-            )
-    return table
-
-
-def is_relation(source: Any) -> bool:
-    """Return whether a source is a relation of DuckDB."""
-    duckdb = sys.modules.get("duckdb")  # who has a relation has imported it
-    return duckdb is not None and isinstance(source, duckdb.DuckDBPyRelation)
-
-
-def is_parquet(source: Any) -> bool:
-    """Return whether a source is a Parquet file."""
-    return isinstance(source, str | Path) and Path(source).suffix.lower() in PARQUET and Path(source).is_file()
-
-
-def parquet_bytes(source: str | Path) -> int:
-    """Return how many bytes the columns of a Parquet file take before compression, at least four a cell."""
+def parquet_batches(files: Sequence[Path], wanted: pa.Schema) -> Iterator[pa.Table]:
+    """Yield some columns of Parquet files; text comes as codes where a file has it so."""
     import pyarrow.parquet as pq
 
-    try:
-        with pq.ParquetFile(source) as file:
-            told = file.metadata
-            groups = (told.row_group(number).total_byte_size for number in range(told.num_row_groups))
-            return max(sum(groups), 4 * told.num_rows * told.num_columns)
-    except (pa.ArrowException, OSError):
-        return 0  # whoever reads it says what is wrong
-
-
-def open_written(file: Path, name: Path, schema: pa.Schema, *, memory: int) -> DuckTable:
-    """Return a file that was just written and will be called `name`: text as text, and nothing guessed."""
-    duckdb = _imported()
-    if name.suffix.lower() in PARQUET:
-        return _parquet((file,), Reading(), duckdb, memory)
-    mark = "\t" if name.suffix.lower() == ".tsv" else ","
-    connection = _connected(duckdb, memory)
-    relation = connection.read_csv(
-        str(file),
-        header=True,
-        delimiter=mark,
-        quotechar='"',
-        escapechar='"',
-        na_values="",
-        allow_quoted_nulls=len(schema.names) == 1,
-        dtype=dict.fromkeys(schema.names, "VARCHAR"),
-        auto_detect=False,
-        columns=dict.fromkeys(schema.names, "VARCHAR"),
-        max_line_size=LONGEST_LINE,
-    )
-    rows = int(relation.query(SOURCE, f"SELECT count(*) FROM {SOURCE}").fetchall()[0][0])  # noqa: S608
-    return DuckTable(connection, relation, pa.schema([(each, pa.string()) for each in schema.names]), rows)
-
-
-def _parquet(files: tuple[Path, ...], reading: Reading, duckdb: Any, memory: int) -> DuckTable:
-    import pyarrow.parquet as pq
-
-    schemas, rows = [], 0
-    for path in files:
-        try:
-            with pq.ParquetFile(path) as file:
-                schemas.append(file.schema_arrow.remove_metadata())
-                rows += file.metadata.num_rows
-        except (pa.ArrowException, OSError):
-            raise InputError(
-                f"{path} cannot be read as a Parquet file",
-                hint="check that the file is complete and its suffix is right",
-            ) from None
-    check_names(schemas[0].names)
-    connection = _connected(duckdb, memory)
-    relation = connection.read_parquet([str(path) for path in files])
-    return DuckTable(connection, relation, schemas[0], rows, files, reading)
-
-
-def _from_files(files: Sequence[Path], columns: Sequence[str]) -> Iterator[pa.Table]:
-    import pyarrow.parquet as pq
-
+    columns = wanted.names
     for path in files:
         with pq.ParquetFile(path) as file:
             coded = repeating(file.metadata, file.schema_arrow)
         with pq.ParquetFile(path, read_dictionary=coded, pre_buffer=False) as file:
-            for batch in file.iter_batches(BATCH, columns=list(columns)):
-                yield pa.Table.from_batches([batch]).select(list(columns))
+            for batch in file.iter_batches(BATCH, columns=columns):
+                table = pa.Table.from_batches([batch]).select(columns).replace_schema_metadata()
+                yield _as_read(flat(table), wanted, coded=True)
 
 
-def _connected(duckdb: Any, memory: int) -> Any:
-    """Return a connection to the database that all sources share, and with it the memory that they may take."""
-    return _database(duckdb, memory).cursor()
-
-
-@cache
-def _database(duckdb: Any, memory: int) -> Any:
-    settings = {
-        "memory_limit": f"{memory}B",
-        "threads": str(workers()),
-        "preserve_insertion_order": "false",
-        "enable_external_file_cache": "false",
-        "temp_directory": str(directory_of_process()),
-        "autoinstall_known_extensions": "false",
-        "autoload_known_extensions": "false",
-    }
-    return duckdb.connect(config=settings)
-
-
-def _as_read(table: pa.Table, wanted: pa.Schema) -> pa.Table:
-    """Return what DuckDB gives in the types that the source has."""
+def _as_read(table: pa.Table, wanted: pa.Schema, *, coded: bool = False) -> pa.Table:
+    """Return what DuckDB gives in the types that the source has; text may stay `coded`."""
     plain = [
         pa.field(each.name, each.type.value_type if isinstance(each.type, pa.DictionaryType) else each.type)
         for each in wanted
     ]
     for place, each in enumerate(plain):
         column = table.column(place)
-        if column.type != each.type:
+        if column.type != each.type and not (coded and is_text(column.type)):
             try:
                 table = table.set_column(place, each, column.cast(each.type))
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -253,11 +138,3 @@ def _in_codes(table: pa.Table) -> pa.Table:
     """Return a batch with its text as codes, which take less memory than as many texts."""
     columns = [column.dictionary_encode() if is_text(column.type) else column for column in table.columns]
     return pa.table(columns, names=table.column_names)
-
-
-def _imported() -> Any:
-    try:
-        import duckdb
-    except ImportError:
-        raise MissingExtraError("duckdb", extra="duckdb", purpose="tables larger than memory") from None
-    return duckdb

@@ -1,0 +1,261 @@
+"""What the engine duckdb opens: files, relations, tables of its databases, and what is in memory already."""
+
+import secrets
+import sys
+import weakref
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from indistinct.engines.base import DatabaseTable
+from indistinct.engines.duckdb.databases import is_database, relation_of
+from indistinct.engines.duckdb.source import BATCH, SOURCE, DuckTable, quoted
+from indistinct.engines.spill import directory_of_process
+from indistinct.errors import InputError, MissingExtraError
+from indistinct.parallel import workers
+from indistinct.tables import open_table
+from indistinct.tables.dictionaries import is_text
+from indistinct.tables.evidence import is_meant
+from indistinct.tables.frames import flat, is_frame
+from indistinct.tables.notation import moments
+from indistinct.tables.opening import check_file, delimited_reading
+from indistinct.tables.several import PARQUET, Stamp, check_alike, files_of, is_delimited, kind_of_file, unchanged
+from indistinct.tables.streamed import InBlocks, delimited_blocks, typed_blocks
+from indistinct.tables.value import Reading, Table
+
+LONGEST_LINE = 1 << 27
+# What a text takes in memory, once its cells are codes and numbers, by the bytes of its file.
+TEXT_GROWS, COMPRESSED_GROWS = 2, 10
+
+
+def open_duck(source: Any, reading: Reading, *, memory: int, published: bool = False) -> DuckTable | None:
+    """Return a table that DuckDB can read, None for what it cannot."""
+    if isinstance(source, DuckTable):
+        return source
+    duckdb = _imported()
+    if is_relation(source):
+        return _declared(_from_relation(None, source, reading), duckdb, memory)
+    if is_database(source):
+        given = source if isinstance(source, DatabaseTable) else DatabaseTable(source, "")
+        check_file(Path(given.database))
+        connection, stamp = _connected(duckdb, memory), Stamp.of(Path(given.database))
+        table = _from_relation(connection, relation_of(connection, given), reading)
+        return _declared(replace(table, files=(stamp.path,), stamps=(stamp,)), duckdb, memory)
+    if isinstance(source, DatabaseTable):
+        return None
+    files = files_of(source)
+    if files is not None:
+        return _from_files(files, reading, duckdb, memory, published=published)
+    if not isinstance(source, Table) and not is_frame(source):
+        return None
+    data = open_table(source, reading=None if isinstance(source, Table) else reading).data
+    connection = _connected(duckdb, memory)
+    return DuckTable(connection, connection.from_arrow(data), data.schema, data.num_rows, reading=reading)
+
+
+def can_open(source: Any) -> bool:
+    """Return whether a source is one or several files that this engine reads where they lie."""
+    with suppress(InputError):
+        files = files_of(source)
+        return files is not None and all(path.is_file() and _is_known(path) for path in files)
+    return False
+
+
+def is_relation(source: Any) -> bool:
+    """Return whether a source is a relation of DuckDB."""
+    duckdb = sys.modules.get("duckdb")  # who has a relation has imported it
+    return duckdb is not None and isinstance(source, duckdb.DuckDBPyRelation)
+
+
+def bytes_in_memory(source: Any) -> int:
+    """Return how many bytes files take in memory, about."""
+    return sum(_text_bytes(path) if is_delimited(path) else _parquet_bytes(path) for path in files_of(source) or ())
+
+
+def _is_known(path: Path) -> bool:
+    return is_delimited(path) or kind_of_file(path) in PARQUET
+
+
+def _text_bytes(path: Path) -> int:
+    return path.stat().st_size * (COMPRESSED_GROWS if path.suffix.lower() == ".gz" else TEXT_GROWS)
+
+
+def _parquet_bytes(path: Path) -> int:
+    """Return how many bytes the columns of a Parquet file take before compression, at least four a cell."""
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            told = file.metadata
+            groups = (told.row_group(number).total_byte_size for number in range(told.num_row_groups))
+            return max(sum(groups), 4 * told.num_rows * told.num_columns)
+    except (pa.ArrowException, OSError):
+        return 0  # whoever reads it says what is wrong
+
+
+def open_written(file: Path, name: Path, schema: pa.Schema, *, memory: int) -> DuckTable:
+    """Return a file that was just written and will be called `name`: text as text, and nothing guessed."""
+    duckdb = _imported()
+    if name.suffix.lower() in PARQUET:
+        return _parquet((file,), Reading(), duckdb, memory)
+    mark = "\t" if name.suffix.lower() == ".tsv" else ","
+    connection = _connected(duckdb, memory)
+    relation = connection.read_csv(
+        str(file),
+        header=True,
+        delimiter=mark,
+        quotechar='"',
+        escapechar='"',
+        na_values="",
+        allow_quoted_nulls=len(schema.names) == 1,
+        dtype=dict.fromkeys(schema.names, "VARCHAR"),
+        auto_detect=False,
+        columns=dict.fromkeys(schema.names, "VARCHAR"),
+        max_line_size=LONGEST_LINE,
+    )
+    arrow = pa.schema([(each, pa.string()) for each in schema.names])
+    return DuckTable(connection, relation, arrow, _rows_of(relation))
+
+
+def _from_relation(connection: Any, relation: Any, reading: Reading) -> DuckTable:
+    schema = flat(relation.limit(0).to_arrow_table()).schema
+    return DuckTable(connection, relation, schema, _rows_of(relation), reading=reading)
+
+
+def _rows_of(relation: Any) -> int:
+    return int(relation.query(SOURCE, f"SELECT count(*) FROM {SOURCE}").fetchall()[0][0])  # noqa: S608
+
+
+def _from_files(
+    files: tuple[Path, ...], reading: Reading, duckdb: Any, memory: int, *, published: bool
+) -> DuckTable | None:
+    for path in files:
+        check_file(path)
+    if not all(map(_is_known, files)):
+        return None
+    stamps = tuple(map(Stamp.of, files))
+    if not is_delimited(files[0]):
+        table = _declared(_parquet(files, reading, duckdb, memory), duckdb, memory)
+        return replace(table, files=files, stamps=stamps)
+    with unchanged(stamps):
+        found = delimited_blocks(files, delimited_reading(files[0], reading), published=published)
+        table = _spooled(found, duckdb, memory)
+    return replace(table, reading=reading, files=files, stamps=stamps, left_out=found.left_out)
+
+
+def _declared(table: DuckTable, duckdb: Any, memory: int) -> DuckTable:
+    """Return a table that has types already with what was declared of it: as it is, or converted into a new file."""
+    reading = table.reading
+    if reading == Reading(text=reading.text) and all(
+        is_text(table.arrow.field(name).type) for name in reading.text if name in table.columns
+    ):
+        return table
+    with unchanged(table.stamps):
+        found = typed_blocks(partial(table.batches, table.columns), table.arrow, reading)
+        made = _spooled(found, duckdb, memory)
+    return replace(made, reading=reading, files=table.files, stamps=table.stamps)
+
+
+def _parquet(files: tuple[Path, ...], reading: Reading, duckdb: Any, memory: int) -> DuckTable:
+    import pyarrow.parquet as pq
+
+    schemas, rows = [], 0
+    for path in files:
+        try:
+            with pq.ParquetFile(path) as file:
+                schemas.append(flat(file.schema_arrow.empty_table()).schema)
+                rows += file.metadata.num_rows
+        except (pa.ArrowException, OSError):
+            raise InputError(
+                f"{path} cannot be read as a Parquet file",
+                hint="check that the file is complete and its suffix is right",
+            ) from None
+        check_alike(files[0], schemas[0], path, schemas[-1])
+    connection = _connected(duckdb, memory)
+    relation = connection.read_parquet([str(path) for path in files], union_by_name=len(files) > 1)
+    return DuckTable(connection, relation, schemas[0], rows, files, reading)
+
+
+class _Spool:
+    """Something that lives as long as a table does whose cells were converted into a file."""
+
+
+def _spooled(found: InBlocks, duckdb: Any, memory: int) -> DuckTable:
+    """Return a table whose cells are converted, in a private Parquet file that is gone when the table is."""
+    import pyarrow.parquet as pq
+
+    path, rows = directory_of_process() / f"{secrets.token_hex(8)}.parquet", 0
+    try:
+        with pq.ParquetWriter(path, found.schema, compression="lz4") as writer:
+            kept: list[pa.Table] = []
+            for block in found.blocks():
+                kept.append(block)
+                rows += block.num_rows
+                if sum(map(len, kept)) >= BATCH:
+                    writer.write_table(pa.concat_tables(kept))
+                    kept = []
+            if kept:
+                writer.write_table(pa.concat_tables(kept))
+        table = _parquet((path,), found.reading, duckdb, memory)
+        _check_doubtful(found, table)
+        found.check_forms()
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    spool = _Spool()
+    weakref.finalize(spool, path.unlink, missing_ok=True)
+    return replace(table, spool=spool)
+
+
+def _check_doubtful(found: InBlocks, table: DuckTable) -> None:
+    """Raise `InputError` if a date format fits enough of a column's distinct texts to be meant, and not all."""
+    for name, plan in found.doubtful.items():
+        counts = dict.fromkeys(plan.evidence.forms(), 0)
+        distinct = 0
+        result = table.query(f"SELECT DISTINCT {quoted(name)} FROM {SOURCE} WHERE {quoted(name)} IS NOT NULL")  # noqa: S608
+        for batch in result.to_arrow_reader(BATCH):
+            texts = batch.column(0).cast(pa.string())
+            distinct += len(texts)
+            for form in counts:
+                counts[form] += len(texts) - moments(texts, form).null_count
+        best = max(counts, key=lambda form: counts[form])
+        if is_meant(counts[best] / distinct):
+            sure = replace(plan, form=best, declared=f"the date format {best!r}", doubtful=False)
+            start = 0
+            for batch in table.batches([name]):
+                sure.read(batch[name], start=start)
+                start += batch.num_rows
+            misfit = sure.misfit()
+            if misfit is not None:
+                raise found.error(misfit)
+
+
+def _connected(duckdb: Any, memory: int) -> Any:
+    """Return a connection to the database that all sources share, and with it the memory that they may take."""
+    return _database(duckdb, memory).cursor()
+
+
+@cache
+def _database(duckdb: Any, memory: int) -> Any:
+    settings = {
+        "memory_limit": f"{memory}B",
+        "threads": str(workers()),
+        "preserve_insertion_order": "false",
+        "enable_external_file_cache": "false",
+        "temp_directory": str(directory_of_process()),
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+    }
+    return duckdb.connect(config=settings)
+
+
+def _imported() -> Any:
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtraError("duckdb", extra="duckdb", purpose="tables larger than memory") from None
+    return duckdb

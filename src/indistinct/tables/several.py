@@ -1,0 +1,166 @@
+"""Several files that are one table: a list of them, a folder, or a pattern. Engines read them in one order."""
+
+import glob
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from indistinct.errors import InputError
+
+DELIMITED = (".csv", ".tsv", ".txt")
+PARQUET = (".parquet", ".pq")
+ARROW = (".arrow", ".feather", ".ipc")
+# What programs leave in a folder beside the files of a table.
+HIDDEN = (".", "_")
+
+
+def files_of(source: Any) -> tuple[Path, ...] | None:
+    """Return the files that a path, a folder, a pattern or a list of paths names; None for what is no path.
+
+    They come in the order of their names, and are of one kind. A folder is read without the folders in it, and without
+    files whose names begin with a dot or an underscore.
+    """
+    if isinstance(source, list | tuple):
+        if not source or not all(isinstance(each, str | Path) for each in source):
+            return None
+        return _of_one_kind([Path(each) for each in source], "the list")
+    if not isinstance(source, str | Path):
+        return None
+    text, path = str(source), Path(source)
+    if isinstance(source, str) and "://" in text:
+        raise InputError(
+            f"a file has a path; got an address that begins with {text.partition('://')[0]}://",
+            hint='of a database, name the table: ind.open(address, table="schema.name"), or --table',
+        )
+    if _is_folder(path):
+        inside = [each for each in path.iterdir() if not each.name.startswith(HIDDEN)]
+        folders = [each.name for each in inside if each.is_dir()]
+        if folders:
+            raise InputError(
+                f"the folder {path} has folders in it, such as {min(folders)!r}",
+                hint=f"say which files are the table, as in {path}/*.parquet; {path}/**/*.parquet is all below",
+            )
+        return _of_one_kind(inside, f"the folder {path}")
+    if glob.has_magic(text) and not path.exists():
+        return _of_one_kind(list(map(Path, glob.glob(text, recursive=True))), f"the pattern {text}")  # noqa: PTH207 (it may be absolute)
+    return (path,)
+
+
+def kind_of_file(path: Path) -> str:
+    """Return the suffix that says how a file is read; one that is compressed has another behind it."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    kind = suffixes[-1] if suffixes else ""
+    return suffixes[-2] if kind == ".gz" and len(suffixes) > 1 and suffixes[-2] in DELIMITED else kind
+
+
+def is_delimited(path: Path) -> bool:
+    """Return whether a file is delimited text, which has no types."""
+    return kind_of_file(path) in DELIMITED
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except ValueError:  # a NUL byte in it
+        return False
+
+
+def _of_one_kind(files: Sequence[Path], named: str) -> tuple[Path, ...]:
+    ordered = sorted(files)
+    if not ordered:
+        raise InputError(f"{named} has no file", hint="check the path; a relative one starts at the working directory")
+    twice = [path.name for path, other in pairwise(ordered) if path == other]
+    if twice:
+        raise InputError(f"{named} has the file {twice[0]!r} twice", hint="name every file once")
+    kinds = {kind_of_file(path): path.name for path in reversed(ordered)}
+    if len(kinds) > 1:
+        shown = ", ".join(f"{kind or 'no suffix'} ({name})" for kind, name in sorted(kinds.items()))
+        raise InputError(
+            f"{named} has files of several kinds: {shown}",
+            hint="the files of a table have one suffix: choose them by a pattern such as folder/*.csv",
+        )
+    return tuple(ordered)
+
+
+def check_alike(first: Path, schema: pa.Schema, other: Path, found: pa.Schema) -> None:
+    """Raise `InputError`, which names the column, unless two files have the same columns of the same types."""
+    for name in schema.names:
+        if name not in found.names:
+            raise InputError(
+                f"{other} has no column {name!r}, which {first} has",
+                hint="the files of a table have the same columns: leave the file out, or write it again",
+                column=name,
+            )
+        one, two = (_value_type(each.field(name).type) for each in (schema, found))
+        if one != two:
+            raise InputError(
+                f"column {name!r} has the type {two} in {other}, and {one} in {first}",
+                hint="the files of a table have the same types: write one of them again",
+                column=name,
+            )
+    extra = [name for name in found.names if name not in schema.names]
+    if extra:
+        raise InputError(
+            f"{other} has the column {extra[0]!r}, which {first} has not",
+            hint="the files of a table have the same columns: leave the file out, or write it again",
+            column=extra[0],
+        )
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if isinstance(kind, pa.DictionaryType) else kind
+
+
+def together(files: Sequence[Path], tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the tables of several files as one; raise `InputError` where their columns differ."""
+    for path, table in zip(files[1:], tables[1:], strict=True):
+        check_alike(files[0], tables[0].schema, path, table.schema)
+    kinds = []
+    for name in tables[0].column_names:
+        mine = {table.schema.field(name).type for table in tables}
+        kinds.append(pa.field(name, mine.pop() if len(mine) == 1 else _value_type(tables[0].schema.field(name).type)))
+    schema = pa.schema(kinds)
+    return pa.concat_tables([table.select(schema.names).cast(schema) for table in tables])
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What a file was when it was opened: its size and when it was written to."""
+
+    path: Path
+    size: int
+    written: int
+
+    @classmethod
+    def of(cls, path: Path) -> "Stamp":
+        """Return the stamp of a file; one that is gone has none of its own."""
+        try:
+            told = path.stat()
+        except OSError:
+            return cls(path, -1, -1)
+        return cls(path, told.st_size, told.st_mtime_ns)
+
+
+@contextmanager
+def unchanged(stamps: Sequence[Stamp]) -> Iterator[None]:
+    """Raise `InputError` if files are not what they were, whatever else is wrong, once what stands inside is done."""
+    try:
+        yield
+    except Exception:
+        _check_stamps(stamps)
+        raise
+    _check_stamps(stamps)
+
+
+def _check_stamps(stamps: Sequence[Stamp]) -> None:
+    for stamp in stamps:
+        if Stamp.of(stamp.path) != stamp:
+            raise InputError(
+                f"{stamp.path} has changed while it was read, so nothing is published",
+                hint="run it again on a copy, or when nobody writes to the file",
+            ) from None
