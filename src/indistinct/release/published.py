@@ -88,7 +88,8 @@ def open_published(published: Any, schema: Schema) -> Published:
     """Open a release; in a text file the quasi-identifiers are text, which is their finest reading."""
     if not isinstance(published, BucketTable):
         engine, source = open_source(_as_text(published, schema))
-        return Published(engine, {MAIN: source}, path=getattr(source, "path", None))
+        folder = Path(published) if isinstance(published, str | Path) and Path(published).is_dir() else None
+        return Published(engine, {MAIN: source}, path=folder or getattr(source, "path", None))
     engine, main = open_source(published.table)
     sources = {MAIN: main}
     if published.sensitive is not None:

@@ -12,7 +12,7 @@ from indistinct.engines.base import Sink
 from indistinct.engines.spark.count import count_source
 from indistinct.engines.spark.publish import publish_frame
 from indistinct.engines.spark.session import session_for
-from indistinct.engines.spark.source import SparkTable, is_parquet, is_spark_frame, open_parquet, open_spark
+from indistinct.engines.spark.source import SparkTable, is_spark_frame, open_folder, open_spark, parquet_files
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.memory import needs_memory
@@ -45,7 +45,7 @@ class Spark:
 
     def can_open(self, source: Any) -> bool:
         """Return whether a source is of a kind that this engine reads where it lies."""
-        return self.owns(source) or (isinstance(source, str | Path) and is_parquet(source))
+        return self.owns(source) or bool(parquet_files(source))
 
     def size_of(self, source: Any) -> int:
         """Return 0: what lives on a cluster is never read into memory."""
@@ -53,7 +53,7 @@ class Spark:
 
     def written(self, file: Path, *, name: Path, schema: pa.Schema) -> SparkTable | None:
         """Return what was just written, read back by Spark; None for a single file, which everybody reads."""
-        return open_parquet(file, session_for(self.memory)) if file.is_dir() else None
+        return open_folder(file, session_for(self.memory)) if file.is_dir() else None
 
     @needs_memory("counting cells")
     def count(self, source: SparkTable, request: Request) -> Counted:

@@ -43,8 +43,10 @@ def session_for(memory: int | None) -> Any:
     running = pyspark.sql.SparkSession.getActiveSession()
     if running is not None:
         return running
-    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit has started Java, and knows the cluster
-        return pyspark.sql.SparkSession.builder.getOrCreate()
+    # Where a session lives in another thread, or spark-submit has started Java, settings are not ours to choose.
+    if pyspark.SparkContext._active_spark_context is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
+        with quiet():
+            return pyspark.sql.SparkSession.builder.getOrCreate()
     require_java()
     return _started(pyspark, memory)
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,9 @@ from indistinct.engines.groups import Groups
 from indistinct.engines.spark.session import explained, imported, most_bytes, session_for, settings_of
 from indistinct.engines.spark.types import arrow_schema, carried, spark_schema
 from indistinct.errors import InputError, ParameterError
+from indistinct.tables.several import PARQUET, files_of, kind_of_file
 from indistinct.tables.value import Reading, Table
 
-PARQUET = (".parquet", ".pq")
 NUMBER = "rows"
 # What a group takes at least: its number, and as much for each column.
 BYTES_OF_VALUE = 8
@@ -137,23 +137,30 @@ def open_spark(source: Any, reading: Reading, *, memory: int | None) -> SparkTab
         return _with_text(_from_arrow(table.data, session_for(memory)), reading)
     if is_spark_frame(source):
         return _with_text(_from_frame(source), reading)
-    if isinstance(source, str | Path) and is_parquet(source):
-        return _with_text(open_parquet(Path(source), session_for(memory)), reading)
-    return None
+    if isinstance(source, str) and "://" in source:  # where Spark reads and this process does not
+        return _with_text(_read(session_for(memory), [source]), reading)
+    files = parquet_files(source)
+    if not files:
+        return None
+    table = _read(session_for(memory), [path.resolve().as_uri() for path in files])
+    return _with_text(replace(table, path=files[0] if len(files) == 1 else None), reading)
 
 
-def is_parquet(source: str | Path) -> bool:
-    """Return whether a path is a Parquet file or a folder of them."""
-    path = Path(source)
-    return (path.suffix.lower() in PARQUET and path.exists()) or (path.is_dir() and any(path.glob("*.parquet")))
+def parquet_files(source: Any) -> tuple[Path, ...]:
+    """Return the Parquet files of a path, a folder, a pattern or a list; none of anything else."""
+    files = () if isinstance(source, str) and "://" in source else files_of(source) or ()
+    return files if all(kind_of_file(path) in PARQUET and path.is_file() for path in files) else ()
 
 
-def open_parquet(path: Path, session: Any) -> SparkTable:
-    """Return a Parquet file, or a folder of them, as Spark reads it."""
-    with explained(f"read {path.name} as Parquet"):
-        frame = session.read.parquet(path.resolve().as_uri())
-    table = _from_frame(frame)
-    return SparkTable(table.frame, table.arrow, table.rows, path)
+def open_folder(folder: Path, session: Any) -> SparkTable:
+    """Return a folder that was just written, as Spark reads it."""
+    return _read(session, [folder.resolve().as_uri()])
+
+
+def _read(session: Any, places: Sequence[str]) -> SparkTable:
+    with explained("read the table as Parquet"):
+        frame = session.read.parquet(*places)
+    return _from_frame(frame)
 
 
 def _from_frame(frame: Any) -> SparkTable:
