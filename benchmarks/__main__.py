@@ -15,6 +15,7 @@ from benchmarks.partition import growth_lines, search_lines
 from benchmarks.partition_cliffs import partition_cliff_lines
 from benchmarks.people import people_lines
 from benchmarks.risks import risk_lines, uniqueness_lines
+from benchmarks.spark import spark_lines
 from benchmarks.startup import startup_lines
 from benchmarks.timing import Line
 from benchmarks.unique_sets import unique_set_lines
@@ -37,6 +38,7 @@ def main() -> None:
         "optimal-csv": lambda: optimal_csv_lines(min(chosen.rows, 5_000_000)),
         "distinct": lambda: distinct_lines(chosen.rows),
         "engines": lambda: engine_lines(chosen.rows),
+        "spark": lambda: spark_lines(chosen.rows),
         "growth": lambda: growth_lines(chosen.rows),
         "startup": startup_lines,
         "optimal": optimal_lines,

@@ -7,7 +7,7 @@ import time
 import warnings
 from pathlib import Path
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 
 import indistinct as ind
 from benchmarks.data import QUASI

@@ -133,8 +133,8 @@ def open_spark(source: Any, reading: Reading, *, memory: int | None) -> SparkTab
             hint="use the engine memory, or save the table as Parquet in the right types first",
         )
     if isinstance(source, Table | pa.Table):
-        table = source if isinstance(source, Table) else Table(source)
-        return _with_text(_from_arrow(table.data, session_for(memory)), reading)
+        data = source.data if isinstance(source, Table) else Table(source).data
+        return _with_text(_from_arrow(data, session_for(memory)), reading)
     if is_spark_frame(source):
         return _with_text(_from_frame(source), reading)
     if isinstance(source, str) and "://" in source:  # where Spark reads and this process does not
