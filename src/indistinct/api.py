@@ -48,6 +48,7 @@ from indistinct.release.release import Release
 from indistinct.release.small_counts import SMALLEST
 from indistinct.schema import Schema
 from indistinct.spelling import spell
+from indistinct.stages import enter
 from indistinct.tables import Reading, Table, open_table
 from indistinct.tables.reading import Declarations, declare
 
@@ -131,7 +132,7 @@ def anonymize(
 
     Without an `algorithm` several are tried; one with a promise of its own needs no model. `suppression` is the share
     of rows, or people, that may be dropped, `target` a column whose classification is measured, `population` everybody
-    from whom the table was drawn. `engine` is auto, memory, or duckdb for tables larger than `memory`, such as "1GB".
+    from whom the table was drawn. `engine` is auto, memory, spark, or duckdb for tables larger than `memory` ("1GB").
     `seed` is for tests. With `output` the release is verified as written there, hides counts below `smallest_count`,
     and its recoding is kept at `save_recoding`. It is refused if people of earlier releases (one's recoding `previous`
     and table `previous_input`, or all of a private `ledger`) are among fewer than promised in all together, unless
@@ -182,6 +183,7 @@ def _searched(
     search: Algorithm, problem: Problem, progress: Progress
 ) -> tuple[Recoding, Algorithm, Explanation | None]:
     """Return what a search found, and with which algorithm, and why that one if it chose among several."""
+    enter("searching")
     told: list[Explanation] = []
     found = run_search(search, replace(problem, progress=progress, explain=told.append))
     return (found, parse_algorithm(told[-1].algorithm), told[-1]) if told else (found, search, None)
@@ -250,6 +252,8 @@ def verify(
     recoding: Recoding | str | Path | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     population: Any = None,
+    engine: str = "auto",
+    memory: str | int | None = None,
 ) -> Certificate:
     """Return what a published table from anywhere achieves under a model.
 
@@ -258,14 +262,19 @@ def verify(
     them apart, are counted on the original; `recoding` is needed where labels do not say which rows they stand for.
     `population` is a table of everybody from whom the original was drawn, for models that compare with it: its people
     are counted again, by what the labels cover, or by the recoding.
-    The certificate that lies beside a file must be its own.
+    The certificate that lies beside a file must be its own. `engine` and `memory` are as in `anonymize`, for the
+    published table and the original.
     """
     wanted = judging(model, schema)
-    published = open_published(table, schema)
+    published = open_published(table, schema, engine=engine, memory=memory)
+    by = read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
+    if original is not None:
+        how = reading_again(by) if by is not None and schema.person else None
+        original = open_source(original, how, engine=engine, memory=memory)[1]
     declared = {name: h for name, h in (hierarchies or {}).items() if any(name in key for key in wanted.keys)}
     reference, assignment = None, None
     if schema.person:
-        reference, assignment = _people_of(published, schema, wanted, original, recoding, hierarchies or {})
+        reference, assignment = _people_of(published, schema, wanted, original, by, hierarchies or {})
     elif original is not None:
         reference = _reference(original, schema, wanted, buckets=published.buckets, hierarchies=declared)
     main = published.sources[MAIN]
@@ -273,7 +282,6 @@ def verify(
     wanted = asked.sampled(main.rows if reference is None else reference.frequencies.members)
     told = [SAMPLE_SHOWN] if reference is None and wanted != asked else []
     others = open_population(population, wanted, published.engine, main, schema=schema)
-    by = read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
     beside = None if others is None else Population(published.engine, others, schema, by, hierarchies or {})
     check = Check(published.engine, schema, wanted, published.buckets, reference, assignment, hierarchies=declared)
     check = replace(check, population=beside)
@@ -291,16 +299,16 @@ def _people_of(
     schema: Schema,
     model: Model,
     original: Any,
-    recoding: Recoding | str | Path | None,
+    recoding: Recoding | None,
     hierarchies: Mapping[str, Hierarchy],
 ) -> tuple[Counted, Assignment]:
     """Return what was counted on an original by published class, with its people."""
     if published.buckets is not None or original is None:
         raise nobody_shown(in_buckets=published.buckets is not None)
-    main, told = published.sources[MAIN], read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
-    if told is None:
+    main = published.sources[MAIN]
+    if recoding is None:
         return classes_by_label(main, original, schema, model.table_keys, hierarchies=hierarchies)
-    return classes_by_recoding(main, original, schema, model, recoding=told)
+    return classes_by_recoding(main, original, schema, model, recoding=recoding)
 
 
 def _request(

@@ -69,6 +69,8 @@ def assess(
     suda: int | None = None,
     unique_sets: int | None = None,
     progress: Progress | None = None,
+    engine: str = "auto",
+    memory: str | int | None = None,
 ) -> Assessment:
     """Return the risk that people in a table are found, and what would be learned of them.
 
@@ -79,13 +81,16 @@ def assess(
     `recoding` says where people went if labels do not. Classes are named by their values only where these are
     published; `show_values` names them of any table. `weights` is a column of survey weights; `suda` and `unique_sets`
     are how many columns together are looked at for special uniques, and for sets of columns that single people out.
+    `engine` and `memory` are as in `anonymize`.
     """
     check_known(population, population_size, sampling_fraction)
     limit, chosen = _share(threshold), parse_profile(profile) if isinstance(profile, str) else profile
     declared = {**(table.hierarchies if isinstance(table, Release) else {}), **(hierarchies or {})}
     _check_sizes(suda=suda, unique_sets=unique_sets)
     wanted = Wanted(limit, declared, show_values, weights, suda, unique_sets, progress)
-    after, before = _opened(table, schema, wanted, original=original, recoding=recoding)
+    where: dict[str, Any] = {"engine": engine, "memory": memory}
+    whole = None if original is None else open_source(original, **where)
+    after, before = _opened(table, schema, wanted, original=whole, recoding=recoding, where=where)
     sample = before or after
     known = known_population(
         population,
@@ -130,15 +135,16 @@ def _opened(
     schema: Schema | None,
     wanted: Wanted,
     *,
-    original: Any,
+    original: tuple[Engine, Source] | None,
     recoding: Recoding | str | Path | None,
+    where: Mapping[str, Any],
 ) -> tuple[AssessedTable, AssessedTable | None]:
     """Return what was counted on a table and, where it is known, on the original that it is a release of."""
     hierarchies, weights = wanted.hierarchies, wanted.weights
     if isinstance(table, Release):
         before = original_of_release(table)
         if original is not None:
-            engine, whole = open_source(original)
+            engine, whole = original
             before = _original(whole, engine, table.check.schema, wanted)
         given = None if original is None else before
         after = release_table(table, before=given, hierarchies=hierarchies, weights=weights)
@@ -148,9 +154,9 @@ def _opened(
         raise ParameterError("the roles of the columns are not known", hint="pass schema=…")
     require_schema(schema)
     if original is None:
-        return _alone(table, schema, wanted), None
-    published = open_published(table, schema)
-    engine, whole = open_source(original)
+        return _alone(table, schema, wanted, where=where), None
+    published = open_published(table, schema, **where)
+    engine, whole = original
     _require_weights(weights, whole)
     before = _original(whole, engine, schema, wanted)
     made = read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
@@ -173,17 +179,17 @@ def _original(source: Source, engine: Engine, schema: Schema, wanted: Wanted) ->
     )
 
 
-def _alone(table: Any, schema: Schema, wanted: Wanted) -> AssessedTable:
+def _alone(table: Any, schema: Schema, wanted: Wanted, *, where: Mapping[str, Any]) -> AssessedTable:
     """Return a table of which no original is known; one beside its certificate is a release."""
     if isinstance(table, BucketTable):
         return bucket_table(open_published(table, schema), schema, reference=None)
     hierarchies, weights = wanted.hierarchies, wanted.weights
     path = Path(table) if isinstance(table, str | Path) else getattr(table, "path", None)
     if path is None or not certificate_path(path).is_file():
-        engine, source = open_source(table)
+        engine, source = open_source(table, **where)
         _require_weights(weights, source)
         return plain_table(source, engine, schema, hierarchies=hierarchies, weights=weights)
-    published: Published = open_published(table, schema)
+    published: Published = open_published(table, schema, **where)
     source = published.sources[MAIN]
     _require_weights(weights, source)
     return plain_table(source, published.engine, schema, published=True, hierarchies=hierarchies, weights=weights)

@@ -209,19 +209,21 @@ def explore(
     limit: int = 100_000,
     progress: Progress | None = None,
     population: Any = None,
+    engine: str = "auto",
+    memory: str | int | None = None,
 ) -> Exploration:
     """Return every node of the lattice of a table, with what the model and the metrics say of its release.
 
     The values are those that `measure` gives for the release of that node. A lattice of more than `limit` nodes is a
-    `ParameterError`. `population` is as in `anonymize`.
+    `ParameterError`. `population`, `engine` and `memory` are as in `anonymize`.
     """
-    (engine, source), declared = open_source(table), dict(hierarchies or {})
+    (where, source), declared = open_source(table, engine=engine, memory=memory), dict(hierarchies or {})
     model = judging(model, schema)
     chosen = _distinct([parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics])
     check_job(source, schema, model, declared)
     keys = tuple(dict.fromkeys([*model.table_keys, *(key for metric in chosen for key in metric.keys)]))
     request = Request(schema.quasi, keys, declared, person=schema.person)
-    counted, _, model = count_beside(population, model, engine, source, request=request, schema=schema)
+    counted, _, model = count_beside(population, model, where, source, request=request, schema=schema)
     check_kinds(counted, model, known=(*declared, *source.reading.text))
     problem = problem_of(counted, model, declared, suppression=suppression).seen_by(ChosenNode())
     problem.require_possible()

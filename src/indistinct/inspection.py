@@ -145,6 +145,8 @@ class Inspection:
 def inspect(table: Any) -> Inspection:
     """Return the profile of a table, with suggested roles and hierarchies: a path, a frame, whatever `open` takes.
 
+    All of it is read into memory, also what lives elsewhere, because every cell is looked at.
+
     The suggestions are where a decision begins: whoever publishes decides the roles. Notations of numbers and dates,
     marks for missing values and columns of codes that the values show are declared first; `reading` says which.
 

@@ -49,6 +49,8 @@ def measure_table(
     k: int = 1,
     target: str | None = None,
     metrics: Sequence[Metric | str] | None = None,
+    engine: str = "auto",
+    memory: str | int | None = None,
 ) -> Measurements:
     """Return the utility of a published table from anywhere, beside the original that it was made from.
 
@@ -56,13 +58,14 @@ def measure_table(
     standard metric is measured, or those that are named, but not `entropy`: it compares rows with their
     originals, and a published table does not tell which ones these are. `k` is the unit of the average class
     size; `target` names a column whose classification metric is wanted. Of a `BucketTable`, which needs no original,
-    only what speaks of buckets is measured.
+    only what speaks of buckets is measured. `engine` and `memory` say where the original is counted, as in `anonymize`;
+    the published table is read into memory.
     """
     require_schema(schema)
     if isinstance(published, BucketTable):
         return _measured_buckets(open_published(published, schema), schema, k=k)
     source, declared = open_table(published, published=True), dict(hierarchies or {})
-    engine, whole = open_source(original)
+    where, whole = open_source(original, engine=engine, memory=memory)
     check_job(whole, schema, KAnonymity(k), declared)
     chosen = _parsed(metrics) if metrics is not None else standard_metrics(k=k, target=target)
     if metrics is None:
@@ -76,7 +79,7 @@ def measure_table(
     if schema.person:
         _, meant = classes_by_label(source, whole, schema, ((PERSON,), *keys), hierarchies=declared)
         return measure_all(meant, chosen)
-    counted = engine.count(whole, Request(schema.quasi, (), declared))
+    counted = where.count(whole, Request(schema.quasi, (), declared))
     assignment = read_back(
         source.data,
         columns_of(counted.domains, declared),

@@ -18,6 +18,7 @@ LAYERS = {
     "extension": 1,
     "figures": 1,
     "schema": 1,
+    "stages": 1,
     "_ordering_kernels": 2,
     "spelling": 2,
     "domain": 2,

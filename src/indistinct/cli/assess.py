@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import opened, opened_population, policy_of
-from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, shared
+from indistinct.cli.flags import opened_population, policy_of, source_of
+from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, shared
 from indistinct.cli.published_file import question_of
 from indistinct.cli.risk_tables import parts
 from indistinct.cli.screen import note, print_json, progress, show
@@ -52,9 +52,13 @@ Threshold = Annotated[
 ]
 
 
-@shared(*ROLES, "algorithm", "hierarchy", "population", *READING, *SCREEN, algorithm=MadeBy, population=PopulationFile)
+@shared(
+    *(*ROLES, "algorithm", "hierarchy", "population", *READING, *ENGINE, *SCREEN),
+    algorithm=MadeBy,
+    population=PopulationFile,
+)
 def command(
-    table: Annotated[Path, typer.Argument(metavar="FILE", help="An original or a published table.")],
+    data: Annotated[Path, typer.Argument(metavar="FILE", help="An original or a published table.")],
     flags: Flags,
     policy: options.PolicyFile = None,
     original: options.Original = None,
@@ -75,14 +79,14 @@ def command(
     """
     from indistinct import assessing
 
-    asked, given = _opened(table, flags, policy=policy, original=original)
+    asked, given = _opened(data, flags, policy=policy, original=original)
     # A policy may name a population; a size or a fraction that is given here takes its place.
     sized = population_size is not None or sampling_fraction is not None
     with progress("assessing") as share:
         found = assessing.assess(
             given,
             asked.schema,
-            original=None if original is None else opened(asked, original),
+            original=None if original is None else source_of(asked, flags, original),
             population=opened_population(asked) if flags.population or not sized else None,
             population_size=population_size,
             sampling_fraction=sampling_fraction,
@@ -95,8 +99,9 @@ def command(
             suda=suda,
             unique_sets=unique_sets,
             progress=share,
+            memory=flags.memory,
         )
-    _report(found, table, as_json=flags.as_json)
+    _report(found, data, as_json=flags.as_json)
     if not found.passed:
         raise typer.Exit(VerificationError.exit_code)
 
@@ -110,14 +115,18 @@ def _report(found: "Assessment", table: Path, *, as_json: bool) -> None:
         show(*parts(found, name=str(table)))
 
 
+def _is_same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
 def _opened(table: Path, flags: Flags, *, policy: Path | None, original: Path | None) -> "tuple[Policy, Any]":
     """Return the policy that tells roles, and the table: read as the policy's input if it is that, or as published."""
     from indistinct.release.files import certificate_path
 
     asked = policy_of(original or table, flags, policy=policy, beside=("model", *READING))
     source = asked.locate(asked.input.path)
-    is_input = original is None and source.exists() and table.exists() and table.samefile(source)
+    is_input = original is None and (table == source or _is_same(table, source))
     if is_input and not (policy is None and certificate_path(table).is_file()):
-        return asked, opened(asked, table)
+        return asked, source_of(asked, flags)
     question = question_of(table, flags, policy=policy, original=original)
     return question.policy, question.published

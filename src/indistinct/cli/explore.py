@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import job_of, no_model, node_of, opened
-from indistinct.cli.options import READING, ROLES, SCREEN, Flags, shared
+from indistinct.cli.flags import job_of, no_model, node_of, source_of
+from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, shared
 from indistinct.cli.output import check_picture, write_text
 from indistinct.cli.screen import grid, print_json, progress, show
 from indistinct.figures import number
@@ -28,7 +28,7 @@ Every = Annotated[bool, typer.Option("--all", help="Show all nodes, also those t
 Most = Annotated[int, typer.Option("--most", metavar="N", min=1, help="Refuse a lattice of more nodes than this.")]
 
 
-@shared(*ROLES, "model", "hierarchy", "suppression", "population", *READING, *SCREEN)
+@shared(*ROLES, "model", "hierarchy", "suppression", "population", *READING, *ENGINE, *SCREEN)
 def command(
     source: Annotated[Path, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), or a table.")],
     flags: Flags,
@@ -48,7 +48,7 @@ def command(
     policy = job_of(source, flags)
     if svg is not None:
         check_picture(svg, flag="--svg", overwrite=overwrite)
-    found = _explored(policy, metric, most=most)
+    found = _explored(policy, metric, flags, most=most)
     chosen = _chosen(found, policy, node)
     if svg is not None:
         write_text(svg, found.to_svg(chosen=chosen), overwrite=overwrite)
@@ -61,7 +61,7 @@ def command(
             show(f"picture  {svg}")
 
 
-def _explored(policy: "Policy", metrics: list[str] | None, *, most: int) -> "Exploration":
+def _explored(policy: "Policy", metrics: list[str] | None, flags: Flags, *, most: int) -> "Exploration":
     from indistinct.exploration import explore
 
     model = policy.model
@@ -69,7 +69,7 @@ def _explored(policy: "Policy", metrics: list[str] | None, *, most: int) -> "Exp
         raise no_model()
     with progress("exploring") as share:
         return explore(
-            opened(policy),
+            source_of(policy, flags),
             policy.schema,
             model=model,
             hierarchies=policy.hierarchies,
@@ -77,6 +77,7 @@ def _explored(policy: "Policy", metrics: list[str] | None, *, most: int) -> "Exp
             metrics=metrics or policy.metrics or ("loss", "discernibility"),
             limit=most,
             population=policy.population,
+            memory=flags.memory,
             progress=share,
         )
 

@@ -1,6 +1,7 @@
 """One parser for every command: what flags say becomes a policy, or what stands beside one."""
 
 import csv
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -211,25 +212,36 @@ def _types(texts: Sequence[str]) -> dict[str, str]:
     return types
 
 
-def opened(policy: "Policy", path: Path | None = None) -> "Table":
-    """Return the table that a policy reads, or another one that is read in the same way."""
-    from indistinct import api
+def opened(policy: "Policy", path: Path | None = None, *, table: str | None = None) -> "Table":
+    """Return the table that a policy reads, or another one that is read in the same way, in memory."""
+    from indistinct.tables import Table, open_table
 
-    table = api.open(path or policy.locate(policy.input.path), reading=policy.input.reading)
-    note_reading(table)
-    return table
+    source = _source(path or policy.locate(policy.input.path), policy, "memory", table=table)
+    return source if isinstance(source, Table) else open_table(source)
 
 
-def source_of(policy: "Policy", flags: Flags) -> "Source":
-    """Return the table that a policy reads, opened by the engine that a flag names or that suits it."""
-    from indistinct.engines import chosen_engine, open_source
+def source_of(policy: "Policy", flags: Flags, path: Path | None = None) -> "Source":
+    """Return the table that a policy reads, or another one that is read in the same way.
 
-    path, reading = policy.locate(policy.input.path), policy.input.reading
-    plain = reading == type(reading)(text=reading.text)
-    name = flags.engine or ("auto" if plain else "memory")  # what is declared of cells is read in memory
-    if chosen_engine(path, name, flags.memory).name == "memory":
-        return opened(policy)
-    return open_source(path, reading, engine=name, memory=flags.memory)[1]
+    The engine that a flag names or that suits it opens it. --table belongs to the table that the policy reads.
+    """
+    place = path or policy.locate(policy.input.path)
+    return _source(place, policy, flags.engine, memory=flags.memory, table=None if path else flags.table)
+
+
+def _source(
+    path: Path, policy: "Policy", engine: str | None, *, memory: str | None = None, table: str | None = None
+) -> "Source":
+    from indistinct.engines import lives_elsewhere, open_source
+    from indistinct.engines.base import DatabaseTable
+
+    # A path has lost one of the two strokes that an address begins with.
+    place: Any = re.sub("^([a-z]+:)/(?!/)", r"\1//", str(path)) if re.match("[a-z]{2,}:/", str(path)) else path
+    elsewhere = lives_elsewhere(place if table is None else DatabaseTable(place, table))
+    name = "auto" if engine is None or (engine == "memory" and elsewhere) else engine
+    source = open_source(place, policy.input.reading, engine=name, memory=memory, table=table)[1]
+    note_reading(source)
+    return source
 
 
 def opened_population(policy: "Policy") -> "Table | None":
@@ -275,9 +287,9 @@ def earlier_files(flags: Flags, policy: "Policy") -> list[Path]:
     return [*recoding, *(each for each in (flags.previous_input, ledger_of(flags, policy)) if each is not None)]
 
 
-def note_reading(table: "Table") -> None:
+def note_reading(table: "Source") -> None:
     """Say what was left out of a file, and where codes may have been taken for numbers."""
-    for words in table.left_out:
+    for words in getattr(table, "left_out", ()):
         note(f"{words} left out")
-    for name in table.respelled:
+    for name in getattr(table, "respelled", ()):
         note(f"column {name!r} spells one number in several ways, which are one value now; codes want --text {name}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from indistinct.inspection import Inspection
 
 
-@shared(*READING, *SCREEN)
+@shared(*READING, "table", *SCREEN)
 def command(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="The table to look at.")],
     flags: Flags,
@@ -37,7 +37,7 @@ def command(
     if output is not None:
         check_targets([output], sources=[data], overwrite=overwrite)
     policy = policy_of(data, flags)
-    found = inspect(opened(policy))
+    found = inspect(opened(policy, table=flags.table))
     if output is not None:
         write_starter(found, data, output, reading=found.reading, overwrite=overwrite)
     for warning in found.warnings:

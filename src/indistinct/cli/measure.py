@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import opened
+from indistinct.cli.flags import source_of
 from indistinct.cli.members import draw_members, measured_members
-from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, shared
+from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, shared
 from indistinct.cli.output import check_picture, report, write_text
 from indistinct.cli.published_file import Question, question_of
 from indistinct.cli.screen import note, progress
 from indistinct.errors import ParameterError
 
 if TYPE_CHECKING:
+    from indistinct.engines.base import Source
     from indistinct.metrics import Measurements, Metric
-    from indistinct.tables import Table
 
 
-@shared(*ROLES, "model", "algorithm", "hierarchy", "target", *READING, *SCREEN, algorithm=MadeBy)
+@shared(*ROLES, "model", "algorithm", "hierarchy", "target", *READING, *ENGINE, *SCREEN, algorithm=MadeBy)
 def command(
     published: Annotated[Path, typer.Argument(metavar="PUBLISHED", help="The published table.")],
     flags: Flags,
@@ -46,7 +46,7 @@ def command(
     from indistinct.summary import Summary
 
     asked = question_of(published, flags, policy=policy, original=original)
-    whole = opened(asked.policy, original)
+    whole = source_of(asked.policy, flags, original)
     sources, buckets = asked.opened.sources, asked.opened.buckets
     columns = {name: table.columns for name, table in sources.items()}
     for warning in appearance_of(asked.policy.schema, columns, buckets).warnings:
@@ -57,13 +57,13 @@ def command(
         members = measured_members(asked.published, asked.policy, original=whole)
     if chart is not None:
         write_text(chart, draw_members(members, buckets=buckets is not None), overwrite=overwrite)
-    files = {"published": published, "original": whole.path, "chart": chart}
+    files = {"published": published, "original": getattr(whole, "path", None), "chart": chart}
     form = None if buckets is None else buckets.form
     summary = Summary(files, sources[MAIN].rows, whole.rows, form, metrics=metrics, membership=members)
     report(summary, as_json=flags.as_json)
 
 
-def _measured(asked: Question, original: "Table") -> "Measurements":
+def _measured(asked: Question, original: "Source") -> "Measurements":
     from indistinct import measuring
     from indistinct.promise import promised_model
 

@@ -117,8 +117,12 @@ class Flags:
         typer.Option(
             "--engine",
             metavar="NAME",
-            help="Where rows are counted: auto, memory, or duckdb for tables larger than it.",
+            help="Where rows are counted: auto, memory, duckdb for tables larger than it, or spark.",
         ),
+    ] = None
+    table: Annotated[
+        str | None,
+        typer.Option("--table", metavar="NAME", help="The table of a database that is meant, such as clinic.visits."),
     ] = None
     memory: Annotated[
         str | None, typer.Option("--memory", metavar="SIZE", help="What the engine duckdb may take, such as 1GB.")
@@ -159,7 +163,7 @@ NOTATION = ("decimal", "thousands", "dates", "type")
 ROLES = ("quasi", "sensitive", "insensitive", "identifier", "person")
 READING = ("delimiter", "encoding", "missing", "text", *NOTATION, "header")
 EARLIER = ("previous", "previous_input", "ledger", "accept_overlap")
-ENGINE = ("engine", "memory")
+ENGINE = ("engine", "memory", "table")
 SCREEN = ("as_json", "show_values", "verbose")
 
 MadeBy = Annotated[

@@ -12,9 +12,9 @@ from indistinct.errors import InputError, ParameterError
 from indistinct.schema import did_you_mean
 
 if TYPE_CHECKING:
+    from indistinct.engines.base import Source
     from indistinct.policy import Policy
     from indistinct.release.published import BucketTable, Published
-    from indistinct.tables import Table
     from indistinct.tables.value import Reading
 
 
@@ -23,7 +23,7 @@ class Question:
     """A published file, the policy that tells its roles and models, and the tables of the file."""
 
     policy: "Policy"
-    published: "Table | BucketTable"
+    published: "Source | BucketTable"
     opened: "Published"
 
 
@@ -31,15 +31,14 @@ def question_of(path: Path, flags: Flags, *, policy: Path | None, original: Path
     """Return what flags and, if there is one, a policy ask about a published file; --model replaces its models."""
     from indistinct.release.published import open_published
     from indistinct.release.reading import read_release
-    from indistinct.tables import Table
 
     asked = policy_of(original or path, flags, policy=policy, beside=("model", *READING))
     how = _reading(asked, flags, by_policy=policy is not None, original=original)
-    published = read_release(path, asked.schema, algorithm=asked.algorithm, reading=how)
+    where = {"engine": flags.engine or "auto", "memory": flags.memory, "table": flags.table}
+    published = read_release(path, asked.schema, algorithm=asked.algorithm, reading=how, where=where)
     opened = open_published(published, asked.schema)
     for table in opened.sources.values():
-        if isinstance(table, Table):
-            note_reading(table)
+        note_reading(table)
     if opened.buckets is None:
         _note_buckets(path)
     return Question(asked, published, opened)

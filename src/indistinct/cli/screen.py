@@ -117,7 +117,35 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
     parts = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     with Progress(*parts, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=1.0)
-        yield lambda share: bar.update(task, completed=share)
+        with _watched(lambda words: bar.update(task, description=words)):
+            yield lambda share: bar.update(task, completed=share)
+
+
+@contextmanager
+def _watched(show: Callable[[str], Any]) -> Iterator[None]:
+    """Show the stage of a run, and its rows, while it runs."""
+    log = logging.getLogger("indistinct.stage")
+
+    class Stages(logging.Handler):
+        stage = ""
+
+        def emit(self, record: logging.LogRecord) -> None:
+            told = vars(record)
+            self.stage = told.get("stage") or self.stage
+            done, of = told.get("rows") or (None, None)
+            words = "" if done is None else f" {done:,}{f' of {of:,}' if of else ''} rows"
+            show(f"{self.stage}{words}")
+
+    handler, level = Stages(), log.level
+    log.addHandler(handler)
+    log.setLevel(logging.DEBUG)
+    log.propagate = False
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
+        log.propagate = True
 
 
 @contextmanager

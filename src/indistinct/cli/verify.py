@@ -6,14 +6,14 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import no_model, opened, opened_population
-from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, shared
+from indistinct.cli.flags import no_model, opened_population, source_of
+from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, shared
 from indistinct.cli.output import report
 from indistinct.cli.published_file import question_of
 from indistinct.errors import VerificationError
 
 
-@shared(*ROLES, "model", "algorithm", "hierarchy", "population", *READING, *SCREEN, algorithm=MadeBy)
+@shared(*ROLES, "model", "algorithm", "hierarchy", "population", *READING, *ENGINE, *SCREEN, algorithm=MadeBy)
 def command(
     published: Annotated[Path, typer.Argument(metavar="PUBLISHED", help="The published table.")],
     flags: Flags,
@@ -41,10 +41,12 @@ def command(
         asked.published,
         job.schema,
         promised_model(job.model, job.algorithm, job.schema),
-        original=None if original is None else opened(job, original),
+        original=None if original is None else source_of(job, flags, original),
         recoding=recoding,
         hierarchies=job.hierarchies,
         population=opened_population(job),
+        engine=flags.engine or "auto",
+        memory=flags.memory,
     )
     summary = Summary(
         {"published": published}, certificate.rows, certificate.original_rows, certificate.form, certificate

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from indistinct.engines.base import DatabaseTable, Engine, Source
+from indistinct.engines.base import DatabaseTable, Engine, PublishedFile, Source
 from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.memory import Memory
 from indistinct.engines.spark import Spark
@@ -14,6 +14,7 @@ from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.schema import did_you_mean
+from indistinct.stages import enter
 from indistinct.tables import Reading
 
 __all__ = ["NAMES", "bytes_of", "chosen_engine", "count_source", "engines", "lives_elsewhere", "open_source"]
@@ -51,6 +52,7 @@ def open_source(
 
     `table` names a table of the database that `source` leads to.
     """
+    enter("reading")
     wanted = source if table is None else DatabaseTable(source, table)
     chosen = chosen_engine(wanted, engine, memory)
     opened = chosen.open(wanted, reading or Reading())
@@ -99,6 +101,8 @@ def _not_opened(source: Any, engine: Engine) -> InputError:
             f"the engine {engine.name} knows no database of this kind, of which a table was named",
             hint="leave out the table if this is a file, or the engine to have it found",
         )
+    if isinstance(source, PublishedFile):
+        source = source.place
     if not isinstance(source, str | Path):
         return InputError(
             f"the engine {engine.name} cannot read a {type(source).__name__}",

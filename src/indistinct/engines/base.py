@@ -27,6 +27,13 @@ class DatabaseTable:
     table: str
 
 
+@dataclass(frozen=True, slots=True)
+class PublishedFile:
+    """Files of a release: every line is a row, whatever it looks like."""
+
+    place: Any
+
+
 class Source(Protocol):
     """A table where it lives, original or published."""
 

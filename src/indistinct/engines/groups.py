@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from indistinct.arrays import Codes
 from indistinct.engines.finding import CellFinder, Learned
@@ -21,7 +22,7 @@ from indistinct.engines.memory.count import (
 )
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted, group_encoded, join_columns, parts_of
-from indistinct.frequencies.encode import Encoded, encode_column
+from indistinct.frequencies.encode import Encoded, encode_column, not_finite
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Joint, Key
 from indistinct.hierarchy.value import Taxonomy
@@ -57,6 +58,8 @@ def count_groups(
     groups = fetch(tuple(dict.fromkeys([*request.quasi, *keyed, *people])))
     if not len(groups.counts):
         raise InputError("the table has no rows", hint="check that this is the right file")
+    for name in dict.fromkeys([*request.quasi, *keyed]):
+        _check_finite(groups, name)
     encoded = {name: encoded_column(groups.table, name, request) for name in dict.fromkeys([*request.quasi, *keyed])}
     others = None
     if population is not None:
@@ -85,6 +88,16 @@ def count_groups(
     domains = tuple(column.domain for column in quasi)
     counted = Counted(domains, frequencies, known, groupings, others, alone, alike)
     return counted, _learned(frequencies, entries, groups, counted_by)
+
+
+def _check_finite(groups: Groups, name: str) -> None:
+    """Raise `InputError` that tells how many rows, and not groups, have no number."""
+    column = groups.table[name]
+    if pa.types.is_floating(column.type):
+        odd = [test(column).fill_null(False).to_numpy() for test in (pc.is_nan, pc.is_inf)]
+        nans, infinities = (int(groups.counts[each].sum()) for each in odd)
+        if nans or infinities:
+            raise not_finite(name, nans, infinities)
 
 
 def _learned(

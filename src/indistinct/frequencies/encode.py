@@ -198,10 +198,15 @@ def _by_lookup(column: pa.ChunkedArray, low: int, high: int) -> DistinctValues:
 def _check_finite(name: str, numbers: Codes) -> None:
     nans, infinities = int(np.isnan(numbers).sum()), int(np.isinf(numbers).sum())
     if nans or infinities:
-        raise InputError(
-            f"column {name!r} holds {nans} NaN and {infinities} infinite value(s), which have no place in an order",
-            hint="make them missing (null) or drop these rows",
-        )
+        raise not_finite(name, nans, infinities)
+
+
+def not_finite(name: str, nans: int, infinities: int) -> InputError:
+    """Return the error of a column in which some rows have no number."""
+    return InputError(
+        f"column {name!r} holds {nans} NaN and {infinities} infinite value(s), which have no place in an order",
+        hint="make them missing (null) or drop these rows",
+    )
 
 
 def _arrangement(name: str, values: pa.Array, order: Sequence[str] | None) -> Codes:

@@ -27,6 +27,7 @@ from indistinct.release.population import Population, population_by_class
 from indistinct.release.staging import digest_of
 from indistinct.release.verify import READERS, verify
 from indistinct.schema import Schema
+from indistinct.stages import enter
 from indistinct.tables.value import Reading, Table
 
 NOTHING = Counted((), FrequencySet((), np.zeros((0, 0), dtype=np.int32), Classes(np.zeros(0, dtype=np.int64))))
@@ -112,6 +113,7 @@ class Check:
         others = {name: digest for name, digest in digests.items() if name != MAIN}
         about = replace(self.about, output_digest=digests[MAIN], other_digests=others)
         sources = {name: self._read_back(staged, name) for name in files}
+        enter("verifying")
         coarse = is_text_file(staged.path)
         whole = {name: Table(table) for name, table in staged.tables.items()} or None
         certificate, found = both(

@@ -64,10 +64,11 @@ def settled(source: Source, columns: Iterable[str]) -> Reading:
     A single stray text in next month's file would else make text of numbers, and change what is published.
     """
     reading = source.reading
-    if not isinstance(source, Table) or source.path is None or not is_delimited(source.path):
+    if not any(map(is_delimited, getattr(source, "files", ()))):
         return reading
+    schema = source.data.schema if isinstance(source, Table) else getattr(source, "arrow", pa.schema([]))
     declared = {*reading.columns}
-    kinds = {name: _kind_word(source.data.schema.field(name).type) for name in columns if name not in declared}
+    kinds = {name: _kind_word(schema.field(name).type) for name in columns if name not in declared}
     types = {name: kind for name, kind in kinds.items() if kind is not None}
     return replace(reading, types={**reading.types, **types})
 

@@ -27,6 +27,7 @@ from indistinct.release.release import Release
 from indistinct.release.small_counts import SMALLEST, check_smallest
 from indistinct.release.staging import Produce
 from indistinct.schema import Schema
+from indistinct.stages import enter
 
 LOG = logging.getLogger("indistinct.publish")
 
@@ -109,6 +110,7 @@ def publish(
         job.budget,
     )
     _require_budget(assignment, job.budget)
+    enter("publishing")
     seeded = job.secret.seed is not None
     about = About(job.algorithm, digest(job.recoding), seeded=seeded, warnings=job.warnings, overlap=job.overlap)
     buckets = assignment.layout.buckets
@@ -120,7 +122,8 @@ def publish(
         job.engine.publish(job.source, assignment, kept, secret=job.secret)
         certificate = check.certify_tables(kept.tables)
         return Release(certificate, job.recoding, check, counters or {}, kept.tables, origin=origin, record=job.record)
-    require_another_file(destination.path, origin)
+    for read in getattr(job.source, "files", ()) or (origin,):
+        require_another_file(destination.path, read)
     tables: dict[str, pa.Table] = {}
 
     def fill(sink: StagedTables) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from indistinct.engines import open_source
-from indistinct.engines.base import Engine, Source
+from indistinct.engines import lives_elsewhere, open_source
+from indistinct.engines.base import Engine, PublishedFile, Source
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
@@ -20,9 +20,9 @@ from indistinct.release.columns import published_schema
 from indistinct.release.files import certificate_path
 from indistinct.release.staging import digest_of
 from indistinct.schema import Schema
-from indistinct.tables import open_table
+from indistinct.tables import Reading
 from indistinct.tables.opening import columns_in
-from indistinct.tables.several import is_delimited
+from indistinct.tables.several import files_of, is_delimited
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +70,7 @@ class Published:
     @property
     def text(self) -> bool:
         """Whether the release is a text file, which has no types."""
-        return self.path is not None and is_delimited(self.path)
+        return any(map(is_delimited, getattr(self.sources[MAIN], "files", ())))
 
     @property
     def apart(self) -> Path | None:
@@ -84,26 +84,31 @@ def published_tables(tables: Mapping[str, pa.Table], buckets: Buckets | None) ->
     return Published(opened[MAIN][0], {name: source for name, (_, source) in opened.items()}, buckets)
 
 
-def open_published(published: Any, schema: Schema) -> Published:
+def open_published(
+    published: Any, schema: Schema, *, engine: str = "auto", memory: str | int | None = None
+) -> Published:
     """Open a release; in a text file the quasi-identifiers are text, which is their finest reading."""
     if not isinstance(published, BucketTable):
-        engine, source = open_source(_as_text(published, schema))
+        given, reading = _as_text(published, schema)
+        where, source = open_source(given, reading, engine=engine, memory=memory)
         folder = Path(published) if isinstance(published, str | Path) and Path(published).is_dir() else None
-        return Published(engine, {MAIN: source}, path=folder or getattr(source, "path", None))
-    engine, main = open_source(published.table)
+        return Published(where, {MAIN: source}, path=folder or getattr(source, "path", None))
+    where, main = open_source(published.table, engine=engine, memory=memory)
     sources = {MAIN: main}
     if published.sensitive is not None:
-        sources[SENSITIVE] = open_source(published.sensitive)[1]
-    return Published(engine, sources, published.buckets, getattr(main, "path", None))
+        sources[SENSITIVE] = open_source(published.sensitive, engine=where.name, memory=memory)[1]
+    return Published(where, sources, published.buckets, getattr(main, "path", None))
 
 
-def _as_text(published: Any, schema: Schema) -> Any:
-    if not isinstance(published, str | Path) or not is_delimited(Path(published)) or not Path(published).is_file():
-        return published
-    present = columns_in(Path(published))
-    return open_table(
-        published, published=True, text=[name for name in published_schema(schema, present).quasi if name in present]
-    )
+def _as_text(published: Any, schema: Schema) -> tuple[Any, Reading | None]:
+    """Return a release and how it is read, if it is a text file."""
+    is_path = isinstance(published, str | Path | list | tuple) and not lives_elsewhere(published)
+    files = files_of(published) if is_path else None
+    if not files or not all(is_delimited(path) and path.is_file() for path in files):
+        return published, None
+    present = columns_in(files[0])
+    text = [name for name in published_schema(schema, present).quasi if name in present]
+    return PublishedFile(published), Reading(text=tuple(text))
 
 
 def read_certificate(path: Path) -> dict[str, Any] | None:

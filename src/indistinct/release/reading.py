@@ -1,13 +1,16 @@
 """The files of a release, opened as the algorithm that made it publishes tables: in classes or in buckets."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.domain import Kind
+from indistinct.engines import lives_elsewhere, open_source
+from indistinct.engines.base import PublishedFile, Source
 from indistinct.errors import InputError, SchemaError
 from indistinct.recoding.outputs import SENSITIVE, Buckets
 from indistinct.release.columns import published_schema
@@ -20,17 +23,23 @@ from indistinct.tables.value import Reading
 
 
 def read_release(
-    path: Path, schema: Schema, *, algorithm: Algorithm, reading: Reading | None = None
-) -> Table | BucketTable:
+    path: Path,
+    schema: Schema,
+    *,
+    algorithm: Algorithm,
+    reading: Reading | None = None,
+    where: Mapping[str, Any] | None = None,
+) -> Source | BucketTable:
     """Return what lies at a path: a table in classes, or a release in buckets if the algorithm makes such.
 
     What was promised comes from the algorithm alone. The certificate beside the file tells the columns that a search
-    found. Quasi-identifiers of classes in a text file are text, which is their finest reading.
+    found. Quasi-identifiers of classes in a text file are text, which is their finest reading. `where` are the engine,
+    its memory and the table of a database, as `open_source` takes them.
     """
-    how = reading or Reading()
-    present = columns_in(path, how) if path.is_file() else ()
+    how, options = reading or Reading(), where or {}
+    present = columns_in(path, how)
     if not algorithm.traits.buckets:
-        return _open(path, how, present, also=published_schema(schema, present).quasi)
+        return _open(path, how, present, also=published_schema(schema, present).quasi, where=options)
     buckets = algorithm.buckets(schema, buckets_told(read_certificate(path)))
     if buckets is None:
         raise AssertionError(f"{algorithm.name} does not say how it publishes buckets")
@@ -42,8 +51,10 @@ def read_release(
                 f"there is no file {second}, the second table of an anatomy release",
                 hint="keep both tables beside each other, under the names that they were written with",
             )
-        apart = _open(second, how, columns_in(second, how))
-    return BucketTable(_open(path, how, present), buckets.slices, buckets.form, apart, buckets.generalized)
+        apart = _open(second, how, columns_in(second, how), where=options)
+    return BucketTable(
+        _open(path, how, present, where=options), buckets.slices, buckets.form, apart, buckets.generalized
+    )
 
 
 def require_original(buckets: Buckets, columns: Sequence[str]) -> None:
@@ -70,9 +81,12 @@ def read_alike(path: Path, original: Table) -> Table:
     return open_table(path, reading=_limited(reading, present, also=text))
 
 
-def _open(path: Path, reading: Reading, present: Sequence[str], *, also: Sequence[str] = ()) -> Table:
+def _open(
+    path: Path, reading: Reading, present: Sequence[str], *, also: Sequence[str] = (), where: Mapping[str, Any]
+) -> Source:
     """Return a published table, which may lack some of the columns that are read as text."""
-    return open_table(path, reading=_limited(reading, present, also=also), published=True)
+    given = path if where.get("table") or lives_elsewhere(path) else PublishedFile(path)
+    return open_source(given, _limited(reading, present, also=also), **where)[1]
 
 
 def _limited(reading: Reading, present: Sequence[str], *, also: Sequence[str] = ()) -> Reading:

@@ -57,7 +57,7 @@ class Evidence:
     kind: pa.DataType | None = None
     shown: bool = False
     empty: bool = False
-    integers: bool = True
+    integers: bool | None = None
     first: str | None = None
     signs: set[str] = field(default_factory=set)
     fitting: dict[str, int] = field(default_factory=dict)
@@ -86,7 +86,8 @@ class Evidence:
         if declared is not None:
             self.signs |= signs_of(texts)
             plain = self._numbers(texts, signed=True)
-            self.integers &= bool(pc.all(pc.match_substring_regex(plain, INTEGERS)).as_py())
+            whole = bool(pc.all(pc.match_substring_regex(plain, INTEGERS)).as_py())
+            self.integers = whole and self.integers is not False
             return
         marks = [mark for mark in (reading.decimal, reading.thousands) if mark]
         self.shown |= any(pc.any(pc.match_substring(texts, mark)).as_py() for mark in marks)

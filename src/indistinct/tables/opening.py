@@ -112,9 +112,10 @@ def _read(files: Sequence[Path], reading: Reading, columns: Sequence[str] | None
 
 def columns_in(path: Path, reading: Reading = Reading()) -> tuple[str, ...]:  # noqa: B008 (a frozen value)
     """Return the columns of a delimited text file; of other files, whose types are their own, none."""
-    if path.is_file():
-        check_content(path)
-    dialect = _dialect_of(path, reading) if is_delimited(path) else None
+    first = (files_of(path) or (path,))[0]
+    if first.is_file():
+        check_content(first)
+    dialect = _dialect_of(first, reading) if is_delimited(first) and first.is_file() else None
     return () if dialect is None else dialect.columns
 
 

@@ -19,6 +19,7 @@ from indistinct.frequencies.request import Request
 from indistinct.memory import needs_memory
 from indistinct.randomness import Secret
 from indistinct.recoding.outputs import Assignment
+from indistinct.stages import enter
 from indistinct.tables import Reading
 from indistinct.tables.several import unchanged
 
@@ -60,6 +61,7 @@ class DuckDB:
     def count(self, source: DuckTable, request: Request) -> Counted:
         """Return the cells of a table: one GROUP BY, which spills to disk where it must."""
         began = time.perf_counter()
+        enter("counting")
         with unchanged(source.stamps):
             counted, learned = count_source(source, request)
         cells, seconds = counted.frequencies, time.perf_counter() - began

@@ -11,12 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from indistinct.engines.base import DatabaseTable
+from indistinct.engines.base import DatabaseTable, PublishedFile
 from indistinct.engines.duckdb.databases import is_database, relation_of
 from indistinct.engines.duckdb.source import BATCH, SOURCE, DuckTable, quoted
 from indistinct.engines.spill import directory_of_process
 from indistinct.errors import InputError, MissingExtraError
 from indistinct.parallel import workers
+from indistinct.stages import passed
 from indistinct.tables import open_table
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.evidence import is_meant
@@ -32,7 +33,7 @@ LONGEST_LINE = 1 << 27
 TEXT_GROWS, COMPRESSED_GROWS = 2, 10
 
 
-def open_duck(source: Any, reading: Reading, *, memory: int, published: bool = False) -> DuckTable | None:
+def open_duck(source: Any, reading: Reading, *, memory: int) -> DuckTable | None:
     """Return a table that DuckDB can read, None for what it cannot."""
     if isinstance(source, DuckTable):
         return source
@@ -47,9 +48,9 @@ def open_duck(source: Any, reading: Reading, *, memory: int, published: bool = F
         return _declared(replace(table, files=(stamp.path,), stamps=(stamp,)), duckdb, memory)
     if isinstance(source, DatabaseTable):
         return None
-    files = files_of(source)
+    files = files_of(place_of(source))
     if files is not None:
-        return _from_files(files, reading, duckdb, memory, published=published)
+        return _from_files(files, reading, duckdb, memory, published=isinstance(source, PublishedFile))
     if not isinstance(source, Table) and not is_frame(source):
         return None
     data = open_table(source, reading=None if isinstance(source, Table) else reading).data
@@ -60,9 +61,14 @@ def open_duck(source: Any, reading: Reading, *, memory: int, published: bool = F
 def can_open(source: Any) -> bool:
     """Return whether a source is one or several files that this engine reads where they lie."""
     with suppress(InputError):
-        files = files_of(source)
+        files = files_of(place_of(source))
         return files is not None and all(path.is_file() and _is_known(path) for path in files)
     return False
+
+
+def place_of(source: Any) -> Any:
+    """Return where a published file lies, and anything else as it is."""
+    return source.place if isinstance(source, PublishedFile) else source
 
 
 def is_relation(source: Any) -> bool:
@@ -73,7 +79,9 @@ def is_relation(source: Any) -> bool:
 
 def bytes_in_memory(source: Any) -> int:
     """Return how many bytes files take in memory, about."""
-    return sum(_text_bytes(path) if is_delimited(path) else _parquet_bytes(path) for path in files_of(source) or ())
+    return sum(
+        _text_bytes(path) if is_delimited(path) else _parquet_bytes(path) for path in files_of(place_of(source)) or ()
+    )
 
 
 def _is_known(path: Path) -> bool:
@@ -195,6 +203,7 @@ def _spooled(found: InBlocks, duckdb: Any, memory: int) -> DuckTable:
             for block in found.blocks():
                 kept.append(block)
                 rows += block.num_rows
+                passed(rows)
                 if sum(map(len, kept)) >= BATCH:
                     writer.write_table(pa.concat_tables(kept))
                     kept = []

@@ -11,6 +11,7 @@ import pyarrow as pa
 from indistinct.domain import Kind, kind_of
 from indistinct.engines.groups import Groups
 from indistinct.errors import InputError
+from indistinct.stages import passed
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.files import repeating
 from indistinct.tables.frames import flat
@@ -81,13 +82,22 @@ class DuckTable:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Return some columns of all rows, batch by batch."""
-        wanted = pa.schema([self.arrow.field(name) for name in columns])
-        if self.parquet:
-            yield from parquet_batches(self.parquet, wanted)
-            return
-        names = ", ".join(map(quoted, columns))
+        wanted, done = pa.schema([self.arrow.field(name) for name in columns]), 0
+        for batch in parquet_batches(self.parquet, wanted) if self.parquet else self._queried(wanted):
+            yield batch
+            done += batch.num_rows
+            passed(done, of=self.rows)
+
+    def _queried(self, wanted: pa.Schema) -> Iterator[pa.Table]:
+        names = ", ".join(map(quoted, wanted.names))
         for batch in self.query(f"SELECT {names} FROM {SOURCE}").to_arrow_reader(BATCH):  # noqa: S608
             yield _as_read(pa.Table.from_batches([batch]), wanted)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Give all rows to whoever speaks Arrow's interface, as what needs a table in memory does."""
+        plain = pa.schema([(each.name, getattr(each.type, "value_type", each.type)) for each in self.arrow])
+        rows = (batch for table in self.batches(self.columns) for batch in table.cast(plain).to_batches())
+        return pa.RecordBatchReader.from_batches(plain, rows).__arrow_c_stream__(requested_schema)
 
     def alone(self, column: str) -> int:
         """Return how many rows have a value in a column that no other row has."""

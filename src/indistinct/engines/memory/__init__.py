@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from indistinct.engines.base import Sink
+from indistinct.engines.base import PublishedFile, Sink
 from indistinct.engines.memory.count import count_table
 from indistinct.engines.memory.publish import publish_table
 from indistinct.frequencies.count import Counted
@@ -16,6 +16,7 @@ from indistinct.frequencies.request import Request
 from indistinct.memory import needs_memory
 from indistinct.randomness import Secret
 from indistinct.recoding.outputs import Assignment
+from indistinct.stages import enter
 from indistinct.tables import Reading, Table, open_table
 
 __all__ = ["Memory"]
@@ -43,12 +44,15 @@ class Memory:
 
     def open(self, source: Any, reading: Reading) -> Table | None:
         """Return the table at a path or in a frame."""
+        if isinstance(source, PublishedFile):
+            return open_table(source.place, reading=reading, published=True)
         return open_table(source, reading=None if isinstance(source, Table) else reading)
 
     @needs_memory("counting cells")
     def count(self, source: Table, request: Request) -> Counted:
         """Return the cells of a table; the rows behind them are kept in the table until it is published."""
         began = time.perf_counter()
+        enter("counting")
         counted, grouping = count_table(source, request)
         cells, seconds = counted.frequencies, time.perf_counter() - began
         LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
