@@ -48,17 +48,23 @@ def publish_frame(
     """Give a sink every table of a release: a folder that workers write, or what the driver collects."""
     job = _Job.of(source, assignment, secret, learned)
     with settings_of(source.session):
-        arranged = job.arranged()
-        for name, table in assignment.layout.tables.items():
-            writing = job.writing(table)
-            frame = job.run(arranged, writing, "publish", carried(writing.schema))
-            if isinstance(sink, FolderSink):
-                sink.accept_folder(name, partial(_write, frame), schema=writing.schema)
-                continue
-            with explained("publish rows"):
-                collected = frame.toArrow()
-            sink.accept(name, [as_read(collected, writing.schema)])
-        job.forget()
+        try:
+            arranged = job.arranged()
+            for name, table in assignment.layout.tables.items():
+                writing = job.writing(table)
+                frame = job.run(arranged, writing, "publish", carried(writing.schema))
+                if isinstance(sink, FolderSink):
+                    sink.accept_folder(name, partial(_write, frame), schema=writing.schema)
+                else:
+                    sink.accept(name, [_collected(frame, writing.schema)])
+        finally:
+            job.forget()
+
+
+def _collected(frame: Any, schema: pa.Schema) -> pa.Table:
+    """Return a published table in the driver, for a release without output: a small one."""
+    with explained("publish rows"):
+        return as_read(frame.toArrow(), schema)
 
 
 def _write(frame: Any, path: Path) -> None:
