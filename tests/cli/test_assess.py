@@ -120,12 +120,13 @@ def test_bad_input(run, patients, roles, flags, code, words):
     assert found.out == ""
 
 
-def test_a_folder_is_no_table(run, roles, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for folder in (".", ".."):
+def test_a_folder_without_files_is_no_table(run, roles, tmp_path, monkeypatch):
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    for folder, reason in ((".", "has no file"), ("..", "has folders in it")):
         found = run("assess", folder, *roles)
         assert found.code == 1, found.err
-        assert "a directory" in found.err
+        assert reason in found.err
 
 
 def test_a_population_of_other_people(run, patients, roles, tmp_path):

@@ -166,12 +166,12 @@ def test_an_amount_of_memory_is_checked(memory):
 
 
 def test_what_the_engine_cannot_do_is_said(source, tmp_path, monkeypatch):
-    text, broken = tmp_path / "patients.csv", tmp_path / "broken.parquet"
+    text, broken = tmp_path / "patients.arrow", tmp_path / "broken.parquet"
     text.write_text("age,zip\n1,2\n")
     broken.write_bytes(b"PAR1 nothing")
     with pytest.raises(ParameterError, match="no engine 'duckdbb'"):
         ind.anonymize(source, SCHEMA, model=MODEL, engine="duckdbb")
-    with pytest.raises(InputError, match=r"cannot read a .* that ends in \.csv"):
+    with pytest.raises(InputError, match=r"cannot read a .* that ends in \.arrow"):
         ind.anonymize(text, ind.Schema(quasi=["age", "zip"]), model=MODEL, engine="duckdb")
     with pytest.raises(InputError, match="there is no file"):
         ind.anonymize(tmp_path / "none.parquet", SCHEMA, model=MODEL, engine="duckdb")

@@ -144,6 +144,14 @@ def test_text_is_published_by_duckdb_as_by_memory(text, tmp_path):
     assert made["duckdb"].recoding.reading.types["age"] == "number"
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_notation_that_nobody_declared_is_refused(tmp_path, engine):
+    path = tmp_path / "visits.csv"
+    path.write_text("visit,n\n" + "31.01.2024,1\n01.02.2024,1\n" * 4)
+    with pytest.raises(InputError, match="column 'visit' looks like dates in a notation that was not declared"):
+        ind.anonymize(path, ind.Schema(quasi=["visit", "n"]), model="k-anonymity:k=2", engine=engine)
+
+
 def test_a_large_text_is_left_to_duckdb(text, monkeypatch):
     assert chosen_engine(text).name == "memory"
     monkeypatch.setattr("indistinct.engines.free_bytes", lambda: 3 * text.stat().st_size)

@@ -214,9 +214,11 @@ def _types(texts: Sequence[str]) -> dict[str, str]:
 
 def opened(policy: "Policy", path: Path | None = None, *, table: str | None = None) -> "Table":
     """Return the table that a policy reads, or another one that is read in the same way, in memory."""
+    from indistinct import api
     from indistinct.tables import Table, open_table
 
-    source = _source(path or policy.locate(policy.input.path), policy, "memory", table=table)
+    source = api.open(_place(path or policy.locate(policy.input.path)), reading=policy.input.reading, table=table)
+    note_reading(source)
     return source if isinstance(source, Table) else open_table(source)
 
 
@@ -225,23 +227,21 @@ def source_of(policy: "Policy", flags: Flags, path: Path | None = None) -> "Sour
 
     The engine that a flag names or that suits it opens it. --table belongs to the table that the policy reads.
     """
-    place = path or policy.locate(policy.input.path)
-    return _source(place, policy, flags.engine, memory=flags.memory, table=None if path else flags.table)
+    from indistinct.engines import chosen_engine, open_source
 
-
-def _source(
-    path: Path, policy: "Policy", engine: str | None, *, memory: str | None = None, table: str | None = None
-) -> "Source":
-    from indistinct.engines import lives_elsewhere, open_source
-    from indistinct.engines.base import DatabaseTable
-
-    # A path has lost one of the two strokes that an address begins with.
-    place: Any = re.sub("^([a-z]+:)/(?!/)", r"\1//", str(path)) if re.match("[a-z]{2,}:/", str(path)) else path
-    elsewhere = lives_elsewhere(place if table is None else DatabaseTable(place, table))
-    name = "auto" if engine is None or (engine == "memory" and elsewhere) else engine
-    source = open_source(place, policy.input.reading, engine=name, memory=memory, table=table)[1]
+    place, engine = _place(path or policy.locate(policy.input.path)), flags.engine or "auto"
+    table = None if path else flags.table
+    if table is None and chosen_engine(place, engine, flags.memory).name == "memory":
+        return opened(policy, path)
+    source = open_source(place, policy.input.reading, engine=engine, memory=flags.memory, table=table)[1]
     note_reading(source)
     return source
+
+
+def _place(path: Path) -> str | Path:
+    """Return a path, or the address that it was before it lost one of the two strokes that an address begins with."""
+    text = str(path)
+    return re.sub(":/", "://", text, count=1) if re.match("[a-z]{2,}:/[^/]", text) else path
 
 
 def opened_population(policy: "Policy") -> "Table | None":

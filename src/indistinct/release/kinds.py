@@ -32,14 +32,15 @@ def check_notations(source: Source, columns: Iterable[str], *, hierarchies: Mapp
 
     A column that was declared to be text may look as it likes, and so may one with a hierarchy of names.
     """
-    if not isinstance(source, Table):
+    known = source if isinstance(source, Table) else getattr(source, "samples", None)
+    if known is None:
         return
     declared = {*source.reading.text, *(name for name, each in hierarchies.items() if each.categorical)}
     declared |= {name for name, kind in source.reading.types.items()}
     for name in dict.fromkeys(columns):
         if name in source.columns and name not in declared:
-            texts = texts_of(source, name)
-            likely = GROUPED if name in source.grouped else likely_notation(texts)
+            texts = texts_of(known, name) if isinstance(known, Table) else known.get(name, pa.array([], pa.string()))
+            likely = GROUPED if name in getattr(known, "grouped", ()) else likely_notation(texts)
             if likely is not None:
                 raise (
                     _stray(source, name, likely) if _is_declared(likely, source.reading) else _undeclared(name, likely)
@@ -122,8 +123,19 @@ def _is_declared(likely: Notation, reading: Reading) -> bool:
     return bool(likely.strangers) and same and likely.what == "numbers" and not likely.signed
 
 
-def _stray(table: Table, name: str, likely: Notation) -> InputError:
+def _stray(table: Source, name: str, likely: Notation) -> InputError:
     """Return the error about single cells that are no numbers, which says where they are and not what they hold."""
+    hint = (
+        "correct them, or declare them as marks for missing values (--missing, or `missing` under [input]); if "
+        f"the column is text, declare that: `text = [{name!r}]`, or `--text {name}`"
+    )
+    if not isinstance(table, Table):  # its cells are not at hand
+        return InputError(
+            f"cells of column {name!r} are no numbers in the declared notation; so the column would be text",
+            hint=hint,
+            values=likely.strangers,
+            column=name,
+        )
     strange = pc.is_in(table.data[name].cast(pa.string()), value_set=pa.array(likely.strangers, pa.string()))
     rows = np.flatnonzero(strange.to_numpy())
     where, numbers = where_in(table, rows)
@@ -131,8 +143,7 @@ def _stray(table: Table, name: str, likely: Notation) -> InputError:
     return InputError(
         f"{len(rows):,} {cells} of column {name!r}, on {where}, {are} in the declared notation; so the column would be "
         "text",
-        hint="correct them, or declare them as marks for missing values (--missing, or `missing` under [input]); if "
-        f"the column is text, declare that: `text = [{name!r}]`, or `--text {name}`",
+        hint=hint,
         values=likely.strangers,
         column=name,
         lines=numbers,

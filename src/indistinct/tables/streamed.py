@@ -105,6 +105,14 @@ class InBlocks:
             return misfit.error(None, word="row")
         return misfit_error(misfit, [(part.path, part.dialect, part.rows) for part in self.parts])
 
+    def samples(self) -> dict[str, pa.Array]:
+        """Return some distinct texts of every column that is text, which tell how it is written."""
+        return {
+            name: pa.chunked_array(plan.evidence.texts, pa.string()).unique()
+            for name, plan in self.plans.items()
+            if plan is not None and is_text(plan.type)
+        }
+
     def check_forms(self) -> None:
         """Raise `InputError` for a date format for all columns that fits none, once every column is decided."""
         evidence = {name: plan.evidence for name, plan in self.plans.items() if plan is not None}

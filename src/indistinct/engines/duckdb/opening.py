@@ -152,7 +152,8 @@ def _from_files(
     with unchanged(stamps):
         found = delimited_blocks(files, delimited_reading(files[0], reading), published=published)
         table = _spooled(found, duckdb, memory)
-    return replace(table, reading=reading, files=files, stamps=stamps, left_out=found.left_out)
+    table = replace(table, reading=reading, files=files, stamps=stamps)
+    return replace(table, left_out=found.left_out, samples=found.samples())
 
 
 def _declared(table: DuckTable, duckdb: Any, memory: int) -> DuckTable:

@@ -28,8 +28,8 @@ class DuckTable:
     """A table that is read whenever it is needed; `relation` is DuckDB's, `arrow` what its columns are in Arrow.
 
     `parquet` are Parquet files that hold it, whose rows come faster without DuckDB. `files` are those that it came from
-    and `stamps` what they were then; `left_out` says what of a text file is nobody's row. `spool` is what keeps a file
-    of converted cells alive, `learned` is for the engine alone.
+    and `stamps` what they were then; `left_out` says what of a text file is nobody's row, `samples` are texts of its
+    columns of text. `spool` is what keeps a file of converted cells alive, `learned` is for the engine alone.
     """
 
     connection: Any
@@ -41,6 +41,7 @@ class DuckTable:
     files: tuple[Path, ...] = ()
     stamps: tuple[Stamp, ...] = ()
     left_out: tuple[str, ...] = ()
+    samples: Mapping[str, pa.Array] | None = None
     spool: object = None
     learned: dict[str, Any] = field(default_factory=dict)
 
