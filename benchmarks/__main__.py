@@ -17,6 +17,7 @@ from benchmarks.partition_cliffs import partition_cliff_lines
 from benchmarks.people import people_lines
 from benchmarks.postgres import postgres_lines
 from benchmarks.risks import risk_lines, uniqueness_lines
+from benchmarks.spark import spark_lines
 from benchmarks.startup import startup_lines
 from benchmarks.timing import Line
 from benchmarks.unique_sets import unique_set_lines
@@ -45,6 +46,7 @@ def main() -> None:
         "engines": lambda: engine_lines(chosen.rows),
         "levels": lambda: level_lines(min(chosen.rows, 5_000_000)),
         "postgres": lambda: postgres_lines(min(chosen.rows, 1_000_000)),
+        "spark": lambda: spark_lines(chosen.rows),
         "growth": lambda: growth_lines(chosen.rows),
         "startup": startup_lines,
         "optimal": optimal_lines,

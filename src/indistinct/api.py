@@ -146,11 +146,11 @@ def anonymize(
 
     Without an `algorithm` several are tried; one with a promise of its own needs no model. `suppression` is the share
     of rows, or people, that may be dropped, `target` a column whose classification is measured, `population` everybody
-    from whom the table was drawn. `engine` is auto, memory, duckdb for tables larger than `memory`, such as "1GB", or
-    postgres. `seed` is for tests. With `output`, a file or a `DatabaseTable`, the release is verified as written there,
-    hides counts below `smallest_count`, and its recoding is kept at `save_recoding`. It is refused if people of earlier
-    releases (one's recoding `previous` and table `previous_input`, or all of a private `ledger`) are among fewer than
-    promised in all together, unless `accept_overlap`. Raises `InfeasibleError` if there is none.
+    from whom the table was drawn. `engine` is auto, memory, postgres, spark, or duckdb for tables larger than `memory`,
+    such as "1GB". `seed` is for tests. With `output`, a file or a `DatabaseTable`, the release is verified as written
+    there, hides counts below `smallest_count`, and its recoding is kept at `save_recoding`. It is refused if people of
+    earlier releases (one's recoding `previous` and table `previous_input`, or all of a private `ledger`) are among
+    fewer than promised in all together, unless `accept_overlap`. Raises `InfeasibleError` if there is none.
     """
     report, declared = progress or (lambda _share: None), dict(hierarchies or {})
     began = time.perf_counter()

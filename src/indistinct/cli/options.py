@@ -124,7 +124,7 @@ class Flags:
         typer.Option(
             "--engine",
             metavar="NAME",
-            help="Where rows are counted: auto, memory, duckdb for tables larger than it, or postgres.",
+            help="Where rows are counted: auto, memory, duckdb for tables larger than it, postgres or spark.",
         ),
     ] = None
     table: Annotated[

@@ -12,6 +12,7 @@ from indistinct.engines.base import DatabaseTable, Engine, PublishedFile, Source
 from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.memory import Memory
 from indistinct.engines.postgres import Postgres
+from indistinct.engines.spark import Spark
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
@@ -45,6 +46,7 @@ def engines(memory: int = DEFAULT_MEMORY) -> tuple[Engine, ...]:
         Memory(),
         DuckDB(memory),
         Postgres(memory),
+        Spark(memory),
     )
 
 

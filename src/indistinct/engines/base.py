@@ -4,10 +4,10 @@ A *source* is a table where it lives: in memory, in files, in a database, on a c
 release, batch by batch.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -78,6 +78,14 @@ class Sink(Protocol):
 
     def accept(self, name: str, batches: Iterable[pa.Table]) -> None:
         """Take one table, in batches that share a schema; `MAIN` is the name of the first."""
+
+
+@runtime_checkable
+class FolderSink(Sink, Protocol):
+    """Where tables go that an engine writes by itself, many hands at a time: each is a folder of files."""
+
+    def accept_folder(self, name: str, write: Callable[[Path], None], *, schema: pa.Schema) -> None:
+        """Let `write` fill a folder that is not there yet with one table, whose columns are those of `schema`."""
 
 
 class Engine(Protocol):

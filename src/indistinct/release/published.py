@@ -91,7 +91,8 @@ def open_published(
     if not isinstance(published, BucketTable):
         given, reading = _as_text(published, schema)
         where, source = open_source(given, reading, engine=engine, memory=memory)
-        return Published(where, {MAIN: source}, path=getattr(source, "path", None))
+        folder = Path(published) if isinstance(published, str | Path) and Path(published).is_dir() else None
+        return Published(where, {MAIN: source}, path=folder or getattr(source, "path", None))
     where, main = open_source(published.table, engine=engine, memory=memory)
     sources = {MAIN: main}
     if published.sensitive is not None:
