@@ -137,6 +137,7 @@ def _required(beyond: CellsBeyondMemoryError, request: Request, search: Search) 
     refused = {
         "relaxed=true": found.relaxed,
         "choose=loss": found.choose == "loss",
+        "a workload": found.workload is not None,
         f"numeric={found.numeric}": "mean" in found.numeric,
         "people (role person)": any(PERSON in key for key in request.keys),
         "a population": request.population is not None or search.model.needs_population,
