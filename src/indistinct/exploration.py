@@ -12,24 +12,28 @@ from indistinct.algorithms.full_domain.node import ChosenNode, spelled
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import Objective, objective_of
 from indistinct.arrays import Codes
+from indistinct.drawing.lattice import Box, State, draw_lattice
+from indistinct.drawing.levels import level_meanings
 from indistinct.engines import open_source
 from indistinct.errors import InfeasibleError, ParameterError
+from indistinct.figures import number, plural
 from indistinct.frequencies.lattice import Lattice, Node
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.rollup import RolledUp
 from indistinct.hierarchy import Hierarchy
 from indistinct.jobs import check_job, problem_of
+from indistinct.markup import grid, piece
 from indistinct.metrics import Metric
 from indistinct.models import Model
 from indistinct.promise import judging
 from indistinct.registry import parse_metric
 from indistinct.release.kinds import check_kinds
 from indistinct.release.population import count_beside, open_population
-from indistinct.report.lattice import Box, State, draw_lattice
-from indistinct.report.levels import level_meanings
 from indistinct.schema import Schema, did_you_mean
 
 Row = dict[str, Any]
+SHOWN = 10
+"""So many nodes are shown in a notebook."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +70,26 @@ class Exploration:
     def risk(self) -> Codes:
         """The highest prosecutor risk of each node: one over the people of its smallest released class."""
         return np.divide(1.0, self.smallest_class, where=self.smallest_class > 0, out=np.zeros(len(self)))
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: what levels mean, and the best nodes."""
+        satisfied = int(self.satisfied.sum())
+        title = f"{plural(len(self), 'node')}, {satisfied:,} of which satisfy {self.model}"
+        levels = [
+            (name, "; ".join(f"{level}: {word}" for level, word in enumerate(words)))
+            for name, words in zip(self.columns, self.meanings, strict=True)
+        ]
+        rows = [
+            (
+                ",".join(map(str, row["node"])),
+                "yes" if row["satisfied"] else "no",
+                *(number(row[key]) for key in ("suppressed_rows", "classes", "smallest_class", *self.metrics)),
+            )
+            for row in self.ranked()[:SHOWN]
+        ]
+        counts = (f"suppressed {self.unit}", "classes", "smallest class", *self.metrics)
+        best = grid("The best nodes", ("node", "holds", *counts), rows, right=counts)
+        return piece(title, grid("What the levels mean", ("column", "levels"), levels), best)
 
     def nodes(self) -> list[Row]:
         """Return one row a node, ready for a frame: node, height, what the model says, and each metric."""

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from indistinct.report.charts import altair, draw
-from indistinct.report.lines import line_charts
+from indistinct.drawing.charts import altair, draw
+from indistinct.drawing.lines import line_charts
 
 SVG = "{http://www.w3.org/2000/svg}"
 ROWS = [
@@ -90,7 +90,7 @@ def test_a_missing_package_says_what_to_install(missing):
 import sys
 sys.modules[{missing!r}] = None
 from indistinct.errors import MissingExtraError
-from indistinct.report.charts import altair
+from indistinct.drawing.charts import altair
 try:
     altair()
 except MissingExtraError as error:

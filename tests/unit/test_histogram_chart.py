@@ -2,7 +2,7 @@
 
 import pytest
 
-from indistinct.report.histograms import draw_matching, matching_chart
+from indistinct.drawing.histograms import draw_matching, matching_chart
 from indistinct.risks.membership import Membership
 
 LABELS = ("1 to 10", "11 to 20", "over 20")

@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from indistinct.drawing.lattice import FULL_LIMIT, PICTURE_LIMIT, Box, draw_lattice
 from indistinct.errors import ParameterError
 from indistinct.frequencies.lattice import Lattice
-from indistinct.report.lattice import FULL_LIMIT, PICTURE_LIMIT, Box, draw_lattice
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -52,7 +52,7 @@ def command(
             asked.published, whole, asked.policy.schema, hierarchies=asked.policy.hierarchies, progress=share
         )
     if chart is not None:
-        from indistinct.report.heat_map import draw_distributions
+        from indistinct.drawing.heat_map import draw_distributions
 
         write_text(chart, draw_distributions(found, title="Distributions of the release"), overwrite=overwrite)
     if flags.as_json:

@@ -65,7 +65,7 @@ def _between(low: float, high: float) -> str:
 
 def draw_members(members: "Mapping[str, Membership]", *, buckets: bool) -> str:
     """Return the histograms of the first kind of tuples, drawn."""
-    from indistinct.report.histograms import draw_matching
+    from indistinct.drawing.histograms import draw_matching
 
     if not members:
         raise ParameterError("there is nothing to draw: membership was not measured", hint="leave --chart out")

@@ -102,7 +102,7 @@ def _many(
     with progress("asking"):
         found = querying.workload_error(asked.published, whole, workload, asked.policy.schema, sanity=sanity, **known)
     if plot is not None:
-        from indistinct.report.workload_errors import draw_errors
+        from indistinct.drawing.workload_errors import draw_errors
 
         write_text(plot, draw_errors(found), overwrite=overwrite)
     if as_json:

@@ -79,7 +79,7 @@ def command(
 
 def _check_output(output: Path | None, *, whole: bool, sizes: str | None) -> None:
     """Raise before minutes of searching for what could not be written, or makes no sense."""
-    from indistinct.report.charts import altair
+    from indistinct.drawing.charts import altair
 
     if whole and sizes is not None:
         raise ParameterError("--sizes goes with one figure", hint="every figure has sizes of its own")

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from indistinct.comparing.comparison import RISKS, Comparison, Risk
 from indistinct.comparing.trial import Trial
+from indistinct.drawing.charts import COLOURS, GREY, altair, draw
+from indistinct.drawing.lines import SHORT, Scale, line_charts, measure_axis
 from indistinct.figures import percent
 from indistinct.models import Model
 from indistinct.registry import parse_model
-from indistinct.report.charts import COLOURS, GREY, altair, draw
-from indistinct.report.lines import SHORT, Scale, line_charts, measure_axis
 
 if TYPE_CHECKING:
     import altair as alt

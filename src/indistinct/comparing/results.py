@@ -6,8 +6,8 @@ from pathlib import Path
 from indistinct.comparing.comparison import Comparison
 from indistinct.comparing.folder import write_private
 from indistinct.comparing.grid import Point
+from indistinct.drawing import page
 from indistinct.figures import number, percent
-from indistinct.report import page
 
 HEADINGS = ("algorithm", "model", "suppression", "classes", "smallest", "dropped", "highest risk", "average risk")
 

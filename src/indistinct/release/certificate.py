@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from indistinct.markup import Document, piece
+from indistinct.release.certificate_grids import counted_grid, verdict_grid
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -125,6 +128,12 @@ class Certificate:
                 pick = min if key in verdict.larger_is_stronger else max
                 weakest[key] = pick(weakest.get(key, value), value)
         return weakest
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        told = Document("certificate", self.to_json())
+        title = "Certificate: " + ("every promise holds" if self.holds else "a promise does NOT hold")
+        return piece(title, verdict_grid(told), counted_grid(told), notes=self.warnings)
 
     def to_json(self) -> dict[str, Any]:
         """Return the certificate as plain JSON values."""

@@ -12,9 +12,11 @@ from indistinct.engines.base import DatabaseTable, Sink
 from indistinct.engines.postgres.source import require_table
 from indistinct.errors import MissingExtraError, ParameterError
 from indistinct.hierarchy import Hierarchy
+from indistinct.markup import Document, piece
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.release.certificate import Certificate
+from indistinct.release.certificate_grids import counted_grid, verdict_grid
 from indistinct.release.check import Check
 from indistinct.release.columns import require_rows
 from indistinct.release.database import Place, write_to
@@ -49,6 +51,11 @@ class Release:
     def __repr__(self) -> str:
         shown = self.certificate
         return f"<Release of {shown.rows} rows in {shown.classes} {'classes' if shown.form is None else 'buckets'}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: what was promised and counted, and no row."""
+        told = Document("certificate", self.certificate.to_json())
+        return piece(repr(self).strip("<>"), verdict_grid(told), counted_grid(told), notes=self.certificate.warnings)
 
     @property
     def table(self) -> pa.Table:

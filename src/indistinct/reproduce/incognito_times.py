@@ -25,6 +25,8 @@ from indistinct.datasets import (
     load_adult,
 )
 from indistinct.datasets.adult import WHERE
+from indistinct.drawing.charts import draw
+from indistinct.drawing.lines import Scale, line_charts
 from indistinct.engines import count_source
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted
@@ -32,8 +34,6 @@ from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of
-from indistinct.report.charts import draw
-from indistinct.report.lines import Scale, line_charts
 from indistinct.reproduce.base import Cell, Reproduction
 
 KS = (2, 10)

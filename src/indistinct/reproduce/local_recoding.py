@@ -13,6 +13,8 @@ import pyarrow as pa
 from indistinct.algorithms.base import Problem, Progress
 from indistinct.datasets import adult_hierarchies, census_hierarchies, generate_census, load_adult
 from indistinct.datasets.adult import WHERE
+from indistinct.drawing.charts import draw
+from indistinct.drawing.lines import Scale, line_charts
 from indistinct.engines import count_source
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted
@@ -23,8 +25,6 @@ from indistinct.models import KAnonymity
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
 from indistinct.registry import parse_algorithm
-from indistinct.report.charts import draw
-from indistinct.report.lines import Scale, line_charts
 from indistinct.reproduce.base import Cell, Reproduction
 
 TITLE = "Local recoding: time, distortion and discernibility"

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Progress
 from indistinct.datasets import generate_normal
-from indistinct.report.charts import COLOURS, GREY, altair, draw
+from indistinct.drawing.charts import COLOURS, GREY, altair, draw
 from indistinct.reproduce.base import Cell, Reproduction
 from indistinct.reproduce.partitions import Boxes, boxes_of
 

@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Problem, Progress
 from indistinct.datasets import generate_normal, generate_uniform
+from indistinct.drawing.charts import draw
+from indistinct.drawing.lines import Scale, line_charts
 from indistinct.engines import count_source
 from indistinct.frequencies.request import Request
 from indistinct.metrics import AverageClassSize, Discernibility
@@ -18,8 +20,6 @@ from indistinct.models import KAnonymity
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
 from indistinct.registry import parse_algorithm
-from indistinct.report.charts import draw
-from indistinct.report.lines import Scale, line_charts
 from indistinct.reproduce.base import Cell, Reproduction
 
 ALGORITHMS = ("mondrian", "mondrian:relaxed=true", "single-dimensional")

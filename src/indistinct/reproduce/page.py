@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
+from indistinct.drawing import page
 from indistinct.errors import IndistinctError, MissingExtraError
 from indistinct.figures import number
-from indistinct.report import page
 from indistinct.reproduce.base import Cell, Reproduction
 
 Made = Mapping[str, "Reproduction | IndistinctError"]

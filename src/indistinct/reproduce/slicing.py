@@ -21,10 +21,10 @@ from indistinct.api import anonymize
 from indistinct.arrays import Codes
 from indistinct.datasets import generate_census, load_adult
 from indistinct.datasets.adult import WHERE
+from indistinct.drawing.histograms import draw_matching
 from indistinct.errors import InfeasibleError, InputError
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.release.published import BucketTable
-from indistinct.report.histograms import draw_matching
 from indistinct.reproduce.base import Cell, Reproduction
 from indistinct.risks.membership import Membership, random_buckets
 from indistinct.risks.membership_of_release import membership_of

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from indistinct.markup import Document, piece
 from indistinct.models.uniqueness_estimators import UniquenessEstimates
 from indistinct.risks.attribute_disclosure import AttributeDisclosure
 from indistinct.risks.column_contribution import Contribution
@@ -11,6 +12,7 @@ from indistinct.risks.minimal_uniques import MinimalUniques
 from indistinct.risks.practice import Finding
 from indistinct.risks.profiles import Gate
 from indistinct.risks.reidentification import ClassSizes, Reidentification
+from indistinct.risks.risk_grids import practice_grid, risk_grid, sensitive_grid
 from indistinct.risks.special_uniques import SpecialUniques
 
 NO_POPULATION = "no population is known: every look-alike is in the table itself"
@@ -137,6 +139,12 @@ class Assessment:
     def __repr__(self) -> str:
         risk = self.risk
         return f"<Assessment of {risk.rows} rows in {risk.classes} classes: highest risk {risk.prosecutor.highest:.4g}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows; no class is named."""
+        found = Document("assess", self.to_json())
+        tables = [risk_grid(found), *([sensitive_grid(found)] if self.risk.sensitive else []), practice_grid(found)]
+        return piece(repr(self).strip("<>"), *tables, notes=self.notes)
 
     @property
     def passed(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from indistinct.errors import ParameterError
 from indistinct.frequencies.lattice import Lattice, Node
-from indistinct.report.charts import printable
+from indistinct.markup import printable
 
 State = Literal["outside", "satisfying", "minimal"]
 # What each level of a column publishes, in words, by column.

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from indistinct.answers.workload import WorkloadErrors
+from indistinct.drawing.charts import altair, draw
 from indistinct.figures import number, percent
-from indistinct.report.charts import altair, draw
 
 MOST_POINTS = 400
 

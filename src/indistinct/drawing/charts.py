@@ -3,12 +3,12 @@
 What is drawn is one text without a script, and nothing is fetched. Both packages are the extra `report`.
 """
 
-import re
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from indistinct.errors import MissingExtraError
+from indistinct.markup import printable
 
 if TYPE_CHECKING:
     import altair as alt
@@ -65,11 +65,6 @@ def _style(legend: Sequence[str]) -> dict[str, Any]:
     widths = [len(name) + SYMBOL for name in legend]
     columns = max(1, LONGEST_LINE // max(widths)) if sum(widths) > LONGEST_LINE else 0
     return {**STYLE, "legend": {**STYLE["legend"], "columns": columns}} if columns else STYLE
-
-
-def printable(text: str) -> str:
-    """Return text that XML can hold: what it forbids is shown as a box."""
-    return re.sub("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
 
 
 def _clean(spec: Any) -> Any:

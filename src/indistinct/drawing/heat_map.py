@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from indistinct.drawing.charts import altair, draw
 from indistinct.release.distributions import Distributions
-from indistinct.report.charts import altair, draw
 
 if TYPE_CHECKING:
     import altair as alt

@@ -6,7 +6,7 @@ What a page says of algorithms and models is passed in; this module only lays it
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from indistinct.report.charts import printable
+from indistinct.markup import printable
 
 Cells = Sequence[str]
 MARKED = '<tr class="marked">'

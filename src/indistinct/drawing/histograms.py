@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from indistinct.drawing.charts import COLOURS, GREY, altair, draw
 from indistinct.figures import percent
-from indistinct.report.charts import COLOURS, GREY, altair, draw
 from indistinct.risks.membership import Membership
 
 if TYPE_CHECKING:

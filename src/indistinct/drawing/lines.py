@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from indistinct.report.charts import altair
+from indistinct.drawing.charts import altair
 
 if TYPE_CHECKING:
     import altair as alt

@@ -1,0 +1,128 @@
+"""Pieces of HTML that reports and notebooks share: grids of figures, every text escaped, nothing fetched, no script.
+
+A figure keeps the number itself beside the words for it, and where in a JSON document it stands. What models, metrics
+and attacks found is passed in as such documents.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+from indistinct.figures import number
+
+ABSENT = "–"
+"""What stands where there is no figure."""
+Words = Callable[[Any], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A value in words; `path` leads to it in the JSON documents of a report."""
+
+    path: tuple[str | int, ...]
+    value: Any
+    text: str
+
+
+Cell = str | Figure
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """What a function found, as JSON values, under the name of that function.
+
+    >>> Document("assess", {"marketer": {"average": 0.25}}).figure("marketer", "average")
+    Figure(path=('assess', 'marketer', 'average'), value=0.25, text='0.25')
+    """
+
+    name: str
+    content: Mapping[str, Any]
+
+    def at(self, *path: str | int) -> Any:
+        """Return what stands at a path, None where a part of it is not there."""
+        found: Any = self.content
+        for key in path:
+            if isinstance(found, Mapping):
+                found = found.get(key)
+            elif isinstance(found, list | tuple) and isinstance(key, int) and key < len(found):
+                found = found[key]
+            else:
+                return None
+        return found
+
+    def figure(self, *path: str | int, words: Words = number, absent: str = ABSENT) -> Figure:
+        """Return the value at a path as a figure, in the words that a function gives it."""
+        value = self.at(*path)
+        return Figure((self.name, *path), value, absent if value is None else words(value))
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table to read: the first cell of a row names it, and columns named in `right` hold numbers."""
+
+    caption: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    right: frozenset[str] = field(default=frozenset())
+
+
+def grid(caption: str, headings: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: Iterable[str] = ()) -> Grid:
+    """Return a table to read."""
+    return Grid(caption, tuple(headings), tuple(map(tuple, rows)), frozenset(right))
+
+
+def printable(text: str) -> str:
+    """Return text that XML can hold: what it forbids is shown as a box."""
+    return re.sub("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+
+
+def escaped(text: str) -> str:
+    """Return a text as it stands in HTML, also inside quotes.
+
+    >>> escaped("<b> & 'c'")
+    '&lt;b&gt; &amp; &#x27;c&#x27;'
+    """
+    return escape(printable(text), quote=True)
+
+
+def cell_html(cell: Cell) -> str:
+    """Return a cell: a figure has its value and its path with it.
+
+    >>> cell_html(Figure(("measure", "gcp"), 0.25, "25 %"))
+    '<data value="0.25" data-of="[&quot;measure&quot;, &quot;gcp&quot;]">25 %</data>'
+    """
+    if isinstance(cell, str):
+        return escaped(cell)
+    value = None if isinstance(cell.value, float) and not math.isfinite(cell.value) else cell.value
+    told = json.dumps(value, ensure_ascii=False)
+    path = json.dumps(cell.path, ensure_ascii=False)
+    return f'<data value="{escaped(told)}" data-of="{escaped(path)}">{escaped(cell.text)}</data>'
+
+
+def grid_html(table: Grid) -> str:
+    """Return a table with its caption; what is wider than the screen can be moved, also with the keyboard."""
+    kinds = [' class="number"' if name in table.right else "" for name in table.headings]
+    head = "".join(
+        f'<th scope="col"{kind}>{escaped(name)}</th>' for name, kind in zip(table.headings, kinds, strict=True)
+    )
+    lines = []
+    for row in table.rows:
+        first, *others = row
+        cells = "".join(f"<td{kind}>{cell_html(cell)}</td>" for cell, kind in zip(others, kinds[1:], strict=True))
+        lines.append(f'<tr><th scope="row">{cell_html(first)}</th>{cells}</tr>')
+    caption = escaped(table.caption)
+    return (
+        f'<div class="wide" role="region" tabindex="0" aria-label="{caption}"><table><caption>{caption}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+def piece(title: str, *tables: Grid, notes: Iterable[str] = ()) -> str:
+    """Return what a notebook shows of a value: a title, tables and notes, complete in itself."""
+    parts = [f"<p><strong>{escaped(title)}</strong></p>", *map(grid_html, tables)]
+    parts += [f"<p>{escaped(note)}</p>" for note in notes]
+    return f'<div class="indistinct">{"".join(parts)}</div>'
