@@ -104,6 +104,8 @@ from .release.ledger import read_ledger as read_ledger
 from .release.published import BucketTable as BucketTable
 from .release.release import Release as Release
 from .release.small_counts import for_others as for_others
+from .reporting.report import Report as Report
+from .reporting.report import report as report
 from .risks.assessment import Assessment as Assessment
 from .risks.membership import Membership as Membership
 from .risks.membership_of_release import membership_of as membership_of

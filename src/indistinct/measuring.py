@@ -7,14 +7,16 @@ from indistinct.algorithms.base import Progress
 from indistinct.engines import open_source
 from indistinct.errors import ParameterError
 from indistinct.frequencies.request import Request
-from indistinct.frequencies.value import PERSON
+from indistinct.frequencies.value import PERSON, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.jobs import check_job
 from indistinct.memory import needs_memory
-from indistinct.metrics import Measurements, Metric, measure_all, standard_metrics
+from indistinct.metrics import Loss, Measurements, Metric, measure_all, standard_metrics
 from indistinct.metrics.buckets import measure_buckets
+from indistinct.metrics.cells import cell_totals
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of
+from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.read_back import read_back
 from indistinct.registry import parse_metric
 from indistinct.release.by_label import classes_by_label
@@ -67,9 +69,6 @@ def measure_table(
     require_schema(schema)
     if isinstance(published, BucketTable):
         return _measured_buckets(open_published(published, schema), schema, k=k)
-    source, declared = open_table(published, published=True), dict(hierarchies or {})
-    where, whole = open_source(original, engine=engine, memory=memory)
-    check_job(whole, schema, KAnonymity(k), declared)
     chosen = _parsed(metrics) if metrics is not None else standard_metrics(k=k, target=target)
     if metrics is None:
         chosen = tuple(metric for metric in chosen if not metric.compares_cells)
@@ -80,18 +79,38 @@ def measure_table(
                 hint="measure the release when it is made",
             )
     keys = tuple(dict.fromkeys(key for metric in chosen for key in metric.keys))
+    where = {"engine": engine, "memory": memory}
+    meant = read_assignment(published, schema, original=original, hierarchies=hierarchies, keys=keys, where=where)
+    return measure_all(meant, chosen)
+
+
+def read_assignment(
+    published: Any,
+    schema: Schema,
+    *,
+    original: Any,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    keys: Sequence[Key] = (),
+    where: Mapping[str, Any] | None = None,
+) -> Assignment:
+    """Return what a published table in classes makes of its original, as far as its labels tell it.
+
+    `keys` ask for histograms of published columns; `where` is the engine of the original and its memory.
+    """
+    source, declared = open_table(published, published=True), dict(hierarchies or {})
+    counting, whole = open_source(original, **(where or {}))
+    check_job(whole, schema, KAnonymity(1), declared)
     if schema.person:
-        _, meant = classes_by_label(source, whole, schema, ((PERSON,), *keys), hierarchies=declared)
-        return measure_all(meant, chosen)
-    counted = where.count(whole, Request(schema.quasi, (), declared))
-    assignment = read_back(
-        source.data,
-        columns_of(counted.domains, declared),
-        frequencies=counted.frequencies,
-        schema=schema,
-        keys=keys,
-    )
-    return measure_all(assignment, chosen)
+        return classes_by_label(source, whole, schema, ((PERSON,), *keys), hierarchies=declared)[1]
+    counted = counting.count(whole, Request(schema.quasi, (), declared))
+    columns = columns_of(counted.domains, declared)
+    return read_back(source.data, columns, frequencies=counted.frequencies, schema=schema, keys=keys)
+
+
+def column_losses(assignment: Assignment) -> dict[str, float]:
+    """Return the mean loss of every quasi-identifier: the metric `loss` is the mean of these."""
+    totals = cell_totals(assignment, Loss()) / max(assignment.rows, 1)
+    return dict(zip((column.column for column in assignment.columns), totals.tolist(), strict=True))
 
 
 @needs_memory("measuring")

@@ -73,9 +73,14 @@ class Summary:
 
 
 def summary_of_release(
-    release: Release, place: Place, *, metrics: Measurements, recoding: Path | None = None
+    release: Release,
+    place: Place,
+    *,
+    metrics: Measurements,
+    recoding: Path | None = None,
+    report: Path | None = None,
 ) -> Summary:
-    """Return what a run published at a place; `recoding` is where it kept the recoding."""
+    """Return what a run published at a place; `recoding` and `report` are where it wrote these."""
     others = [name for name in release.assignment.layout.tables if name != MAIN]
     output, further, certificate = names_of_release(place, others)
     files: dict[str, Files] = {
@@ -83,6 +88,7 @@ def summary_of_release(
         "other_outputs": further,
         "certificate_path": certificate,
         "recoding_path": recoding,
+        "report_path": report,
     }
     counted = release.certificate
     return Summary(

@@ -27,6 +27,7 @@ from indistinct.cli import (
     listing,
     measure,
     query,
+    report,
     reproduce,
     scan,
     verify,
@@ -74,6 +75,7 @@ app.command("classify")(classify.command)
 app.command("query")(query.command)
 app.command("assess")(assess.command)
 app.command("attack")(attack.command)
+app.command("report")(report.command)
 app.command("scan")(scan.command)
 app.command("ledger")(ledger.command)
 app.command("generate")(generate.command)

@@ -9,6 +9,7 @@ from indistinct.cli import options
 from indistinct.cli.flags import data_of, earlier_files, earlier_options, job_of, ledger_of, place_of, source_of
 from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, ROLES, SCREEN, Flags, shared
 from indistinct.cli.output import checked_path, measured, published, report
+from indistinct.cli.report import checked_report, write_report
 from indistinct.cli.screen import note, progress
 
 
@@ -35,11 +36,10 @@ def command(
     """
     given = data_of(source, flags)
     policy = job_of(given, flags, node=node, data=data, instead=instead)
-    if policy.output.report is not None:
-        note("this version writes no report yet; the policy's `report` is left out")
     read = [*policy.files, *([given] if isinstance(given, Path) else []), *earlier_files(flags, policy)]
     wanted = place_of(output, flags.output_table) or policy.place
     path = checked_path(wanted, recoding=save_recoding, overwrite=overwrite, sources=read)
+    page = checked_report(policy, path, recoding=save_recoding, overwrite=overwrite, sources=read)
     from indistinct import api, measuring
     from indistinct.summary import summary_of_release
 
@@ -68,4 +68,8 @@ def command(
     if release.buckets is not None and (policy.metrics or policy.target):
         note("values are not recoded in buckets: only what speaks of buckets is measured")
     metrics = measured(lambda: measuring.measure(release, policy.metrics or None, target=policy.target))
-    report(summary_of_release(release, path, metrics=metrics, recoding=save_recoding), as_json=flags.as_json)
+    if page is not None:
+        with progress("reporting"):
+            write_report(page, release, policy, original=source_of(policy, flags), overwrite=overwrite, place=path)
+    summary = summary_of_release(release, path, metrics=metrics, recoding=save_recoding, report=page)
+    report(summary, as_json=flags.as_json)

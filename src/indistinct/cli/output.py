@@ -25,6 +25,7 @@ WRITTEN = {
     "other_outputs": "             {}",
     "certificate_path": "certificate  {}",
     "recoding_path": "recoding     {}  (holds original values: keep it as safe as the table)",
+    "report_path": "report       {}  (internal: it names classes and counts)",
     "chart": "chart        {}",
 }
 

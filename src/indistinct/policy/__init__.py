@@ -4,13 +4,14 @@ It can be reviewed, versioned and run again; `read_policy(write_policy(policy, p
 """
 
 from indistinct.policy.reading import policy_from_toml, read_policy
-from indistinct.policy.value import Input, Output, Policy, predicted_column
+from indistinct.policy.value import Input, Output, Policy, Statement, predicted_column
 from indistinct.policy.writing import policy_to_toml, write_policy
 
 __all__ = [
     "Input",
     "Output",
     "Policy",
+    "Statement",
     "policy_from_toml",
     "policy_to_toml",
     "predicted_column",

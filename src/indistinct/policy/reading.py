@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from indistinct.engines.postgres.address import is_address
 from indistinct.errors import IndistinctError, ParameterError, PolicyError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.input_files import read_ordinary
-from indistinct.policy.value import Input, Output, Policy, predicted_column
+from indistinct.policy.value import Input, Output, Policy, Statement, predicted_column
 from indistinct.registry import parse_algorithm, parse_metric, parse_model
 from indistinct.schema import Role, Schema, did_you_mean
 from indistinct.tables.reading import declare
@@ -38,6 +39,7 @@ LEVELS: Accepts = (
     lambda value: isinstance(value, list) and all(isinstance(level, int) for level in value) and bool(value),
 )
 TABLE: Accepts = ("a table of keys", lambda value: isinstance(value, dict))
+DAY: Accepts = ("a date or a text", lambda value: isinstance(value, str | date))
 TRUTH: Accepts = ("true or false", lambda value: isinstance(value, bool))
 TEXTS_OR_TABLE: Accepts = (
     "a text, a list of texts, or a table of columns with such",
@@ -76,12 +78,17 @@ TABLES: dict[str, dict[str, Accepts]] = {
     "privacy": {"models": TEXTS, "suppression": NUMBER},
     "algorithm": {"use": TEXT, "node": LEVELS},
     "measure": {"metrics": TEXTS, "target": TEXT},
+    "about": {
+        **dict.fromkeys(("purpose", "recipient", "operator", "reviewer"), TEXT),
+        "reassess": DAY,
+        **dict.fromkeys(("assumed", "not_assumed"), TEXTS),
+    },
     "output": {"path": TEXT, "table": TEXT, "report": TEXT, "ledger": TEXT, "smallest_count": WHOLE},
 }
 # The keys of [input] that say where the tables are.
 PLACE = ("path", "table", "query", "population")
-COLUMN: dict[str, Accepts] = {"role": TEXT, "hierarchy": TABLE}
-POLICY: dict[str, Accepts] = dict.fromkeys(("input", "columns", "privacy", "algorithm", "measure", "output"), TABLE)
+COLUMN: dict[str, Accepts] = {"role": TEXT, "hierarchy": TABLE, "reason": TEXT}
+POLICY: dict[str, Accepts] = dict.fromkeys(("columns", *TABLES), TABLE)
 
 
 def read_policy(path: str | Path) -> Policy:
@@ -139,6 +146,8 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
         target=target,
         metrics=metrics,
         output=_output(tables["output"]),
+        about=_statement(tables["about"]),
+        reasons={name: column["reason"] for name, column in columns.items() if "reason" in column},
         base=base,
     )
 
@@ -155,6 +164,13 @@ def _output(given: Mapping[str, Any]) -> Output:
     return Output(
         **{key: Path(given[key]) for key in named}, smallest_count=given.get("smallest_count"), database=database
     )
+
+
+def _statement(given: Mapping[str, Any]) -> Statement:
+    spelled: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else str(value) for key, value in given.items()
+    }
+    return Statement(**spelled)
 
 
 def _database(given: Mapping[str, Any], place: str) -> DatabaseTable | None:

@@ -57,12 +57,29 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class Statement:
+    """What people state about a release, for its report: what for and for whom, and who answers for it.
+
+    `reassess` is when the risk is looked at again. `assumed` and `not_assumed` are attackers, in words.
+    """
+
+    purpose: str | None = None
+    recipient: str | None = None
+    operator: str | None = None
+    reviewer: str | None = None
+    reassess: str | None = None
+    assumed: tuple[str, ...] = ()
+    not_assumed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """The whole job.
 
     Paths are kept as they are written and start at `base`, the folder of the policy; `locate` resolves one.
     `suppression` is the share of the original rows that may be dropped, `target` the column of the
-    classification metric, and no `metrics` means the standard ones.
+    classification metric, and no `metrics` means the standard ones. `reasons` say why a column has its role, and
+    `about` is what people state about the release.
     """
 
     input: Input
@@ -74,6 +91,8 @@ class Policy:
     target: str | None = None
     metrics: tuple[Metric, ...] = ()
     output: Output = Output()
+    about: Statement = Statement()
+    reasons: Mapping[str, str] = field(default_factory=dict)
     base: Path = field(default=Path(), compare=False)
 
     @property

@@ -1,6 +1,7 @@
 """Policies to TOML, in the form in which people write them: one line a column."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -11,7 +12,7 @@ from tomlkit.items import Array, InlineTable, Item, SingleKey, Table, Trivia, Wh
 
 from indistinct.engines.base import DatabaseTable
 from indistinct.engines.postgres.address import shown
-from indistinct.policy.value import Policy, rebased
+from indistinct.policy.value import Policy, Statement, rebased
 from indistinct.release.staging import filled
 from indistinct.release.writing import write_atomically
 from indistinct.schema import Role
@@ -56,6 +57,7 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
         },
         "algorithm": {"use": spell(policy.algorithm)},
         "measure": {"metrics": [spell(metric) for metric in policy.metrics] or None, "target": policy.target},
+        "about": _statement(policy.about),
         "output": {
             **{key: path.as_posix() for key, path in output.paths.items()},
             **(_place(output.database, None) if output.database else {}),
@@ -94,9 +96,17 @@ def inline(value: Any) -> str:
 def _column(policy: Policy, name: str) -> Any:
     """Return the role alone for a column that is dropped or kept, a table for one that privacy is about."""
     role, hierarchy = policy.schema.role(name), policy.hierarchies.get(name)
-    if role in (Role.IDENTIFIER, Role.PERSON, Role.INSENSITIVE):
+    why = {"reason": policy.reasons[name]} if name in policy.reasons else {}
+    if role in (Role.IDENTIFIER, Role.PERSON, Role.INSENSITIVE) and not why:
         return str(role)
-    return {"role": str(role)} if hierarchy is None else {"role": str(role), "hierarchy": hierarchy.to_json()}
+    coarser = {} if hierarchy is None else {"hierarchy": hierarchy.to_json()}
+    return {"role": str(role), **coarser, **why}
+
+
+def _statement(about: Statement) -> dict[str, Any]:
+    """Return what people state, as far as they do."""
+    told = asdict(about)
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in told.items() if value}
 
 
 def _table(given: Mapping[str, Any], *, notes: Mapping[str, str] = MappingProxyType({}), width: int = 0) -> Table:

@@ -1,0 +1,135 @@
+"""Pictures of how large classes are: what a model that asks for k members a class is about."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from indistinct.drawing.charts import COLOURS, altair, draw
+from indistinct.figures import percent, plural
+
+if TYPE_CHECKING:
+    import altair as alt
+
+WIDTH, HEIGHT = 520, 150
+# Edges of bars: whole sizes while they are small, then about three bars each doubling.
+STEPS = (10, 13, 16, 20, 25, 32, 40, 50, 64, 80)
+EDGES = (1, 2, 3, 4, 5, 6, 8, *(step * 10**power for power in range(9) for step in STEPS))
+RULE = "#D55E00"
+Sizes = Mapping[int, int]
+
+
+def draw_class_sizes(sides: Mapping[str, Sizes], *, k: int | None, groups: str = "classes", unit: str = "rows") -> str:
+    """Return the share of members in classes of each size, a histogram for each side, as an SVG document.
+
+    `sides` have the number of classes of each size, by name, such as before and after. A line stands at `k`.
+    """
+    alt = altair()
+    charts = [
+        _histogram(name, sizes, k=k, groups=groups, unit=unit, reach=_reach(sides)) for name, sizes in sides.items()
+    ]
+    words = [f"{name}: {_words(sizes, k, unit)}" for name, sizes in sides.items()]
+    return draw(alt.vconcat(*charts, spacing=18), title=f"How large {groups} are", notes=words)
+
+
+def draw_cumulative(sides: Mapping[str, Sizes], *, k: int | None, groups: str = "classes", unit: str = "rows") -> str:
+    """Return which share of members stands in classes of at most each size, a line for each side."""
+    alt = altair()
+    points = [point for name, sizes in sides.items() for point in _running(name, sizes)]
+    names, (_, high) = list(sides), _reach(sides)
+    x = alt.X("size:Q", title=f"{unit} in a {_one(groups)}, at most").scale(type="log", domain=[1, high], nice=False)
+    y = alt.Y("share:Q", title=f"share of {unit}").scale(domain=[0, 1]).axis(format="%", tickCount=5)
+    lines = (
+        alt.Chart(alt.Data(values=points), width=WIDTH, height=220)
+        .mark_line(interpolate="step-after", strokeWidth=2)
+        .encode(
+            x=x.axis(values=_ticks(high), format="~s"),
+            y=y,
+            color=alt.Color("side:N")
+            .scale(domain=names, range=_colours(names))
+            .legend(symbolType="stroke", symbolStrokeWidth=2.5, symbolSize=180),
+            strokeDash=alt.StrokeDash("side:N").scale(domain=names),
+        )
+    )
+    layers = [lines, *_rule(k, high)]
+    words = [f"{name}: {_words(sizes, k, unit)}" for name, sizes in sides.items()]
+    return draw(alt.layer(*layers), title=f"Who stands in small {groups}", notes=words, legend=names)
+
+
+def _histogram(
+    name: str, sizes: Sizes, *, k: int | None, groups: str, unit: str, reach: tuple[int, int]
+) -> "alt.LayerChart":
+    alt = altair()
+    edges = [edge for edge in EDGES if edge < reach[1]]
+    members = sum(size * number for size, number in sizes.items()) or 1
+    bars = []
+    for low, high in zip(edges, [*edges[1:], reach[1]], strict=True):
+        inside = sum(size * number for size, number in sizes.items() if low <= size < high)
+        if inside:
+            bars.append({"low": low, "high": high, "share": inside / members, "nothing": 0})
+    colour = _colours([name])[0]
+    x = alt.X("low:Q", title=f"{unit} in a {_one(groups)}").scale(type="log", domain=[1, reach[1]], nice=False)
+    chart = (
+        alt.Chart(alt.Data(values=bars), width=WIDTH, height=HEIGHT)
+        .mark_bar(color=colour, stroke="white", strokeWidth=0.6)
+        .encode(
+            x=x.axis(values=_ticks(reach[1]), format="~s"),
+            x2="high:Q",
+            y=alt.Y("share:Q", title=f"share of {unit}").axis(format="%", tickCount=4),
+            y2="nothing:Q",
+        )
+    )
+    layered = alt.layer(chart, *_rule(k, reach[1]))
+    return layered.properties(title=alt.TitleParams(name, fontSize=12, anchor="start"))
+
+
+def _rule(k: int | None, high: int) -> Sequence["alt.Chart"]:
+    """Return a line at k with its name, where there is one to draw."""
+    if k is None or not 1 < k <= high:
+        return ()
+    alt = altair()
+    base = alt.Chart(alt.Data(values=[{"size": k, "text": f"k = {k}"}]))
+    x = alt.X("size:Q").scale(type="log", domain=[1, high], nice=False)
+    line = base.mark_rule(color=RULE, strokeWidth=2, strokeDash=[5, 3]).encode(x=x)
+    name = base.mark_text(color=RULE, align="left", baseline="top", dx=5, fontWeight="bold").encode(
+        x=x, y=alt.value(2), text="text:N"
+    )
+    return (line, name)
+
+
+def _running(name: str, sizes: Sizes) -> list[dict[str, Any]]:
+    members, total = sum(size * number for size, number in sizes.items()) or 1, 0
+    points: list[dict[str, Any]] = []
+    for size in sorted(sizes):
+        total += size * sizes[size]
+        points.append({"side": name, "size": size, "share": total / members})
+    return [{"side": name, "size": 1, "share": 0.0}, *points] if points and points[0]["size"] > 1 else points
+
+
+def _reach(sides: Mapping[str, Sizes]) -> tuple[int, int]:
+    largest = max((max(sizes, default=1) for sizes in sides.values()), default=1)
+    return 1, max(round(1.2 * largest), largest + 1, 10)
+
+
+def _ticks(high: int) -> list[int]:
+    return [tick for power in range(10) for digit in (1, 2, 5) for tick in [digit * 10**power] if tick <= high]
+
+
+def _colours(names: Sequence[str]) -> list[str]:
+    """Return one colour for what was, another for what is."""
+    return [COLOURS[1] if name.startswith("before") else COLOURS[0] for name in names]
+
+
+def _one(groups: str) -> str:
+    return "class" if groups == "classes" else "bucket"
+
+
+def _words(sizes: Sizes, k: int | None, unit: str) -> str:
+    members = sum(size * number for size, number in sizes.items()) or 1
+    told = f"the smallest has {_members(min(sizes, default=0), unit)}"
+    if k is None:
+        return told
+    below = sum(size * number for size, number in sizes.items() if size < k)
+    return f"{told}; {percent(below / members)} of the {unit} are in smaller ones than k = {k}"
+
+
+def _members(number: int, unit: str) -> str:
+    return plural(number, "person", "people") if unit == "people" else plural(number, "row")

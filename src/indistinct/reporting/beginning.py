@@ -1,0 +1,181 @@
+"""The first sections of a report: what it is about, what for, and what was done to each column."""
+
+from typing import Any
+
+import indistinct
+from indistinct.figures import number, percent
+from indistinct.markup import Cell, grid
+from indistinct.policy.writing import policy_to_toml
+from indistinct.recoding.outputs import MAIN
+from indistinct.release.certificate_grids import counted_grid, groups_of, verdict_grid
+from indistinct.reporting.content import Block, Code, Listing, Notice, Paragraph, Section, Terms
+from indistinct.reporting.facts import Facts
+from indistinct.reporting.subject import Subject, place_of
+
+MOST_POLICY = 20_000
+"""So many characters of a policy are shown; of more, its digest says which one it was."""
+STATED = {
+    "purpose": "what the release is for",
+    "recipient": "who gets it, and under which terms",
+    "operator": "who made it",
+    "reviewer": "who reviewed it",
+    "reassess": "when the risk is looked at again",
+}
+
+
+def summary(facts: Facts) -> Section:
+    """Say in a few lines what was promised and whether it holds."""
+    told = facts.document("certificate")
+    blocks: list[Block] = []
+    if told is None:
+        blocks.append(Notice(facts.why_not("certificate")))
+    else:
+        holds = bool(told.at("holds"))
+        said = "Every promise holds, counted on the published table." if holds else "A promise does NOT hold."
+        blocks += [Notice(said, "good" if holds else "bad"), verdict_grid(told), counted_grid(told)]
+        if "certificate" in facts.reasons:
+            blocks.append(Notice(facts.reasons["certificate"] + " The certificate beside the file says the above."))
+        blocks += [Notice(str(warning), "warning") for warning in told.at("warnings") or ()]
+        if told.at("hidden"):
+            count = number(told.at("smallest_count") or 0)
+            blocks.append(Paragraph(f"Counts below {count}, and figures that tell one, are hidden."))
+    return Section("summary", "What was promised, and whether it holds", tuple(blocks))
+
+
+def identity(facts: Facts, *, made: str, policy_digest: str | None, internal: bool) -> Section:
+    """Say which release this is about, by digests, and leave lines to sign."""
+    subject, told = facts.subject, facts.document("certificate")
+    name = place_of(subject)
+    pairs: list[tuple[str, Cell | None]] = [
+        ("release", name or "a table in memory, not written yet"),
+        ("SHA-256 of the release", _digest(facts)),
+        ("made by", f"indistinct {(told and told.at('version')) or indistinct.__version__}"),
+        ("algorithm", _algorithm(facts)),
+        ("SHA-256 of the recoding", (told and told.at("recoding_digest")) or "not known"),
+        ("SHA-256 of the input's schema", subject.schema_digest()),
+        ("SHA-256 of the policy", policy_digest or ("no policy was given" if subject.policy is None else "not a file")),
+        ("report made on", made),
+    ]
+    others = (told and told.at("other_digests")) or {}
+    pairs += [(f"SHA-256 of the table of {table} values", digest) for table, digest in others.items()]
+    stated = subject.statement
+    signed: list[tuple[str, Cell | None]] = [
+        ("operator", stated.operator),
+        ("reviewer", stated.reviewer),
+        ("reviewed on", None),
+        ("risk to be assessed again on", stated.reassess),
+    ]
+    blocks: list[Block] = [Terms(tuple(pairs)), Terms(tuple(signed))]
+    if internal:
+        blocks += _again(subject, name)
+    return Section("identity", "Which release this is", tuple(blocks))
+
+
+def _digest(facts: Facts) -> str:
+    told = facts.document("certificate")
+    found = facts.subject.told.get("output_digest") or (told and told.at("output_digest"))
+    return str(found or "not known: there is no certificate beside it")
+
+
+def _algorithm(facts: Facts) -> str:
+    told = facts.document("certificate")
+    named = told and told.at("algorithm")
+    return str(named or "not known")
+
+
+def _again(subject: Subject, name: str | None) -> list[Block]:
+    """Return the command and the policy that make the release again."""
+    policy = subject.policy
+    if policy is None:
+        return [Notice("No policy was given, so that the command to make this again cannot be told.")]
+    lines = "\n".join(
+        (
+            f"indistinct anonymize policy.toml -o {name or 'release.parquet'}",
+            f"indistinct report {name or 'release.parquet'} --policy policy.toml --original ORIGINAL -o report.html",
+        )
+    )
+    text = policy_to_toml(policy)
+    shown = text if len(text) <= MOST_POLICY else text[:MOST_POLICY] + "\n… the rest is in the policy itself"
+    return [Code("To make it again", lines), Code("The policy", shown)]
+
+
+def purpose(facts: Facts) -> Section:
+    """Say what the release is for, for whom, and which attackers are assumed."""
+    stated = facts.subject.statement
+    blocks: list[Block] = []
+    pairs = [(key, getattr(stated, key)) for key in ("purpose", "recipient") if getattr(stated, key)]
+    if pairs:
+        blocks.append(Terms(tuple(pairs)))
+    missing = [f"{key} ({words})" for key, words in STATED.items() if not getattr(stated, key)]
+    if missing:
+        said = f"Not stated: {'; '.join(missing)}. The table [about] of a policy holds them."
+        blocks.append(Notice(said))
+    blocks += [Paragraph("Attackers that are assumed:"), Listing((*_assumed(facts), *stated.assumed))]
+    blocks += [Paragraph("Attackers that are not assumed:"), Listing((*_not_assumed(facts), *stated.not_assumed))]
+    return Section("purpose", "Purpose, recipient, attackers", tuple(blocks))
+
+
+def _assumed(facts: Facts) -> tuple[str, ...]:
+    schema, told = facts.subject.schema, facts.document("certificate")
+    known = ", ".join(schema.quasi)
+    people = "person" if not schema.person else "person with several rows"
+    groups = "class" if told is None or groups_of(told) == "classes" else "bucket"
+    found = [
+        f"somebody who knows that a {people} is in the table, and all of: {known} (prosecutor)",
+        f"somebody who knows the same, but not whether the person is in the table (journalist): no safer than the "
+        f"prosecutor's {groups} makes it, unless a population is known",
+        "somebody who links the whole table with a register and counts how many are right (marketer)",
+    ]
+    if schema.sensitive:
+        found.append(f"somebody who finds the {groups} of a person and reads off {', '.join(schema.sensitive)}")
+    return tuple(found)
+
+
+def _not_assumed(facts: Facts) -> tuple[str, ...]:
+    schema, told = facts.subject.schema, facts.document("certificate")
+    found = []
+    if schema.insensitive:
+        found.append(f"somebody who knows {', '.join(schema.insensitive)} of a person: declared insensitive")
+    if schema.sensitive:
+        found.append("somebody who knows sensitive values of many others in the table, or rules them out")
+    if not (told and told.at("overlap")):
+        found.append("somebody who holds another release about the same people: none was compared with this one")
+    found += [
+        "somebody who has the original, the recoding, or the machine that this was made on",
+        "somebody who has whatever will be published about these people later",
+    ]
+    return tuple(found)
+
+
+def columns(facts: Facts, *, internal: bool) -> Section:
+    """Say of every column which role it has, why, what was done to it, and what it lost."""
+    found = facts.document("columns")
+    rows: list[tuple[Cell, ...]] = []
+    for name in {} if found is None else found.content:
+        each: list[Cell] = [name, _text(found, name, "role"), _text(found, name, "reason", "not stated")]
+        each.append(_text(found, name, "transformation"))
+        if internal:
+            each.append(found.figure(name, "before") if found else "–")
+        each.append(found.figure(name, "after") if found else "–")
+        if internal:
+            each.append(found.figure(name, "loss", words=percent) if found else "–")
+        rows.append(tuple(each))
+    counted = ("values before", "values after", "loss") if internal else ("values in the release",)
+    headings = ("column", "role", "why", "what was done", *counted)
+    blocks: list[Block] = [grid("Columns of the original", headings, rows, right=counted)]
+    if not internal:
+        blocks.append(Paragraph("How many values columns had, and what each lost, is in the internal edition alone."))
+    elif not any(each.get("before") for each in (found.content if found else {}).values()):
+        blocks.append(Notice(facts.reasons.get("before", "The values of the original were not counted.")))
+    unknown = [name for name in facts.subject.opened.sources[MAIN].columns if name not in _roles(facts)]
+    if unknown:
+        blocks.append(Notice(f"Columns that were added or have no role: {', '.join(unknown)}", "warning"))
+    return Section("columns", "Columns", tuple(blocks))
+
+
+def _roles(facts: Facts) -> tuple[str, ...]:
+    return facts.subject.roles.columns
+
+
+def _text(found: Any, name: str, key: str, absent: str = "–") -> str:
+    return str((found and found.at(name, key)) or absent)

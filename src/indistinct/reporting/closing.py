@@ -1,0 +1,110 @@
+"""The last sections of a report: why this solution, earlier releases, known limits, words."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from indistinct.figures import number
+from indistinct.markup import Cell, grid
+from indistinct.reporting.content import Block, Listing, Notice, Paragraph, Section, Terms
+from indistinct.reporting.facts import Facts
+
+GLOSSARY = {
+    "attacker": "somebody who tries to learn something of a person from the release and what else they know",
+    "bucket": "rows of a release among which the links between columns are broken",
+    "certificate": "what was verified on the published table",
+    "class": "the published rows that agree in all quasi-identifiers",
+    "homogeneous": "of a class: all of its members have the same sensitive value",
+    "identifier": "a column that names a person; dropped",
+    "insensitive": "a column neither known to others nor worth protecting; published as it is",
+    "journalist": "an attacker who does not know who is in the table",
+    "loss": "the mean share of detail that a cell lost: 0 is untouched, 1 all gone",
+    "marketer": "an attacker who links the whole table and counts hits",
+    "prosecutor": "an attacker who knows that a person is in the table",
+    "quasi-identifier": "a column that others may know about a person; recoded",
+    "recoding": "what is published for each combination of quasi-identifier values",
+    "sensitive": "a column whose values must not be learned about a person",
+    "suppression": "not publishing a row, or publishing * in place of a value",
+    "total variation": "the largest error of the share of any set of values",
+    "unique": "alone in a class",
+}
+FOR_READERS = "Why this recoding was chosen is computed from the original, and is in the internal edition alone."
+
+
+def why(facts: Facts, *, internal: bool) -> Section:
+    """Say why the release is as it is: what was tried, and what limits it."""
+    told = facts.document("certificate")
+    made = str((told and told.at("algorithm")) or "an algorithm that is not known")
+    blocks: list[Block] = []
+    if not internal:
+        blocks.append(Paragraph(FOR_READERS))
+    elif facts.explanation is None:
+        blocks.append(
+            Notice(
+                f"The release was made by {made}. What else was tried is known only in the run that chooses an "
+                "algorithm by itself: write the report there, with `report` in the table [output] of the policy."
+            )
+        )
+    else:
+        found = facts.explanation
+        rows: list[tuple[Cell, ...]] = [
+            (each.algorithm, number(each.loss or 0.0), number(each.classes), number(each.suppressed))
+            for each in found.made
+        ]
+        heads = (found.metric, "classes", "suppressed")
+        blocks += [grid("What was tried, the best first", ("algorithm", *heads), rows, right=heads)]
+        blocks.append(Listing(found.sentences()))
+    return Section("why", "Why this solution", tuple(blocks))
+
+
+def earlier(facts: Facts) -> Section:
+    """Say what this release and earlier ones tell together."""
+    told = facts.document("certificate")
+    overlap = told and told.at("overlap")
+    if told is None or not overlap:
+        said = "No earlier release was compared with this one. A ledger remembers releases of the same people."
+        return Section("earlier", "Earlier releases", (Notice(said),))
+    lines = {
+        "releases": "earlier releases that were compared",
+        "shared_people": "people who are in several",
+        "smallest_intersection": "people in the smallest intersection of classes",
+        "people_below": "people among fewer than promised",
+        "smallest_difference": "people in the smallest difference",
+        "people_isolated": "people in differences of fewer than promised",
+        "changed_signatures": "people whose sensitive values changed",
+        "people_certain": "people whose value all releases together tell",
+        "m": "sensitive values left for everybody, at least",
+    }
+    rows = [(words, told.figure("overlap", key, absent="hidden")) for key, words in lines.items()]
+    table = grid("This release and earlier ones together", ("counted", "number"), rows, right=("number",))
+    return Section("earlier", "Earlier releases", (table,))
+
+
+def limits(facts: Facts) -> Section:
+    """Say what is not promised."""
+    return Section("limits", "Known limits", (Listing(tuple(_limits(facts))),))
+
+
+def _limits(facts: Facts) -> Iterator[str]:
+    schema, told = facts.subject.schema, facts.document("certificate")
+    others = ", ".join((*schema.sensitive, *schema.insensitive)) or "there is none"
+    yield (
+        "Every promise is relative to the columns that were named quasi-identifiers. Whoever knows another published "
+        f"column of a person ({others}) may find the row."
+    )
+    models = " ".join(str(verdict["model"]) for verdict in (told and told.at("verdicts")) or ())
+    if schema.sensitive and not any(name in models for name in ("diversity", "closeness", "beta", "delta", "alpha")):
+        yield "No promise was made about sensitive values: if all of a class share one, it is disclosed."
+    yield "Sensitive values are published as they are; a value that occurs once may name its owner."
+    yield "It may be learned that a person is in the table, or is not: no model here promises otherwise."
+    yield "Releases about the same people may tell together what each hides alone, also releases by others."
+    yield "Algorithms are public and recode no more than needed, which itself tells something (minimality)."
+    if facts.subject.in_buckets:
+        yield "In buckets, quasi-identifiers may be published as they are: who is in the table may be seen."
+    yield "An attack that fails here shows that this attack fails, not that none succeeds."
+    yield "This is no differential privacy: the guarantee depends on what others know."
+
+
+def glossary(_facts: Facts) -> Section:
+    """Say what the words mean."""
+    pairs: Any = tuple(GLOSSARY.items())
+    return Section("glossary", "Words", (Terms(pairs),))

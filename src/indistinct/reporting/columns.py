@@ -1,0 +1,172 @@
+"""What became of each column: its role, how it was recoded, how many values it had and has, and its distribution."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.arrays import Codes
+from indistinct.domain import Domain
+from indistinct.frequencies.encode import Encoded
+from indistinct.hierarchy import Hierarchy
+from indistinct.recoding.outputs import SENSITIVE, Assignment
+from indistinct.release.distributions import marginal
+from indistinct.release.possible_values import PossibleValues, as_it_is
+from indistinct.reporting.subject import Subject
+from indistinct.schema import Role
+from indistinct.tables import open_table
+
+MOST_BARS = 12
+"""Of a column with more values, close or rare ones share a bar."""
+MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shares:
+    """The distribution of a column before and after, in few groups; `exact` where no label covers several values."""
+
+    labels: tuple[str, ...]
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+    exact: bool
+    values: tuple[str, ...] = ()
+    counts: tuple[tuple[int, int], ...] = ()
+
+
+def column_facts(
+    subject: Subject, *, losses: Mapping[str, float], assignment: Assignment | None
+) -> dict[str, dict[str, Any]]:
+    """Return role, reason, transformation, numbers of values and loss of every column of the original."""
+    before = _distinct_before(subject, assignment)
+    after = _distinct_after(subject)
+    reasons = {} if subject.policy is None else subject.policy.reasons
+    return {
+        name: {
+            "role": str(subject.schema.role(name)),
+            "reason": reasons.get(name),
+            "transformation": _transformation(subject, name, loss=losses.get(name)),
+            "before": before.get(name),
+            "after": after.get(name),
+            "loss": losses.get(name),
+        }
+        for name in subject.schema.columns
+    }
+
+
+def _distinct_before(subject: Subject, assignment: Assignment | None) -> dict[str, int]:
+    """Return how many values columns of the original have, as far as these were counted."""
+    if subject.original is not None:
+        data = open_table(subject.original).data
+        return {name: _distinct(data[name]) for name in subject.schema.columns if name in data.column_names}
+    reference = None if subject.release is None else subject.release.check.reference
+    if reference is not None:
+        return {name: len(domain) for name, domain in reference.known.items()}
+    return {}
+
+
+def _distinct_after(subject: Subject) -> dict[str, int]:
+    data, found = subject.data, {}
+    tables = [data]
+    if SENSITIVE in subject.opened.sources:
+        tables.append(open_table(subject.opened.sources[SENSITIVE], published=True).data)
+    for table in tables:
+        for name in subject.schema.published:
+            bounds = [f"{name}_min", f"{name}_max"]
+            if name in table.column_names:
+                found[name] = _distinct(table[name])
+            elif all(each in table.column_names for each in bounds):
+                found[name] = len(table.select(bounds).group_by(bounds).aggregate([]))
+    return found
+
+
+def _distinct(column: pa.ChunkedArray) -> int:
+    plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    try:
+        return int(pc.count_distinct(plain, mode="all").as_py())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return len(set(map(str, plain.to_pylist())))
+
+
+def _transformation(subject: Subject, name: str, *, loss: float | None) -> str:
+    """Return in words what was done to a column."""
+    role, buckets = subject.schema.role(name), subject.opened.buckets
+    if role is Role.IDENTIFIER:
+        return "dropped"
+    if role is Role.PERSON:
+        return "dropped; people were counted by it"
+    if buckets is not None:
+        if name in buckets.generalized:
+            return "generalized, and its links to other columns broken inside buckets"
+        return "values as they are; links to other columns broken inside buckets"
+    if role is not Role.QUASI:
+        return "published as it is"
+    coarser = _words(subject.hierarchies.get(name))
+    levels = getattr(None if subject.release is None else subject.release.recoding, "levels", None)
+    if isinstance(levels, Mapping) and name in levels:
+        return f"level {levels[name]} of its hierarchy ({coarser})" if levels[name] else "published as it is (level 0)"
+    return "published as it is" if loss == 0 else f"generalized ({coarser})"
+
+
+def _words(hierarchy: Hierarchy | None) -> str:
+    if hierarchy is None:
+        return "ranges or sets of its values"
+    told = hierarchy.to_json()
+    kind = next(iter(told), "hierarchy") if isinstance(told, Mapping) else "hierarchy"
+    kinds = {
+        "intervals": "intervals",
+        "cuts": "cut points",
+        "mask": "characters masked",
+        "dates": "parts of dates",
+        "order": "ranges of a declared order",
+        "tree": "a tree of categories",
+        "file": "a hierarchy from a file",
+        "suppression": "the value or nothing",
+    }
+    return kinds.get(str(kind), "a declared hierarchy")
+
+
+def shares_of(columns: Mapping[str, Encoded], shown: PossibleValues) -> dict[str, Shares]:
+    """Return the distribution of every column before and after; a label is spread evenly over what it covers."""
+    whole, found = as_it_is(columns), {}
+    for name, column in columns.items():
+        size = len(column.domain)
+        before, after = marginal(whole, name, size), marginal(shown, name, size)
+        exact = bool((np.diff(shown.covers[name].indptr) == 1).all())
+        groups, labels = _grouped(column.domain, before)
+        sums = [np.bincount(groups, weights=each, minlength=len(labels)) for each in (before, after)]
+        few = exact and size <= MOST_BARS
+        counts = np.stack([before * whole.rows, after * shown.rows], axis=1).round().astype(int).tolist()
+        found[name] = Shares(
+            labels,
+            tuple(sums[0].tolist()),
+            tuple(sums[1].tolist()),
+            exact,
+            texts_of(column.domain) if few else (),
+            tuple(map(tuple, counts)) if few else (),
+        )
+    return found
+
+
+def texts_of(domain: Domain) -> tuple[str, ...]:
+    """Return each value of a domain in words."""
+    return tuple(MISSING if text is None else text for text in domain.texts())
+
+
+def _grouped(domain: Domain, shares: Codes) -> tuple[Codes, tuple[str, ...]]:
+    """Return the group of each value, and what each group is called."""
+    texts = texts_of(domain)
+    size = len(texts)
+    if size <= MOST_BARS:
+        return np.arange(size), texts
+    if domain.ordered:
+        groups = np.minimum((np.cumsum(shares) - shares / 2) * MOST_BARS, MOST_BARS - 1).astype(np.int64)
+        _, groups = np.unique(groups, return_inverse=True)
+        ends = [np.flatnonzero(groups == group)[[0, -1]] for group in range(int(groups.max()) + 1)]
+        return groups, tuple(texts[low] if low == high else f"{texts[low]} to {texts[high]}" for low, high in ends)
+    groups = np.full(size, MOST_BARS - 1)
+    order = np.argsort(-shares, kind="stable")[: MOST_BARS - 1]
+    groups[order] = np.arange(MOST_BARS - 1)
+    return groups, (*(texts[place] for place in order), f"{size - MOST_BARS + 1:,} others")

@@ -1,0 +1,144 @@
+"""What readers of the data may know: an edition for them is made of facts from which this was taken away first.
+
+Sections never see more than their edition has. What a reader can count on the published file stays: the risk of the
+table alone, the numbers of values that it shows. Of the original, and of people where several rows are one person's,
+only the certificate for others speaks, which hides small counts and whatever two figures together would tell. Figures
+that compare with the original are rounded so coarsely that no step is smaller than the smallest count, and are left out
+as soon as a row was suppressed: they would tell which values the suppressed rows had.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, get_args
+
+from indistinct.assessing import assess
+from indistinct.errors import ParameterError
+from indistinct.markup import Document
+from indistinct.release.small_counts import for_others
+from indistinct.reporting.content import EDITIONS, Edition
+from indistinct.reporting.facts import Facts
+from indistinct.reporting.subject import Subject
+from indistinct.schema import did_you_mean
+
+HIDDEN = "This compares the release with its original, and is in the internal edition alone."
+BEFORE = "The risk of the original is in the internal edition alone."
+POPULATION = "A comparison with a population, where one was made, is in the internal edition alone."
+STEP = 0.01
+# What a certificate tells that is no matter of its readers: where files lie, what was drawn.
+PRIVATE = ("seeded",)
+# What an assessment of the file tells that names classes.
+NAMING = "worst"
+
+
+def edition_of(name: str) -> Edition:
+    """Return the edition of a name; raise `ParameterError` for one that is not known."""
+    for edition in EDITIONS:
+        if name == edition:
+            return edition
+    known = ", ".join(get_args(Edition))
+    raise ParameterError(
+        f"`edition` must be one of {known}; got {name!r}",
+        hint=did_you_mean(str(name), EDITIONS) or "internal shows all",
+    )
+
+
+def for_readers(facts: Facts) -> Facts:
+    """Return the facts that an external edition may know."""
+    subject, reasons = facts.subject, dict(facts.reasons)
+    documents: dict[str, Document] = {}
+    told = _certificate(facts)
+    if told is not None:
+        documents["certificate"] = Document("certificate", told)
+    risk = _risk(subject)
+    if risk is None:
+        reasons["assess"] = "People have several rows; what classes hold of people is in the internal edition alone."
+    else:
+        documents["assess"] = Document("assess", risk)
+    documents["columns"] = Document("columns", _columns(facts))
+    documents["suppression"] = Document("suppression", {"starred": _at(facts, "suppression", "starred") or {}})
+    coarse = _coarse(facts)
+    if coarse is None:
+        reasons["measure"] = _unrounded(facts)
+    else:
+        documents["measure"] = Document("measure", {"metrics": coarse})
+    attacks = _attacks(facts)
+    if attacks is not None:
+        documents["attack"] = Document("attack", attacks)
+    reasons |= dict.fromkeys(("distributions", "membership", "query", "classify"), HIDDEN)
+    reasons |= {"before": BEFORE, "population": POPULATION}
+    return Facts(subject, documents, reasons)
+
+
+def _certificate(facts: Facts) -> dict[str, Any] | None:
+    """Return the certificate for others; one that lies beside a file is such a one."""
+    found = facts.document("certificate")
+    if found is None:
+        return None
+    if facts.certificate is None:
+        told = dict(found.content)
+    else:
+        told = for_others(facts.certificate, smallest=facts.subject.smallest)
+        beside = facts.subject.told
+        told |= {key: beside[key] for key in ("algorithm", "recoding_digest", "output_digest") if beside.get(key)}
+        told |= {"overlap": beside["overlap"]} if beside.get("overlap") and not told.get("overlap") else {}
+    return {key: value for key, value in told.items() if key not in PRIVATE}
+
+
+def _risk(subject: Subject) -> dict[str, Any] | None:
+    """Return the risk as a reader counts it on the file; None where people have several rows."""
+    if subject.schema.person:
+        return None
+    roles = replace(subject.schema, identifiers=(), person=()) if subject.in_buckets else subject.roles
+    found = assess(subject.table, roles).to_json()
+    columns = {name: {k: v for k, v in each.items() if k != NAMING} for name, each in found["sensitive"].items()}
+    kept = {key: value for key, value in found.items() if key not in ("columns", "notes", "before", "journalist")}
+    return {**kept, "sensitive": columns, "before": None}
+
+
+def _columns(facts: Facts) -> dict[str, Any]:
+    """Return what was done to columns, without what was counted on the original."""
+    found = facts.document("columns")
+    shown = ("role", "reason", "transformation", "after")
+    return {name: {key: each[key] for key in shown} for name, each in ({} if found is None else found.content).items()}
+
+
+def _coarse(facts: Facts) -> dict[str, float] | None:
+    """Return shares of detail lost in whole percent, where that tells nothing of single people."""
+    certificate, metrics = facts.certificate, _at(facts, "measure", "metrics")
+    if certificate is None or metrics is None or certificate.suppressed_rows or certificate.rows < _enough(facts):
+        return None
+    shares = {name: metrics[name] for name in ("loss", "gcp", "precision") if metrics.get(name) is not None}
+    return {name: round(round(value / STEP) * STEP, 2) for name, value in shares.items()} or None
+
+
+def _unrounded(facts: Facts) -> str:
+    certificate = facts.certificate
+    if certificate is not None and certificate.suppressed_rows:
+        return "Rows were suppressed, so what the release lost is in the internal edition alone."
+    if certificate is not None and certificate.rows < _enough(facts):
+        return f"The table has fewer than {_enough(facts):,} rows: what it lost is in the internal edition alone."
+    return facts.reasons.get("measure", HIDDEN)
+
+
+def _enough(facts: Facts) -> int:
+    """Return the rows from which on one percent is as many people as the smallest count."""
+    return round(max(facts.subject.smallest, 1) / STEP)
+
+
+def _attacks(facts: Facts) -> dict[str, Any] | None:
+    """Return which attacks were tried, and whether any did better than chance."""
+    found = facts.document("attack")
+    if found is None:
+        return None
+    tried = sorted(each["attack"] for each in found.at("outcomes"))
+    return {"tried": tried, "succeeds": found.at("succeeds")}
+
+
+def _at(facts: Facts, name: str, *path: str) -> Any:
+    found: Document | None = facts.document(name)
+    return None if found is None else found.at(*path)
+
+
+def plain_documents(facts: Facts) -> Mapping[str, Mapping[str, Any]]:
+    """Return the documents of an edition as plain JSON values."""
+    return {name: document.content for name, document in facts.documents.items()}

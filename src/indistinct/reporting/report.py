@@ -1,0 +1,138 @@
+"""The public function that reports: one page about a release that people can decide by."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from indistinct.algorithms.base import Algorithm
+from indistinct.hierarchy import Hierarchy
+from indistinct.memory import needs_memory
+from indistinct.models.base import Model
+from indistinct.policy.value import Policy
+from indistinct.recoding.kinds import Recoding
+from indistinct.release.staging import filled
+from indistinct.release.writing import write_atomically
+from indistinct.reporting import beginning, closing, risk, utility
+from indistinct.reporting.content import Content, Section
+from indistinct.reporting.editions import edition_of, for_readers, plain_documents
+from indistinct.reporting.facts import Facts, gather
+from indistinct.reporting.render import html_of, require_extra
+from indistinct.reporting.subject import Beside, place_of, policy_of, subject_of
+from indistinct.schema import Schema
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Report:
+    """A report: its page as `html`, and what it was made of.
+
+    `content` has the sections as plain values, and the JSON documents in which its figures stand.
+    """
+
+    content: Content
+    html: str
+
+    def __repr__(self) -> str:
+        return f"<Report, {self.content.edition} edition, {len(self.content.sections)} sections>"
+
+    @property
+    def edition(self) -> str:
+        """For whom the report is: internal or external."""
+        return self.content.edition
+
+    @property
+    def holds(self) -> bool:
+        """Whether every promise holds, as far as the report knows one."""
+        return bool(self.content.documents.get("certificate", {}).get("holds"))
+
+    def write(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the page, whole or not at all; an internal one can be read by its owner alone. Return the path."""
+        write_atomically(path, filled(self.html), overwrite=overwrite, private=self.edition == "internal")
+        return Path(path)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the edition, the sections and every document that figures stand in, as plain JSON values."""
+        return {
+            "edition": self.edition,
+            "holds": self.holds,
+            "made": self.content.made,
+            "sections": [section.title for section in self.content.sections],
+            "documents": {name: dict(each) for name, each in self.content.documents.items()},
+        }
+
+
+@needs_memory("reporting")
+def report(
+    release: Any,
+    schema: Schema | None = None,
+    *,
+    edition: str = "internal",
+    policy: Policy | str | Path | None = None,
+    original: Any = None,
+    population: Any = None,
+    model: Model | str | None = None,
+    algorithm: Algorithm | str | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    recoding: Recoding | str | Path | None = None,
+    workload: Any = None,
+    target: str | None = None,
+    classifiers: Sequence[str] | None = None,
+    seconds: float = 10.0,
+    smallest_count: int | None = None,
+    path: str | Path | None = None,
+) -> Report:
+    """Return a report about a release: one HTML page, `internal` for the steward or `external` for readers of the data.
+
+    `release` is a `Release`, or a published table from anywhere with the `schema` of its original or a `policy`, which
+    also gives the model, the hierarchies, the algorithm and what people state in its table [about]. What needs the
+    `original`, a `population` or a `workload` says so where that is not given. With a `target` classifiers learn that
+    column. Attacks take up to `seconds`. `path` is where a `Release` was written. The external edition shows nothing of
+    the original but what the certificate for others tells, and no count below `smallest_count`. Needs the extra
+    `report`.
+    """
+    chosen = edition_of(edition)
+    require_extra()
+    job, digest = policy_of(policy)
+    beside = Beside(
+        policy=job,
+        model=model,
+        algorithm=algorithm,
+        hierarchies=hierarchies,
+        original=original,
+        population=population,
+        recoding=recoding,
+        workload=workload,
+        target=target,
+        classifiers=classifiers,
+        seconds=seconds,
+        smallest_count=smallest_count,
+        path=None if path is None else Path(path),
+    )
+    facts = gather(subject_of(release, schema, beside))
+    shown = facts if chosen == "internal" else for_readers(facts)
+    made = datetime.now(UTC).date().isoformat()
+    sections = _sections(shown, made=made, digest=digest, internal=chosen == "internal")
+    title = f"Report on the release {place_of(facts.subject) or 'of a table'}"
+    content = Content(title, chosen, made, sections, plain_documents(shown))
+    return Report(content, html_of(content))
+
+
+def _sections(facts: Facts, *, made: str, digest: str | None, internal: bool) -> tuple[Section, ...]:
+    return (
+        beginning.summary(facts),
+        beginning.identity(facts, made=made, policy_digest=digest, internal=internal),
+        beginning.purpose(facts),
+        beginning.columns(facts, internal=internal),
+        risk.thresholds(facts),
+        risk.found_again(facts),
+        risk.attributes(facts, internal=internal),
+        risk.membership(facts),
+        risk.attacks(facts, internal=internal),
+        utility.suppression(facts, internal=internal),
+        utility.utility(facts, internal=internal),
+        closing.why(facts, internal=internal),
+        closing.earlier(facts),
+        closing.limits(facts),
+        closing.glossary(facts),
+    )

@@ -1,0 +1,189 @@
+"""What a report is about: a release, ours or from anywhere, and everything that is known beside it."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from indistinct.algorithms.auto import Auto
+from indistinct.algorithms.base import Algorithm
+from indistinct.engines import open_source
+from indistinct.engines.base import DatabaseTable, Source
+from indistinct.errors import InputError, ParameterError
+from indistinct.hierarchy import Hierarchy
+from indistinct.models.base import Model
+from indistinct.policy.reading import read_policy
+from indistinct.policy.value import Policy, Statement
+from indistinct.promise import promised_model
+from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.outputs import MAIN, SENSITIVE
+from indistinct.registry import parse_algorithm, parse_model
+from indistinct.release.columns import published_schema
+from indistinct.release.published import BucketTable, Published, belongs_to, open_published, read_certificate
+from indistinct.release.reading import read_release
+from indistinct.release.release import Release
+from indistinct.release.small_counts import SMALLEST, check_smallest
+from indistinct.release.staging import digest_of
+from indistinct.schema import Schema, require_schema
+from indistinct.tables import open_table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beside:
+    """What a caller knows beside a release; everything may be left out.
+
+    `policy` gives roles, model, hierarchies, algorithm and what people state. `original` and `population` are tables.
+    `workload` are queries to compare, and `target` a column to learn. Attacks take up to `seconds`. `path` is where a
+    release of ours was written.
+    """
+
+    policy: Policy | None = None
+    model: Model | str | None = None
+    algorithm: Algorithm | str | None = None
+    hierarchies: Mapping[str, Hierarchy] | None = None
+    original: Any = None
+    population: Any = None
+    recoding: Recoding | str | Path | None = None
+    workload: Any = None
+    target: str | None = None
+    classifiers: Sequence[str] | None = None
+    seconds: float = 10.0
+    smallest_count: int | None = None
+    path: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subject:
+    """A release that is opened, with its roles, its promise and where it came from.
+
+    `table` is what readers have: the published table alone, or a `BucketTable`. `release` is there where we made it,
+    and `path` where it is a file.
+    """
+
+    table: Any
+    opened: Published
+    schema: Schema
+    model: Model | None
+    algorithm: Algorithm | None
+    hierarchies: Mapping[str, Hierarchy]
+    beside: Beside
+    original: Source | None = None
+    release: Release | None = None
+    path: Path | None = None
+    told: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def policy(self) -> Policy | None:
+        """The policy, if there is one."""
+        return self.beside.policy
+
+    @property
+    def statement(self) -> Statement:
+        """What people state about the release."""
+        return Statement() if self.policy is None else self.policy.about
+
+    @property
+    def smallest(self) -> int:
+        """Counts below this are hidden from readers of the data."""
+        named = None if self.policy is None else self.policy.output.smallest_count
+        return next(each for each in (self.beside.smallest_count, named, SMALLEST) if each is not None)
+
+    @property
+    def asked(self) -> Any:
+        """What the public functions take: the release where we made it, else the published table."""
+        return self.table if self.release is None else self.release
+
+    @property
+    def in_buckets(self) -> bool:
+        """Whether links are broken inside buckets."""
+        return self.opened.buckets is not None
+
+    @property
+    def roles(self) -> Schema:
+        """The roles of the columns that the release shows."""
+        shown = [name for source in self.opened.sources.values() for name in source.columns]
+        return published_schema(self.schema, shown)
+
+    @property
+    def data(self) -> pa.Table:
+        """The published table, in memory."""
+        return open_table(self.opened.sources[MAIN], published=True).data
+
+    def schema_digest(self) -> str:
+        """Return the SHA-256 of the columns and roles of the original, in their order."""
+        roles = [[name, str(self.schema.role(name))] for name in self.schema.columns]
+        return hashlib.sha256(json.dumps(roles).encode()).hexdigest()
+
+
+def subject_of(release: Any, schema: Schema | None, beside: Beside) -> Subject:
+    """Open a release and check that what is given with it fits; raise `InputError` for a foreign certificate."""
+    if beside.smallest_count is not None:
+        check_smallest(beside.smallest_count)
+    original = None if beside.original is None else open_source(beside.original)[1]
+    if isinstance(release, Release):
+        return _ours(release, beside, original)
+    policy = beside.policy
+    roles = schema or (None if policy is None else policy.schema)
+    if roles is None:
+        raise ParameterError("the roles of the columns are not known", hint="pass schema=… or policy=…")
+    require_schema(roles)
+    algorithm = _algorithm(beside)
+    table = release
+    if isinstance(release, str | Path) and algorithm is not None:
+        table = read_release(Path(release), roles, algorithm=algorithm)
+    opened = open_published(table, roles)
+    told = None if opened.path is None else read_certificate(opened.path)
+    if opened.path is not None and not belongs_to(told, opened.path, apart=opened.apart):
+        raise InputError(
+            f"the certificate beside {opened.path} is that of another file",
+            hint="give the release as it was written, with its own certificate, or move the certificate away",
+        )
+    known = {**({} if policy is None else policy.hierarchies), **(beside.hierarchies or {})}
+    model = _model(beside, algorithm, roles, told)
+    return Subject(table, opened, roles, model, algorithm, known, beside, original, None, opened.path, told or {})
+
+
+def _ours(release: Release, beside: Beside, original: Source | None) -> Subject:
+    table: Any = release.table
+    if release.buckets is not None:
+        buckets, second = release.buckets, release.others.get(SENSITIVE)
+        table = BucketTable(release.table, buckets.slices, buckets.form, second, buckets.generalized)
+    named = release.certificate.algorithm
+    algorithm = _algorithm(beside) or (None if named is None else parse_algorithm(named))
+    known = {**release.hierarchies, **(beside.hierarchies or {})}
+    opened, check = open_published(table, release.check.schema), release.check
+    return Subject(table, opened, check.schema, check.model, algorithm, known, beside, original, release, beside.path)
+
+
+def _algorithm(beside: Beside) -> Algorithm | None:
+    named = beside.algorithm
+    if named is None:
+        return None if beside.policy is None else beside.policy.algorithm
+    return parse_algorithm(named) if isinstance(named, str) else named
+
+
+def _model(beside: Beside, algorithm: Algorithm | None, schema: Schema, told: Mapping[str, Any] | None) -> Model | None:
+    """Return what the release must keep: as is said here, by the policy or the algorithm, or by the certificate."""
+    given = parse_model(beside.model) if isinstance(beside.model, str) else beside.model
+    if given is None and beside.policy is not None:
+        given = beside.policy.model
+    if given is not None or (algorithm is not None and algorithm.promise() is not None):
+        return promised_model(given, algorithm or Auto(), schema)
+    return None
+
+
+def policy_of(policy: Policy | str | Path | None) -> tuple[Policy | None, str | None]:
+    """Return a policy, and the SHA-256 of its file where it is one."""
+    if policy is None or isinstance(policy, Policy):
+        return policy, None
+    return read_policy(policy), digest_of(Path(policy))
+
+
+def place_of(subject: Subject) -> str | None:
+    """Return the name of the file that a release lies in."""
+    source = subject.opened.sources[MAIN]
+    return None if subject.path is None or isinstance(source, DatabaseTable) else subject.path.name

@@ -1,0 +1,150 @@
+"""The sections about what is left: suppression, loss, distributions, queries and classifiers."""
+
+from indistinct.drawing.heat_map import draw_distributions
+from indistinct.drawing.shares import draw_shares
+from indistinct.drawing.workload_errors import draw_errors
+from indistinct.figures import number, percent
+from indistinct.markup import Cell, Document, grid
+from indistinct.metrics import described
+from indistinct.reporting.content import Block, Notice, Paragraph, Picture, Section
+from indistinct.reporting.facts import Facts
+
+MOST_PICTURES = 12
+"""So many columns are drawn; all are in the table of distances."""
+SPREAD = "Where a label covers several values it is spread evenly over them."
+
+
+def suppression(facts: Facts, *, internal: bool) -> Section:
+    """Say what is not there, by column and by subgroup."""
+    told, found = facts.document("certificate"), facts.document("suppression")
+    blocks: list[Block] = []
+    if told is None or told.at("suppressed_rows") is None:
+        hidden = told is not None and "suppressed_rows" in (told.at("hidden") or ())
+        why = "How many rows were suppressed is hidden." if hidden else "Without the original it is not known how many "
+        blocks.append(Notice(why if hidden else why + "rows were suppressed."))
+    else:
+        dropped = told.figure("suppressed_rows")
+        rows = (("rows of the original", told.figure("original_rows")), ("suppressed rows", dropped))
+        blocks.append(grid("Suppressed rows", ("counted", "number"), rows, right=("number",)))
+    starred = (found and found.at("starred")) or {}
+    if found is not None and starred:
+        cells = [(name, found.figure("starred", name)) for name in starred]
+        blocks.append(grid("Cells published as *", ("column", "cells"), cells, right=("cells",)))
+    if not internal:
+        blocks.append(Paragraph("Which subgroups lost rows is in the internal edition alone."))
+    elif found is not None:
+        blocks += _subgroups(found)
+    return Section("suppression", "Suppression", tuple(blocks))
+
+
+def _subgroups(found: Document) -> list[Block]:
+    blocks: list[Block] = []
+    for name, lines in (found.at("subgroups") or {}).items():
+        if not any(line["suppressed"] for line in lines):
+            continue
+        rows = []
+        for index, line in enumerate(lines):
+            place = ("subgroups", name, index)
+            share = found.figure(*place, "share", words=percent)
+            rows.append((line["value"], found.figure(*place, "rows"), found.figure(*place, "suppressed"), share))
+        headings = ("value", "rows before", "suppressed", "share")
+        blocks.append(grid(f"Suppressed rows by {name}", headings, rows, right=headings[1:]))
+    if not blocks:
+        known = bool(found.at("subgroups"))
+        said = "No subgroup that was counted lost a row." if known else "Subgroups were not counted: give the original."
+        blocks.append(Paragraph(said) if known else Notice(said))
+    return blocks
+
+
+def utility(facts: Facts, *, internal: bool) -> Section:
+    """Say what the release cost and what it is still good for."""
+    blocks: list[Block] = [*_metrics(facts, internal=internal), *_distributions(facts)]
+    blocks += [*_queries(facts), *_classifier(facts)]
+    return Section("utility", "What the release is still good for", tuple(blocks))
+
+
+def _metrics(facts: Facts, *, internal: bool) -> list[Block]:
+    found = facts.document("measure")
+    if found is None:
+        return [Notice(facts.why_not("measure"))]
+    rows: list[tuple[Cell, ...]] = []
+    for name in found.at("metrics"):
+        better, meaning = described(name)
+        rows.append((name, found.figure("metrics", name, absent="infinite"), better, meaning))
+    caption = "Metrics" if internal else "Metrics, rounded to whole percent"
+    return [grid(caption, ("metric", "value", "better", "meaning"), rows, right=("value",))]
+
+
+def _distributions(facts: Facts) -> list[Block]:
+    found = facts.document("distributions")
+    if found is None:
+        return [Notice(facts.why_not("distributions"))]
+    keys = ("total_variation", "hellinger", "kullback_leibler", "wasserstein", "wasserstein_share")
+    names = ("total variation", "Hellinger", "Kullback-Leibler, bits", "Wasserstein", "of the span")
+    rows = [
+        (each["column"], *(found.figure("columns", index, key) for key in keys))
+        for index, each in enumerate(found.at("columns"))
+    ]
+    blocks: list[Block] = [grid("Distances of distributions from the original", ("column", *names), rows, right=names)]
+    if facts.distributions is not None and len(facts.distributions.columns) > 1:
+        title = "Pairs of columns before and after"
+        words = f"{title}: total variation on the left, Cramér's V of the original and the release on the right. "
+        svg = draw_distributions(facts.distributions, title=title)
+        blocks.append(Picture(title, words + _farthest(found), svg))
+    for name, each in list(facts.shares.items())[:MOST_PICTURES]:
+        notes = () if each.exact else (SPREAD,)
+        svg = draw_shares(name, each.labels, before=each.before, after=each.after, notes=notes)
+        far = max(abs(b - a) for b, a in zip(each.before, each.after, strict=True))
+        words = f"{name}: {number(len(each.labels))} groups of values; the largest difference is {percent(far)}"
+        blocks.append(Picture(f"Distribution of {name} before and after", words, svg))
+    return blocks
+
+
+def _farthest(found: Document) -> str:
+    pairs = sorted(found.at("pairs"), key=lambda pair: -pair["total_variation"])[:1]
+    return "".join(
+        f"The farthest pair is {' with '.join(pair['columns'])}, {number(pair['total_variation'])}." for pair in pairs
+    )
+
+
+def _queries(facts: Facts) -> list[Block]:
+    found = facts.document("query")
+    if found is None:
+        return [Notice(facts.why_not("query"))]
+    rows: list[tuple[Cell, ...]] = [
+        (f"{kind} error", *(found.figure(kind, key) for key in ("mean", "median", "p95")))
+        for kind in ("absolute", "relative")
+    ]
+    more: list[tuple[Cell, ...]] = [
+        ("queries", found.figure("queries")),
+        ("answered exactly", found.figure("matching", words=percent)),
+        ("truth within the bounds", found.figure("truth_within_bounds", words=percent)),
+        ("without an answer", found.figure("unanswered")),
+    ]
+    heads = ("mean", "median", "95th percentile")
+    blocks: list[Block] = [
+        grid("Errors of a workload", ("error", *heads), rows, right=heads),
+        grid("The workload", ("counted", "number"), more, right=("number",)),
+    ]
+    if facts.errors is not None:
+        words = f"Running share of queries by relative error; mean {number(found.at('relative', 'mean') or 0)}"
+        blocks.append(Picture("How far the answers are off", words, draw_errors(facts.errors)))
+    return blocks
+
+
+def _classifier(facts: Facts) -> list[Block]:
+    found = facts.document("classify")
+    if found is None:
+        return [Notice(facts.why_not("classify"))]
+    measured = ("accuracy", "balanced_accuracy", "difference")
+    rows: list[tuple[Cell, ...]] = [
+        (
+            f"{each['classifier']}, learned from {each['trained_on']}",
+            *(found.figure("scores", index, key, "mean", words=percent) for key in measured),
+        )
+        for index, each in enumerate(found.at("scores"))
+    ]
+    heads = ("accuracy", "balanced accuracy", "difference from the original")
+    caption = f"What classifiers learn of {found.at('target')}"
+    blocks: list[Block] = [grid(caption, ("classifier", *heads), rows, right=heads)]
+    return [*blocks, *(Paragraph(note) for note in found.at("notes"))]
