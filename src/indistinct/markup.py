@@ -16,6 +16,8 @@ from indistinct.figures import number
 
 ABSENT = "–"
 """What stands where there is no figure."""
+BROAD, CROWDED = 5, 10
+"""From so many columns on a table is wide, and very wide."""
 Words = Callable[[Any], str]
 
 
@@ -116,9 +118,15 @@ def grid_html(table: Grid) -> str:
         lines.append(f'<tr><th scope="row">{cell_html(first)}</th>{cells}</tr>')
     caption = escaped(table.caption)
     return (
-        f'<div class="wide" role="region" tabindex="0" aria-label="{caption}"><table><caption>{caption}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+        f'<div class="wide" role="region" tabindex="0" aria-label="{caption}"><table{_width(table)}>'
+        f"<caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
+
+
+def _width(table: Grid) -> str:
+    """Return how wide a table is, for screens and sheets that are not."""
+    columns = len(table.headings)
+    return "" if columns < BROAD else ' class="broad crowded"' if columns >= CROWDED else ' class="broad"'
 
 
 def piece(title: str, *tables: Grid, notes: Iterable[str] = ()) -> str:

@@ -33,7 +33,7 @@ def draw_class_sizes(sides: Mapping[str, Sizes], *, k: int | None, groups: str =
 def draw_cumulative(sides: Mapping[str, Sizes], *, k: int | None, groups: str = "classes", unit: str = "rows") -> str:
     """Return which share of members stands in classes of at most each size, a line for each side."""
     alt = altair()
-    points = [point for name, sizes in sides.items() for point in _running(name, sizes)]
+    points = [point for name, sizes in sides.items() for point in _running(name, sizes, _reach(sides)[1])]
     names, (_, high) = list(sides), _reach(sides)
     x = alt.X("size:Q", title=f"{unit} in a {_one(groups)}, at most").scale(type="log", domain=[1, high], nice=False)
     y = alt.Y("share:Q", title=f"share of {unit}").scale(domain=[0, 1]).axis(format="%", tickCount=5)
@@ -95,13 +95,14 @@ def _rule(k: int | None, high: int) -> Sequence["alt.Chart"]:
     return (line, name)
 
 
-def _running(name: str, sizes: Sizes) -> list[dict[str, Any]]:
+def _running(name: str, sizes: Sizes, high: int) -> list[dict[str, Any]]:
     members, total = sum(size * number for size, number in sizes.items()) or 1, 0
     points: list[dict[str, Any]] = []
     for size in sorted(sizes):
         total += size * sizes[size]
         points.append({"side": name, "size": size, "share": total / members})
-    return [{"side": name, "size": 1, "share": 0.0}, *points] if points and points[0]["size"] > 1 else points
+    first = {"side": name, "size": 1, "share": 0.0}
+    return [*([first] if 1 not in sizes else []), *points, {"side": name, "size": high, "share": 1.0}]
 
 
 def _reach(sides: Mapping[str, Sizes]) -> tuple[int, int]:

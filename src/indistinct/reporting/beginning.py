@@ -53,7 +53,7 @@ def identity(facts: Facts, *, made: str, policy_digest: str | None, internal: bo
         ("algorithm", _algorithm(facts)),
         ("SHA-256 of the recoding", (told and told.at("recoding_digest")) or "not known"),
         ("SHA-256 of the input's schema", subject.schema_digest()),
-        ("SHA-256 of the policy", policy_digest or ("no policy was given" if subject.policy is None else "not a file")),
+        ("SHA-256 of the policy", policy_digest or "no policy was given"),
         ("report made on", made),
     ]
     others = (told and told.at("other_digests")) or {}

@@ -18,6 +18,7 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.models.base import Model
 from indistinct.policy.reading import read_policy
 from indistinct.policy.value import Policy, Statement
+from indistinct.policy.writing import policy_to_toml
 from indistinct.promise import promised_model
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, SENSITIVE
@@ -177,9 +178,11 @@ def _model(beside: Beside, algorithm: Algorithm | None, schema: Schema, told: Ma
 
 
 def policy_of(policy: Policy | str | Path | None) -> tuple[Policy | None, str | None]:
-    """Return a policy, and the SHA-256 of its file where it is one."""
-    if policy is None or isinstance(policy, Policy):
-        return policy, None
+    """Return a policy, and the SHA-256 of its file, or of the text that it would be."""
+    if policy is None:
+        return None, None
+    if isinstance(policy, Policy):
+        return policy, hashlib.sha256(policy_to_toml(policy).encode()).hexdigest()
     return read_policy(policy), digest_of(Path(policy))
 
 

@@ -11,7 +11,7 @@ RISKS: tuple[tuple[str, tuple[str, ...], bool], ...] = (
     ("rows", ("rows",), False),
     ("{groups}", ("classes",), False),
     ("{unit} in the smallest of them", ("smallest_class",), False),
-    ("{unit} alone in theirs", ("uniques",), False),
+    ("{unit} alone in one of them", ("uniques",), False),
     ("prosecutor: highest risk", ("prosecutor", "highest"), True),
     ("prosecutor: average risk", ("prosecutor", "average"), True),
     ("prosecutor: above {threshold}", ("prosecutor", "at_risk"), True),
