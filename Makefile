@@ -61,7 +61,7 @@ COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-ha
 	--no-header --quiet pyproject.toml
 
 lock: $(DEV)
-	$(COMPILE) --group build --output-file requirements.lock
+	$(COMPILE) --extra report --group build --output-file requirements.lock
 	$(COMPILE) --all-extras --group dev --constraint requirements.lock --output-file requirements-dev.lock
 
 $(VENV)/%.ready: %.lock pyproject.toml

@@ -1,4 +1,4 @@
-"""From a table of generated patients to a verified 5-anonymous release, in one run of `make demo`."""
+"""From a table of generated patients to a verified 5-anonymous release and its report, in one run of `make demo`."""
 
 import sys
 from pathlib import Path
@@ -40,7 +40,18 @@ def main(folder: Path, console: Console) -> ind.Release:
     console.print(f"A [bold]{k}-anonymous release[/bold], {diversity} diseases or more in every class.\n")
     console.print(f"release      {target}", soft_wrap=True)
     console.print(f"certificate  {certificate_path(target)}", soft_wrap=True)
+    written = write_report(release, table, folder)
+    console.print(f"report       {written}", soft_wrap=True)
     return release
+
+
+def write_report(release: ind.Release, table: ind.Table, folder: Path) -> Path | str:
+    """Write the page that a committee reads, and return where it is, or how to get what it needs."""
+    try:
+        made = ind.report(release, original=table, path=folder / "release.csv")
+    except ind.MissingExtraError as error:
+        return f"not written: {error.hint}"
+    return made.write(folder / "release.html", overwrite=True)
 
 
 def first_class(release: ind.Release) -> int:

@@ -84,7 +84,7 @@ def attack(
         return attack_all(release, schema, seconds=SECONDS if seconds is None else seconds, **known)
     chosen = parse_attack(attack) if isinstance(attack, str) else attack
     if seconds is not None:
-        _require_time(seconds)
+        require_time(seconds)
         known["progress"] = _until(time.monotonic() + seconds, known.get("progress"), 0.0, 1.0)
     try:
         return _one(chosen, target_of(release, schema, **known))
@@ -117,7 +117,7 @@ def attack_all(
 
     What takes longest comes last. An attack that is not through after `seconds` is stopped and left out.
     """
-    _require_time(seconds)
+    require_time(seconds)
     given = ATTACKS if attacks is None else attacks
     chosen = [parse_attack(each) if isinstance(each, str) else each for each in given]
     began = time.monotonic()
@@ -159,7 +159,8 @@ def _require_original(target: Target) -> None:
         )
 
 
-def _require_time(seconds: float) -> None:
+def require_time(seconds: float) -> None:
+    """Raise unless attacks have some time."""
     if not seconds > 0:
         raise ParameterError(f"`seconds` of attacks must be above 0; got {seconds}")
 

@@ -33,6 +33,7 @@ Queries = Annotated[
 Learn = Annotated[
     str | None, typer.Option("--learn", metavar="COLUMN", help="Let classifiers learn this column; it takes a while.")
 ]
+Chance = Annotated[int | None, typer.Option("--seed", help="Fix what attacks draw at random.")]
 Seconds = Annotated[float, typer.Option("--seconds", metavar="N", help="How long attacks may take together.")]
 
 
@@ -51,7 +52,8 @@ def command(
     edition: Edition = "internal",
     workload: Queries = None,
     learn: Learn = None,
-    seconds: Seconds = 10.0,
+    seconds: Seconds = 6.0,
+    seed: Chance = None,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Write a report about a published table: one HTML page without scripts that opens anywhere and prints.
@@ -84,6 +86,7 @@ def command(
             workload=workload,
             target=learn,
             seconds=seconds,
+            seed=seed,
             smallest_count=flags.smallest_count,
         )
     made.write(output, overwrite=overwrite)

@@ -7,8 +7,10 @@ that compare with the original are rounded so coarsely that no step is smaller t
 as soon as a row was suppressed: they would tell which values the suppressed rows had.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import combinations
 from typing import Any, get_args
 
 from indistinct.assessing import assess
@@ -75,13 +77,32 @@ def _certificate(facts: Facts) -> dict[str, Any] | None:
     if found is None:
         return None
     if facts.certificate is None:
-        told = dict(found.content)
+        told = _without_small(dict(found.content), facts.subject.smallest)
     else:
         told = for_others(facts.certificate, smallest=facts.subject.smallest)
         beside = facts.subject.told
         told |= {key: beside[key] for key in ("algorithm", "recoding_digest", "output_digest") if beside.get(key)}
         told |= {"overlap": beside["overlap"]} if beside.get("overlap") and not told.get("overlap") else {}
     return {key: value for key, value in told.items() if key not in PRIVATE}
+
+
+def _without_small(told: dict[str, Any], smallest: int) -> dict[str, Any]:
+    """Return a certificate that was read beside a file without its counts of the original, if these tell a small one.
+
+    Whoever wrote it may have hidden less than this edition has to.
+    """
+    people = told.get("people") or {}
+    counts = [told.get("original_rows"), told.get("suppressed_rows"), *people.values()]
+    figures = [told.get("rows"), *counts]
+    known = [count for count in figures if isinstance(count, int) and count]
+    small = any(count < smallest for count in known[1:])
+    if not small and not any(0 < abs(one - other) < smallest for one, other in combinations(known, 2)):
+        return told
+    hidden = [*(told.get("hidden") or ()), "original_rows", "suppressed_rows", *(f"people.{key}" for key in people)]
+    nobody = dict.fromkeys(people) if people else None
+    warnings = [warning for warning in told.get("warnings") or () if not re.search(r"\d", str(warning))]
+    kept = {"original_rows": None, "suppressed_rows": None, "people": nobody, "warnings": warnings}
+    return told | kept | {"hidden": list(dict.fromkeys(hidden)), "smallest_count": smallest}
 
 
 def _risk(subject: Subject) -> dict[str, Any] | None:

@@ -35,6 +35,8 @@ NO_ORIGINAL = "The original was not given, so this cannot be told: give it with 
 NO_POPULATION = "No population was given: every look-alike is taken to be in the table itself (--population)."
 NO_WORKLOAD = "No workload was given: queries were not compared (workload=…, --workload)."
 NOT_LEARNED = "Nothing was learned from the release: no classifier was asked for (target=…, --learn)."
+LARGEST_MEMBERSHIP = 200_000
+"""Of an original with more rows membership is not measured here: it takes longer than all the rest."""
 Found = TypeVar("Found")
 
 
@@ -236,6 +238,10 @@ def _members(found: _Gathering) -> dict[str, Membership] | None:
             for kind, options in kinds.items()
         }
 
+    if subject.original is not None and subject.original.rows > LARGEST_MEMBERSHIP:
+        limit = f"The original has more than {LARGEST_MEMBERSHIP:,} rows"
+        found.reasons["membership"] = f"{limit}: `indistinct measure` tells this, which takes its time."
+        return None
     return found.attempt("membership", run, needs=None if subject.original is not None else NO_ORIGINAL)
 
 
@@ -244,7 +250,7 @@ def _attacked(found: _Gathering) -> None:
     subject = found.subject
     needs = None if subject.original is not None else NO_ORIGINAL
     given: dict[str, Any] = {"schema": None if subject.release is not None else subject.schema}
-    given |= {"original": subject.original, "hierarchies": subject.hierarchies}
+    given |= {"original": subject.original, "hierarchies": subject.hierarchies, "seed": subject.beside.seed}
     if subject.release is None:
         given |= {"model": subject.model, "algorithm": _made_by(subject)}
     seconds = subject.beside.seconds

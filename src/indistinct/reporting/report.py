@@ -78,7 +78,8 @@ def report(
     workload: Any = None,
     target: str | None = None,
     classifiers: Sequence[str] | None = None,
-    seconds: float = 10.0,
+    seconds: float = 6.0,
+    seed: int | None = None,
     smallest_count: int | None = None,
     path: str | Path | None = None,
 ) -> Report:
@@ -87,9 +88,9 @@ def report(
     `release` is a `Release`, or a published table from anywhere with the `schema` of its original or a `policy`, which
     also gives the model, the hierarchies, the algorithm and what people state in its table [about]. What needs the
     `original`, a `population` or a `workload` says so where that is not given. With a `target` classifiers learn that
-    column. Attacks take up to `seconds`. `path` is where a `Release` was written. The external edition shows nothing of
-    the original but what the certificate for others tells, and no count below `smallest_count`. Needs the extra
-    `report`.
+    column. Attacks take up to `seconds`, and `seed` fixes what they draw at random. `path` is where a `Release` was
+    written. The external edition shows nothing of the original but what the certificate for others tells, and no count
+    below `smallest_count`. Needs the extra `report`.
     """
     chosen = edition_of(edition)
     require_extra()
@@ -106,6 +107,7 @@ def report(
         target=target,
         classifiers=classifiers,
         seconds=seconds,
+        seed=seed,
         smallest_count=smallest_count,
         path=None if path is None else Path(path),
     )

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
+from indistinct.attacking import require_time
 from indistinct.engines import open_source
 from indistinct.engines.base import DatabaseTable, Source
 from indistinct.errors import InputError, ParameterError
@@ -38,8 +39,8 @@ class Beside:
     """What a caller knows beside a release; everything may be left out.
 
     `policy` gives roles, model, hierarchies, algorithm and what people state. `original` and `population` are tables.
-    `workload` are queries to compare, and `target` a column to learn. Attacks take up to `seconds`. `path` is where a
-    release of ours was written.
+    `workload` are queries to compare, and `target` a column to learn. Attacks take up to `seconds`, and `seed` fixes
+    what they draw at random. `path` is where a release of ours was written.
     """
 
     policy: Policy | None = None
@@ -52,7 +53,8 @@ class Beside:
     workload: Any = None
     target: str | None = None
     classifiers: Sequence[str] | None = None
-    seconds: float = 10.0
+    seconds: float = 6.0
+    seed: int | None = None
     smallest_count: int | None = None
     path: Path | None = None
 
@@ -124,6 +126,7 @@ def subject_of(release: Any, schema: Schema | None, beside: Beside) -> Subject:
     """Open a release and check that what is given with it fits; raise `InputError` for a foreign certificate."""
     if beside.smallest_count is not None:
         check_smallest(beside.smallest_count)
+    require_time(beside.seconds)
     original = None if beside.original is None else open_source(beside.original)[1]
     if isinstance(release, Release):
         return _ours(release, beside, original)
