@@ -12,7 +12,7 @@ from indistinct.arrays import Codes
 from indistinct.domain import Domain
 from indistinct.frequencies.encode import Encoded
 from indistinct.hierarchy import Hierarchy
-from indistinct.recoding.outputs import SENSITIVE, Assignment
+from indistinct.recoding.outputs import SENSITIVE
 from indistinct.release.distributions import marginal
 from indistinct.release.possible_values import PossibleValues, as_it_is
 from indistinct.reporting.subject import Subject
@@ -36,11 +36,9 @@ class Shares:
     counts: tuple[tuple[int, int], ...] = ()
 
 
-def column_facts(
-    subject: Subject, *, losses: Mapping[str, float], assignment: Assignment | None
-) -> dict[str, dict[str, Any]]:
+def column_facts(subject: Subject, *, losses: Mapping[str, float]) -> dict[str, dict[str, Any]]:
     """Return role, reason, transformation, numbers of values and loss of every column of the original."""
-    before = _distinct_before(subject, assignment)
+    before = _distinct_before(subject)
     after = _distinct_after(subject)
     reasons = {} if subject.policy is None else subject.policy.reasons
     return {
@@ -56,7 +54,7 @@ def column_facts(
     }
 
 
-def _distinct_before(subject: Subject, assignment: Assignment | None) -> dict[str, int]:
+def _distinct_before(subject: Subject) -> dict[str, int]:
     """Return how many values columns of the original have, as far as these were counted."""
     if subject.original is not None:
         data = open_table(subject.original).data

@@ -90,36 +90,35 @@ class _Gathering:
             return None
 
 
-def gather(subject: Subject) -> Facts:
-    """Return everything that can be told about a release, for those who may know all of it."""
+def gather(subject: Subject, *, internal: bool = True) -> Facts:
+    """Return everything that can be told about a release; what no reader may know need not be found for readers."""
     found = _Gathering(subject)
     certificate = _certified(found)
     _assessed(found)
     assignment, metrics = _measured(found)
     if metrics is not None:
         found.add("measure", {"metrics": metrics.to_json()})
-    distances, shares = _distributed(found)
-    if distances is not None:
-        found.add("distributions", distances.to_json())
-    membership = _members(found)
-    if membership:
-        found.add("membership", {kind: dict(each.to_json()) for kind, each in membership.items()})
     _attacked(found)
-    errors = _queried(found)
-    _learned(found)
     losses = {} if assignment is None or subject.in_buckets else column_losses(assignment)
-    found.add("columns", column_facts(subject, losses=losses, assignment=assignment))
+    found.add("columns", column_facts(subject, losses=losses))
+    if not internal:
+        found.add("suppression", suppression_facts(subject, assignment=None, shares={}))
+        return Facts(subject, found.documents, found.reasons, certificate)
+    distances, shares = _distributed(found)
+    membership, errors = _members(found) or {}, _queried(found)
+    _learned(found)
     pieces = None if subject.release is None else assignment
     found.add("suppression", suppression_facts(subject, assignment=pieces, shares=shares))
+    explanation = None if subject.release is None else subject.release.explanation
     return Facts(
         subject,
         found.documents,
         found.reasons,
         certificate,
-        None if subject.release is None else subject.release.explanation,
+        explanation,
         distances,
         shares,
-        membership or {},
+        membership,
         errors,
     )
 
@@ -222,7 +221,10 @@ def _distributed(found: _Gathering) -> tuple[Distributions | None, Mapping[str, 
         return compare_distributions(columns, shown), shares_of(columns, shown)
 
     needs = None if subject.original is not None else NO_ORIGINAL
-    return found.attempt("distributions", run, needs=needs) or (None, {})
+    distances, shares = found.attempt("distributions", run, needs=needs) or (None, {})
+    if distances is not None:
+        found.add("distributions", distances.to_json())
+    return distances, shares
 
 
 def _members(found: _Gathering) -> dict[str, Membership] | None:
@@ -242,7 +244,10 @@ def _members(found: _Gathering) -> dict[str, Membership] | None:
         limit = f"The original has more than {LARGEST_MEMBERSHIP:,} rows"
         found.reasons["membership"] = f"{limit}: `indistinct measure` tells this, which takes its time."
         return None
-    return found.attempt("membership", run, needs=None if subject.original is not None else NO_ORIGINAL)
+    members = found.attempt("membership", run, needs=None if subject.original is not None else NO_ORIGINAL)
+    if members:
+        found.add("membership", {kind: dict(each.to_json()) for kind, each in members.items()})
+    return members
 
 
 def _attacked(found: _Gathering) -> None:

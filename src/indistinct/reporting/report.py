@@ -111,10 +111,11 @@ def report(
         smallest_count=smallest_count,
         path=None if path is None else Path(path),
     )
-    facts = gather(subject_of(release, schema, beside))
-    shown = facts if chosen == "internal" else for_readers(facts)
+    internal = chosen == "internal"
+    facts = gather(subject_of(release, schema, beside), internal=internal)
+    shown = facts if internal else for_readers(facts)
     made = datetime.now(UTC).date().isoformat()
-    sections = _sections(shown, made=made, digest=digest, internal=chosen == "internal")
+    sections = _sections(shown, made=made, digest=digest, internal=internal)
     title = f"Report on the release {place_of(facts.subject) or 'of a table'}"
     content = Content(title, chosen, made, sections, plain_documents(shown))
     return Report(content, html_of(content))
