@@ -129,15 +129,6 @@ def test_the_summary_names_the_paths_and_the_models(policy: Path, run) -> None:
         assert text in ran.out
 
 
-def test_a_report_is_not_written_yet_and_said_so(policy: Path, run) -> None:
-    policy.write_text(policy_text(output='report = "release.html"'))
-    ran = run("anonymize", policy, "--json")
-    assert ran.code == 0
-    assert "no report yet" in ran.err
-    json.loads(ran.out)
-    assert not (policy.parent / "release.html").exists()
-
-
 @pytest.mark.parametrize("numeric", ["interval", "bounds", "mean", "interval+mean"])
 def test_every_numeric_form_is_verified_from_its_file(policy: Path, run, numeric: str) -> None:
     policy.write_text(policy_text(use=f"mondrian:numeric={numeric}"))
