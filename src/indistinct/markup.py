@@ -18,6 +18,15 @@ ABSENT = "–"
 """What stands where there is no figure."""
 BROAD, CROWDED = 5, 10
 """From so many columns on a table is wide, and very wide."""
+# For notebooks, which have colours of their own: light or dark, what stands here takes theirs.
+STYLE = """
+.indistinct table { border-collapse: collapse; margin: 0 0 1em; font-size: 0.9em; }
+.indistinct caption { caption-side: top; text-align: left; font-weight: bold; padding: 0.3em 0; color: inherit; }
+.indistinct th, .indistinct td { text-align: left; vertical-align: top; padding: 0.2em 1em 0.2em 0; max-width: 22em;
+  border-bottom: 1px solid rgba(128, 128, 128, 0.35); white-space: normal; background: none; }
+.indistinct tbody th { font-weight: normal; } .indistinct .wide { overflow-x: auto; }
+.indistinct .number { text-align: right; font-variant-numeric: tabular-nums; }
+"""
 Words = Callable[[Any], str]
 
 
@@ -133,4 +142,4 @@ def piece(title: str, *tables: Grid, notes: Iterable[str] = ()) -> str:
     """Return what a notebook shows of a value: a title, tables and notes, complete in itself."""
     parts = [f"<p><strong>{escaped(title)}</strong></p>", *map(grid_html, tables)]
     parts += [f"<p>{escaped(note)}</p>" for note in notes]
-    return f'<div class="indistinct">{"".join(parts)}</div>'
+    return f'<div class="indistinct"><style>{STYLE}</style>{"".join(parts)}</div>'

@@ -12,6 +12,9 @@ import pytest
 
 import indistinct as ind
 from indistinct.datasets import generate_patients
+from indistinct.frequencies.encode import encode_column
+from indistinct.release.possible_values import as_it_is
+from indistinct.reporting.columns import shares_of
 from indistinct.reporting.editions import edition_of
 
 SCHEMA = ind.Schema(identifiers=["name", "cost"], quasi=["age", "sex", "zipcode", "admitted"], sensitive=["disease"])
@@ -338,6 +341,17 @@ def test_the_name_of_the_function_is_not_that_of_a_package(reports, tmp_path):
     with pytest.raises(ind.OutputError):
         report.write(path)
     assert json.loads(json.dumps(report.to_json(), allow_nan=False))["edition"] == "internal"
+
+
+def test_what_is_missing_has_a_bar_of_its_own():
+    weights = pa.chunked_array([[None] * 6 + [float(place % 30) for place in range(120)]])
+    column = encode_column("weight", weights)
+    shares = shares_of({"weight": column}, as_it_is({"weight": column}))["weight"]
+    assert shares.labels[0] == "missing"
+    assert shares.before == shares.after
+    assert shares.before[0] == pytest.approx(6 / 126)
+    assert sum(shares.before) == pytest.approx(1)
+    assert len(shares.labels) <= 13
 
 
 # Notebooks.

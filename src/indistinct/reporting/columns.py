@@ -160,7 +160,9 @@ def _grouped(domain: Domain, shares: Codes) -> tuple[Codes, tuple[str, ...]]:
     if size <= MOST_BARS:
         return np.arange(size), texts
     if domain.ordered:
-        groups = np.minimum((np.cumsum(shares) - shares / 2) * MOST_BARS, MOST_BARS - 1).astype(np.int64)
+        middles = np.cumsum(shares) - shares / 2
+        groups = np.minimum(middles * MOST_BARS, MOST_BARS - 1).astype(np.int64)
+        groups[: int(domain.missing)] = -1  # what is missing has no place in a range
         _, groups = np.unique(groups, return_inverse=True)
         ends = [np.flatnonzero(groups == group)[[0, -1]] for group in range(int(groups.max()) + 1)]
         return groups, tuple(texts[low] if low == high else f"{texts[low]} to {texts[high]}" for low, high in ends)
