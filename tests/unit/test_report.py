@@ -12,6 +12,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.datasets import generate_patients
+from indistinct.drawing.class_sizes import draw_class_sizes, draw_cumulative
 from indistinct.frequencies.encode import encode_column
 from indistinct.release.possible_values import as_it_is
 from indistinct.reporting.columns import shares_of
@@ -189,6 +190,9 @@ def told(telling, tmp_path_factory):
     assert certificate.suppressed_rows == 4
     by_release = ind.report(release, original=telling, population=telling, edition="external", seconds=2)
     by_file = ind.report(path, schema, model="k-anonymity:k=5", original=telling, edition="external", seconds=2)
+    inside = ind.report(release, original=telling, seconds=0.2)
+    assert "Rare0" in inside.html, "the search finds what an edition shows"
+    assert inside.content.documents["certificate"]["suppressed_rows"] == 4
     beside = path.with_name("release.csv.certificate.json").read_text(encoding="utf-8")
     return {"release": by_release.html, "file": by_file.html, "certificate": beside, "reports": (by_release, by_file)}
 
@@ -380,3 +384,16 @@ def test_the_piece_of_an_exploration_names_the_best_nodes(patients):
     best = ",".join(map(str, found.best()["node"]))
     assert best in page.text
     assert [tag for tag, _ in page.elements].count("table") == 2
+
+
+def test_a_column_can_be_learned_and_pictures_name_k(released, patients):
+    report = ind.report(
+        released["classes"], original=patients, target="sex", classifiers=["naive-bayes"], seconds=0.2, seed=1
+    )
+    learned = report.content.documents["classify"]
+    asked = {"target": "sex", "release": released["classes"], "classifiers": ["naive-bayes"]}
+    assert learned == ind.classify(patients, SCHEMA, hierarchies=released["classes"].hierarchies, **asked).to_json()
+    shown = [value for path, value in Page(report.html).figures if path[:1] == ["classify"]]
+    assert learned["scores"][0]["accuracy"]["mean"] in shown
+    assert "k = 5" in draw_class_sizes({"before": {1: 9}, "after": {5: 4, 6: 1}}, k=5)
+    assert "k = " not in draw_cumulative({"after": {5: 4}}, k=None, groups="buckets", unit="people")
