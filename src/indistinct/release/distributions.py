@@ -4,7 +4,7 @@ A published label is spread evenly over the values that it covers. Inside a buck
 taken for independent. Suppressed rows are not there: shares are of published rows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -213,12 +213,11 @@ def _pair(
 ) -> PairDistance:
     tables, pearson, spearman = [], [], []
     for first, second, values in zip(one, other, (before, shown), strict=True):
-        slices = values.home(first.name), values.home(second.name)
-        names, sizes = (first.name, second.name), values.sizes
-        tables.append(_together(slices, names, (first.groups, second.groups), sizes) / values.rows)
+        product = _products(values, (first.name, second.name))
+        tables.append(product(first.groups, second.groups) / values.rows)
         if first.ordered and second.ordered:
-            pearson.append(correlation_of(_together(slices, names, (first.line, second.line), sizes)))
-            spearman.append(correlation_of(_together(slices, names, (first.ranks, second.ranks), sizes)))
+            pearson.append(correlation_of(product(first.line, second.line)))
+            spearman.append(correlation_of(product(first.ranks, second.ranks)))
     names = one[0].name, other[0].name
     # Rounding may leave a share just below nothing.
     was, now = (np.maximum(table, 0.0) for table in tables)
@@ -233,21 +232,34 @@ def _pair(
     )
 
 
-def _together(
-    slices: tuple[PossibleSlice, PossibleSlice], names: tuple[str, str], parts: tuple[Codes, Codes], sizes: Codes
-) -> Codes:
-    """Return the sum over rows of the products of what two columns are on average; apart, buckets decide."""
-    (one, other), (first, second) = slices, parts
-    total = np.zeros((first.shape[1], second.shape[1]))
-    if one is other:
-        codes = [one.values[name] for name in names]
-        grouping = group_rows(codes, [len(first), len(second)])
-        left, right = (code[grouping.first] for code in codes)
-        counts = np.bincount(grouping.group_ids(), weights=one.counts, minlength=len(grouping))
+def _products(values: PossibleValues, names: tuple[str, str]) -> Callable[[Codes, Codes], Codes]:
+    """Return what sums over rows the products of what two columns are on average; apart, buckets decide.
+
+    Rows that are alike in both columns are grouped once, for all that is asked of the pair.
+    """
+    one, other = (values.home(name) for name in names)
+    if one is not other:
+        return lambda first, second: _apart((one, other), names, (first, second), values.sizes)
+    codes = [one.values[name] for name in names]
+    grouping = group_rows(codes, [len(values.covers[name].indptr) - 1 for name in names])
+    left, right = (code[grouping.first] for code in codes)
+    counts = np.bincount(grouping.group_ids(), weights=one.counts, minlength=len(grouping))
+
+    def together(first: Codes, second: Codes) -> Codes:
+        total = np.zeros((first.shape[1], second.shape[1]))
         for start in range(0, len(left), BLOCK):
             some = slice(start, start + BLOCK)
             total += (first[left[some]] * counts[some, None]).T @ second[right[some]]
         return total
+
+    return together
+
+
+def _apart(
+    slices: tuple[PossibleSlice, PossibleSlice], names: tuple[str, str], parts: tuple[Codes, Codes], sizes: Codes
+) -> Codes:
+    """Return the sum over rows of the products of two columns that stand in different slices of a bucket."""
+    total = np.zeros((parts[0].shape[1], parts[1].shape[1]))
     for start in range(0, len(sizes), BLOCK):
         end = min(start + BLOCK, len(sizes))
         sums = [
