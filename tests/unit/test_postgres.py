@@ -161,6 +161,12 @@ def test_text_of_a_database_without_an_encoding_must_be_utf8(server):
         f"postgresql://[{SECRET}@host/db",
         f"postgresql://host/db?user=ann&password={SECRET}",
         f"postgres://host/db?sslpassword={SECRET}&options={SECRET}",
+        f"postgresql://ann:{SECRET}%40host/db",
+        f"postgresql://ann:{SECRET}",
+        f"postgresql://host/db&password={SECRET}",
+        f"postgresql://host/db password={SECRET}",
+        f"postgresql://host/db?user=ann:{SECRET}@host",
+        f"postgresql://host/db?user=ann password={SECRET}",
     ],
 )
 def test_a_password_is_never_shown(address, tmp_path, caplog):
