@@ -1,5 +1,7 @@
 """Queries that do not fit their table: refused by name, whoever asks; and files that tell little."""
 
+from datetime import datetime
+
 import pyarrow as pa
 import pytest
 
@@ -72,3 +74,13 @@ def test_digits_behind_a_zero_are_text_in_multisets_too():
 def test_other_numbers_in_text_are_numbers_without_the_original(texts):
     shown = pa.table({"zip": texts, "disease": ["flu", "cold"]})
     assert ind.query(shown, "SELECT MIN(zip)", BY_ZIP).bounded
+
+
+def test_moments_in_multisets_are_moments_without_the_original():
+    moments = [datetime(2020, 2, 1, 5, 30), datetime(2020, 2, 1, 23, 30)] * 2
+    table = pa.table({"at": moments, "disease": ["flu", "cold", "cold", "flu"]})
+    schema = ind.Schema(quasi=["at"], sensitive=["disease"])
+    release = ind.anonymize(table, schema, algorithm="multiset:l=2", seed=1)
+    shown = ind.BucketTable(release.table, release.buckets.slices, release.buckets.form)
+    answer = ind.query(shown, "SELECT COUNT(*) WHERE at > '2020-02-01T12:00:00'", schema)
+    assert (answer.value, answer.exact) == (2, True)

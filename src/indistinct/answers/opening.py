@@ -212,7 +212,7 @@ def _bucket_column(
 def _typed(domain: Domain) -> Domain:
     """Return the values of multisets, which are written as text, as numbers or dates if all are such."""
     names = any(map(behind_a_zero, filter(None, domain.texts())))
-    for kind in (pa.date32(),) if names else (pa.int64(), pa.float64(), pa.date32()):
+    for kind in (*(() if names else (pa.int64(), pa.float64())), pa.date32(), pa.timestamp("us")):
         try:
             values = domain.values.cast(kind)
         except pa.ArrowInvalid:
