@@ -35,6 +35,11 @@ def test_a_workload_of_columns_that_are_not_published_cuts_nothing(query, told):
         assert "n3" not in str(raised.value)
 
 
+def test_a_column_in_other_letters_is_hinted_at():
+    with pytest.raises(ind.SchemaError, match="did you mean 'age'"):
+        ind.query(TABLE.drop_columns(["name"]), "SELECT COUNT(*) WHERE AGE > 30", SCHEMA)
+
+
 def test_a_workload_may_ask_for_sensitive_columns_too():
     workload = ind.Workload.of([GOOD, "SELECT COUNT(*) WHERE age < 25 AND disease = 'flu'"])
     release = ind.anonymize(TABLE, SCHEMA, model=ind.KAnonymity(2), algorithm=ind.Mondrian(workload=workload))
