@@ -31,6 +31,7 @@ class MinimalUniques:
 
     `sets` are ordered by size and then by the given order of columns. `people` are all in the table, or its rows.
     `by_size[s]` people are singled out by some s columns and by no fewer; whoever is left needs more than `size`.
+    `by_column` has the people of whom a column is part of a minimal unique.
     """
 
     names: tuple[str, ...]
@@ -38,6 +39,7 @@ class MinimalUniques:
     size: int
     sets: tuple[ColumnSet, ...]
     by_size: Mapping[int, int]
+    by_column: Mapping[str, int]
 
     def singling_out(self) -> tuple[ColumnSet, ...]:
         """Return the sets that are a minimal unique of somebody, those of most people first."""
@@ -82,14 +84,19 @@ def minimal_uniques(frequencies: FrequencySet, *, size: int = 4, progress: Progr
         [(('sex',), 1, 1), (('age', 'sex'), 2, 1)]
         >>> found.by_size
         {1: 1, 2: 1}
+        >>> found.by_column
+        {'age': 1, 'sex': 2}
     """
     names, owners = frequencies.names, owners_of(frequencies.classes)
     repeat = some_repeat(owners)
     smallest = np.zeros(int(owners.max(initial=SEVERAL)) + 1, dtype=np.int64)
+    involved = np.zeros((len(names), len(smallest)), dtype=bool)
     found: list[tuple[tuple[int, ...], ColumnSet]] = []
     for one in unique_sets(frequencies.vectors, owners, size=size, progress=progress):
         people = owners[one.minimal]
         smallest[people[smallest[people] == 0]] = len(one.columns)  # smaller sets come first
+        for column in one.columns:
+            involved[column, people] = True
         minimal = count_people(people) if repeat else len(people)
         found.append((one.columns, ColumnSet(tuple(names[j] for j in one.columns), one.people, minimal)))
     size = min(size, len(names))
@@ -101,4 +108,5 @@ def minimal_uniques(frequencies: FrequencySet, *, size: int = 4, progress: Progr
         size,
         tuple(one for _, one in found),
         {chosen: int(counts[chosen]) for chosen in range(1, size + 1)},
+        {name: int(marked.sum()) for name, marked in zip(names, involved, strict=True)},
     )
