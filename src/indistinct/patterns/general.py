@@ -70,7 +70,7 @@ def is_card(text: str) -> bool:
     elif digits.startswith(("30", "36", "38")):
         fits = len(digits) == 14
     else:
-        fits = digits[0] in "2456" and len(digits) in (13, 16, 19)
+        fits = (digits[0] in "2456" or digits.startswith("35")) and len(digits) in (13, 16, 19)
     return fits and luhn(digits)
 
 
