@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import opened, policy_of
-from indistinct.cli.options import READING, SCREEN, Flags, shared
+from indistinct.cli.flags import data_of, opened, policy_of
+from indistinct.cli.options import DATABASE, READING, SCREEN, Flags, shared
 from indistinct.cli.screen import grid, note, print_json, show
 from indistinct.figures import percent
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 SHOWN = 8
 
 
-@shared(*READING, "table", *SCREEN)
+@shared(*READING, "table", *DATABASE, *SCREEN)
 def command(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="The table to look at.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="The table to look at, or a database.")],
     flags: Flags,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="POLICY", help="Write a first policy (.toml) here.")
@@ -48,26 +48,29 @@ def command(
     """
     from indistinct.inspection import inspect, write_inspection_page
     from indistinct.policy.starter import write_starter
+    from indistinct.release.database import name_of
     from indistinct.release.targets import check_targets
 
-    check_targets([path for path in (output, html) if path is not None], sources=[data], overwrite=overwrite)
-    policy = policy_of(data, flags)
+    given = data_of(data, flags)
+    targets, sources = [path for path in (output, html) if path is not None], [given] if isinstance(given, Path) else []
+    check_targets(targets, sources=sources, overwrite=overwrite)
+    policy, name = policy_of(given, flags), name_of(given)
     found = inspect(opened(policy, table=flags.table), unique_sets=unique_sets)
     if output is not None:
-        write_starter(found, data, output, reading=found.reading, overwrite=overwrite)
+        write_starter(found, given, output, reading=found.reading, overwrite=overwrite)
     if html is not None:
-        write_inspection_page(found, html, name=data.name, values=flags.show_values, overwrite=overwrite)
+        write_inspection_page(found, html, name=name, values=flags.show_values, overwrite=overwrite)
     for warning in found.warnings:
         note(warning)
     if flags.as_json:
         written = {"policy": output, "page": html}
-        paths = {name: None if path is None else str(path) for name, path in written.items()}
-        print_json({"data": str(data), **found.to_json(values=flags.show_values), **paths})
+        paths = {key: None if path is None else str(path) for key, path in written.items()}
+        print_json({"data": name, **found.to_json(values=flags.show_values), **paths})
     else:
-        _show(found, data, output, html, show_values=flags.show_values)
+        _show(found, name, output, html, show_values=flags.show_values)
 
 
-def _show(found: "Inspection", data: Path, output: Path | None, html: Path | None, *, show_values: bool) -> None:
+def _show(found: "Inspection", data: str, output: Path | None, html: Path | None, *, show_values: bool) -> None:
     show(f"{data}: {found.rows:,} rows\n", _columns(found), "", *_reasons(found))
     if show_values:
         show("\nmost frequent values")

@@ -7,7 +7,7 @@ singles out many, for whoever is unique among all is unique among some. What is 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb
+from math import comb, prod
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ SIZE = 3
 """Columns that are looked at together, unless somebody asks for another number."""
 # Rows times column sets that are looked at in a few seconds; more of either are bounded.
 WORK, MOST_SETS = 100_000_000, 20_000
+# Vectors that fit a table of counts, which is faster than a sort.
+COUNTED_DIRECTLY = 1 << 23
 REPORTED = 20
 """Column sets that are told, those that single out most people first."""
 
@@ -184,16 +186,27 @@ class _Whole:
         """Return which rows have values in some columns that only their own person has."""
         if names not in self.known:
             codes = [self.columns[name] for name in names]
-            grouping = group_rows(codes, [int(each.max(initial=0)) + 1 for each in codes])
-            owners = np.arange(self.rows) if self.people is None else self.people
-            own, starts = owners[grouping.order], grouping.starts[:-1]
-            single = np.minimum.reduceat(own, starts) == np.maximum.reduceat(own, starts)
-            mask = np.empty(self.rows, dtype=bool)
-            mask[grouping.order] = np.repeat(single, grouping.counts)
-            self.known[names] = mask
+            sizes = [int(each.max(initial=0)) + 1 for each in codes]
+            few = self.people is None and prod(sizes) <= COUNTED_DIRECTLY
+            self.known[names] = _alone_by_counting(codes, sizes) if few else self._alone_by_sorting(codes, sizes)
         return self.known[names]
+
+    def _alone_by_sorting(self, codes: Sequence[Codes], sizes: Sequence[int]) -> Codes:
+        grouping = group_rows(codes, sizes)
+        owners = np.arange(self.rows) if self.people is None else self.people
+        own, starts = owners[grouping.order], grouping.starts[:-1]
+        single = np.minimum.reduceat(own, starts) == np.maximum.reduceat(own, starts)
+        mask = np.empty(self.rows, dtype=bool)
+        mask[grouping.order] = np.repeat(single, grouping.counts)
+        return mask
 
     def _members(self, rows: Codes) -> int:
         if self.people is None:
             return int(rows.sum())
         return int(np.count_nonzero(np.bincount(self.people[rows])))
+
+
+def _alone_by_counting(codes: Sequence[Codes], sizes: Sequence[int]) -> Codes:
+    """Return which rows have a vector of their own, where there are not many vectors."""
+    cells = np.ravel_multi_index([each.astype(np.int64) for each in codes], sizes)
+    return np.asarray(np.bincount(cells, minlength=1)[cells] == 1)
