@@ -58,19 +58,21 @@ def test_reported_sets_are_those_of_brute_force(of_people, table):
 
 @pytest.mark.parametrize("of_people", [False, True])
 @quick
-@given(tables())
-def test_what_a_sample_finds_is_counted_among_all(of_people, table):
+@given(tables(), st.integers(1, 9))
+def test_what_a_sample_finds_is_counted_among_all(of_people, table, sought):
     rows, people = table
     rows, people = rows * 2 + rows[:1], people + [each + 6 for each in people] + [99]
     codes = {f"c{j}": np.array([row[j] for row in rows]) for j in range(len(rows[0]))}
     owners = people if of_people else list(range(len(rows)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "REPORTED", 100)
-        patch.setattr(module, "WORK", 40)
+        patch.setattr(module, "WORK", 0)
+        patch.setattr(module, "SOUGHT", sought)
         found = risky_combinations(codes, people=np.array(people) if of_people else None, rows=len(rows))
     every = by_brute_force(rows, owners, found.found.size)
     assert set(reported(found).items()) <= set(every.items())
     assert found.members == len(set(owners))
+    assert found.looked_at <= found.members
     assert found.sampled == (found.looked_at < found.members)
 
 

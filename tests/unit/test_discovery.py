@@ -146,10 +146,27 @@ def test_large_tables_are_searched_by_a_sample_and_counted_whole(monkeypatch):
     codes = {name: draw.integers(0, size, 5_000) for name, size in (("a", 300), ("b", 40), ("c", 9), ("d", 2))}
     whole = risky_combinations(codes, rows=5_000)
     monkeypatch.setattr(module, "WORK", 14 * 2_000)
+    monkeypatch.setattr(module, "SOUGHT", 2_000)
     found = risky_combinations(codes, rows=5_000)
     assert (found.sampled, found.looked_at, found.members) == (True, 2_000, 5_000)
     assert found.sets == whole.sets
     assert "a sample of 2,000 of 5,000 rows" in found.notes[0]
+
+
+def test_a_sample_is_looked_for_among_all():
+    """Among a thousand rows alone every pair would be unique; among all of them three columns are needed."""
+    draw = np.random.default_rng(2)
+    codes = {name: draw.integers(0, 30, 4_000) for name in "abc"}
+    rows = {name: pa.array(column) for name, column in codes.items()}
+    whole = ind.inspect(pa.table(rows)).combinations
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "WORK", 0)
+        patch.setattr(module, "SOUGHT", 1_000)
+        found = risky_combinations(codes, rows=4_000)
+    assert found.sets == whole.sets
+    assert found.sets[0].columns == ("a", "b", "c")
+    for size in (1, 2, 3):
+        assert found.found.by_size[size] / 1_000 == pytest.approx(whole.found.by_size[size] / 4_000, abs=0.05)
 
 
 def test_many_columns_are_combined_in_smaller_sets(monkeypatch):

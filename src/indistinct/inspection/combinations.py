@@ -1,7 +1,7 @@
 """Which few columns together single people out: minimal unique column sets of a whole table, before any recoding.
 
-The sets are searched on all rows, or on a sample of people where that would take long. A sample misses no set that
-singles out many, for whoever is unique among all is unique among some. What is reported is counted among all.
+Everybody is looked for, or a sample of people where that would take long; each of them is looked for among all. The
+sets that single out most of a sample are then counted for everybody.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,8 +19,9 @@ from indistinct.risks.minimal_uniques import ColumnSet, MinimalUniques, minimal_
 
 SIZE = 3
 """Columns that are looked at together, unless somebody asks for another number."""
-# Rows times column sets that are looked at in a few seconds; more of either are bounded.
-WORK, MOST_SETS = 100_000_000, 20_000
+# Rows times column sets up to which everybody is looked for; above, so many people are. Fewer columns together are
+# looked at where even that would take long.
+WORK, SOUGHT, MOST_WORK, MOST_SETS = 100_000_000, 2_000, 2_000_000_000, 20_000
 # Vectors that fit a table of counts, which is faster than a sort.
 COUNTED_DIRECTLY = 1 << 23
 REPORTED = 20
@@ -31,9 +32,9 @@ REPORTED = 20
 class Combinations:
     """Column sets that single people out.
 
-    Of `members`, people or rows as `unit` says, `looked_at` were searched; `found` has the figures of those, and `sets`
-    are the ones that single out most, counted among all. `asked` is how many columns together were asked for;
-    `found.size` are fewer where there are too many columns.
+    Of `members`, people or rows as `unit` says, `looked_at` were looked for among all. `found` has the figures of
+    those, and `sets` are the ones that single out most, with figures of everybody. `asked` is how many columns
+    together were asked for; `found.size` are fewer where there are too many columns.
     """
 
     unit: str
@@ -45,7 +46,7 @@ class Combinations:
 
     @property
     def sampled(self) -> bool:
-        """Return whether the sets were searched on a sample."""
+        """Return whether only a sample was looked for."""
         return self.looked_at < self.members
 
     @property
@@ -69,8 +70,8 @@ class Combinations:
         told = []
         if self.sampled:
             told.append(
-                f"searched on a sample of {self.looked_at:,} of {self.members:,} {self.unit}; the sets shown are "
-                "counted among all, and other shares are those of the sample, where more stand alone than among all"
+                f"a sample of {self.looked_at:,} of {self.members:,} {self.unit} was looked for among all; the sets "
+                "shown have the figures of everybody, other shares are those of the sample"
             )
         if self.found.size < min(self.asked, len(self.columns)):
             told.append(f"{len(self.columns):,} columns are many: sets of up to {self.found.size} were looked at")
@@ -113,11 +114,10 @@ def risky_combinations(
     """
     names = tuple(columns)
     chosen = min(size, len(names))
-    while chosen > 1 and _sets(len(names), chosen) > MOST_SETS:
+    while chosen > 1 and (_sets(len(names), chosen) > MOST_SETS or rows * _sets(len(names), chosen) > MOST_WORK):
         chosen -= 1
-    limit = max(WORK // max(_sets(len(names), chosen), 1), 1)
-    places = _sample(rows, people, limit)
-    found = minimal_uniques(_frequencies(columns, people, places, rows), size=max(chosen, 1))
+    sought = _sample(rows, people) if rows * _sets(len(names), chosen) > WORK else None
+    found = minimal_uniques(_frequencies(columns, people, rows), size=max(chosen, 1), sought=sought)
     told = found.singling_out()[:REPORTED]
     whole = _Whole(columns, people, rows)
     return Combinations(
@@ -126,7 +126,7 @@ def risky_combinations(
         found.people,
         size,
         found,
-        told if places is None else whole.recounted(told),
+        told if sought is None else whole.recounted(told),
     )
 
 
@@ -134,30 +134,26 @@ def _sets(width: int, size: int) -> int:
     return sum(comb(width, chosen) for chosen in range(1, size + 1))
 
 
-def _sample(rows: int, people: Codes | None, limit: int) -> Codes | None:
-    """Return the rows of a sample of people with at most about so many rows, None for all."""
-    if rows <= limit:
-        return None
+def _sample(rows: int, people: Codes | None) -> Codes | None:
+    """Return a mask of the rows of some people, None where they are not more than these."""
     # A fixed stream: a second look at the same table says the same, and nothing here is published.
     generator = np.random.default_rng(1)
-    if people is None:
-        return np.sort(generator.choice(rows, limit, replace=False))
-    drawn = generator.random(int(people.max()) + 1) < limit / rows
-    places = np.flatnonzero(drawn[people])
-    return places if len(places) else np.flatnonzero(people == people[0])
+    count = rows if people is None else int(people.max()) + 1
+    if count <= SOUGHT:
+        return None
+    drawn = np.zeros(count, dtype=bool)
+    drawn[generator.choice(count, SOUGHT, replace=False)] = True
+    return drawn if people is None else drawn[people]
 
 
-def _frequencies(columns: Mapping[str, Codes], people: Codes | None, places: Codes | None, rows: int) -> FrequencySet:
+def _frequencies(columns: Mapping[str, Codes], people: Codes | None, rows: int) -> FrequencySet:
     """Return every row as a cell of its own, which is what unique sets are counted on."""
-    taken = [codes if places is None else codes[places] for codes in columns.values()]
-    count = rows if places is None else len(places)
-    vectors = np.column_stack(taken) if taken else np.zeros((count, 0), dtype=np.int32)
-    ones = np.ones(count, dtype=np.int64)
+    vectors = np.column_stack(list(columns.values())) if columns else np.zeros((rows, 0), dtype=np.int32)
+    ones = np.ones(rows, dtype=np.int64)
     histograms: dict[Key, Histogram] = {}
     if people is not None:
-        _, owners = np.unique(people if places is None else people[places], return_inverse=True)
-        reference = np.bincount(owners)
-        histograms[(PERSON,)] = Histogram(np.arange(count + 1), owners.astype(np.int32), ones, reference)
+        owners = people.astype(np.int32)
+        histograms[(PERSON,)] = Histogram(np.arange(rows + 1), owners, ones, np.bincount(owners))
     return FrequencySet(tuple(columns), vectors, Classes(ones, histograms))
 
 

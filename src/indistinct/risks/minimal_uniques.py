@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import FrequencySet
 from indistinct.risks.unique_sets import SEVERAL, Progress, count_people, owners_of, some_repeat, unique_sets
@@ -71,10 +72,13 @@ class MinimalUniques:
         }
 
 
-def minimal_uniques(frequencies: FrequencySet, *, size: int = 4, progress: Progress | None = None) -> MinimalUniques:
+def minimal_uniques(
+    frequencies: FrequencySet, *, size: int = 4, sought: Codes | None = None, progress: Progress | None = None
+) -> MinimalUniques:
     """Return how many people each set of up to `size` columns singles out.
 
     Rows are counted, or people where the frequency set counts them; vectors need neither an order nor be distinct.
+    Where a mask of cells says who is `sought`, only they are counted, singled out among all; it has all of their cells.
     `progress` is told the share of the work that is done; what it raises ends it.
 
         >>> from indistinct.frequencies.value import Classes
@@ -88,6 +92,9 @@ def minimal_uniques(frequencies: FrequencySet, *, size: int = 4, progress: Progr
         {'age': 1, 'sex': 2}
     """
     names, owners = frequencies.names, owners_of(frequencies.classes)
+    members = frequencies.members
+    if sought is not None:
+        members, owners = frequencies.classes.members_of(sought), _owners_among(sought, owners)
     repeat = some_repeat(owners)
     smallest = np.zeros(int(owners.max(initial=SEVERAL)) + 1, dtype=np.int64)
     involved = np.zeros((len(names), len(smallest)), dtype=bool)
@@ -104,9 +111,17 @@ def minimal_uniques(frequencies: FrequencySet, *, size: int = 4, progress: Progr
     counts = np.bincount(smallest, minlength=size + 1)
     return MinimalUniques(
         names,
-        frequencies.members,
+        members,
         size,
         tuple(one for _, one in found),
         {chosen: int(counts[chosen]) for chosen in range(1, size + 1)},
         {name: int(marked.sum()) for name, marked in zip(names, involved, strict=True)},
     )
+
+
+def _owners_among(sought: Codes, owners: Codes) -> Codes:
+    """Return owners numbered anew where a mask says that they are sought; all others are there to be met."""
+    kept = sought & (owners != SEVERAL)
+    among = np.full_like(owners, SEVERAL)
+    among[kept] = np.unique(owners[kept], return_inverse=True)[1]
+    return among
