@@ -196,3 +196,20 @@ def test_fewer_columns_together(table):
     found = ind.inspect(table, unique_sets=1)
     assert found.combinations.found.size == 1
     assert all(len(each.columns) == 1 for each in found.combinations.sets)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (pa.uint64(), [2**64 - 1 - place for place in range(40)]),
+        (pa.string_view(), [f"m{place}@example.org" for place in range(40)]),
+        (pa.large_string(), [f"m{place}@example.org" for place in range(40)]),
+        (pa.time32("s"), list(range(40))),
+        (pa.date64(), [86_400_000 * 365_000 * place for place in range(8)] * 5),
+        (pa.string(), [" "] * 39 + ["x"]),
+    ],
+)
+def test_unusual_types_are_looked_at(kind, values):
+    found = ind.inspect(pa.table({"x": pa.array(values, kind), "y": ["a", "b"] * 20}))
+    assert found.columns[0].reason
+    assert found.columns[0].figure
