@@ -15,6 +15,8 @@ from indistinct.errors import InputError
 DELIMITED = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
+SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+LABELLED = (".sav", ".zsav", ".dta", ".sas7bdat", ".xpt")
 # What programs leave in a folder beside the files of a table.
 HIDDEN = (".", "_")
 
@@ -66,7 +68,7 @@ def is_delimited(path: Path) -> bool:
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
-    except ValueError:  # a NUL byte in it
+    except (OSError, ValueError):  # a name that is too long, or a NUL byte in it
         return False
 
 
