@@ -261,7 +261,7 @@ def test_what_a_killed_run_left_is_removed_and_what_a_live_one_has_is_not(tmp_pa
     program = f"""
 import os, signal
 from pathlib import Path
-from indistinct.engines.spill import private_directory
+from indistinct.spill import private_directory
 with private_directory(Path({str(tmp_path)!r})) as folder:
     (folder / "1.rows").write_text("secret")
     os.kill(os.getpid(), signal.SIGKILL)

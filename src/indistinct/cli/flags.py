@@ -1,12 +1,12 @@
 """One parser for every command: what flags say becomes a policy, or what stands beside one."""
 
 import csv
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from indistinct.addresses import address_of, is_elsewhere
 from indistinct.cli.options import READING, ROLES, Flags
 from indistinct.cli.screen import note
 from indistinct.errors import ParameterError
@@ -52,7 +52,7 @@ def job_of(
     if instead:
         policy = _varied(policy, flags)
     if data is not None:
-        policy = replace(policy, input=replace(policy.input, path=data.absolute()))
+        policy = replace(policy, input=replace(policy.input, path=_absolute(data)))
     if not policy.models and policy.algorithm.promise() is None:
         raise no_model()
     if node is None:
@@ -106,7 +106,11 @@ def _beside_population(policy: "Policy", flags: Flags) -> "Policy":
     """Return a policy with the population that flags name, if they name one."""
     if flags.population is None:
         return policy
-    return replace(policy, input=replace(policy.input, population=flags.population.absolute()))
+    return replace(policy, input=replace(policy.input, population=_absolute(flags.population)))
+
+
+def _absolute(path: Path) -> Path:
+    return path if is_elsewhere(path) else path.absolute()
 
 
 def _from_flags(table: Path, flags: Flags, schema: Schema | None, reading: "Reading | None") -> "Policy":
@@ -204,6 +208,8 @@ def reading_of(flags: Flags, base: "Reading | None" = None) -> "Reading":
         dates=dates,
         types=None if flags.type is None else _types(flags.type),
         header=flags.header,
+        sheet=flags.sheet,
+        codes=flags.codes,
     )
 
 
@@ -261,8 +267,7 @@ def source_of(policy: "Policy", flags: Flags, path: Path | None = None) -> "Sour
 
 def _place(path: Path) -> str | Path:
     """Return a path, or the address that it was before it lost one of the two strokes that an address begins with."""
-    text = str(path)
-    return re.sub(":/", "://", text, count=1) if re.match("[a-z]{2,}:/[^/]", text) else path
+    return address_of(path) or path
 
 
 def opened_population(policy: "Policy") -> "Table | None":
@@ -312,5 +317,7 @@ def note_reading(table: "Source") -> None:
     """Say what was left out of a file, and where codes may have been taken for numbers."""
     for words in getattr(table, "left_out", ()):
         note(f"{words} left out")
+    for words in getattr(table, "notes", ()):
+        note(words)
     for name in getattr(table, "respelled", ()):
         note(f"column {name!r} spells one number in several ways, which are one value now; codes want --text {name}")

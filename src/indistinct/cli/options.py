@@ -152,6 +152,12 @@ class Flags:
     header: Annotated[
         bool | None, typer.Option("--header", help="The first line holds names, even if it looks like data.")
     ] = None
+    sheet: Annotated[
+        str | None, typer.Option("--sheet", metavar="NAME", help="The sheet of a workbook, if several have cells.")
+    ] = None
+    codes: Annotated[
+        bool | None, typer.Option("--codes", help="Keep the codes of SPSS, Stata and SAS, not the texts that label them.")
+    ] = None
     as_json: Json = False
     show_values: Annotated[
         bool, typer.Option("--show-values", help="Let messages show values of the table, which they never do else.")
@@ -161,7 +167,7 @@ class Flags:
 
 NOTATION = ("decimal", "thousands", "dates", "type")
 ROLES = ("quasi", "sensitive", "insensitive", "identifier", "person")
-READING = ("delimiter", "encoding", "missing", "text", *NOTATION, "header")
+READING = ("delimiter", "encoding", "missing", "text", *NOTATION, "header", "sheet", "codes")
 EARLIER = ("previous", "previous_input", "ledger", "accept_overlap")
 ENGINE = ("engine", "memory", "table")
 SCREEN = ("as_json", "show_values", "verbose")

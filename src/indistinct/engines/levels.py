@@ -17,7 +17,7 @@ import pyarrow as pa
 from indistinct.arrays import Codes
 from indistinct.domain import Domain
 from indistinct.engines.partitions import Rows
-from indistinct.engines.spill import private_directory
+from indistinct.spill import private_directory
 from indistinct.errors import OutOfMemoryError, UnseenValueError
 from indistinct.frequencies.column_values import ColumnValues, values_of
 from indistinct.frequencies.levels import (

@@ -68,6 +68,8 @@ TABLES: dict[str, dict[str, Accepts]] = {
         "dates": TEXTS_OR_TABLE,
         "types": TABLE,
         "header": TRUTH,
+        "sheet": TEXT,
+        "codes": TRUTH,
     },
     "privacy": {"models": TEXTS, "suppression": NUMBER},
     "algorithm": {"use": TEXT, "node": LEVELS},

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from indistinct.addresses import is_elsewhere
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.errors import SchemaError
@@ -88,7 +89,7 @@ class Policy:
 
     def locate(self, path: Path) -> Path:
         """Return where a path of the policy leads."""
-        return self.base / path
+        return path if is_elsewhere(path) else self.base / path
 
 
 def rebased(policy: Policy, base: Path) -> Policy:
@@ -97,7 +98,7 @@ def rebased(policy: Policy, base: Path) -> Policy:
         return replace(policy, base=base)
 
     def moved(path: Path) -> Path:
-        return path if path.is_absolute() else relative_path(policy.locate(path), base)
+        return path if path.is_absolute() or is_elsewhere(path) else relative_path(policy.locate(path), base)
 
     hierarchies = {
         column: replace(hierarchy, path=moved(Path(hierarchy.path)).as_posix())
@@ -119,8 +120,8 @@ def rebased(policy: Policy, base: Path) -> Policy:
 
 
 def relative_path(path: Path, base: Path) -> Path:
-    """Return a path as it is written in a folder, also where it has to climb up."""
-    return Path(os.path.relpath(path.resolve(), base.resolve()))
+    """Return a path as it is written in a folder, also where it has to climb up; an address is what it is."""
+    return path if is_elsewhere(path) else Path(os.path.relpath(path.resolve(), base.resolve()))
 
 
 def predicted_column(target: str | None, metrics: tuple[Metric, ...], *, schema: Schema) -> str | None:

@@ -9,6 +9,7 @@ import tomlkit
 from tomlkit.container import Container
 from tomlkit.items import Array, InlineTable, Item, SingleKey, Table, Trivia, Whitespace
 
+from indistinct.addresses import address_of
 from indistinct.policy.value import Policy, rebased
 from indistinct.release.staging import filled
 from indistinct.release.writing import write_atomically
@@ -43,8 +44,8 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
     output = policy.output
     tables: dict[str, dict[str, Any]] = {
         "input": {
-            "path": policy.input.path.as_posix(),
-            "population": policy.input.population and policy.input.population.as_posix(),
+            "path": _place(policy.input.path),
+            "population": policy.input.population and _place(policy.input.population),
             **to_options(policy.input.reading),
         },
         "columns": {name: _column(policy, name) for name in policy.schema.columns},
@@ -55,7 +56,7 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
         "algorithm": {"use": spell(policy.algorithm)},
         "measure": {"metrics": [spell(metric) for metric in policy.metrics] or None, "target": policy.target},
         "output": {
-            **{key: path.as_posix() for key, path in output.paths.items()},
+            **{key: _place(path) for key, path in output.paths.items()},
             "smallest_count": output.smallest_count,
         },
     }
@@ -70,6 +71,10 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
         elif present:
             document.add(name, _table(present))
     return tomlkit.dumps(document)
+
+
+def _place(path: Path) -> str:
+    return address_of(path) or path.as_posix()
 
 
 def inline(value: Any) -> str:

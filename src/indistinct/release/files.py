@@ -10,15 +10,18 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
+from indistinct.addresses import address_of, shown
 from indistinct.errors import OutputError
 from indistinct.input_files import read_ordinary
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate import Certificate
+from indistinct.release.delivery import delivered
 from indistinct.release.formats import producer_for
 from indistinct.release.ledger import Record
 from indistinct.release.small_counts import SMALLEST, check_smallest, text_for_others
 from indistinct.release.staging import Produce, Staged, check_target, digest_of, filled, publish, stage, staging
 from indistinct.tables import open_table
+from indistinct.tables.fetched import origin_of
 
 LOG = logging.getLogger("indistinct.write")
 # Formats with one dictionary for a whole column, which nobody has before the last batch.
@@ -95,6 +98,17 @@ def write_release(
     of the release before any file has its name. The certificate that is written has no counts below `smallest_count`
     that the tables do not show; the one that is returned has all.
     """
+    address = address_of(path)
+    if address is not None:
+        # A ledger knows of the release before it is sent: one that is remembered and was not published does no harm.
+        return delivered(
+            address,
+            lambda place: write_release(
+                place, fill, certify, tables=tables, private=private, record=record, smallest_count=smallest_count
+            ),
+            lambda place: [*(table_path(place, name) for name in tables), certificate_path(place)],
+            overwrite=overwrite,
+        )
     target, seal = Path(path), certificate_path(path)
     for each in (*(table_path(target, name) for name in tables), *private, seal):
         check_target(each, overwrite=overwrite)
@@ -114,10 +128,11 @@ def write_release(
 
 def require_another_file(path: str | Path, source: Path | None) -> None:
     """Raise if a release would replace the file that it was made from, or compared with."""
-    target = Path(path)
-    if source is not None and target.exists() and source.exists() and target.samefile(source):
+    target, address = Path(path), address_of(path)
+    same = source is not None and target.exists() and source.exists() and target.samefile(source)
+    if same or (address is not None and source is not None and address_of(origin_of(source) or "") == address):
         raise OutputError(
-            f"{target} was read: the output would replace the input", hint="choose another path for the release"
+            f"{shown(target)} was read: the output would replace the input", hint="choose another path for the release"
         )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from indistinct.addresses import shown
 from indistinct.errors import OutputError
 from indistinct.parallel import spread
 from indistinct.release.delimited import write_delimited
@@ -30,7 +31,7 @@ def producer_for(batches: Iterable[pa.Table], path: Path) -> Callable[[Path], No
     write = FORMATS.get(path.suffix.lower())
     if write is None:
         raise OutputError(
-            f"{path}: the suffix does not say in which format to write",
+            f"{shown(path)}: the suffix does not say in which format to write",
             hint=f"end the name in one of {', '.join(FORMATS)}",
         )
     return partial(_fill, write, batches)

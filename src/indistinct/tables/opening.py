@@ -17,6 +17,7 @@ from indistinct.tables.declared import read_frame
 from indistinct.tables.delimited import Delimited, read_delimited
 from indistinct.tables.dialect import Dialect, encodings, find_dialect, line_numbers
 from indistinct.tables.dictionaries import is_text
+from indistinct.tables.fetched import named_as_given
 from indistinct.tables.files import choose, read_arrow, read_parquet
 from indistinct.tables.frames import flat, from_frame, is_frame
 from indistinct.tables.labelled import read_labelled
@@ -75,10 +76,11 @@ def open_table(
         return _again(source, replace(how, text=tuple(dict.fromkeys((*source.reading.text, *how.text)))), chosen)
     files = files_of(source)
     if files is not None:
-        for path in files:
-            check_file(path)
-        with unchanged([Stamp.of(path) for path in files]):
-            read = _read(files, how, chosen, published=published)
+        with named_as_given():
+            for path in files:
+                check_file(path)
+            with unchanged([Stamp.of(path) for path in files]):
+                read = _read(files, how, chosen, published=published)
         only = files[0] if len(files) == 1 else None
         name = None if only is None else only.name
         told = (read.respelled, read.grouped, read.left_out, files, read.labels, read.notes)

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from indistinct.engines.spill import PREFIX, spill_error
+from indistinct.spill import PREFIX, spill_error
 from indistinct.errors import InputError
 
 Arguments = ParamSpec("Arguments")

@@ -14,7 +14,7 @@ import pyarrow as pa
 from indistinct.engines.base import DatabaseTable, PublishedFile
 from indistinct.engines.duckdb.databases import is_database, relation_of
 from indistinct.engines.duckdb.source import BATCH, SOURCE, DuckTable, quoted
-from indistinct.engines.spill import directory_of_process
+from indistinct.spill import directory_of_process
 from indistinct.errors import InputError, MissingExtraError
 from indistinct.parallel import workers
 from indistinct.stages import passed
