@@ -22,7 +22,9 @@ def spreadsheet(
     sheets: Mapping[str, Sequence[Sequence[object]]], *, first_row: int = 1, merged: Sequence[str] = ()
 ) -> bytes:
     """Return a workbook (.xlsx) of sheets; `first_row` is where their cells begin, `merged` are areas such as A1:C1."""
-    parts = {f"xl/worksheets/sheet{n}.xml": _sheet(rows, first_row, merged) for n, rows in enumerate(sheets.values(), 1)}
+    parts = {
+        f"xl/worksheets/sheet{n}.xml": _sheet(rows, first_row, merged) for n, rows in enumerate(sheets.values(), 1)
+    }
     listed = "".join(
         f'<sheet name="{escape(name)}" sheetId="{n}" r:id="r{n}"/>' for n, name in enumerate(sheets, start=1)
     )

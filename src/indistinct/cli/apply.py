@@ -7,12 +7,15 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import earlier_files, earlier_options, ledger_of, policy_of, source_of
-from indistinct.cli.options import EARLIER, ENGINE, READING, SCREEN, Flags, shared
+from indistinct.cli.options import EARLIER, ENGINE, READING, SCREEN, WRITING, Flags, shared
 from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.screen import progress
 
 
-@shared("model", "hierarchy", "suppression", "population", *READING, *EARLIER, "smallest_count", *ENGINE, *SCREEN)
+@shared(
+    *("model", "hierarchy", "suppression", "population"),
+    *(*READING, *EARLIER, "smallest_count", *WRITING, *ENGINE, *SCREEN),
+)
 def command(
     recoding: Annotated[Path, typer.Argument(metavar="RECODING", help="What --save-recoding wrote.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A table with the same columns.")],

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from indistinct.hierarchy import Hierarchy
     from indistinct.models import Model
     from indistinct.policy import Policy
+    from indistinct.release.form import Writing
     from indistinct.tables import Table
     from indistinct.tables.value import Reading
 
@@ -283,9 +284,9 @@ def opened_population(policy: "Policy") -> "Table | None":
 
 
 def earlier_options(flags: Flags, policy: "Policy") -> dict[str, Any]:
-    """Return the earlier releases that flags or a policy name, as the API takes them, and which counts are hidden.
+    """Return the earlier releases that flags or a policy name, which counts are hidden, and how files are written.
 
-    A table is read as its recoding says.
+    All is as the API takes it. A table is read as its recoding says.
     """
     from indistinct.release.small_counts import SMALLEST
 
@@ -296,7 +297,20 @@ def earlier_options(flags: Flags, policy: "Policy") -> dict[str, Any]:
         "ledger": ledger_of(flags, policy),
         "accept_overlap": flags.accept_overlap,
         "smallest_count": next(count for count in given if count is not None),
+        "writing": writing_of(flags, policy),
     }
+
+
+def writing_of(flags: Flags, policy: "Policy") -> "Writing":
+    """Return how a text file is written: as flags say, else as the policy says."""
+    given: dict[str, Any] = {
+        "delimiter": "\t" if flags.output_delimiter in ("\\t", "tab") else flags.output_delimiter,
+        "decimal": flags.output_decimal,
+        "encoding": flags.output_encoding,
+        "bom": flags.bom,
+        "spreadsheet": flags.for_spreadsheet,
+    }
+    return replace(policy.output.writing, **{key: value for key, value in given.items() if value is not None})
 
 
 def ledger_of(flags: Flags, policy: "Policy") -> Path | None:

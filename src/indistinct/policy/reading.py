@@ -15,6 +15,7 @@ from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.input_files import read_ordinary
 from indistinct.policy.value import Input, Output, Policy, predicted_column
 from indistinct.registry import parse_algorithm, parse_metric, parse_model
+from indistinct.release.form import Writing
 from indistinct.schema import Role, Schema, did_you_mean
 from indistinct.tables.reading import declare
 from indistinct.tables.value import Reading
@@ -74,8 +75,19 @@ TABLES: dict[str, dict[str, Accepts]] = {
     "privacy": {"models": TEXTS, "suppression": NUMBER},
     "algorithm": {"use": TEXT, "node": LEVELS},
     "measure": {"metrics": TEXTS, "target": TEXT},
-    "output": {"path": TEXT, "report": TEXT, "ledger": TEXT, "smallest_count": WHOLE},
+    "output": {
+        "path": TEXT,
+        "report": TEXT,
+        "ledger": TEXT,
+        "smallest_count": WHOLE,
+        "delimiter": TEXT,
+        "decimal": TEXT,
+        "encoding": TEXT,
+        "bom": TRUTH,
+        "spreadsheet": TRUTH,
+    },
 }
+WRITTEN = ("delimiter", "decimal", "encoding", "bom", "spreadsheet")
 COLUMN: dict[str, Accepts] = {"role": TEXT, "hierarchy": TABLE}
 POLICY: dict[str, Accepts] = dict.fromkeys(("input", "columns", "privacy", "algorithm", "measure", "output"), TABLE)
 
@@ -145,7 +157,9 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
 
 def _output(given: Mapping[str, Any]) -> Output:
     path, report, ledger = (Path(given[key]) if key in given else None for key in ("path", "report", "ledger"))
-    return Output(path, report, ledger, given.get("smallest_count"))
+    with _at("[output]"):
+        writing = Writing(**{key: given[key] for key in WRITTEN if key in given})
+    return Output(path, report, ledger, given.get("smallest_count"), writing)
 
 
 def _reading(given: Mapping[str, Any], schema: Schema) -> Reading:

@@ -13,6 +13,7 @@ from indistinct.hierarchy import Explicit, Hierarchy
 from indistinct.metrics import Metric
 from indistinct.models import Model
 from indistinct.registry import all_of
+from indistinct.release.form import Writing
 from indistinct.schema import Schema, did_you_mean
 from indistinct.tables.value import Reading
 
@@ -31,12 +32,14 @@ class Output:
     """Where the release and its report go; the certificate lies beside the release.
 
     `ledger` remembers all releases of the same people. The certificate hides smaller counts than `smallest_count`.
+    `writing` is how a text file looks.
     """
 
     path: Path | None = None
     report: Path | None = None
     ledger: Path | None = None
     smallest_count: int | None = None
+    writing: Writing = Writing()  # noqa: RUF009 (a frozen value)
 
     @property
     def paths(self) -> dict[str, Path]:
@@ -47,7 +50,7 @@ class Output:
     def moved(self, move: Callable[[Path], Path]) -> "Output":
         """Return the same with other paths."""
         paths = {key: move(path) for key, path in self.paths.items()}
-        return Output(paths.get("path"), paths.get("report"), paths.get("ledger"), self.smallest_count)
+        return Output(paths.get("path"), paths.get("report"), paths.get("ledger"), self.smallest_count, self.writing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from tomlkit.container import Container
 from tomlkit.items import Array, InlineTable, Item, SingleKey, Table, Trivia, Whitespace
 
 from indistinct.addresses import address_of
+from indistinct.policy.reading import WRITTEN
 from indistinct.policy.value import Policy, rebased
 from indistinct.release.staging import filled
 from indistinct.release.writing import write_atomically
@@ -58,6 +59,7 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
         "output": {
             **{key: _place(path) for key, path in output.paths.items()},
             "smallest_count": output.smallest_count,
+            **{key: getattr(output.writing, key) or None for key in WRITTEN},
         },
     }
     document = tomlkit.document()

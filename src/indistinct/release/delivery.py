@@ -82,7 +82,7 @@ def _put_together(found: Remote, files: Sequence[Path], parent: str) -> None:
 def _move(found: Remote, name: str, target: str) -> None:
     try:
         found.system.mv(name, target)
-    except Exception:  # noqa: BLE001 (some systems do not move a file to where another one is)
+    except Exception:
         if not found.system.exists(target):
             raise
         found.system.rm_file(target)

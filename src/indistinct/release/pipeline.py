@@ -21,6 +21,7 @@ from indistinct.recoding.storage import digest, stored
 from indistinct.release.certificate import About, Overlap
 from indistinct.release.check import Check
 from indistinct.release.files import StagedTables, WrittenTables, require_another_file, write_release
+from indistinct.release.form import Writing
 from indistinct.release.ledger import Record
 from indistinct.release.population import Population
 from indistinct.release.release import Release
@@ -28,6 +29,7 @@ from indistinct.release.small_counts import SMALLEST, check_smallest
 from indistinct.release.staging import Produce
 from indistinct.schema import Schema
 from indistinct.stages import enter
+from indistinct.tables.value import Labels
 
 LOG = logging.getLogger("indistinct.publish")
 
@@ -65,13 +67,14 @@ class Job:
 class Destination:
     """Where a release goes: a path, and private files that belong to it, each with what fills it.
 
-    Smaller counts than `smallest_count` are not told to others.
+    Smaller counts than `smallest_count` are not told to others. `writing` is how text files look.
     """
 
     path: Path
     overwrite: bool = False
     private: Mapping[Path, Produce] = field(default_factory=dict)
     smallest_count: int = SMALLEST
+    writing: Writing = Writing()  # noqa: RUF009 (a frozen value)
 
 
 def destination_of(
@@ -80,6 +83,7 @@ def destination_of(
     save_recoding: str | Path | None,
     recoding: Recoding,
     smallest_count: int,
+    writing: Writing | None = None,
 ) -> Destination | None:
     """Return where a release goes, with its recoding where that is kept; None where it stays in memory."""
     check_smallest(smallest_count)
@@ -90,7 +94,7 @@ def destination_of(
             )
         return None
     private = {} if save_recoding is None else stored(recoding, save_recoding)
-    return Destination(Path(output), overwrite, private, smallest_count)
+    return Destination(Path(output), overwrite, private, smallest_count, writing or Writing())
 
 
 @needs_memory("verifying and writing the release")
@@ -116,12 +120,14 @@ def publish(
     buckets = assignment.layout.buckets
     others = None if job.population is None else Population(job.engine, job.population, job.schema, job.recoding)
     check = Check(job.engine, job.schema, job.model, buckets, job.counted, assignment, about=about, population=others)
-    origin = getattr(job.source, "path", None)
+    origin, labels = getattr(job.source, "path", None), _labels(job)
     if destination is None:
         kept = _Kept()
         job.engine.publish(job.source, assignment, kept, secret=job.secret)
         certificate = check.certify_tables(kept.tables)
-        return Release(certificate, job.recoding, check, counters or {}, kept.tables, origin=origin, record=job.record)
+        return Release(
+            certificate, job.recoding, check, counters or {}, kept.tables, origin, record=job.record, labels=labels
+        )
     for read in getattr(job.source, "files", ()) or (origin,):
         require_another_file(destination.path, read)
     tables: dict[str, pa.Table] = {}
@@ -139,9 +145,16 @@ def publish(
         overwrite=destination.overwrite,
         record=job.record,
         smallest_count=destination.smallest_count,
+        writing=replace(destination.writing, labels=labels),
     )
     lies = tables or WrittenTables(destination.path, tuple(assignment.layout.tables))
-    return Release(certificate, job.recoding, check, counters or {}, lies, origin=origin, record=job.record)
+    return Release(certificate, job.recoding, check, counters or {}, lies, origin, record=job.record, labels=labels)
+
+
+def _labels(job: Job) -> dict[str, Labels]:
+    """Return what is said of the columns of a source; one that is recoded is no category any more."""
+    found: Mapping[str, Labels] = getattr(job.source, "labels", {})
+    return {name: replace(each, category=None) if name in job.schema.quasi else each for name, each in found.items()}
 
 
 @dataclass(slots=True)

@@ -53,13 +53,16 @@ def statistics_package(purpose: str) -> Any:
     return pyreadstat
 
 
-def read_labelled(path: Path, reading: Reading, columns: Sequence[str] | None = None) -> Labelled:
+def read_labelled(
+    path: Path, reading: Reading, columns: Sequence[str] | None = None, *, suffix: str | None = None
+) -> Labelled:
     """Return the table of a file, in which values that the file declares to be missing are missing.
 
     A column of codes becomes text where each of its codes has a label of its own, unless `reading.codes` keeps the
-    codes. Where some have none, or two have the same, all keep their codes: half of the column would be text.
+    codes. Where some have none, or two have the same, all keep their codes: half of the column would be text. `suffix`
+    says which program's file it is, where its name does not.
     """
-    cells, told = _parsed(path, reading.encoding)
+    cells, told = _parsed(path, suffix or path.suffix.lower(), reading.encoding)
     names = list(told.column_names)
     check_names(names)
     chosen = choose(names, columns)
@@ -78,9 +81,9 @@ def read_labelled(path: Path, reading: Reading, columns: Sequence[str] | None = 
     return Labelled(pa.table(found), labels, tuple(notes))
 
 
-def _parsed(path: Path, encoding: str | None) -> tuple[dict[str, list[Any]], Any]:
+def _parsed(path: Path, suffix: str, encoding: str | None) -> tuple[dict[str, list[Any]], Any]:
     package = statistics_package("a file of SPSS, Stata or SAS")
-    read = getattr(package, READERS[path.suffix.lower()])
+    read = getattr(package, READERS[suffix])
     try:
         cells, told = read(str(path), output_format="dict", **({"encoding": encoding} if encoding else {}))
     except MemoryError:
@@ -116,9 +119,7 @@ def _is_label(text: Any) -> bool:
 def _codes(labels: Mapping[Any, str]) -> dict[str, Any]:
     """Return the code of each label that only one code has."""
     texts = [text.strip() for text in labels.values() if _is_label(text)]
-    return {
-        text.strip(): code for code, text in labels.items() if _is_label(text) and texts.count(text.strip()) == 1
-    }
+    return {text.strip(): code for code, text in labels.items() if _is_label(text) and texts.count(text.strip()) == 1}
 
 
 def _plain(column: _Column) -> pa.Array:

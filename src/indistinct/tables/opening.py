@@ -18,8 +18,8 @@ from indistinct.tables.delimited import Delimited, read_delimited
 from indistinct.tables.dialect import Dialect, encodings, find_dialect, line_numbers
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.fetched import named_as_given
-from indistinct.tables.files import choose, read_arrow, read_parquet
-from indistinct.tables.frames import flat, from_frame, is_frame
+from indistinct.tables.files import categories_in, choose, read_arrow, read_parquet
+from indistinct.tables.frames import categories_of, flat, from_frame, is_frame
 from indistinct.tables.labelled import read_labelled
 from indistinct.tables.misfits import MisfitError, located
 from indistinct.tables.no_tables import HINTS, check_content
@@ -90,8 +90,9 @@ def open_table(
             f"a table is opened from a path or a frame; got {type(source).__name__}",
             hint="give a path, or a pandas, polars or Arrow table",
         )
-    table = _declared(flat(from_frame(source)), how)
-    return Table(table.select(choose(table.column_names, chosen)), reading=how)
+    frame = from_frame(source)
+    table = _declared(flat(frame), how)
+    return Table(table.select(choose(table.column_names, chosen)), reading=how, labels=categories_of(frame))
 
 
 def _again(table: Table, reading: Reading, columns: Sequence[str] | None) -> Table:
@@ -109,7 +110,9 @@ def _read(files: Sequence[Path], reading: Reading, columns: Sequence[str] | None
         return read_delimited(files, delimited_reading(path, reading), columns=columns, published=published)
     if kind in (*PARQUET, *ARROW):
         read = read_parquet if kind in PARQUET else read_arrow
-        return Delimited(_declared(together(files, [flat(read(each, columns)) for each in files]), reading))
+        tables = [read(each, columns) for each in files]
+        labels = categories_of(tables[0]) if kind in ARROW else categories_in(path)
+        return Delimited(_declared(together(files, list(map(flat, tables))), reading), labels=labels)
     if kind in SHEETS:
         sheets = [read_sheet(each, reading, columns, published=published) for each in files]
         data = _declared(together(files, [flat(each.data) for each in sheets]), reading)

@@ -26,8 +26,9 @@ HIDDEN = (".", "_")
 def files_of(source: Any) -> tuple[Path, ...] | None:
     """Return the files that a path, a folder, a pattern or a list of paths names; None for what is no path.
 
-    Of standard input, `-`, and of what lies at an address such as s3://bucket/a.csv, they are private copies. They come in the order of their names, and are of one kind. A folder is read without the folders in it, and without
-    files whose names begin with a dot or an underscore.
+    Of standard input, `-`, and of what lies at an address such as s3://bucket/a.csv, they are private copies. They come
+    in the order of their names, and are of one kind. A folder is read without the folders in it, and without files
+    whose names begin with a dot or an underscore.
     """
     if isinstance(source, list | tuple):
         if not source or not all(isinstance(each, str | Path) for each in source):

@@ -172,7 +172,7 @@ def _column(cells: Sequence[Any]) -> pa.Array:
 
 
 def _moment(cell: Any) -> Any:
-    return dt.datetime(cell.year, cell.month, cell.day) if type(cell) is dt.date else cell  # noqa: DTZ001
+    return dt.datetime(cell.year, cell.month, cell.day) if type(cell) is dt.date else cell
 
 
 def _spelled(cell: Any) -> str:

@@ -68,10 +68,15 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What a statistics program says of a column: a text for all of it, and the codes that its texts stand for."""
+    """What is said of a column beyond its values, and goes with it where its values are published as they are.
+
+    A statistics program has a `text` for all of it, and `codes` that its texts stand for. `category` is an empty tuple
+    for a column of categories, and all of them in order for one whose categories have an order.
+    """
 
     text: str = ""
     codes: Mapping[str, Any] = field(default_factory=dict)
+    category: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -83,7 +88,7 @@ class Table:
     names columns in which a text file spells one number in several ways. `grouped` names columns that were read
     as numbers with three decimals, and may have groups of thousands instead. `left_out` says what of a text file is
     nobody's row, such as empty lines. `files` are those that it was read from, `path` is where there is but one.
-    `labels` are what a statistics program says of columns, and `notes` what else its reader must know.
+    `labels` are what is said of columns beyond their values, and `notes` what else a reader must know.
     `learned` is for the engine alone.
 
         >>> Table(pa.table({"age": [31, 42]})).columns
