@@ -144,8 +144,14 @@ def _codes(column: pa.ChunkedArray) -> Codes:
 
 
 def spell_values(values: pa.Array) -> pa.Array:
-    """Return values as text that reads back as the same values: floats keep a point or an exponent."""
+    """Return values as text that reads back as the same values: floats keep a point or an exponent.
+
+    A duration is its number of seconds.
+    """
     kind = values.type
+    if pa.types.is_duration(kind):
+        values = pc.divide(values.cast(pa.duration("us"), safe=False).cast(pa.int64()).cast(pa.float64()), 1e6)
+        kind = values.type
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
         # Digits beyond microseconds are kept only where there are any.
         coarser = values.cast(pa.timestamp("us", kind.tz), safe=False)
