@@ -12,7 +12,7 @@ from indistinct.errors import InputError, MissingExtraError, ParameterError
 STANDARD_INPUT = "-"
 """The path that means standard input."""
 
-SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/{1,3}(?=[^/])")
+SCHEME = re.compile(r"((?:[A-Za-z0-9_]+::)*[A-Za-z][A-Za-z0-9+.-]+):/{1,3}(?=[^/])")
 # Schemes whose addresses begin with the root of a disk.
 ON_DISK = ("file", "local")
 # Further schemes that fsspec has, of which none is a place for a table: they wrap others, or run code.

@@ -25,20 +25,39 @@ from indistinct.tables.value import Labels
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program's files: how they are written, what a variable may be called, and whether codes have labels."""
+    """A program's files: how they are written, what a variable may and may not be called, what labels codes."""
 
     name: str
     write: str
     variable: str
+    reserved: str
     value_labels: bool = True
     largest_code: int = EXACT
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
 PROGRAMS = {
-    ".sav": Program("SPSS", "write_sav", r"[^\W\d_][\w.@#$]{0,63}(?<![.])", options={"row_compress": True}),
-    ".dta": Program("Stata", "write_dta", r"[^\W\d]\w{0,31}", largest_code=2_147_483_620),
-    ".xpt": Program("SAS", "write_xport", r"[A-Za-z_][A-Za-z0-9_]{0,31}", value_labels=False),
+    ".sav": Program(
+        "SPSS",
+        "write_sav",
+        r"[^\W\d_][\w.@#$]{0,63}(?<![.])",
+        "(?i)all|and|by|eq|ge|gt|le|lt|ne|not|or|to|with",
+        options={"row_compress": True},
+    ),
+    ".dta": Program(
+        "Stata",
+        "write_dta",
+        r"[^\W\d]\w{0,31}",
+        "_all|_b|byte|_coef|_cons|double|float|if|in|int|long|_n|_N|_pi|_pred|_rc|_skip|str[0-9]*|strL|using|with",
+        largest_code=2_147_483_620,
+    ),
+    ".xpt": Program(
+        "SAS",
+        "write_xport",
+        r"[A-Za-z_][A-Za-z0-9_]{0,31}",
+        "(?i)_n_|_error_|_numeric_|_character_|_all_",
+        value_labels=False,
+    ),
 }
 
 
@@ -82,10 +101,10 @@ def write_labelled(batches: Iterator[pa.Table], place: Path, writing: Writing, *
 
 def _check_names(names: list[str], program: Program) -> None:
     for name in names:
-        if not re.fullmatch(program.variable, name):
+        if not re.fullmatch(program.variable, name) or re.fullmatch(program.reserved, name):
             raise OutputError(
                 f"{program.name} knows no variable called {name!r}",
-                hint="rename the column: a letter first, then letters, digits and _, not too many",
+                hint="rename the column: a letter first, then letters, digits and _, and no word of the program",
             )
     twice = [name for name, count in Counter(map(str.lower, names)).items() if count > 1]
     if twice:
