@@ -102,7 +102,7 @@ def remote(address: str) -> Remote:
             hint='of a database, name the table: ind.open(address, table="schema.name"), or --table',
         )
     try:
-        import fsspec
+        import fsspec  # type: ignore[import-untyped]
     except ImportError:
         raise MissingExtraError("fsspec", extra="cloud", purpose=f"an address that begins with {scheme}://") from None
     known = sorted(set(fsspec.available_protocols()) - set(REFUSED))

@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import indistinct as ind
-from indistinct.engines import spill, stored_rows
+from indistinct import spill
+from indistinct.engines import stored_rows
 from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.partitions import publish_rows
 from indistinct.engines.stored_rows import Cuts, Partitions

@@ -184,9 +184,10 @@ def _to_pandas(table: pa.Table) -> Any:
     """Return a frame in which whole numbers stay whole where some are missing."""
     import pandas
 
-    frame = table.to_pandas()
+    make: Any = pandas.array
+    frame: Any = table.to_pandas()
     for place, column in enumerate(table.columns):
         if pa.types.is_integer(column.type) and column.null_count:
-            whole = pandas.array(column.to_pylist(), dtype=str(column.type).replace("i", "I").replace("u", "U"))
+            whole = make(column.to_pylist(), dtype=str(column.type).replace("i", "I").replace("u", "U"))
             frame.isetitem(place, whole)
     return frame
