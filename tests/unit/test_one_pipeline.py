@@ -79,7 +79,8 @@ def test_a_writer_that_changes_a_sensitive_value_is_caught_by_what_it_wrote(tmp_
         (table,) = batches
         diseases = table["disease"].to_pylist()
         diseases[diseases.index("flu")] = "cold"
-        return produce([table.set_column(table.column_names.index("disease"), "disease", pa.array(diseases))], path, writing)
+        place = table.column_names.index("disease")
+        return produce([table.set_column(place, "disease", pa.array(diseases))], path, writing)
 
     monkeypatch.setattr(files, "producer_for", wrong)
     with pytest.raises(ind.VerificationError, match="were to be published"):

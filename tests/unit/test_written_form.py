@@ -76,7 +76,7 @@ def test_cells_that_are_formulas_are_reported_always_and_never_told(tmp_path):
     writing = ind.Writing(spreadsheet=True)
     safe = ind.anonymize(table(), SCHEMA, output=tmp_path / "s.csv", writing=writing, **JOB).certificate
     told = [warning for warning in safe.warnings if "formulas" in warning]
-    assert "20 cells of column 'ill' have an apostrophe" in told[0]
+    assert "20 cells of column 'ill' got an apostrophe" in told[0]
     assert "it would take 10 for formulas" in told[0]
     assert "cmd" not in json.dumps(safe.to_json())
     parquet = ind.anonymize(table(), SCHEMA, output=tmp_path / "r.parquet", **JOB).certificate
@@ -116,8 +116,9 @@ def test_which_texts_a_spreadsheet_changes():
     ]
     assert is_changed(pa.array(changed)).to_pylist() == [True] * len(changed)
     assert is_changed(pa.array(same)).to_pylist() == [False] * len(same)
-    assert is_formula(pa.array(["=1", "+x", "-x", "@x", "\t=1", "＝1", " =1"])).to_pylist() == [True] * 7
-    assert is_formula(pa.array(["-5", "a=b", "[=1]"])).to_pylist() == [False] * 3
+    assert is_formula(pa.array(["=1", "+x", "-x", "@x", "\t=1", "＝1"])).to_pylist() == [True] * 6
+    assert is_formula(pa.array(["-5", "a=b", "[=1]", "+47 22 33", "-2-3"])).to_pylist() == [False] * 5
+    assert is_changed(pa.array(["+47 22 33", "-2-3", "+5"])).to_pylist() == [True] * 3
 
 
 @settings(max_examples=60, deadline=None)
@@ -162,6 +163,11 @@ def test_what_is_written_is_read_back(tmp_path_factory, rows, delimiter, spreads
 def test_forms_that_cannot_be(given, message):
     with pytest.raises(ind.ParameterError, match=message):
         ind.Writing(**given)
+
+
+def test_a_form_of_text_goes_with_a_text_file(tmp_path):
+    with pytest.raises(ind.ParameterError, match="goes with a text file"):
+        ind.anonymize(table(), SCHEMA, output=tmp_path / "r.parquet", writing=ind.Writing(bom=True), **JOB)
 
 
 def test_a_sign_that_an_encoding_has_not_is_an_error_without_the_text(tmp_path):

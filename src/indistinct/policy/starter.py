@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from indistinct.addresses import STANDARD_INPUT
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.domain import Kind
@@ -45,13 +46,18 @@ def write_starter(found: Inspection, data: Path, path: Path, *, reading: Reading
         models=(KAnonymity(k), *_diversity(found)),
         hierarchies={name: each for name, each in found.hierarchies.items() if name not in unused},
         algorithm=algorithm,
-        output=Output(Path(f"{data.name.partition('.')[0]}-release{suffix}")),
+        output=Output(Path(f"{_name(data)}-release{suffix}")),
         base=path.parent,
     )
     notes = {column.name: _note(column, rows=found.rows, unused=column.name in unused) for column in found.columns}
     heading = HEADING.format(name=path.name, k=k, unit="people" if found.people else "rows")
     write_policy(policy, path, overwrite=overwrite, heading=heading, notes=notes)
     return policy
+
+
+def _name(data: Path) -> str:
+    """Return what a release is called after: the file without its suffixes; what is piped has no name."""
+    return "table" if str(data) == STANDARD_INPUT else data.name.partition(".")[0]
 
 
 def _publishes(algorithm: Algorithm, column: ColumnProfile) -> bool:

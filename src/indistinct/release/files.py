@@ -11,7 +11,7 @@ from types import MappingProxyType
 import pyarrow as pa
 
 from indistinct.addresses import address_of, shown
-from indistinct.errors import OutputError
+from indistinct.errors import OutputError, ParameterError
 from indistinct.input_files import read_ordinary
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.as_written import is_text_file
@@ -65,7 +65,8 @@ class StagedTables:
             self.schemas.setdefault(name, batch.schema)
             if is_text_file(self.path):
                 for column in batch.column_names:
-                    before, found = self.risky.get(column, (0, 0)), count_cells(batch[column])
+                    found = count_cells(batch[column], marks=self.writing.spreadsheet)
+                    before = self.risky.get(column, (0, 0))
                     self.risky[column] = (before[0] + found[0], before[1] + found[1])
             yield batch
 
@@ -132,6 +133,10 @@ def write_release(
             overwrite=overwrite,
         )
     target, seal = Path(path), certificate_path(path)
+    if not writing.plain and not is_text_file(target):
+        raise ParameterError(
+            f"how text looks goes with a text file; {target.name} is none", hint="end the name in .csv or .tsv"
+        )
     for each in (*(table_path(target, name) for name in tables), *private, seal):
         check_target(each, overwrite=overwrite)
         require_another_file(each, None if record is None else record.ledger.path)

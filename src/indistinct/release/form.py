@@ -6,21 +6,23 @@ one, such a text gets an apostrophe before it, which a reader takes off again.
 
 import codecs
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import OutputError, ParameterError
+from indistinct.figures import plural
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.value import Labels
 
 MARK = "'"
 """What stands before a text that a spreadsheet would change."""
 
-# What a cell begins with that is a formula, also in full width.
-FORMULA = "^[\\s]*[=+\\-@\uff1d\uff0b\uff0d\uff20]|^[\\t\\r\\n]"
+# What a cell begins with that is a formula, also in full width; what follows may be a number, a range or a telephone.
+FORMULA = "^[=+\\-@\uff1d\uff0b\uff0d\uff20\t\r]"
+NO_FORMULA = r"^[+\-]?[0-9.,' ]*([eE][+\-]?[0-9]+)?( ?%)?$|^[+\-]+$|^[+\-][0-9][0-9.,:/ \-]*$|^\+?[0-9() \-/]+$"
 # A number that stays what it is: no leading zero, no exponent, not too long.
 PLAIN = r"^-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{0,13}[1-9])?$"
 # Digits with marks between them are read as numbers, days, times or fractions, and so are names of months with digits.
@@ -109,7 +111,7 @@ class Writing:
 
 def is_formula(texts: pa.Array) -> pa.Array:
     """Return which texts a spreadsheet takes for formulas; a number with a sign is none."""
-    return pc.and_(pc.match_substring_regex(texts, FORMULA), pc.invert(pc.match_substring_regex(texts, PLAIN)))
+    return pc.and_(pc.match_substring_regex(texts, FORMULA), pc.invert(pc.match_substring_regex(texts, NO_FORMULA)))
 
 
 def is_changed(texts: pa.Array) -> pa.Array:
@@ -118,7 +120,7 @@ def is_changed(texts: pa.Array) -> pa.Array:
     >>> is_changed(pa.array(["1-5", "[1-5]", "007", "250.00", "MAR1", "31", "Oslo", "=1+1"])).to_pylist()
     [True, False, True, True, True, False, False, True]
     """
-    changed = pc.or_(is_formula(texts), pc.match_substring_regex(texts, CHANGED))
+    changed = pc.or_(pc.match_substring_regex(texts, FORMULA), pc.match_substring_regex(texts, CHANGED))
     return pc.and_(changed, pc.invert(pc.match_substring_regex(texts, PLAIN)))
 
 
@@ -128,38 +130,42 @@ def marked(texts: pa.Array) -> pa.Array:
     return pc.if_else(needs, pc.binary_join_element_wise(MARK, texts, ""), texts)
 
 
-def count_cells(column: pa.ChunkedArray) -> tuple[int, int]:
-    """Return how many cells of a column a spreadsheet takes for formulas, and how many it changes at all."""
+def count_cells(column: pa.ChunkedArray, *, marks: bool) -> tuple[int, int]:
+    """Return how many cells of a column a spreadsheet takes for formulas and, where they get marks, changes at all."""
     if not is_text(column.type):
         return 0, 0
+    tests = (is_formula, is_changed) if marks else (is_formula,)
+    counts = [_count(column, test) for test in tests]
+    return counts[0], counts[-1] if marks else 0
+
+
+def _count(column: pa.ChunkedArray, test: Callable[[pa.Array], pa.Array]) -> int:
     if not isinstance(column.type, pa.DictionaryType):
-        return tuple(int(pc.sum(test(column)).as_py() or 0) for test in (is_formula, is_changed))  # type: ignore[return-value]
-    formulas = changed = 0
+        return int(pc.sum(test(column)).as_py() or 0)
+    found = 0
     for chunk in column.chunks:
-        values = chunk.dictionary.cast(pa.string())
         codes = pc.value_counts(chunk.indices.drop_null())
-        counts, which = codes.field("counts"), codes.field("values")
-        formulas += int(pc.sum(pc.filter(counts, is_formula(values).take(which))).as_py() or 0)
-        changed += int(pc.sum(pc.filter(counts, is_changed(values).take(which))).as_py() or 0)
-    return formulas, changed
+        hits = test(chunk.dictionary.cast(pa.string())).take(codes.field("values"))
+        found += int(pc.sum(pc.filter(codes.field("counts"), hits)).as_py() or 0)
+    return found
 
 
 def formula_warnings(counts: Mapping[str, tuple[int, int]], writing: Writing) -> tuple[str, ...]:
     """Return what readers must know of cells that a spreadsheet would run, and of those that got an apostrophe.
 
-    >>> formula_warnings({"note": (2, 3)}, Writing())
-    ("a spreadsheet takes 2 cells of column 'note' for formulas and may run them: write for one (--for-spreadsheet)",)
+    >>> formula_warnings({"note": (1, 0)}, Writing())[0].partition(" and ")[0]
+    "a spreadsheet takes 1 cell of column 'note' for formulas"
     """
     if writing.spreadsheet:
         return tuple(
-            f"{changed:,} cells of column {name!r} have an apostrophe before them, so that no spreadsheet changes "
-            f"them; it would take {formulas:,} for formulas"
+            f"{plural(changed, 'cell')} of column {name!r} got an apostrophe, so that no spreadsheet changes the text; "
+            f"it would take {formulas:,} for formulas"
             for name, (formulas, changed) in counts.items()
             if changed
         )
     return tuple(
-        f"a spreadsheet takes {formulas:,} cells of column {name!r} for formulas and may run them: write for one "
-        "(--for-spreadsheet)"
+        f"a spreadsheet takes {plural(formulas, 'cell')} of column {name!r} for formulas and may run what they say: "
+        "write for one (--for-spreadsheet)"
         for name, (formulas, _) in counts.items()
         if formulas
     )
