@@ -125,6 +125,27 @@ def test_no_message_repeats_what_lets_somebody_in(address, tmp_path, capsys, sto
             assert part not in said.out + said.err, run
 
 
+def test_what_succeeds_does_not_show_it_either(store, tmp_path, capsys):
+    store.pipe("/ann:secret@in/a.csv", store.cat("/in/a.csv"))
+    source, target = "memory://ann:secret@in/a.csv", "memory://ann:secret@in/r.csv"
+    roles = ["--identifier", "name", "--quasi", "age,sex,zipcode,admitted", "--sensitive", "disease,cost"]
+    model = ["--model", "k-anonymity:k=5"]
+    runs = [
+        ["inspect", source],
+        ["anonymize", source, *roles, *model, "--algorithm", "mondrian", "-o", target],
+        ["verify", target, *roles, *model],
+        ["measure", target, *roles, "--original", source],
+        ["scan", target],
+    ]
+    for run in runs:
+        for json in ([], ["--json"]):
+            if run[0] == "anonymize" and json:
+                run = [*run, "--overwrite"]
+            assert main([*run, *json]) == 0, run
+            said = capsys.readouterr()
+            assert "secret" not in said.out + said.err, run
+
+
 def test_an_unknown_scheme_is_named(tmp_path):
     for address in ("foo://bucket/a.csv", "reference://x/a.csv"):
         with pytest.raises(ind.ParameterError, match=f"the scheme {address.partition(':')[0]}://"):

@@ -132,12 +132,19 @@ class Flags:
             help="Put an apostrophe before texts that a spreadsheet would run, or take for dates or other numbers.",
         ),
     ] = None
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="SQL", help="What is read of a database, instead of a table.")
+    ] = None
+    output_table: Annotated[
+        str | None,
+        typer.Option("--output-table", metavar="NAME", help="The table of a database that the release goes to."),
+    ] = None
     engine: Annotated[
         str | None,
         typer.Option(
             "--engine",
             metavar="NAME",
-            help="Where rows are counted: auto, memory, or duckdb for tables larger than it.",
+            help="Where rows are counted: auto, memory, duckdb for tables larger than it, postgres or spark.",
         ),
     ] = None
     table: Annotated[
@@ -190,6 +197,7 @@ ROLES = ("quasi", "sensitive", "insensitive", "identifier", "person")
 READING = ("delimiter", "encoding", "missing", "text", *NOTATION, "header", "sheet", "codes")
 WRITING = ("output_delimiter", "output_decimal", "output_encoding", "bom", "for_spreadsheet")
 EARLIER = ("previous", "previous_input", "ledger", "accept_overlap")
+DATABASE = ("query",)
 ENGINE = ("engine", "memory", "table")
 SCREEN = ("as_json", "show_values", "verbose")
 
@@ -210,6 +218,15 @@ ChosenLevels = Annotated[
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Where to write: .csv, .parquet, .sav, .dta …"),
+]
+Release = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Where to write: .csv, .tsv, .parquet or .arrow; or the address of a database.",
+    ),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")]
 Seed = Annotated[

@@ -8,6 +8,7 @@ from pathlib import Path
 from indistinct.addresses import is_elsewhere
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
+from indistinct.engines.base import DatabaseTable
 from indistinct.errors import SchemaError
 from indistinct.hierarchy import Explicit, Hierarchy
 from indistinct.metrics import Metric
@@ -20,25 +21,30 @@ from indistinct.tables.value import Reading
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """The file that is read, and how; `population` is a table of everybody from whom it was drawn, read alike."""
+    """The file that is read, and how; `population` is a table of everybody from whom it was drawn, read alike.
+
+    Where a table of a `database` is read, there is no path.
+    """
 
     path: Path
     reading: Reading = Reading()  # noqa: RUF009 (a frozen value)
     population: Path | None = None
+    database: DatabaseTable | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
     """Where the release and its report go; the certificate lies beside the release.
 
-    `ledger` remembers all releases of the same people. The certificate hides smaller counts than `smallest_count`.
-    `writing` is how a text file looks.
+    `ledger` remembers all releases of the same people. The certificate hides smaller counts than `smallest_count`. A
+    release may go to a table of a `database` instead of a path. `writing` is how a text file looks.
     """
 
     path: Path | None = None
     report: Path | None = None
     ledger: Path | None = None
     smallest_count: int | None = None
+    database: DatabaseTable | None = None
     writing: Writing = Writing()  # noqa: RUF009 (a frozen value)
 
     @property
@@ -50,7 +56,7 @@ class Output:
     def moved(self, move: Callable[[Path], Path]) -> "Output":
         """Return the same with other paths."""
         paths = {key: move(path) for key, path in self.paths.items()}
-        return Output(paths.get("path"), paths.get("report"), paths.get("ledger"), self.smallest_count, self.writing)
+        return replace(self, path=paths.get("path"), report=paths.get("report"), ledger=paths.get("ledger"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +90,21 @@ class Policy:
         return None if self.input.population is None else self.locate(self.input.population)
 
     @property
+    def source(self) -> Path | DatabaseTable:
+        """Return what is read: a table of a database, or the file at its path."""
+        return self.input.database or self.locate(self.input.path)
+
+    @property
+    def place(self) -> Path | DatabaseTable | None:
+        """Return where the release goes, if the policy says so."""
+        path = self.output.path
+        return self.output.database or (None if path is None else self.locate(path))
+
+    @property
     def files(self) -> tuple[Path, ...]:
         """Return every file that the policy reads."""
         named = [h.path for h in self.hierarchies.values() if isinstance(h, Explicit) and h.path is not None]
-        read = [self.input.path, *map(Path, named)]
+        read = [*([] if self.input.database else [self.input.path]), *map(Path, named)]
         return tuple(map(self.locate, read if self.input.population is None else [*read, self.input.population]))
 
     def locate(self, path: Path) -> Path:
@@ -113,7 +130,7 @@ def rebased(policy: Policy, base: Path) -> Policy:
         policy,
         input=replace(
             policy.input,
-            path=moved(policy.input.path),
+            path=policy.input.path if policy.input.database else moved(policy.input.path),
             population=None if policy.input.population is None else moved(policy.input.population),
         ),
         hierarchies=hierarchies,

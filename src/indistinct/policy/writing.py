@@ -10,6 +10,8 @@ from tomlkit.container import Container
 from tomlkit.items import Array, InlineTable, Item, SingleKey, Table, Trivia, Whitespace
 
 from indistinct.addresses import address_of
+from indistinct.engines.base import DatabaseTable
+from indistinct.engines.postgres.address import shown
 from indistinct.policy.reading import WRITTEN
 from indistinct.policy.value import Policy, rebased
 from indistinct.release.staging import filled
@@ -45,8 +47,8 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
     output = policy.output
     tables: dict[str, dict[str, Any]] = {
         "input": {
-            "path": _place(policy.input.path),
-            "population": policy.input.population and _place(policy.input.population),
+            **_place(policy.input.database, policy.input.path),
+            "population": policy.input.population and _spelled(policy.input.population),
             **to_options(policy.input.reading),
         },
         "columns": {name: _column(policy, name) for name in policy.schema.columns},
@@ -57,7 +59,8 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
         "algorithm": {"use": spell(policy.algorithm)},
         "measure": {"metrics": [spell(metric) for metric in policy.metrics] or None, "target": policy.target},
         "output": {
-            **{key: _place(path) for key, path in output.paths.items()},
+            **{key: _spelled(path) for key, path in output.paths.items()},
+            **(_place(output.database, None) if output.database else {}),
             "smallest_count": output.smallest_count,
             **{key: getattr(output.writing, key) or None for key in WRITTEN},
         },
@@ -75,8 +78,15 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
     return tomlkit.dumps(document)
 
 
-def _place(path: Path) -> str:
+def _spelled(path: Path) -> str:
     return address_of(path) or path.as_posix()
+
+
+def _place(database: DatabaseTable | None, path: Path | None) -> dict[str, Any]:
+    """Return the keys of a table of a database, whose address is written without a password, or of a path."""
+    if database is None:
+        return {"path": None if path is None else _spelled(path)}
+    return {"path": shown(database.database), "table": database.table, "query": database.query}
 
 
 def inline(value: Any) -> str:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from indistinct.algorithms.full_domain.nodes import share_above
-from indistinct.engines.base import Engine, Source
+from indistinct.engines.base import DatabaseTable, Engine, Sink, Source
+from indistinct.engines.postgres.source import require_table
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.count import Counted
 from indistinct.memory import needs_memory
@@ -20,7 +21,8 @@ from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.storage import digest, stored
 from indistinct.release.certificate import About, Overlap
 from indistinct.release.check import Check
-from indistinct.release.files import StagedTables, WrittenTables, require_another_file, write_release
+from indistinct.release.database import DatabaseTables, Place, write_to
+from indistinct.release.files import StagedTables, WrittenTables, require_another_file
 from indistinct.release.form import Writing
 from indistinct.release.ledger import Record
 from indistinct.release.population import Population
@@ -65,12 +67,12 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a release goes: a path, and private files that belong to it, each with what fills it.
+    """Where a release goes: a file or a table, and private files that belong to it, each with what fills it.
 
     Smaller counts than `smallest_count` are not told to others. `writing` is how text files look.
     """
 
-    path: Path
+    path: Path | DatabaseTable
     overwrite: bool = False
     private: Mapping[Path, Produce] = field(default_factory=dict)
     smallest_count: int = SMALLEST
@@ -78,7 +80,7 @@ class Destination:
 
 
 def destination_of(
-    output: str | Path | None,
+    output: Place | None,
     overwrite: bool,
     save_recoding: str | Path | None,
     recoding: Recoding,
@@ -93,8 +95,10 @@ def destination_of(
                 "`save_recoding` goes with `output`", hint="release.write_recoding(path) keeps it alone"
             )
         return None
+    require_table(output)
     private = {} if save_recoding is None else stored(recoding, save_recoding)
-    return Destination(Path(output), overwrite, private, smallest_count, writing or Writing())
+    place = output if isinstance(output, DatabaseTable) else Path(output)
+    return Destination(place, overwrite, private, smallest_count, writing or Writing())
 
 
 @needs_memory("verifying and writing the release")
@@ -125,29 +129,30 @@ def publish(
         kept = _Kept()
         job.engine.publish(job.source, assignment, kept, secret=job.secret)
         certificate = check.certify_tables(kept.tables)
-        return Release(
-            certificate, job.recoding, check, counters or {}, kept.tables, origin, record=job.record, labels=labels
-        )
+        made = Release(certificate, job.recoding, check, counters or {}, kept.tables, origin, labels=labels)
+        return replace(made, record=job.record)
+    place, names = destination.path, tuple(assignment.layout.tables)
     for read in getattr(job.source, "files", ()) or (origin,):
-        require_another_file(destination.path, read)
+        if isinstance(place, Path):
+            require_another_file(place, read)
     tables: dict[str, pa.Table] = {}
 
-    def fill(sink: StagedTables) -> None:
+    def fill(sink: Sink) -> None:
         job.engine.publish(job.source, assignment, sink, secret=job.secret)
-        tables.update(sink.tables)
+        tables.update(sink.tables if isinstance(sink, StagedTables) else {})
 
-    certificate = write_release(
-        destination.path,
+    certificate = write_to(
+        place,
         fill,
-        check.certify_files,
-        tables=tuple(assignment.layout.tables),
+        check,
+        tables=names,
         private=destination.private,
         overwrite=destination.overwrite,
         record=job.record,
         smallest_count=destination.smallest_count,
         writing=replace(destination.writing, labels=labels),
     )
-    lies = tables or WrittenTables(destination.path, tuple(assignment.layout.tables))
+    lies = tables or (WrittenTables(place, names) if isinstance(place, Path) else DatabaseTables(place, names))
     return Release(certificate, job.recoding, check, counters or {}, lies, origin, record=job.record, labels=labels)
 
 
