@@ -139,9 +139,8 @@ def test_what_succeeds_does_not_show_it_either(store, tmp_path, capsys):
     ]
     for run in runs:
         for json in ([], ["--json"]):
-            if run[0] == "anonymize" and json:
-                run = [*run, "--overwrite"]
-            assert main([*run, *json]) == 0, run
+            again = ["--overwrite"] if run[0] == "anonymize" else []
+            assert main([*run, *again, *json]) == 0, run
             said = capsys.readouterr()
             assert "secret" not in said.out + said.err, run
 
