@@ -98,6 +98,7 @@ from .recoding.kinds import Recoding as Recoding
 from .recoding.outputs import Assignment as Assignment
 from .release.certificate import Certificate as Certificate
 from .release.distributions import Distributions as Distributions
+from .release.form import Writing as Writing
 from .release.ledger import LedgerEntry as LedgerEntry
 from .release.ledger import forget_release as forget_release
 from .release.ledger import read_ledger as read_ledger

@@ -36,6 +36,7 @@ from indistinct.release.certificate import About, Certificate
 from indistinct.release.check import Check
 from indistinct.release.database import Place
 from indistinct.release.fit import explained, fit, suppressed_within, within_budget
+from indistinct.release.form import Writing
 from indistinct.release.kinds import (
     check_kinds,
     check_notations,
@@ -138,6 +139,7 @@ def anonymize(
     ledger: str | Path | None = None,
     accept_overlap: bool = False,
     smallest_count: int = SMALLEST,
+    writing: Writing | None = None,
     population: Any = None,
     engine: str = "auto",
     memory: str | int | None = None,
@@ -177,7 +179,7 @@ def anonymize(
         told = (*found.warnings, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
         allowed, named = problem.suppression, spell(chosen)
         job = Job(where, source, found.counted, recoding, found.model, schema, allowed, Secret(seed), named, told)
-        place = destination_of(output, overwrite, save_recoding, recoding, smallest_count)
+        place = destination_of(output, overwrite, save_recoding, recoding, smallest_count, writing)
         release = publish_beside(earlier, job.beside(others), accept=accept_overlap, destination=place, counters=did)
     report(1.0)
     return replace(release, explanation=found.explanation, declared=declared)
@@ -225,6 +227,7 @@ def apply(
     ledger: str | Path | None = None,
     accept_overlap: bool = False,
     smallest_count: int = SMALLEST,
+    writing: Writing | None = None,
     population: Any = None,
     engine: str = "auto",
     memory: str | int | None = None,
@@ -255,7 +258,7 @@ def apply(
         warnings = (*check_orders(found.counted, wanted), *unused(population, wanted), *told)
         job = Job(where, source, found.counted, recoding, wanted, schema, allowed, secret, warnings=warnings)
         job = replace(job, assignment=assignment, population=others)
-        place = destination_of(output, overwrite, None, recoding, smallest_count)
+        place = destination_of(output, overwrite, None, recoding, smallest_count, writing)
         try:
             release = publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=counters)
         except VerificationError as error:

@@ -8,6 +8,7 @@ import sys
 # A package may import those on a lower layer, and itself. What is not named here has no place yet: give it one.
 LAYERS = {
     "errors": 0,
+    "addresses": 1,
     "arrays": 1,
     "encodings": 1,
     "compiled": 1,
@@ -19,6 +20,7 @@ LAYERS = {
     "figures": 1,
     "schema": 1,
     "stages": 1,
+    "spill": 2,
     "_ordering_kernels": 2,
     "spelling": 2,
     "domain": 2,
@@ -77,6 +79,9 @@ LATE = {
     "sklearn": None,
     "scipy": None,
     "threadpoolctl": None,
+    "python_calamine": None,
+    "pyreadstat": None,
+    "fsspec": None,
     "nicegui": "web",
     "hypothesis": "testing",
     "sqlglot": None,

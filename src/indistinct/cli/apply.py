@@ -7,14 +7,14 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import data_of, earlier_files, earlier_options, ledger_of, place_of, policy_of, source_of
-from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, SCREEN, Flags, shared
+from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, SCREEN, WRITING, Flags, shared
 from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.screen import progress
 
 
 @shared(
     *("model", "hierarchy", "suppression", "population", *READING, *EARLIER, "smallest_count"),
-    *(*DATABASE, "output_table", *ENGINE, *SCREEN),
+    *(*DATABASE, "output_table", *WRITING, *ENGINE, *SCREEN),
 )
 def command(
     recoding: Annotated[Path, typer.Argument(metavar="RECODING", help="What --save-recoding wrote.")],

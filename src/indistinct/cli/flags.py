@@ -1,12 +1,12 @@
 """One parser for every command: what flags say becomes a policy, or what stands beside one."""
 
 import csv
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from indistinct.addresses import address_of, is_elsewhere
 from indistinct.cli.options import READING, ROLES, Flags
 from indistinct.cli.screen import note
 from indistinct.errors import ParameterError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from indistinct.hierarchy import Hierarchy
     from indistinct.models import Model
     from indistinct.policy import Policy
+    from indistinct.release.form import Writing
     from indistinct.tables import Table
     from indistinct.tables.value import Reading
 
@@ -85,7 +86,7 @@ def job_of(
     if instead:
         policy = _varied(policy, flags)
     if data is not None:
-        policy = replace(policy, input=replace(policy.input, path=data.absolute(), database=None))
+        policy = replace(policy, input=replace(policy.input, path=_absolute(data), database=None))
     if not policy.models and policy.algorithm.promise() is None:
         raise no_model()
     if node is None:
@@ -139,7 +140,11 @@ def _beside_population(policy: "Policy", flags: Flags) -> "Policy":
     """Return a policy with the population that flags name, if they name one."""
     if flags.population is None:
         return policy
-    return replace(policy, input=replace(policy.input, population=flags.population.absolute()))
+    return replace(policy, input=replace(policy.input, population=_absolute(flags.population)))
+
+
+def _absolute(path: Path) -> Path:
+    return path if is_elsewhere(path) else path.absolute()
 
 
 def _from_flags(
@@ -240,6 +245,8 @@ def reading_of(flags: Flags, base: "Reading | None" = None) -> "Reading":
         dates=dates,
         types=None if flags.type is None else _types(flags.type),
         header=flags.header,
+        sheet=flags.sheet,
+        codes=flags.codes,
     )
 
 
@@ -303,8 +310,7 @@ def _named(place: "str | Path | DatabaseTable") -> bool:
 
 def _place(path: "Path | DatabaseTable") -> "str | Path | DatabaseTable":
     """Return a path, or the address that it was before it lost one of the two strokes that an address begins with."""
-    text = str(path) if isinstance(path, Path) else ""
-    return re.sub(":/", "://", text, count=1) if re.match("[a-z]{2,}:/[^/]", text) else path
+    return address_of(path) or path if isinstance(path, Path) else path
 
 
 def opened_population(policy: "Policy") -> "Table | None":
@@ -320,9 +326,9 @@ def opened_population(policy: "Policy") -> "Table | None":
 
 
 def earlier_options(flags: Flags, policy: "Policy") -> dict[str, Any]:
-    """Return the earlier releases that flags or a policy name, as the API takes them, and which counts are hidden.
+    """Return the earlier releases that flags or a policy name, which counts are hidden, and how files are written.
 
-    A table is read as its recoding says.
+    All is as the API takes it. A table is read as its recoding says.
     """
     from indistinct.release.small_counts import SMALLEST
 
@@ -333,7 +339,20 @@ def earlier_options(flags: Flags, policy: "Policy") -> dict[str, Any]:
         "ledger": ledger_of(flags, policy),
         "accept_overlap": flags.accept_overlap,
         "smallest_count": next(count for count in given if count is not None),
+        "writing": writing_of(flags, policy),
     }
+
+
+def writing_of(flags: Flags, policy: "Policy") -> "Writing":
+    """Return how a text file is written: as flags say, else as the policy says."""
+    given: dict[str, Any] = {
+        "delimiter": "\t" if flags.output_delimiter in ("\\t", "tab") else flags.output_delimiter,
+        "decimal": flags.output_decimal,
+        "encoding": flags.output_encoding,
+        "bom": flags.bom,
+        "spreadsheet": flags.for_spreadsheet,
+    }
+    return replace(policy.output.writing, **{key: value for key, value in given.items() if value is not None})
 
 
 def ledger_of(flags: Flags, policy: "Policy") -> Path | None:
@@ -354,5 +373,7 @@ def note_reading(table: "Source") -> None:
     """Say what was left out of a file, and where codes may have been taken for numbers."""
     for words in getattr(table, "left_out", ()):
         note(f"{words} left out")
+    for words in getattr(table, "notes", ()):
+        note(words)
     for name in getattr(table, "respelled", ()):
         note(f"column {name!r} spells one number in several ways, which are one value now; codes want --text {name}")

@@ -17,6 +17,7 @@ from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.input_files import read_ordinary
 from indistinct.policy.value import Input, Output, Policy, predicted_column
 from indistinct.registry import parse_algorithm, parse_metric, parse_model
+from indistinct.release.form import Writing
 from indistinct.schema import Role, Schema, did_you_mean
 from indistinct.tables.reading import declare
 from indistinct.tables.value import Reading
@@ -72,12 +73,26 @@ TABLES: dict[str, dict[str, Accepts]] = {
         "dates": TEXTS_OR_TABLE,
         "types": TABLE,
         "header": TRUTH,
+        "sheet": TEXT,
+        "codes": TRUTH,
     },
     "privacy": {"models": TEXTS, "suppression": NUMBER},
     "algorithm": {"use": TEXT, "node": LEVELS},
     "measure": {"metrics": TEXTS, "target": TEXT},
-    "output": {"path": TEXT, "table": TEXT, "report": TEXT, "ledger": TEXT, "smallest_count": WHOLE},
+    "output": {
+        "path": TEXT,
+        "table": TEXT,
+        "report": TEXT,
+        "ledger": TEXT,
+        "smallest_count": WHOLE,
+        "delimiter": TEXT,
+        "decimal": TEXT,
+        "encoding": TEXT,
+        "bom": TRUTH,
+        "spreadsheet": TRUTH,
+    },
 }
+WRITTEN = ("delimiter", "decimal", "encoding", "bom", "spreadsheet")
 # The keys of [input] that say where the tables are.
 PLACE = ("path", "table", "query", "population")
 COLUMN: dict[str, Accepts] = {"role": TEXT, "hierarchy": TABLE}
@@ -152,9 +167,10 @@ def _input(given: Mapping[str, Any], schema: Schema) -> Input:
 def _output(given: Mapping[str, Any]) -> Output:
     database = _database(given, "[output]")
     named = [key for key in ("path", "report", "ledger") if key in given and not (key == "path" and database)]
-    return Output(
-        **{key: Path(given[key]) for key in named}, smallest_count=given.get("smallest_count"), database=database
-    )
+    with _at("[output]"):
+        writing = Writing(**{key: given[key] for key in WRITTEN if key in given})
+    paths = {key: Path(given[key]) for key in named}
+    return Output(**paths, smallest_count=given.get("smallest_count"), database=database, writing=writing)
 
 
 def _database(given: Mapping[str, Any], place: str) -> DatabaseTable | None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from indistinct.addresses import STANDARD_INPUT
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.domain import Kind
@@ -53,7 +54,7 @@ def write_starter(
         models=(KAnonymity(k), *_diversity(found)),
         hierarchies={name: each for name, each in found.hierarchies.items() if name not in unused},
         algorithm=algorithm,
-        output=Output(Path(f"{file.name.partition('.')[0]}-release{suffix}")),
+        output=Output(Path(f"{_name(file)}-release{suffix}")),
         base=path.parent,
     )
     notes = {column.name: _note(column, rows=found.rows, unused=column.name in unused) for column in found.columns}
@@ -71,6 +72,11 @@ def _riskiest(found: Inspection) -> str:
         for each in together.sets[:RISKIEST]
     ]
     return "\n".join(["", "Columns that single out most:", *lines]) if lines else ""
+
+
+def _name(data: Path) -> str:
+    """Return what a release is called after: the file without its suffixes; what is piped has no name."""
+    return "table" if str(data) == STANDARD_INPUT else data.name.partition(".")[0]
 
 
 def _publishes(algorithm: Algorithm, column: ColumnProfile) -> bool:

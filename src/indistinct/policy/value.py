@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from indistinct.addresses import is_elsewhere
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.engines.base import DatabaseTable
@@ -13,6 +14,7 @@ from indistinct.hierarchy import Explicit, Hierarchy
 from indistinct.metrics import Metric
 from indistinct.models import Model
 from indistinct.registry import all_of
+from indistinct.release.form import Writing
 from indistinct.schema import Schema, did_you_mean
 from indistinct.tables.value import Reading
 
@@ -35,7 +37,7 @@ class Output:
     """Where the release and its report go; the certificate lies beside the release.
 
     `ledger` remembers all releases of the same people. The certificate hides smaller counts than `smallest_count`. A
-    release may go to a table of a `database` instead of a path.
+    release may go to a table of a `database` instead of a path. `writing` is how a text file looks.
     """
 
     path: Path | None = None
@@ -43,6 +45,7 @@ class Output:
     ledger: Path | None = None
     smallest_count: int | None = None
     database: DatabaseTable | None = None
+    writing: Writing = Writing()  # noqa: RUF009 (a frozen value)
 
     @property
     def paths(self) -> dict[str, Path]:
@@ -53,7 +56,7 @@ class Output:
     def moved(self, move: Callable[[Path], Path]) -> "Output":
         """Return the same with other paths."""
         paths = {key: move(path) for key, path in self.paths.items()}
-        return Output(paths.get("path"), paths.get("report"), paths.get("ledger"), self.smallest_count, self.database)
+        return replace(self, path=paths.get("path"), report=paths.get("report"), ledger=paths.get("ledger"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,7 @@ class Policy:
 
     def locate(self, path: Path) -> Path:
         """Return where a path of the policy leads."""
-        return self.base / path
+        return path if is_elsewhere(path) else self.base / path
 
 
 def rebased(policy: Policy, base: Path) -> Policy:
@@ -115,7 +118,7 @@ def rebased(policy: Policy, base: Path) -> Policy:
         return replace(policy, base=base)
 
     def moved(path: Path) -> Path:
-        return path if path.is_absolute() else relative_path(policy.locate(path), base)
+        return path if path.is_absolute() or is_elsewhere(path) else relative_path(policy.locate(path), base)
 
     hierarchies = {
         column: replace(hierarchy, path=moved(Path(hierarchy.path)).as_posix())
@@ -137,8 +140,8 @@ def rebased(policy: Policy, base: Path) -> Policy:
 
 
 def relative_path(path: Path, base: Path) -> Path:
-    """Return a path as it is written in a folder, also where it has to climb up."""
-    return Path(os.path.relpath(path.resolve(), base.resolve()))
+    """Return a path as it is written in a folder, also where it has to climb up; an address is what it is."""
+    return path if is_elsewhere(path) else Path(os.path.relpath(path.resolve(), base.resolve()))
 
 
 def predicted_column(target: str | None, metrics: tuple[Metric, ...], *, schema: Schema) -> str | None:

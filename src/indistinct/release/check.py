@@ -115,7 +115,8 @@ class Check:
         files = staged.names
         digests = {name: each.digest for name, each in files.items()}
         others = {name: digest for name, digest in digests.items() if name != MAIN}
-        about = replace(self.about, output_digest=digests[MAIN], other_digests=others)
+        warnings = (*self.about.warnings, *staged.warnings)
+        about = replace(self.about, output_digest=digests[MAIN], other_digests=others, warnings=warnings)
         sources = {name: self._read_back(staged, name) for name in files}
         enter("verifying")
         coarse = is_text_file(staged.path)
@@ -134,9 +135,13 @@ class Check:
         """Return a table as it was written."""
         file, target, schema = staged.names[name].temporary, table_path(staged.path, name), staged.schemas[name]
         if name in staged.tables:  # other columns are looked at there
-            return read_as_written(file, target, self._needed(name), schema)
-        found = self.engine.written(file, name=target, schema=schema)
-        return found or read_as_written(file, target, schema.names, schema)
+            return read_as_written(file, target, self._needed(name), schema, staged.writing)
+        if staged.writing.plain or not is_text_file(target):
+            found = self.engine.written(file, name=target, schema=schema)
+            if found is not None:
+                return found
+        read = read_as_written(file, target, schema.names, schema, staged.writing)
+        return self.engine.open(read, Reading()) or read
 
     def _needed(self, name: str) -> list[str]:
         """Return the columns of a table that the check looks at."""

@@ -23,6 +23,7 @@ from indistinct.release.certificate import About, Overlap
 from indistinct.release.check import Check
 from indistinct.release.database import DatabaseTables, Place, write_to
 from indistinct.release.files import StagedTables, WrittenTables, require_another_file
+from indistinct.release.form import Writing
 from indistinct.release.ledger import Record
 from indistinct.release.population import Population
 from indistinct.release.release import Release
@@ -30,6 +31,7 @@ from indistinct.release.small_counts import SMALLEST, check_smallest
 from indistinct.release.staging import Produce
 from indistinct.schema import Schema
 from indistinct.stages import enter
+from indistinct.tables.value import Labels
 
 LOG = logging.getLogger("indistinct.publish")
 
@@ -67,13 +69,14 @@ class Job:
 class Destination:
     """Where a release goes: a file or a table, and private files that belong to it, each with what fills it.
 
-    Smaller counts than `smallest_count` are not told to others.
+    Smaller counts than `smallest_count` are not told to others. `writing` is how text files look.
     """
 
     path: Path | DatabaseTable
     overwrite: bool = False
     private: Mapping[Path, Produce] = field(default_factory=dict)
     smallest_count: int = SMALLEST
+    writing: Writing = Writing()  # noqa: RUF009 (a frozen value)
 
 
 def destination_of(
@@ -82,6 +85,7 @@ def destination_of(
     save_recoding: str | Path | None,
     recoding: Recoding,
     smallest_count: int,
+    writing: Writing | None = None,
 ) -> Destination | None:
     """Return where a release goes, with its recoding where that is kept; None where it stays in memory."""
     check_smallest(smallest_count)
@@ -94,7 +98,7 @@ def destination_of(
     require_table(output)
     private = {} if save_recoding is None else stored(recoding, save_recoding)
     place = output if isinstance(output, DatabaseTable) else Path(output)
-    return Destination(place, overwrite, private, smallest_count)
+    return Destination(place, overwrite, private, smallest_count, writing or Writing())
 
 
 @needs_memory("verifying and writing the release")
@@ -120,12 +124,13 @@ def publish(
     buckets = assignment.layout.buckets
     others = None if job.population is None else Population(job.engine, job.population, job.schema, job.recoding)
     check = Check(job.engine, job.schema, job.model, buckets, job.counted, assignment, about=about, population=others)
-    origin = getattr(job.source, "path", None)
+    origin, labels = getattr(job.source, "path", None), _labels(job)
     if destination is None:
         kept = _Kept()
         job.engine.publish(job.source, assignment, kept, secret=job.secret)
         certificate = check.certify_tables(kept.tables)
-        return Release(certificate, job.recoding, check, counters or {}, kept.tables, origin=origin, record=job.record)
+        made = Release(certificate, job.recoding, check, counters or {}, kept.tables, origin, labels=labels)
+        return replace(made, record=job.record)
     place, names = destination.path, tuple(assignment.layout.tables)
     for read in getattr(job.source, "files", ()) or (origin,):
         if isinstance(place, Path):
@@ -145,10 +150,16 @@ def publish(
         overwrite=destination.overwrite,
         record=job.record,
         smallest_count=destination.smallest_count,
+        writing=replace(destination.writing, labels=labels),
     )
-    written = WrittenTables(place, names) if isinstance(place, Path) else DatabaseTables(place, names)
-    lies = tables or written
-    return Release(certificate, job.recoding, check, counters or {}, lies, origin=origin, record=job.record)
+    lies = tables or (WrittenTables(place, names) if isinstance(place, Path) else DatabaseTables(place, names))
+    return Release(certificate, job.recoding, check, counters or {}, lies, origin, record=job.record, labels=labels)
+
+
+def _labels(job: Job) -> dict[str, Labels]:
+    """Return what is said of the columns of a source; one that is recoded is no category any more."""
+    found: Mapping[str, Labels] = getattr(job.source, "labels", {})
+    return {name: replace(each, category=None) if name in job.schema.quasi else each for name, each in found.items()}
 
 
 @dataclass(slots=True)

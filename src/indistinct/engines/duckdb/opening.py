@@ -14,9 +14,9 @@ import pyarrow as pa
 from indistinct.engines.base import DatabaseTable, PublishedFile, as_written
 from indistinct.engines.duckdb.databases import is_database, relation_of
 from indistinct.engines.duckdb.source import BATCH, SOURCE, DuckTable, quoted
-from indistinct.engines.spill import directory_of_process
 from indistinct.errors import InputError, MissingExtraError
 from indistinct.parallel import workers
+from indistinct.spill import directory_of_process
 from indistinct.stages import passed
 from indistinct.tables import open_table
 from indistinct.tables.dictionaries import is_text

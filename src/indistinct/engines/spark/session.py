@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from indistinct.engines.spill import directory_of_process
 from indistinct.errors import IndistinctError, InputError, MissingExtraError, UnseenValueError
+from indistinct.spill import directory_of_process
 
 OLDEST_JAVA = 17
 PYTHON = "PYSPARK_PYTHON"
