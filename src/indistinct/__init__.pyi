@@ -100,6 +100,7 @@ from .release.distributions import Distributions as Distributions
 from .release.ledger import LedgerEntry as LedgerEntry
 from .release.ledger import forget_release as forget_release
 from .release.ledger import read_ledger as read_ledger
+from .release.pseudonym_columns import Pseudonym as Pseudonym
 from .release.published import BucketTable as BucketTable
 from .release.release import Release as Release
 from .release.small_counts import for_others as for_others
@@ -111,3 +112,4 @@ from .scanning.scan import Scan as Scan
 from .scanning.scan import scan as scan
 from .schema import Schema as Schema
 from .tables import Table as Table
+from .transformations import Transformation as Transformation

@@ -27,6 +27,7 @@ LAYERS = {
     "hierarchy": 3,
     "tables": 3,
     "frequencies": 4,
+    "transformations": 4,
     "queries": 5,
     "recoding": 5,
     "models": 6,
