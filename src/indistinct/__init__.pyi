@@ -29,6 +29,7 @@ from .answers.workload import WorkloadErrors as WorkloadErrors
 from .api import anonymize as anonymize
 from .api import apply as apply
 from .api import open as open
+from .api import transform as transform
 from .api import verify as verify
 from .assessing import assess as assess
 from .attacking import Outcomes as Outcomes

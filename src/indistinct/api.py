@@ -32,7 +32,7 @@ from indistinct.recoding.outputs import MAIN
 from indistinct.recoding.storage import NAMES as KIND_NAMES
 from indistinct.recoding.storage import read_recoding
 from indistinct.registry import parse_algorithm
-from indistinct.release.by_label import nobody_shown, people_by_class, reference_of
+from indistinct.release.by_label import people_by_class, reference_of
 from indistinct.release.certificate import About, Certificate
 from indistinct.release.check import Check
 from indistinct.release.fit import explained, fit, suppressed_within, within_budget
@@ -300,30 +300,28 @@ def verify(
     wanted = judging(model, schema)
     published = open_published(table, schema, engine=engine, memory=memory)
     by = read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
+    changes = transformations if transformations is not None or by is None else by.transformations
     if original is not None:
         how = reading_again(by) if by is not None and schema.person else None
         original = open_source(original, how, engine=engine, memory=memory)[1]
-        known = transformations if transformations is not None or by is None else by.transformations
-        original, _ = _transformed(original, schema, hierarchies or {}, known)
-    declared = {name: h for name, h in (hierarchies or {}).items() if any(name in key for key in wanted.keys)}
+        original, _ = _transformed(original, schema, hierarchies or {}, changes)
+    kept = kept_hierarchies(hierarchies or {}, changes)
+    declared = {name: h for name, h in kept.items() if any(name in key for key in wanted.keys)}
     reference, assignment, main = None, None, published.sources[MAIN]
     about = About(pseudonyms=kinds_of(pseudonyms, schema))
     check = Check(published.engine, schema, wanted, published.buckets, about=about)
-    if schema.person and published.buckets is None and (original is not None or not check.shows_people(main.columns)):
-        if original is None:
-            raise nobody_shown()
+    if schema.person:
+        shown = check.shows_people(main.columns)
         reference, assignment = people_by_class(
-            main, schema, wanted, original, recoding=by, hierarchies=hierarchies or {}
+            published, schema, wanted, original, recoding=by, hierarchies=kept, shown=shown
         )
-    elif schema.person and published.buckets is not None:
-        raise nobody_shown(in_buckets=True)
     elif original is not None:
         reference = reference_of(original, schema, wanted, buckets=published.buckets, hierarchies=declared)
     asked = wanted
     wanted = asked.sampled(main.rows if reference is None else reference.frequencies.members)
     told = [SAMPLE_SHOWN] if reference is None and wanted != asked else []
     others = open_population(population, wanted, published.engine, main, schema=schema)
-    beside = None if others is None else Population(published.engine, others, schema, by, hierarchies or {})
+    beside = None if others is None else Population(published.engine, others, schema, by, kept)
     check = replace(check, model=wanted, reference=reference, assignment=assignment, hierarchies=declared)
     check = replace(check, population=beside)
     if published.path is None:
@@ -355,6 +353,20 @@ def _request(
         return Request(schema.quasi, keys, hierarchies, joint=algorithm.traits.splits, person=schema.person)
     keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *keys]))
     return Request((*schema.quasi, *schema.insensitive), keys, hierarchies, joint=bool(keys))
+
+
+def transform(
+    table: Any,
+    schema: Schema,
+    transformations: Mapping[str, Transformation],
+    *,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+) -> Any:
+    """Return a table with its columns transformed as in a release, so that both can be compared.
+
+    `anonymize`, `apply` and `verify` do so themselves, and want the table as it is.
+    """
+    return _transformed(open_source(table)[1], schema, hierarchies or {}, transformations)[0]
 
 
 def _transformed(

@@ -37,7 +37,7 @@ def command(
     if output is not None:
         check_targets([output], sources=[data], overwrite=overwrite)
     policy = policy_of(data, flags)
-    found = inspect(opened(policy, table=flags.table))
+    found = inspect(opened(policy, table=flags.table, raw=True))
     if output is not None:
         write_starter(found, data, output, reading=found.reading, overwrite=overwrite)
     for warning in found.warnings:

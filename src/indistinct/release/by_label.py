@@ -23,11 +23,12 @@ from indistinct.models.base import Model
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.layout import class_layout
-from indistinct.recoding.outputs import Assignment, Buckets
+from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.recoding.read_back import Cover, cover_of, read_back
 from indistinct.release.columns import require_columns
 from indistinct.release.fit import fit, repair
 from indistinct.release.kinds import check_notations, reading_again
+from indistinct.release.published import Published
 from indistinct.release.reading import require_original
 from indistinct.schema import Schema
 from indistinct.tables import open_table
@@ -79,18 +80,27 @@ def classes_by_label(
 
 
 def people_by_class(
-    published: Source,
+    published: Published,
     schema: Schema,
     model: Model,
     original: Any,
     *,
     recoding: Recoding | None,
     hierarchies: Mapping[str, Hierarchy],
-) -> tuple[Counted, Assignment]:
-    """Return what was counted on an original by published class, with its people."""
+    shown: bool = False,
+) -> tuple[Counted | None, Assignment | None]:
+    """Return what was counted on an original by published class, with its people.
+
+    Without an original there is nothing, which will do where the release has `shown` people by their pseudonyms.
+    """
+    main = published.sources[MAIN]
+    if published.buckets is not None or (original is None and not shown):
+        raise nobody_shown(in_buckets=published.buckets is not None)
+    if original is None:
+        return None, None
     if recoding is None:
-        return classes_by_label(published, original, schema, model.table_keys, hierarchies=hierarchies)
-    return classes_by_recoding(published, original, schema, model, recoding=recoding)
+        return classes_by_label(main, original, schema, model.table_keys, hierarchies=hierarchies)
+    return classes_by_recoding(main, original, schema, model, recoding=recoding)
 
 
 def reference_of(

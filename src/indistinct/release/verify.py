@@ -56,11 +56,8 @@ def verify(
     sizes = evidence.sizes if persons is None else np.diff(persons.indptr)
     buckets = None if evidence.buckets is None else evidence.buckets.buckets
     original = None if evidence.reference is None else evidence.reference.frequencies.rows
-    about_people = (
-        ()
-        if persons is None
-        else people_warnings(persons, original=evidence.reference, shown=evidence.reference is None)
-    )
+    shown = evidence.linked is not None and evidence.linked.shared is not None
+    about_people = () if persons is None else people_warnings(persons, original=evidence.reference, shown=shown)
     warnings = (*shows.warnings, *evidence.warnings, *about_people, *_warnings(evidence, model, verdicts))
     warnings += (*_linked_warnings(evidence, model, told), *told.warnings, *([SEEDED] if told.seeded else []))
     return Certificate(

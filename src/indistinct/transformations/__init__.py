@@ -3,6 +3,7 @@
 from indistinct.transformations.columns import Transformed, transformed_columns
 from indistinct.transformations.value import (
     Transformation,
+    check_role,
     check_transformations,
     kept_hierarchies,
     parse_transformation,
@@ -12,6 +13,7 @@ from indistinct.transformations.value import (
 __all__ = [
     "Transformation",
     "Transformed",
+    "check_role",
     "check_transformations",
     "kept_hierarchies",
     "parse_transformation",

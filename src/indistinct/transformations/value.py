@@ -125,7 +125,7 @@ def check_transformations(
                 f"the transformation of column {name!r} must be a Transformation; got {type(given).__name__}",
                 hint=f'transformations={{"{name}": ind.Transformation(round=100)}}',
             )
-        _check_role(name, schema)
+        check_role(name, schema)
         if given.level is None:
             found[name] = given
             continue
@@ -145,7 +145,8 @@ def kept_hierarchies(
     return {name: each for name, each in hierarchies.items() if name not in (transformations or {})}
 
 
-def _check_role(name: str, schema: Schema) -> None:
+def check_role(name: str, schema: Schema) -> None:
+    """Raise unless a column is one that is published and not recoded."""
     if name not in schema.columns:
         raise SchemaError(
             f"a transformation is given for column {name!r}, which the schema does not name",
