@@ -183,7 +183,8 @@ def compared(job: Job, earlier: Earlier | None, *, accept: bool, kept: Path | No
     if told and not accept:
         raise VerificationError(
             "; ".join(told),
-            hint="search with a larger k, or leave out who was in the earlier release; `accept_overlap` "
+            hint=("random pseudonyms link no releases; " if found.people_linked else "")
+            + "search with a larger k, or leave out who was in the earlier release; `accept_overlap` "
             "(--accept-overlap) publishes it all the same, with a warning in the certificate",
             overlap=found,
         )
