@@ -77,7 +77,9 @@ def _change(name: str, given: Transformation, kind: pa.DataType) -> tuple[Change
     _require(name, kind, Kind.NUMBER)
     _check_whole(name, given, kind)
     if pa.types.is_decimal(kind):
-        return (lambda column: _decimals(name, _plain(column), given, kind)), kind
+        # The widest, because 9.99 may be rounded to 10.00.
+        wide = pa.decimal256(76, kind.scale) if pa.types.is_decimal256(kind) else pa.decimal128(38, kind.scale)
+        return (lambda column: _decimals(name, _plain(column).cast(wide), given, wide)), wide
     number = pa.int64() if pa.types.is_integer(kind) else pa.float64()
     make = _whole_numbers if pa.types.is_integer(kind) else _floats
     return (lambda column: make(name, _plain(column), given)), number
@@ -173,7 +175,7 @@ def _decimals(name: str, column: pa.ChunkedArray, given: Transformation, kind: p
     except pa.ArrowInvalid:
         raise InputError(
             f"column {name!r} has the type {kind}, in which the transformed numbers have no place",
-            hint="give steps and bounds with no more digits than the column has, or the column in a wider type",
+            hint="give steps and bounds with no more decimals than the column has",
             column=name,
         ) from None
 
