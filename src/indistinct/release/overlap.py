@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.engines import open_source
+from indistinct.engines.transformed import transformed_source
 from indistinct.errors import InputError, ParameterError, SchemaError, VerificationError
 from indistinct.figures import Told
 from indistinct.frequencies.value import PERSON
@@ -95,6 +96,7 @@ def _made_again(
     require_whole(recoding, "the earlier release")
     engine, source = open_source(previous_input, reading_again(recoding))
     roles.check(source.columns, decided=True)
+    source, _ = transformed_source(source, recoding.transformations or {})
     made = fit(engine, source, recoding, keys=((PERSON,),))
     if made.uncovered_members > max(recoding.suppression, suppression or 0) * made.members:
         raise InputError(

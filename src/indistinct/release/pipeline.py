@@ -132,7 +132,8 @@ def publish(
         job.publish(assignment, kept)
         certificate = check.certify_tables(kept.tables)
         return Release(certificate, job.recoding, check, counters or {}, kept.tables, origin=origin, record=job.record)
-    for read in getattr(job.source, "files", ()) or (origin,):
+    keys = (None if each.key is None else Path(each.key) for each in job.pseudonyms.values())
+    for read in (*(getattr(job.source, "files", ()) or (origin,)), *keys):
         require_another_file(destination.path, read)
     tables: dict[str, pa.Table] = {}
 
