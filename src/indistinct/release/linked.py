@@ -14,7 +14,6 @@ from indistinct.arrays import Codes, starts_of
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.value import FrequencySet
-from indistinct.recoding.projection import project
 from indistinct.schema import Schema
 
 
@@ -60,7 +59,7 @@ def linked_rows(counted: Counted, quasi: Sequence[str], pseudonyms: Sequence[str
                 return Linked(problem)
     if persons is None:
         return Linked()
-    _, classes = project(cells, quasi)
+    classes = _numbers([cells.vectors[:, cells.names.index(name)] for name in quasi])
     indptr, members = class_sets(persons, classes, int(classes.max(initial=-1)) + 1)
     sets = set_numbers(indptr, members)
     several, shared = int((np.diff(indptr) > 1).sum()), np.bincount(sets)[sets]
