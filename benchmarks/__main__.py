@@ -9,12 +9,15 @@ from benchmarks.engines import engine_lines
 from benchmarks.files import csv_lines, distinct_lines, optimal_csv_lines, parquet_lines
 from benchmarks.growth import growth_cases
 from benchmarks.lattice import closeness_lines, incognito_lines, million_lines, optimal_lines
+from benchmarks.levels import large_level_lines, level_lines
 from benchmarks.loss import loss_growth_lines, loss_lines
 from benchmarks.optimum import optimum_lines
 from benchmarks.partition import growth_lines, search_lines
 from benchmarks.partition_cliffs import partition_cliff_lines
 from benchmarks.people import people_lines
+from benchmarks.postgres import postgres_lines
 from benchmarks.risks import risk_lines, uniqueness_lines
+from benchmarks.spark import spark_lines
 from benchmarks.startup import startup_lines
 from benchmarks.timing import Line
 from benchmarks.unique_sets import unique_set_lines
@@ -41,6 +44,9 @@ def main() -> None:
         "optimal-csv": lambda: optimal_csv_lines(min(chosen.rows, 5_000_000)),
         "distinct": lambda: distinct_lines(chosen.rows),
         "engines": lambda: engine_lines(chosen.rows),
+        "levels": lambda: level_lines(min(chosen.rows, 5_000_000)),
+        "postgres": lambda: postgres_lines(min(chosen.rows, 1_000_000)),
+        "spark": lambda: spark_lines(chosen.rows),
         "growth": lambda: growth_lines(chosen.rows),
         "startup": startup_lines,
         "optimal": optimal_lines,
@@ -59,6 +65,8 @@ def main() -> None:
         "workload": workload_lines,
         "unique-sets": lambda: unique_set_lines(min(chosen.rows, 1_000_000)),
     }
+    if "levels-large" in chosen.names:  # a quarter of an hour and ten gigabytes of disk: only by its name
+        cases["levels-large"] = lambda: large_level_lines(chosen.rows)
     wanted = {*chosen.names, *(OF_ENGINES if "engines" in chosen.names else ())}
     if not wanted or "uniqueness" in wanted:
         for text in uniqueness_lines():

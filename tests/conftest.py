@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # On a busy machine drawing examples may be slow: that says nothing about the code.
@@ -10,3 +11,15 @@ settings.register_profile("steady", steady)
 # A change is judged by the same examples everywhere; `make laws` looks for new ones.
 settings.register_profile("fresh", steady, derandomize=False)
 settings.load_profile(os.environ.get("INDISTINCT_EXAMPLES", "steady"))
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server that is started once, with the first test that asks for it."""
+    from references.postgres_server import NoServerError, running_server
+
+    try:
+        with running_server() as server:
+            yield server
+    except NoServerError as error:
+        pytest.skip(str(error))

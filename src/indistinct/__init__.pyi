@@ -39,6 +39,7 @@ from .attacks.base import Attack as Attack
 from .attacks.base import Outcome as Outcome
 from .comparing.compare import compare as compare
 from .comparing.comparison import Comparison as Comparison
+from .engines.base import DatabaseTable as DatabaseTable
 from .errors import HierarchyError as HierarchyError
 from .errors import IndistinctError as IndistinctError
 from .errors import InfeasibleError as InfeasibleError

@@ -10,7 +10,7 @@ from typing import Any, Unpack, overload
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm, Progress, run_search, unused_settings
 from indistinct.algorithms.explanation import Explanation
-from indistinct.engines import lives_elsewhere, open_source
+from indistinct.engines import lives_elsewhere, open_source, using_source
 from indistinct.engines.base import Source
 from indistinct.engines.levels import CellsBeyondMemoryError
 from indistinct.engines.support import check_support
@@ -32,9 +32,9 @@ from indistinct.recoding.outputs import MAIN
 from indistinct.recoding.storage import NAMES as KIND_NAMES
 from indistinct.recoding.storage import read_recoding
 from indistinct.registry import parse_algorithm
-from indistinct.release.by_label import people_by_class, reference_of
 from indistinct.release.certificate import About, Certificate
 from indistinct.release.check import Check
+from indistinct.release.database import Place
 from indistinct.release.fit import explained, fit, suppressed_within, within_budget
 from indistinct.release.kinds import (
     check_kinds,
@@ -43,11 +43,12 @@ from indistinct.release.kinds import (
     reading_again,
     settled,
 )
+from indistinct.release.originals import people_by_class, reference_of
 from indistinct.release.overlap import earlier_releases, publish_beside
 from indistinct.release.pipeline import Job, destination_of
 from indistinct.release.population import Population, count_beside, fit_beside, open_population, unused
-from indistinct.release.pseudonym_columns import Pseudonym, check_pseudonyms, kinds_of
-from indistinct.release.published import belongs_to, open_published, read_certificate
+from indistinct.release.pseudonym_columns import Pseudonym, check_pseudonyms, kinds_of, require_rows_here
+from indistinct.release.published import belongs_to, certificate_of, open_published
 from indistinct.release.release import Release
 from indistinct.release.small_counts import SMALLEST
 from indistinct.schema import Schema
@@ -78,12 +79,19 @@ def open(  # noqa: A001
 ) -> Table: ...
 @overload
 def open(  # noqa: A001
-    source: Any, *, table: str | None = None, engine: str | None = None, memory: str | int | None = None, **options: Any
+    source: Any,
+    *,
+    table: str | None = None,
+    query: str | None = None,
+    engine: str | None = None,
+    memory: str | int | None = None,
+    **options: Any,
 ) -> Any: ...
 def open(  # noqa: A001
     source: Any,
     *,
     table: str | None = None,
+    query: str | None = None,
     engine: str | None = None,
     memory: str | int | None = None,
     **options: Any,
@@ -97,9 +105,11 @@ def open(  # noqa: A001
     was read.
 
     What lives elsewhere stays there and is read whenever it is needed: a relation, a table of a database, of which
-    `table` is the name, and a file whose `engine` is not memory, or which is too large for `memory`, such as "1GB".
+    `table` is the name, or what a `query` gives there, and a file whose `engine` is not memory, or which is too large
+    for `memory`, such as "1GB". A database is read in one snapshot until the source is closed or forgotten.
     """
-    if table is None and engine in (None, "memory") and memory is None and not lives_elsewhere(source):
+    named = table is not None or query is not None
+    if not named and engine in (None, "memory") and memory is None and not lives_elsewhere(source):
         return open_table(source, **options)
     if options.pop("columns", None) is not None:
         raise ParameterError(
@@ -107,7 +117,7 @@ def open(  # noqa: A001
             hint="select them in a relation or a view, or give the others the role of identifiers",
         )
     reading = declare(options.pop("reading", None), **options)
-    return open_source(source, reading, engine=engine or "auto", memory=memory, table=table)[1]
+    return open_source(source, reading, engine=engine or "auto", memory=memory, table=table, query=query)[1]
 
 
 def anonymize(
@@ -121,7 +131,7 @@ def anonymize(
     target: str | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
-    output: str | Path | None = None,
+    output: Place | None = None,
     overwrite: bool = False,
     save_recoding: str | Path | None = None,
     previous: Recoding | str | Path | None = None,
@@ -139,45 +149,46 @@ def anonymize(
 
     Without an `algorithm` several are tried; one with a promise of its own needs no model. `suppression` is the share
     of rows, or people, that may be dropped, `target` a column whose classification is measured, `population` everybody
-    from whom the table was drawn. `engine` is auto, memory, or duckdb for tables larger than `memory`, such as "1GB".
-    `seed` is for tests. With `output` the release is verified as written there, hides counts below `smallest_count`,
-    and its recoding is kept at `save_recoding`. It is refused if people of earlier releases (one's recoding `previous`
-    and table `previous_input`, or all of a private `ledger`) are among fewer than promised in all together, unless
-    `accept_overlap`. `transformations` say what is published of columns that are not recoded, `pseudonyms` what stands
-    in place of identifiers. Raises `InfeasibleError` if there is none.
+    from whom the table was drawn. `engine` is auto, memory, postgres, spark, or duckdb for tables larger than `memory`,
+    such as "1GB". `seed` is for tests. With `output`, a file or a `DatabaseTable`, the release is verified as written
+    there, hides counts below `smallest_count`, and its recoding is kept at `save_recoding`. It is refused if people of
+    earlier releases (one's recoding `previous` and table `previous_input`, or all of a private `ledger`) are among
+    fewer than promised in all together, unless `accept_overlap`. `transformations` say what is published of columns
+    that are not recoded, `pseudonyms` what stands in place of identifiers. Raises `InfeasibleError` if there is none.
     """
-    report, given = progress or (lambda _share: None), dict(hierarchies or {})
-    began, (where, opened) = time.perf_counter(), open_source(table, engine=engine, memory=memory)
-    shown = check_pseudonyms(pseudonyms, schema)
-    source, made = _transformed(opened, schema, given, transformations)
-    declared = kept_hierarchies(given, made.declared)
-    search = _chosen(algorithm, reuse=any(each is not None for each in (save_recoding, previous, ledger)))
-    check_support(where, search.traits.recodings)
-    asked = promised_model(model, search, schema)
-    request = _request(source, schema, asked, search, declared, target=target)
-    earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
-    others = open_population(population, asked, where, source, schema=schema)
+    report, shown = progress or (lambda _share: None), check_pseudonyms(pseudonyms, schema)
+    began = time.perf_counter()
+    with using_source(table, engine=engine, memory=memory) as (where, opened):
+        require_rows_here(opened, shown)
+        source, made = _transformed(opened, schema, hierarchies or {}, transformations)
+        declared = kept_hierarchies(hierarchies or {}, made.declared)
+        search = _chosen(algorithm, reuse=any(each is not None for each in (save_recoding, previous, ledger)))
+        check_support(where, search.traits.recodings)
+        asked = promised_model(model, search, schema)
+        request = _request(source, schema, asked, search, declared, target=target)
+        earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
+        others = open_population(population, asked, where, source, schema=schema)
 
-    def check(counted: Counted) -> tuple[str, ...]:
-        return (*check_kinds(counted, asked, known=(*declared, *source.reading.text)), *unused(population, asked))
+        def check(counted: Counted) -> tuple[str, ...]:
+            return (*check_kinds(counted, asked, known=(*declared, *source.reading.text)), *unused(population, asked))
 
-    wanted = Search(search, asked, declared, suppression, check, report)
-    try:
-        counted = count_beside(others, where, source, request=request, schema=schema)
-        found = _searched(wanted, counted, schema=schema, seed=seed)
-    except CellsBeyondMemoryError as beyond:
-        found = search_by_levels(beyond, request, wanted)
-    problem, chosen = found.problem, found.algorithm
-    reading = settled(opened, (*schema.published, *shown))
-    recoding = with_hierarchies(found.recoding, declared)
-    recoding = replace(recoding, schema=schema, promise=asked.spec(), suppression=suppression, reading=reading)
-    recoding = replace(recoding, transformations=made.declared or None)
-    did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
-    told = (*found.warnings, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
-    allowed, named = problem.suppression, spell(chosen)
-    job = Job(where, source, found.counted, recoding, found.model, schema, allowed, Secret(seed), named, told)
-    place = destination_of(output, overwrite, save_recoding, recoding, smallest_count)
-    release = publish_beside(earlier, job.beside(others, shown), accept=accept_overlap, destination=place, counters=did)
+        wanted = Search(search, asked, declared, suppression, check, report)
+        try:
+            counted = count_beside(others, where, source, request=request, schema=schema)
+            found = _searched(wanted, counted, schema=schema, seed=seed)
+        except CellsBeyondMemoryError as beyond:
+            found = search_by_levels(beyond, request, wanted)
+        problem, chosen = found.problem, found.algorithm
+        reading = settled(opened, (*schema.published, *shown))
+        recoding = replace(with_hierarchies(found.recoding, declared), schema=schema, promise=asked.spec())
+        recoding = replace(recoding, suppression=suppression, reading=reading, transformations=made.declared or None)
+        did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
+        told = (*found.warnings, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
+        allowed, named = problem.suppression, spell(chosen)
+        job = Job(where, source, found.counted, recoding, found.model, schema, allowed, Secret(seed), named, told)
+        place = destination_of(output, overwrite, save_recoding, recoding, smallest_count)
+        job = job.beside(others, shown)
+        release = publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=did)
     report(1.0)
     return replace(release, explanation=found.explanation, declared=declared)
 
@@ -217,7 +228,7 @@ def apply(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     suppression: float | None = None,
     seed: int | None = None,
-    output: str | Path | None = None,
+    output: Place | None = None,
     overwrite: bool = False,
     previous: Recoding | str | Path | None = None,
     previous_input: Any = None,
@@ -238,36 +249,35 @@ def apply(
     """
     began, secret = time.perf_counter(), Secret(seed)
     recoding = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
-    where, opened = open_source(table, reading_again(recoding), engine=engine, memory=memory)
-    check_support(where, [KIND_NAMES[type(recoding)]])
-    schema, wanted = promise_of(recoding, model)
-    shown, declared = (
-        check_pseudonyms(pseudonyms, schema),
-        kept_hierarchies(hierarchies or {}, recoding.transformations),
-    )
-    check_job(opened, schema, wanted, declared, decided=True)
-    check_same_kinds(recoding, opened)
-    source, _ = _transformed(opened, schema, declared, recoding.transformations)
-    earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
-    others = open_population(population, wanted, where, source, schema=schema)
-    keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.table_keys]))
-    sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}
-    found = fit(where, source, recoding, keys=keys, hierarchies=sensitive)
-    wanted = wanted.sampled(found.members)
-    found = found if others is None else fit_beside(found, Population(where, others, schema, recoding))
-    allowed = budget(recoding.suppression if suppression is None else suppression, found.members)
-    assignment, told = suppressed_within(found, wanted, budget=allowed)
-    counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
-    warnings = (*check_orders(found.counted, wanted), *unused(population, wanted), *told)
-    job = Job(where, source, found.counted, recoding, wanted, schema, allowed, secret, warnings=warnings)
-    job = replace(job, assignment=assignment).beside(others, shown)
-    place = destination_of(output, overwrite, None, recoding, smallest_count)
-    try:
-        release = publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=counters)
-    except VerificationError as error:
-        raise explained(error, found, wanted) from None
-    except InfeasibleError as error:
-        raise within_budget(error, found, wanted) from None
+    with using_source(table, reading_again(recoding), engine=engine, memory=memory) as (where, opened):
+        check_support(where, [KIND_NAMES[type(recoding)]])
+        schema, wanted = promise_of(recoding, model)
+        shown = check_pseudonyms(pseudonyms, schema)
+        declared = kept_hierarchies(hierarchies or {}, recoding.transformations)
+        check_job(opened, schema, wanted, declared, decided=True)
+        check_same_kinds(recoding, opened)
+        require_rows_here(opened, shown)
+        source, _ = _transformed(opened, schema, declared, recoding.transformations)
+        earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
+        others = open_population(population, wanted, where, source, schema=schema)
+        keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.table_keys]))
+        sensitive = {name: hierarchy for name, hierarchy in declared.items() if (name,) in keys}
+        found = fit(where, source, recoding, keys=keys, hierarchies=sensitive)
+        wanted = wanted.sampled(found.members)
+        found = found if others is None else fit_beside(found, Population(where, others, schema, recoding))
+        allowed = budget(recoding.suppression if suppression is None else suppression, found.members)
+        assignment, told = suppressed_within(found, wanted, budget=allowed)
+        counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
+        warnings = (*check_orders(found.counted, wanted), *unused(population, wanted), *told)
+        job = Job(where, source, found.counted, recoding, wanted, schema, allowed, secret, warnings=warnings)
+        job = replace(job, assignment=assignment).beside(others, shown)
+        place = destination_of(output, overwrite, None, recoding, smallest_count)
+        try:
+            release = publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=counters)
+        except VerificationError as error:
+            raise explained(error, found, wanted) from None
+        except InfeasibleError as error:
+            raise within_budget(error, found, wanted) from None
     return replace(release, declared=declared)
 
 
@@ -324,10 +334,8 @@ def verify(
     beside = None if others is None else Population(published.engine, others, schema, by, kept)
     check = replace(check, model=wanted, reference=reference, assignment=assignment, hierarchies=declared)
     check = replace(check, population=beside)
-    if published.path is None:
-        return check.certify(published.sources, about=replace(about, warnings=tuple(told)))
-    says = read_certificate(published.path)
-    foreign = not belongs_to(says, published.path, apart=published.apart)
+    says = certificate_of(published)
+    foreign = published.path is not None and not belongs_to(says, published.path, apart=published.apart)
     told += [ROWS_COUNTED] if says and says.get("people") and not schema.person else []
     about = replace(about, seeded=bool(says and says.get("seeded")), warnings=tuple(told))
     return check.certify(published.sources, coarse=published.text, about=about, foreign_certificate=foreign)

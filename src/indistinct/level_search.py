@@ -20,6 +20,7 @@ from indistinct.algorithms.partition.finish_levels import (
     Assembled,
     FinishedPart,
     assembled,
+    cuts_of,
     ends_of,
     finish_part,
     require_rooted,
@@ -34,7 +35,7 @@ from indistinct.engines.memory.count import encoded_column
 from indistinct.errors import OutOfMemoryError
 from indistinct.frequencies.column_values import ColumnValues
 from indistinct.frequencies.count import Counted
-from indistinct.frequencies.levels import KeyTree, Segments
+from indistinct.frequencies.levels import NOBODY, KeyTree, Segments
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.sort_keys import MISSING, KeyColumn
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
@@ -48,6 +49,8 @@ from indistinct.recoding.summary import Style
 
 # How far a run is when parts are cut by passes over rows, and when all of them are finished.
 CUT, FINISHED = 0.4, 0.6
+# Files of rows that are open at the same time at most; further ones are written by a further pass.
+MOST_FILES = 400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +116,9 @@ def search_by_levels(beyond: CellsBeyondMemoryError, request: Request, search: S
         _require_room(levels, sum(len(each.classes) for each in parts))
         search.progress(CUT + (FINISHED - CUT) * len(parts) / len(top.rows))
     style = Style(mondrian.extent, mondrian.numeric)
-    made = assembled(top, parts, columns, hierarchies=search.hierarchies, style=style)
+    cuts = cuts_of(top, parts, columns)
+    behind = passes.behind(cuts) if mondrian.extent == "region" else cuts
+    made = assembled(top, parts, columns, hierarchies=search.hierarchies, style=style, behind=behind)
     counted = _counted(made, domains)
     _remember(levels, made, passes)
     quasi = columns_of(counted.domains, search.hierarchies)
@@ -132,7 +137,7 @@ def _required(beyond: CellsBeyondMemoryError, request: Request, search: Search) 
     refused = {
         "relaxed=true": found.relaxed,
         "choose=loss": found.choose == "loss",
-        "extent=region": found.extent == "region",
+        "a workload": found.workload is not None,
         f"numeric={found.numeric}": "mean" in found.numeric,
         "people (role person)": any(PERSON in key for key in request.keys),
         "a population": request.population is not None or search.model.needs_population,
@@ -218,21 +223,34 @@ def _finished(
 ) -> Iterator[FinishedPart]:
     """Yield the parts of a tree from left to right, each cut to its end."""
     leaves = top.leaves()
-    files = _files([top.rows[leaf] for leaf in leaves], judge.fits)
-    numbered, by_leaf = top.keyed(leaves), np.repeat(np.arange(len(files)), [len(each) for each in files])
+    numbered, files = top.keyed(leaves), _files([top.rows[leaf] for leaf in leaves], judge.fits)
+    for first in range(0, len(files), MOST_FILES):
+        some = files[first : first + MOST_FILES]
+        with passes.parted(_by_file(numbered, some), len(some)) as rows:
+            for file, own in enumerate(some):
+                if leaves[own[0]] in top.whole:
+                    yield _one_class(rows, file, columns, judge)
+                    continue
+                keys, codes = rows.all(file)
+                owners = numbered.parts_of(keys)
+                for leaf in own:
+                    chosen = np.flatnonzero(owners == leaf)
+                    yield finish_part(
+                        columns,
+                        keys[chosen],
+                        {key: each[chosen] for key, each in codes.items()},
+                        judge,
+                        counters=counters,
+                    )
+
+
+def _by_file(numbered: KeyTree, files: Sequence[Sequence[int]]) -> KeyTree:
+    """Return the tree that sends rows to the file of their leaf, or to nobody where that is not one of the files."""
     inner = numbered.axis >= 0
-    by_file = replace(numbered, left=np.where(inner, numbered.left, by_leaf[np.where(inner, 0, numbered.left)]))
-    with passes.parted(by_file, len(files)) as rows:
-        for file, own in enumerate(files):
-            if leaves[own[0]] in top.whole:
-                yield _one_class(rows, file, columns, judge)
-                continue
-            keys, codes = rows.all(file)
-            owners = numbered.parts_of(keys)
-            for leaf in own:
-                chosen = np.flatnonzero(owners == leaf) if len(own) > 1 else slice(None)
-                some = {key: each[chosen] for key, each in codes.items()}
-                yield finish_part(columns, keys[chosen], some, judge, counters=counters)
+    of_leaf = np.full(int((~inner).sum()), NOBODY, dtype=np.int64)
+    for file, own in enumerate(files):
+        of_leaf[list(own)] = file
+    return replace(numbered, left=np.where(inner, numbered.left, of_leaf[np.where(inner, 0, numbered.left)]))
 
 
 def _files(rows: Sequence[int], fits: int) -> list[list[int]]:

@@ -152,8 +152,6 @@ def _value(text: str, kind: Any, *, where: str) -> Any:
             return int(text)
         except ValueError:
             raise ParameterError(f"{where} must be a whole number; got {text!r}") from None
-    if hasattr(kind, "from_text"):  # a value that lies in a file, which the text names
-        return kind.from_text(_unquoted(text))
     return float(_number(text, where))
 
 

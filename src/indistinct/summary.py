@@ -9,11 +9,11 @@ from indistinct.algorithms.explanation import Explanation
 from indistinct.metrics import Measurements
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate import Certificate
-from indistinct.release.files import certificate_path, table_path
+from indistinct.release.database import Place, names_of_release
 from indistinct.release.release import Release
 from indistinct.risks.membership import Membership
 
-Files = Path | tuple[Path, ...] | None
+Files = Path | str | tuple[str, ...] | None
 ONE_BUCKET = "all rows are in one bucket, so links are broken over the whole table; try_all_dims=true may find more"
 
 
@@ -72,13 +72,16 @@ class Summary:
         return document
 
 
-def summary_of_release(release: Release, path: Path, *, metrics: Measurements, recoding: Path | None = None) -> Summary:
-    """Return what a run published at a path; `recoding` is where it kept the recoding."""
+def summary_of_release(
+    release: Release, place: Place, *, metrics: Measurements, recoding: Path | None = None
+) -> Summary:
+    """Return what a run published at a place; `recoding` is where it kept the recoding."""
     others = [name for name in release.assignment.layout.tables if name != MAIN]
+    output, further, certificate = names_of_release(place, others)
     files: dict[str, Files] = {
-        "output": path,
-        "other_outputs": tuple(table_path(path, name) for name in others),
-        "certificate_path": certificate_path(path),
+        "output": output,
+        "other_outputs": further,
+        "certificate_path": certificate,
         "recoding_path": recoding,
     }
     counted = release.certificate

@@ -19,7 +19,7 @@ from indistinct.frequencies.sort_keys import KeyColumn
 from indistinct.testing.strategies import samples
 from references.engine_runs import rows_of
 
-few = settings(deadline=None, max_examples=12)
+few = settings(deadline=None, max_examples=8)
 NOWHERE = {"output_digest": None, "recoding_digest": None}
 MODELS = [
     "k-anonymity:k={k}",
@@ -35,10 +35,7 @@ def by_levels(room, monkeypatch):
 
 def answers(table, schema, **options):
     """Return a release in memory and one of the engine duckdb, which is told to hold little."""
-    both = []
-    for engine in ("memory", "duckdb"):
-        both.append(ind.anonymize(table, schema, engine=engine, seed=1, **options))
-    return both
+    return [ind.anonymize(table, schema, engine=engine, seed=1, **options) for engine in ("memory", "duckdb")]
 
 
 def require_equal(memory, levels):
@@ -56,7 +53,8 @@ def test_samples_of_every_kind(model, data):
     assume(sample.table["disease"].null_count < sample.table.num_rows)
     room = Room(data.draw(st.integers(1, 8)), data.draw(st.sampled_from([0, 3, 100])), 100, 1000)
     wanted = model.format(k=data.draw(st.integers(2, 5)))
-    options = {"model": wanted, "algorithm": "mondrian", "hierarchies": sample.hierarchies}
+    extent = data.draw(st.sampled_from(["range", "region"]))
+    options = {"model": wanted, "algorithm": f"mondrian:extent={extent}", "hierarchies": sample.hierarchies}
     with pytest.MonkeyPatch.context() as patch:
         by_levels(room, patch)
         try:
@@ -97,7 +95,7 @@ def test_measurements(model, data):
     table = data.draw(measurements())
     schema = ind.Schema(quasi=table.column_names[:-1], sensitive=["disease"])
     room = Room(data.draw(st.integers(1, 60)), data.draw(st.sampled_from([0, 10])), 100, 1000)
-    numeric = data.draw(st.sampled_from(["interval", "bounds"]))
+    form = data.draw(st.sampled_from(["numeric=interval", "numeric=bounds", "extent=region"]))
     with pytest.MonkeyPatch.context() as patch:
         by_levels(room, patch)
         try:
@@ -105,7 +103,7 @@ def test_measurements(model, data):
                 table,
                 schema,
                 model=model.format(k=data.draw(st.integers(2, 5))),
-                algorithm=f"mondrian:numeric={numeric}",
+                algorithm=f"mondrian:{form}",
             )
         except InfeasibleError:
             assume(False)

@@ -189,6 +189,20 @@ def _prepare(page: Path, folder: Path) -> None:
             (folder / "policy.toml").write_text(text, encoding="utf-8")
 
 
+@pytest.fixture
+def database(page: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start the server that a page about databases takes for granted, with the table that it reads."""
+    if "postgresql:///clinic" not in page.read_text(encoding="utf-8"):
+        return
+    server = request.getfixturevalue("postgres")
+    monkeypatch.setenv("PGHOST", str(server.folder))
+    monkeypatch.setenv("PGUSER", "postgres")
+    server.run("DROP DATABASE IF EXISTS clinic", "CREATE DATABASE clinic")
+    server.run("CREATE SCHEMA hospital", database="clinic")
+    server.upload(generate_patients(500, seed=1), "hospital.visits", database="clinic")
+
+
+@pytest.mark.usefixtures("database")
 @pytest.mark.parametrize("page", _with("python"), ids=_name)
 def test_python_examples_run(page: Path, folder: Path) -> None:
     pa.csv.write_csv(generate_patients(2_000, seed=1), folder / "patients.csv")
@@ -198,6 +212,7 @@ def test_python_examples_run(page: Path, folder: Path) -> None:
         exec(compile(block, _name(page), "exec"), names)  # noqa: S102
 
 
+@pytest.mark.usefixtures("database")
 @pytest.mark.parametrize("page", _with("shell"), ids=_name)
 def test_shell_examples_run(page: Path, folder: Path) -> None:
     _prepare(page, folder)

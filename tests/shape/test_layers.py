@@ -70,6 +70,7 @@ LATE = {
     "pandas": None,
     "polars": None,
     "duckdb": None,
+    "adbc_driver_postgresql": None,
     "pyspark": None,
     "altair": None,
     "vl_convert": None,

@@ -21,7 +21,7 @@ from indistinct.hierarchy.explicit import Explicit
 from indistinct.hierarchy.intervals import CutPoints, Intervals
 from indistinct.metrics.published_ranges import ranges_of, written_span
 from indistinct.queries.labels import Labels, single_values
-from indistinct.queries.values import ColumnValues
+from indistinct.queries.values import column_values, positions_of
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.labels import OR_MISSING, written_end, written_members, written_ranges
 from indistinct.recoding.read_back import output_names, read_column
@@ -40,21 +40,11 @@ def plain_labels(name: str, column: pa.ChunkedArray, *, hierarchy: Hierarchy | N
 
 def labels_of_domain(domain: Domain, hierarchy: Hierarchy | None = None) -> Labels:
     """Return the values of a domain, each standing for itself."""
-    return single_values(column_values(domain, hierarchy), domain.texts(), positions_of(domain))
+    return single_values(column_values(domain, _order(hierarchy)), domain.texts(), positions_of(domain))
 
 
-def column_values(domain: Domain, hierarchy: Hierarchy | None = None) -> ColumnValues:
-    """Return what constants mean beside a column; numbers in a declared order are names."""
-    if domain.kind is not Kind.TEXT and not domain.declared:
-        return ColumnValues(domain.column, domain.kind)
-    texts = tuple(domain.values.cast(pa.string()).to_pylist())
-    order = tuple(hierarchy.values) if isinstance(hierarchy, Order) else texts if domain.declared else ()
-    return ColumnValues(domain.column, Kind.TEXT, texts, order)
-
-
-def positions_of(domain: Domain) -> Codes | None:
-    """Return where the values of a domain lie, None for names."""
-    return None if domain.kind is Kind.TEXT or domain.declared else np.asarray(domain.positions(), dtype=np.float64)
+def _order(hierarchy: Hierarchy | None) -> tuple[str, ...]:
+    return tuple(hierarchy.values) if isinstance(hierarchy, Order) else ()
 
 
 def quasi_labels(
@@ -104,7 +94,9 @@ def _labels(column: QuasiColumn, meanings: list[Meaning], shown: list[Texts], hi
     positions = positions_of(domain)
     texts = tuple(text[0] if len(text) == 1 else f"[{text[0]} .. {text[1]}]" for text in shown)
     unknown = np.zeros(len(runs), dtype=bool)
-    labels = Labels(column_values(domain, hierarchy), texts, indptr, first, last, domain.missing, unknown, positions)
+    labels = Labels(
+        column_values(domain, _order(hierarchy)), texts, indptr, first, last, domain.missing, unknown, positions
+    )
     if positions is None or len(positions) <= domain.missing:
         return labels
     line = positions[int(domain.missing) :]

@@ -6,23 +6,23 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import earlier_files, earlier_options, job_of, ledger_of, source_of
-from indistinct.cli.options import EARLIER, ENGINE, READING, ROLES, SCREEN, Flags, shared
+from indistinct.cli.flags import data_of, earlier_files, earlier_options, job_of, ledger_of, place_of, source_of
+from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, ROLES, SCREEN, Flags, shared
 from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.screen import note, progress
 
 
 @shared(
     *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "target", "population"),
-    *(*READING, *EARLIER, "smallest_count", *ENGINE, *SCREEN),
+    *(*READING, *EARLIER, "smallest_count", *DATABASE, "output_table", *ENGINE, *SCREEN),
 )
 def command(
-    source: Annotated[Path, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), or a table.")],
+    source: Annotated[str, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), a table, or a database.")],
     flags: Flags,
     data: options.Input = None,
     node: options.ChosenLevels = None,
     instead: options.Instead = False,
-    output: options.Output = None,
+    output: options.Release = None,
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
     save_recoding: options.SaveRecoding = None,
@@ -30,15 +30,16 @@ def command(
     """Publish a table so that a model holds: by a policy, or by flags.
 
     Beside a policy stand only --input, --population, -o, --node, --overwrite, --seed, --save-recoding, what begins with
-    --previous, --ledger, --accept-overlap, --smallest-count, --json and --show-values; with --instead also --model,
-    --algorithm and --suppression, as a comparison names them.
+    --previous, --ledger, --accept-overlap, --output-table, --smallest-count, --json and --show-values; with --instead
+    also --model, --algorithm and --suppression, as a comparison names them.
     """
-    policy = job_of(source, flags, node=node, data=data, instead=instead)
+    given = data_of(source, flags)
+    policy = job_of(given, flags, node=node, data=data, instead=instead)
     if policy.output.report is not None:
         note("this version writes no report yet; the policy's `report` is left out")
-    read, place = [*policy.files, source, *earlier_files(flags, policy)], policy.output.path
-    place = place and policy.locate(place)
-    path = checked_path(output or place, recoding=save_recoding, overwrite=overwrite, sources=read)
+    read = [*policy.files, *([given] if isinstance(given, Path) else []), *earlier_files(flags, policy)]
+    wanted = place_of(output, flags.output_table) or policy.place
+    path = checked_path(wanted, recoding=save_recoding, overwrite=overwrite, sources=read)
     from indistinct import api, measuring
     from indistinct.summary import summary_of_release
 

@@ -6,21 +6,21 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import earlier_files, earlier_options, ledger_of, policy_of, source_of
-from indistinct.cli.options import EARLIER, ENGINE, READING, SCREEN, Flags, shared
+from indistinct.cli.flags import data_of, earlier_files, earlier_options, ledger_of, place_of, policy_of, source_of
+from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, SCREEN, Flags, shared
 from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.screen import progress
 
 
 @shared(
-    *("model", "hierarchy", "pseudonym", "suppression", "population"),
-    *(*READING, *EARLIER, "smallest_count", *ENGINE, *SCREEN),
+    *("model", "hierarchy", "pseudonym", "suppression", "population", *READING, *EARLIER, "smallest_count"),
+    *(*DATABASE, "output_table", *ENGINE, *SCREEN),
 )
 def command(
     recoding: Annotated[Path, typer.Argument(metavar="RECODING", help="What --save-recoding wrote.")],
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="A table with the same columns.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A table with the same columns, or a database.")],
     flags: Flags,
-    output: options.Output = None,
+    output: options.Release = None,
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
 ) -> None:
@@ -39,9 +39,9 @@ def command(
 
     with progress("applying") as share:
         found = read_recoding(recoding)
-        policy = policy_of(data, flags, schema=found.schema, reading=found.reading)
+        policy = policy_of(data_of(data, flags), flags, schema=found.schema, reading=found.reading)
         read = [recoding, beside(recoding), *policy.files, *earlier_files(flags, policy)]
-        path = checked_path(output, recoding=None, overwrite=overwrite, sources=read)
+        path = checked_path(place_of(output, flags.output_table), recoding=None, overwrite=overwrite, sources=read)
         share(0.2)
         release = published(
             path,

@@ -13,7 +13,7 @@ from indistinct.errors import ParameterError
 from indistinct.schema import Schema
 
 if TYPE_CHECKING:
-    from indistinct.engines.base import Source
+    from indistinct.engines.base import DatabaseTable, Source
     from indistinct.hierarchy import Hierarchy
     from indistinct.models import Model
     from indistinct.policy import Policy
@@ -28,8 +28,36 @@ VARIED = ("model", "algorithm", "suppression")
 JOB = (*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "target", *READING)
 
 
+def place_of(text: str | None, table: str | None = None, query: str | None = None) -> "Path | DatabaseTable | None":
+    """Return what a text names: a table of a database, of which it is the address, or a file; None for no text."""
+    from indistinct.engines.base import DatabaseTable
+    from indistinct.engines.postgres.address import is_address
+
+    if text is not None and is_address(text):
+        return DatabaseTable(text, table, query)
+    if table is not None or query is not None:
+        raise ParameterError(
+            "a table or a query goes with the address of a database",
+            hint="for example postgresql://host/clinic --table clinic.visits",
+        )
+    return None if text is None else Path(text)
+
+
+def data_of(text: str, flags: Flags) -> "Path | DatabaseTable":
+    """Return the table that an argument names, together with --table or --query; a file may be a database too."""
+    from indistinct.engines.postgres.address import is_address
+
+    found = place_of(text, flags.table if is_address(text) else None, flags.query)
+    return Path(text) if found is None else found
+
+
 def job_of(
-    source: Path, flags: Flags, *, node: str | None = None, data: Path | None = None, instead: bool = False
+    source: "Path | DatabaseTable",
+    flags: Flags,
+    *,
+    node: str | None = None,
+    data: Path | None = None,
+    instead: bool = False,
 ) -> "Policy":
     """Return the policy in a file (.toml), or the one that flags describe for a table in it.
 
@@ -39,7 +67,7 @@ def job_of(
     from indistinct.algorithms.full_domain.node import ChosenNode
     from indistinct.spelling import spell
 
-    by_policy = source.suffix.lower() == ".toml"
+    by_policy = isinstance(source, Path) and source.suffix.lower() == ".toml"
     if node is not None and flags.algorithm is not None:
         raise ParameterError(
             "--node and --algorithm cannot stand together", hint="a chosen node takes the place of a search"
@@ -50,11 +78,16 @@ def job_of(
         )
     if instead and not by_policy:
         raise ParameterError("--instead goes with a policy", hint="beside a table every flag counts")
-    policy = policy_of(source, flags, policy=source if by_policy else None, beside=VARIED if instead else ())
+    policy = policy_of(
+        source,
+        flags,
+        policy=source if by_policy and isinstance(source, Path) else None,
+        beside=VARIED if instead else (),
+    )
     if instead:
         policy = _varied(policy, flags)
     if data is not None:
-        policy = replace(policy, input=replace(policy.input, path=data.absolute()))
+        policy = replace(policy, input=replace(policy.input, path=data.absolute(), database=None))
     if not policy.models and policy.algorithm.promise() is None:
         raise no_model()
     if node is None:
@@ -78,7 +111,7 @@ def _varied(policy: "Policy", flags: Flags) -> "Policy":
 
 
 def policy_of(
-    table: Path,
+    table: "Path | DatabaseTable",
     flags: Flags,
     *,
     policy: Path | None = None,
@@ -111,7 +144,9 @@ def _beside_population(policy: "Policy", flags: Flags) -> "Policy":
     return replace(policy, input=replace(policy.input, population=flags.population.absolute()))
 
 
-def _from_flags(table: Path, flags: Flags, schema: Schema | None, reading: "Reading | None") -> "Policy":
+def _from_flags(
+    table: "Path | DatabaseTable", flags: Flags, schema: Schema | None, reading: "Reading | None"
+) -> "Policy":
     from indistinct.algorithms.auto import Auto
     from indistinct.policy import Input, Policy, predicted_column
     from indistinct.registry import parse_algorithm
@@ -123,8 +158,9 @@ def _from_flags(table: Path, flags: Flags, schema: Schema | None, reading: "Read
         insensitive=names_of(flags.insensitive),
         person=names_of(flags.person),
     )
+    how = reading_of(flags, reading)
     return Policy(
-        input=Input(table, reading_of(flags, reading)),
+        input=Input(table, how) if isinstance(table, Path) else Input(Path(), how, database=table),
         schema=roles,
         models=models_of(flags.model),
         hierarchies=hierarchies_of(flags.hierarchy),
@@ -265,7 +301,8 @@ def opened(policy: "Policy", path: Path | None = None, *, table: str | None = No
     from indistinct.api import transform
     from indistinct.tables import Table, open_table
 
-    source = api.open(_place(path or policy.locate(policy.input.path)), reading=policy.input.reading, table=table)
+    place = _place(path or policy.source)
+    source = api.open(place, reading=policy.input.reading, table=None if _named(place) else table)
     note_reading(source)
     whole = source if isinstance(source, Table) else open_table(source)
     return whole if raw else transform(whole, policy.schema, policy.transformations, hierarchies=policy.hierarchies)
@@ -280,8 +317,8 @@ def source_of(policy: "Policy", flags: Flags, path: Path | None = None, *, raw: 
     from indistinct.api import transform
     from indistinct.engines import chosen_engine, open_source
 
-    place, engine = _place(path or policy.locate(policy.input.path)), flags.engine or "auto"
-    table = None if path else flags.table
+    place, engine = _place(path or policy.source), flags.engine or "auto"
+    table = None if path or _named(place) else flags.table
     if table is None and chosen_engine(place, engine, flags.memory).name == "memory":
         return opened(policy, path, raw=raw)
     source = open_source(place, policy.input.reading, engine=engine, memory=flags.memory, table=table)[1]
@@ -289,9 +326,14 @@ def source_of(policy: "Policy", flags: Flags, path: Path | None = None, *, raw: 
     return source if raw else transform(source, policy.schema, policy.transformations, hierarchies=policy.hierarchies)
 
 
-def _place(path: Path) -> str | Path:
+def _named(place: "str | Path | DatabaseTable") -> bool:
+    """Return whether a place says already which table of a database is meant."""
+    return not isinstance(place, str | Path)
+
+
+def _place(path: "Path | DatabaseTable") -> "str | Path | DatabaseTable":
     """Return a path, or the address that it was before it lost one of the two strokes that an address begins with."""
-    text = str(path)
+    text = str(path) if isinstance(path, Path) else ""
     return re.sub(":/", "://", text, count=1) if re.match("[a-z]{2,}:/[^/]", text) else path
 
 

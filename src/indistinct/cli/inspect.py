@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import opened, policy_of
-from indistinct.cli.options import READING, SCREEN, Flags, shared
+from indistinct.cli.flags import data_of, opened, policy_of
+from indistinct.cli.options import DATABASE, READING, SCREEN, Flags, shared
 from indistinct.cli.screen import grid, note, print_json, show
 from indistinct.figures import percent
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from indistinct.inspection import Inspection
 
 
-@shared(*READING, "table", *SCREEN)
+@shared(*READING, "table", *DATABASE, *SCREEN)
 def command(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="The table to look at.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="The table to look at, or a database.")],
     flags: Flags,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="POLICY", help="Write a first policy (.toml) here.")
@@ -32,24 +32,26 @@ def command(
     """
     from indistinct.inspection import inspect
     from indistinct.policy.starter import write_starter
+    from indistinct.release.database import name_of
     from indistinct.release.targets import check_targets
 
+    given = data_of(data, flags)
     if output is not None:
-        check_targets([output], sources=[data], overwrite=overwrite)
-    policy = policy_of(data, flags)
+        check_targets([output], sources=[given] if isinstance(given, Path) else [], overwrite=overwrite)
+    policy, name = policy_of(given, flags), name_of(given)
     found = inspect(opened(policy, table=flags.table, raw=True))
     if output is not None:
-        write_starter(found, data, output, reading=found.reading, overwrite=overwrite)
+        write_starter(found, given, output, reading=found.reading, overwrite=overwrite)
     for warning in found.warnings:
         note(warning)
     if flags.as_json:
         policy_path = None if output is None else str(output)
-        print_json({"data": str(data), **found.to_json(values=flags.show_values), "policy": policy_path})
+        print_json({"data": name, **found.to_json(values=flags.show_values), "policy": policy_path})
     else:
-        _show(found, data, output, show_values=flags.show_values)
+        _show(found, name, output, show_values=flags.show_values)
 
 
-def _show(found: "Inspection", data: Path, output: Path | None, *, show_values: bool) -> None:
+def _show(found: "Inspection", data: str, output: Path | None, *, show_values: bool) -> None:
     counts = ("distinct", "missing", "unique", "smallest group")
     table = grid("column", "type", *counts, "role", right=counts, names=("column", "role"))
     for column in found.columns:

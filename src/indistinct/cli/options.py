@@ -129,12 +129,19 @@ class Flags:
             help="The certificate hides smaller counts that the release does not show: 11, or 0 for none.",
         ),
     ] = None
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="SQL", help="What is read of a database, instead of a table.")
+    ] = None
+    output_table: Annotated[
+        str | None,
+        typer.Option("--output-table", metavar="NAME", help="The table of a database that the release goes to."),
+    ] = None
     engine: Annotated[
         str | None,
         typer.Option(
             "--engine",
             metavar="NAME",
-            help="Where rows are counted: auto, memory, or duckdb for tables larger than it.",
+            help="Where rows are counted: auto, memory, duckdb for tables larger than it, postgres or spark.",
         ),
     ] = None
     table: Annotated[
@@ -180,6 +187,7 @@ NOTATION = ("decimal", "thousands", "dates", "type")
 ROLES = ("quasi", "sensitive", "insensitive", "identifier", "person")
 READING = ("delimiter", "encoding", "missing", "text", *NOTATION, "header")
 EARLIER = ("previous", "previous_input", "ledger", "accept_overlap")
+DATABASE = ("query",)
 ENGINE = ("engine", "memory", "table")
 SCREEN = ("as_json", "show_values", "verbose")
 
@@ -199,6 +207,15 @@ ChosenLevels = Annotated[
 ]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write: .csv, .tsv, .parquet or .arrow.")
+]
+Release = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Where to write: .csv, .tsv, .parquet or .arrow; or the address of a database.",
+    ),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")]
 Seed = Annotated[

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from indistinct.algorithms.explanation import Explanation
+    from indistinct.engines.base import DatabaseTable
     from indistinct.metrics import Measurements
     from indistinct.release.certificate import Certificate, Overlap
     from indistinct.release.release import Release
@@ -28,13 +29,20 @@ WRITTEN = {
 }
 
 
-def checked_path(output: Path | None, *, recoding: Path | None, overwrite: bool, sources: Sequence[Path]) -> Path:
+def checked_path(
+    output: "Path | DatabaseTable | None", *, recoding: Path | None, overwrite: bool, sources: Sequence[Path]
+) -> "Path | DatabaseTable":
     """Return where a release goes; raise before any work if it cannot be written there."""
+    from indistinct.engines.postgres.tables import check_release
     from indistinct.release.files import certificate_path
     from indistinct.release.targets import check_format, check_targets
 
     if output is None:
         raise ParameterError("no output is given", hint="say where the release goes, for example -o release.csv")
+    if not isinstance(output, Path):
+        check_release(output, overwrite=overwrite)
+        check_targets([recoding] if recoding else [], sources=sources, overwrite=overwrite)
+        return output
     check_format(output)
     wanted = [output, certificate_path(output), *([recoding] if recoding else [])]
     check_targets(wanted, sources=sources, overwrite=overwrite)
@@ -58,17 +66,17 @@ def write_text(path: Path, text: str, *, overwrite: bool) -> None:
     write_atomically(path, filled(text), overwrite=overwrite)
 
 
-def published(path: Path, ledger: Path | None, run: Callable[[], "Release"]) -> "Release":
+def published(path: "Path | DatabaseTable", ledger: Path | None, run: Callable[[], "Release"]) -> "Release":
     """Let a run publish at a path; say that a ledger is new, and what became of an older second table beside it."""
     from indistinct.recoding.outputs import SENSITIVE
     from indistinct.release.files import table_path
 
-    beside = table_path(path, SENSITIVE)
-    older, new = beside.is_file(), ledger is not None and not ledger.exists()
+    beside = table_path(path, SENSITIVE) if isinstance(path, Path) else None
+    older, new = beside is not None and beside.is_file(), ledger is not None and not ledger.exists()
     release = run()
     if new:
         note(f"{ledger} is a new ledger: there was no earlier release to compare with; keep it as safe as the table")
-    if older and SENSITIVE not in release.assignment.layout.tables:
+    if beside is not None and older and SENSITIVE not in release.assignment.layout.tables:
         if beside.exists():
             note(f"{beside} is no part of this release; it was left where it is")
         else:

@@ -12,7 +12,7 @@ from indistinct.errors import InputError, ParameterError
 from indistinct.schema import did_you_mean
 
 if TYPE_CHECKING:
-    from indistinct.engines.base import Source
+    from indistinct.engines.base import DatabaseTable, Source
     from indistinct.policy import Policy
     from indistinct.release.published import BucketTable, Published
     from indistinct.tables.value import Reading
@@ -27,7 +27,7 @@ class Question:
     opened: "Published"
 
 
-def question_of(path: Path, flags: Flags, *, policy: Path | None, original: Path | None) -> Question:
+def question_of(path: "Path | DatabaseTable", flags: Flags, *, policy: Path | None, original: Path | None) -> Question:
     """Return what flags and, if there is one, a policy ask about a published file; --model replaces its models."""
     from indistinct.release.published import open_published
     from indistinct.release.reading import read_release
@@ -39,7 +39,7 @@ def question_of(path: Path, flags: Flags, *, policy: Path | None, original: Path
     opened = open_published(published, asked.schema)
     for table in opened.sources.values():
         note_reading(table)
-    if opened.buckets is None:
+    if opened.buckets is None and isinstance(path, Path):
         _note_buckets(path)
     return Question(asked, published, opened)
 

@@ -1,13 +1,12 @@
 """`indistinct verify`: a model judges a published file, whoever made it."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import no_model, opened_population, source_of
-from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, shared
+from indistinct.cli.flags import data_of, no_model, opened_population, source_of
+from indistinct.cli.options import DATABASE, ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, shared
 from indistinct.cli.output import report
 from indistinct.cli.published_file import question_of
 from indistinct.errors import VerificationError
@@ -15,11 +14,11 @@ from indistinct.errors import VerificationError
 
 @shared(
     *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "population"),
-    *(*READING, *ENGINE, *SCREEN),
+    *(*READING, *DATABASE, *ENGINE, *SCREEN),
     algorithm=MadeBy,
 )
 def command(
-    published: Annotated[Path, typer.Argument(metavar="PUBLISHED", help="The published table.")],
+    published: Annotated[str, typer.Argument(metavar="PUBLISHED", help="The published table, or its database.")],
     flags: Flags,
     policy: options.PolicyFile = None,
     original: options.Original = None,
@@ -39,9 +38,11 @@ def command(
         raise no_model()
     from indistinct import api
     from indistinct.promise import promised_model
+    from indistinct.release.database import name_of
     from indistinct.summary import Summary
 
-    asked = question_of(published, flags, policy=policy, original=original)
+    place = data_of(published, flags)
+    asked = question_of(place, flags, policy=policy, original=original)
     job = asked.policy
     certificate = api.verify(
         asked.published,
@@ -57,7 +58,7 @@ def command(
         memory=flags.memory,
     )
     summary = Summary(
-        {"published": published}, certificate.rows, certificate.original_rows, certificate.form, certificate
+        {"published": name_of(place)}, certificate.rows, certificate.original_rows, certificate.form, certificate
     )
     report(summary, as_json=flags.as_json)
     if not certificate.holds:

@@ -3,12 +3,16 @@
 import logging
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from indistinct.engines.base import DatabaseTable, Engine, PublishedFile, Source
 from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.memory import Memory
+from indistinct.engines.postgres import Postgres
+from indistinct.engines.spark import Spark
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
@@ -16,7 +20,16 @@ from indistinct.schema import did_you_mean
 from indistinct.stages import enter
 from indistinct.tables import Reading
 
-__all__ = ["NAMES", "bytes_of", "chosen_engine", "count_source", "engines", "lives_elsewhere", "open_source"]
+__all__ = [
+    "NAMES",
+    "bytes_of",
+    "chosen_engine",
+    "count_source",
+    "engines",
+    "lives_elsewhere",
+    "open_source",
+    "using_source",
+]
 
 LOG = logging.getLogger("indistinct.open")
 
@@ -32,6 +45,8 @@ def engines(memory: int = DEFAULT_MEMORY) -> tuple[Engine, ...]:
     return (
         Memory(),
         DuckDB(memory),
+        Postgres(memory),
+        Spark(memory),
     )
 
 
@@ -45,19 +60,33 @@ def open_source(
     engine: str = "auto",
     memory: str | int | None = None,
     table: str | None = None,
+    query: str | None = None,
 ) -> tuple[Engine, Source]:
     """Return a source and the engine that it belongs to: the one that is named, or the one that suits it.
 
-    `table` names a table of the database that `source` leads to.
+    `table` names a table of the database that `source` leads to, or `query` says what is read of it.
     """
     enter("reading")
-    wanted = source if table is None else DatabaseTable(source, table)
+    wanted = source if table is None and query is None else DatabaseTable(source, table, query)
     chosen = chosen_engine(wanted, engine, memory)
     opened = chosen.open(wanted, reading or Reading())
     if opened is None:
         raise _not_opened(wanted, chosen)
     LOG.info("opened %d rows of %d columns in the engine %s", opened.rows, len(opened.columns), chosen.name)
     return chosen, opened
+
+
+@contextmanager
+def using_source(
+    source: Any, reading: Reading | None = None, *, engine: str = "auto", memory: str | int | None = None
+) -> Iterator[tuple[Engine, Source]]:
+    """Give a source and its engine for a while; a connection that is made for that ends with the block."""
+    where, opened = open_source(source, reading, engine=engine, memory=memory)
+    try:
+        yield where, opened
+    finally:
+        if opened is not source and hasattr(opened, "close"):
+            opened.close()
 
 
 def chosen_engine(source: Any, name: str = "auto", memory: str | int | None = None) -> Engine:

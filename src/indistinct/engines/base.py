@@ -4,14 +4,15 @@ A *source* is a table where it lives: in memory, in files, in a database, on a c
 release, batch by batch.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import pyarrow as pa
 
 from indistinct.domain import Kind
+from indistinct.errors import ParameterError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.randomness import Secret
@@ -25,10 +26,24 @@ EVERY_RECODING = frozenset(KINDS)
 
 @dataclass(frozen=True, slots=True)
 class DatabaseTable:
-    """A table of a database, by name; `database` is its path or its address, which may hold a password."""
+    """A table of a database by its name, or what a query gives there: a source, or where a release goes.
+
+    `database` is where that lies, a path or an address; it is never shown, because an address may hold a password.
+
+        >>> DatabaseTable("postgresql://ann:secret@host/clinic", "visits")
+        DatabaseTable(table='visits', query=None)
+    """
 
     database: Any = field(repr=False)
-    table: str
+    table: str | None = None
+    query: str | None = field(default=None, repr=True)
+
+    def __post_init__(self) -> None:
+        if (self.table is None) == (self.query is None):
+            raise ParameterError(
+                "a database is given with a table or with a query, not both",
+                hint='for example ind.open("postgresql://host/clinic", table="clinic.visits")',
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +78,14 @@ class Sink(Protocol):
 
     def accept(self, name: str, batches: Iterable[pa.Table]) -> None:
         """Take one table, in batches that share a schema; `MAIN` is the name of the first."""
+
+
+@runtime_checkable
+class FolderSink(Sink, Protocol):
+    """Where tables go that an engine writes by itself, many hands at a time: each is a folder of files."""
+
+    def accept_folder(self, name: str, write: Callable[[Path], None], *, schema: pa.Schema) -> None:
+        """Let `write` fill a folder that is not there yet with one table, whose columns are those of `schema`."""
 
 
 class Engine(Protocol):

@@ -28,12 +28,14 @@ from indistinct.frequencies.levels import (
     Segments,
     Survey,
     Within,
+    keys_behind,
     rows_by_segment,
     rows_within,
     survey_rows,
 )
 from indistinct.frequencies.sort_keys import KeyColumn, has_keys, key_matrix, plain_type
 from indistinct.frequencies.value import Key
+from indistinct.parallel import spread, workers
 from indistinct.recoding.regions import Cuts
 
 LOG = logging.getLogger("indistinct.levels")
@@ -126,24 +128,61 @@ class RowPasses:
                 first = first.plus(other)
             return first
 
-        return _added("survey", (survey_rows(keys, tree, scale) for keys, _ in self._rows(coded=False)), merge, 2)
+        every = range(len(self.columns))
+        return self._added("survey", lambda keys, _: survey_rows(keys, tree, scale), merge, needed=every, together=2)
 
     def within(self, tree: KeyTree, ranges: Ranges) -> Within:
         """Return what lies in one range of each part."""
-        answers = (rows_within(keys, tree, ranges) for keys, _ in self._rows(coded=False))
-        return _added("medians", answers, Within.merged)
+        needed = _used(tree, ranges.column)
+        return self._added("medians", lambda keys, _: rows_within(keys, tree, ranges), Within.merged, needed=needed)
 
     def segments(self, tree: KeyTree, segments: Segments) -> Segmented:
         """Return the rows, and the values that a model looks at, of segments of each part."""
-        answers = (rows_by_segment(keys, tree, segments, codes) for keys, codes in self._rows())
-        return _added("segments", answers, Segmented.merged)
 
-    def _rows(self, *, coded: bool = True) -> Iterator[tuple[Codes, dict[Key, Codes]]]:
+        def look(keys: Codes, codes: Mapping[Key, Codes]) -> Segmented:
+            return rows_by_segment(keys, tree, segments, codes)
+
+        needed = _used(tree, segments.column)
+        return self._added("segments", look, Segmented.merged, needed=needed, coded=True)
+
+    def behind(self, cuts: Sequence[Codes]) -> list[Codes]:
+        """Return, by column, the smallest key of all rows behind each of some ascending cuts."""
+
+        def merge(several: Sequence[list[Codes]]) -> list[Codes]:
+            return [np.minimum.reduce(own) for own in zip(*several, strict=True)]
+
+        every = range(len(self.columns))
+        return self._added("values behind cuts", lambda keys, _: keys_behind(keys, cuts), merge, needed=every)
+
+    def _added(
+        self,
+        what: str,
+        look: Callable[[Codes, Mapping[Key, Codes]], Answer],
+        merge: Callable[[Sequence[Answer]], Answer],
+        *,
+        needed: Collection[int],
+        coded: bool = False,
+        together: int = TOGETHER,
+    ) -> Answer:
+        """Return what all batches tell: each thread looks at one, and some answers are added up at a time."""
+        began, waiting = time.perf_counter(), list[Answer]()
         keys = self.keys if coded else {}
-        names = dict.fromkeys([*(column.name for column in self.columns), *(key[0] for key in keys)])
-        for batch in self.source.batches(tuple(names)):
-            codes = {key: domain.encode(batch[key[0]]) for key, domain in keys.items()}
-            yield key_matrix(batch, self.columns), codes
+        for several in _several(self._batches(needed, keys), workers()):
+            waiting += spread(lambda batch: look(*self._coded(batch, needed, keys)), several)
+            if len(waiting) >= together:
+                waiting = [merge(waiting)]
+        LOG.info("a pass over rows: %s; %.3f s", what, time.perf_counter() - began)
+        return merge(waiting)
+
+    def _batches(self, needed: Iterable[int], keys: Iterable[Key]) -> Iterator[pa.Table]:
+        names = dict.fromkeys([*(self.columns[index].name for index in needed), *(key[0] for key in keys)])
+        return self.source.batches(tuple(names))
+
+    def _coded(
+        self, batch: pa.Table, needed: Iterable[int], keys: Mapping[Key, Domain]
+    ) -> tuple[Codes, dict[Key, Codes]]:
+        codes = {key: domain.encode(batch[key[0]]) for key, domain in keys.items()}
+        return key_matrix(batch, self.columns, needed), codes
 
     @contextmanager
     def parted(self, tree: KeyTree, parts: int) -> Iterator["PartedRows"]:
@@ -151,7 +190,9 @@ class RowPasses:
         began = time.perf_counter()
         with private_directory() as folder:
             parted = PartedRows(folder, self.columns, tuple(self.keys))
-            parted.write(self._rows(), tree, parts)
+            every = range(len(self.columns))
+            rows = (self._coded(batch, every, self.keys) for batch in self._batches(every, self.keys))
+            parted.write(rows, tree, parts)
             LOG.info("a pass over rows: written by part; %.3f s", time.perf_counter() - began)
             yield parted
 
@@ -222,7 +263,7 @@ class RegionFinder:
 
     def find(self, batch: pa.Table) -> Codes:
         """Return the region of every row; raise `UnseenValueError` for one beyond all that were counted."""
-        keys = key_matrix(batch, self.columns)
+        keys = key_matrix(batch, self.columns, range(len(self.columns)))
         ranks = np.empty(keys.shape, dtype=np.uint32)
         for index, (column, known) in enumerate(zip(self.columns, self.some, strict=True)):
             own = keys[:, index]
@@ -240,17 +281,21 @@ class RegionFinder:
         return self.cuts.locate(ranks)
 
 
-def _added(
-    what: str, answers: Iterable[Answer], merge: Callable[[Sequence[Answer]], Answer], together: int = TOGETHER
-) -> Answer:
-    """Return what all batches tell, adding some up at a time."""
-    began, waiting = time.perf_counter(), []
-    for answer in answers:
-        waiting.append(answer)
-        if len(waiting) >= together:
-            waiting = [merge(waiting)]
-    LOG.info("a pass over rows: %s; %.3f s", what, time.perf_counter() - began)
-    return merge(waiting)
+def _used(tree: KeyTree, columns: Codes) -> list[int]:
+    """Return the columns along which a tree is cut, or is to be."""
+    return sorted({*tree.axis[tree.axis >= 0].tolist(), *columns.tolist()})
+
+
+def _several(batches: Iterable[pa.Table], size: int) -> Iterator[list[pa.Table]]:
+    """Yield some batches at a time."""
+    waiting = []
+    for batch in batches:
+        waiting.append(batch)
+        if len(waiting) == size:
+            yield waiting
+            waiting = []
+    if waiting:
+        yield waiting
 
 
 def _together(rows: Iterable[tuple[Codes, Mapping[Key, Codes]]]) -> Iterator[tuple[Codes, list[Codes]]]:

@@ -44,7 +44,7 @@ def transformed_source(source: Source, transformations: Mapping[str, Transformat
     if not isinstance(source, Transformable):
         raise ParameterError(
             f"a {type(source).__name__} transforms no columns yet: {', '.join(map(repr, transformations))}",
-            hint="use the engine memory or duckdb, or transform the columns in a view of the database",
+            hint="use the engine memory, duckdb or postgres, or transform the columns in the frame itself",
         )
     types = {each.name: each.type for each in source.arrow}
     made = transformed_columns(transformations, types, lambda name: source.groups([name]).table[name])

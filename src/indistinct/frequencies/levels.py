@@ -214,6 +214,19 @@ def rows_by_segment(keys: Codes, tree: KeyTree, segments: Segments, codes: Mappi
     return Segmented(sizes, {key: Tally.of(own, each[order].astype(np.uint64)) for key, each in codes.items()})
 
 
+def keys_behind(keys: Codes, cuts: Sequence[Codes]) -> list[Codes]:
+    """Return, by column, the smallest key of a batch behind each of some cuts.
+
+    Answers of several batches are added up by their minimum; `LAST` stands for none.
+    """
+    found = []
+    for index, own in enumerate(cuts):
+        some = np.sort(keys[:, index]) if len(own) else keys[:0, index]
+        first = np.searchsorted(some, own, side="right")
+        found.append(np.append(some, LAST)[first])
+    return found
+
+
 def _by_part(parts: Codes, size: int) -> tuple[Codes, Codes, Codes, Codes]:
     """Return the rows of each part, those of open parts in order, where each part that has any begins, and owners."""
     chosen = np.flatnonzero(parts >= 0)

@@ -1,6 +1,6 @@
 """Columns as 64-bit keys that ascend as their values do, for tables whose distinct values do not fit in memory."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +43,7 @@ class KeyColumn:
         absent = numbers.is_null().to_numpy() if numbers.null_count else None
         found = (numbers if absent is None else numbers.fill_null(0)).to_numpy()
         keys = self._ordered(found)
-        if (keys == LAST).any():
+        if not pa.types.is_floating(self.kind) and (keys == LAST).any():
             raise InputError(
                 f"column {self.name!r} holds the largest number of its type, which leaves no room for missing values",
                 hint="make such marks missing (null), or give the column another type",
@@ -60,10 +60,11 @@ class KeyColumn:
             return numbers.astype(np.uint64)
         if not pa.types.is_floating(self.kind):
             return numbers.astype(np.int64).view(np.uint64) ^ SIGN
-        check_finite(self.name, numbers)
-        bits = (numbers + 0.0).view(np.uint64)  # -0.0 and 0.0 are one value
-        # Negative numbers ascend as their bits descend.
-        return np.where(bits >= SIGN, ~bits, bits | SIGN)
+        if not np.isfinite(numbers).all():
+            check_finite(self.name, numbers)
+        bits = (numbers + 0.0).view(np.int64)  # -0.0 and 0.0 are one value
+        # Negative numbers ascend as their bits descend: all bits of those are turned, else the sign alone.
+        return (bits ^ (bits >> 63 | SIGN.view(np.int64))).view(np.uint64)
 
     def values(self, keys: Codes) -> pa.Array:
         """Return the values that keys of a column without a domain stand for, null for missing ones."""
@@ -90,11 +91,11 @@ def plain_type(name: str, kind: pa.DataType) -> pa.DataType:
     return plain_column(name, pa.chunked_array([], type=kind)).type
 
 
-def key_matrix(batch: pa.Table, columns: Sequence[KeyColumn]) -> Codes:
-    """Return the keys of a batch, one row of the matrix for each row of it."""
+def key_matrix(batch: pa.Table, columns: Sequence[KeyColumn], needed: Iterable[int]) -> Codes:
+    """Return the keys of a batch, one row of the matrix for each row of it; only some columns are filled."""
     keys = np.empty((batch.num_rows, len(columns)), dtype=np.uint64, order="F")
-    for index, column in enumerate(columns):
-        keys[:, index] = column.keys(batch[column.name])
+    for index in needed:
+        keys[:, index] = columns[index].keys(batch[columns[index].name])
     return keys
 
 

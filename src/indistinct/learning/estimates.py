@@ -34,8 +34,8 @@ def estimate(scores: Sequence[float], *, folds: int) -> Estimate:
     Half its width is t · s · sqrt(1/J + 1/(folds - 1)) for J scores of standard deviation s, where the plain t interval
     has sqrt(1/J): a test fold has 1/(folds - 1) as many rows as the training folds.
 
-    >>> estimate([0.8, 0.8, 0.8], folds=3)
-    Estimate(mean=0.8, low=0.8, high=0.8)
+    >>> estimate([0.5, 0.5, 0.5], folds=3)
+    Estimate(mean=0.5, low=0.5, high=0.5)
     """
     mean = math.fsum(scores) / len(scores)
     spread = float(np.std(scores, ddof=1)) if len(scores) > 1 and np.ptp(scores) else 0.0

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.arrays import Codes, starts_of
-from indistinct.domain import Domain, Kind
+from indistinct.domain import Domain
 from indistinct.errors import ParameterError, SchemaError
 from indistinct.frequencies.value import FrequencySet
 from indistinct.metrics.base import Metric
@@ -17,7 +17,7 @@ from indistinct.metrics.published_ranges import ranges_of
 from indistinct.queries.boxes import boxes_of
 from indistinct.queries.labels import Labels, single_values
 from indistinct.queries.slices import PublishedRows, Slice
-from indistinct.queries.values import ColumnValues
+from indistinct.queries.values import column_values, positions_of
 from indistinct.queries.workload import Workload
 from indistinct.recoding.outputs import Assignment, PublishedColumn
 from indistinct.schema import did_you_mean
@@ -110,14 +110,14 @@ def _counts(workload: Workload, labels: dict[str, Labels], values: dict[str, Cod
 
 
 def _original(domain: Domain) -> Labels:
-    return single_values(_values(domain), domain.texts(), _line(domain))
+    return single_values(column_values(domain), domain.texts(), positions_of(domain))
 
 
 def _published(column: PublishedColumn, domain: Domain, shown: Codes, codes: Codes) -> Labels:
     """Return what each published value stands for: all values of a range, or those of the rows that show it."""
     pairs = np.unique(shown * len(domain) + codes)
     owners, first = np.divmod(pairs, len(domain))
-    last, line, ranges = first, _line(domain), None
+    last, line, ranges = first, positions_of(domain), None
     outputs = [array.cast(pa.string()).to_pylist() for name, array in column.outputs if not name.endswith("_mean")]
     if line is not None and len(line) > domain.missing:
         known = line[int(domain.missing) :]
@@ -132,15 +132,4 @@ def _published(column: PublishedColumn, domain: Domain, shown: Codes, codes: Cod
         owners, first, last = owners[order], first[order], last[order]
     indptr = starts_of(np.bincount(owners, minlength=len(column)))
     unknown = np.zeros(len(column), dtype=bool)
-    return Labels(_values(domain), tuple(outputs[0]), indptr, first, last, domain.missing, unknown, line, ranges)
-
-
-def _values(domain: Domain) -> ColumnValues:
-    if domain.kind is not Kind.TEXT and not domain.declared:
-        return ColumnValues(domain.column, domain.kind)
-    texts = tuple(domain.values.cast(pa.string()).to_pylist())
-    return ColumnValues(domain.column, Kind.TEXT, texts, texts if domain.declared else ())
-
-
-def _line(domain: Domain) -> Codes | None:
-    return None if domain.kind is Kind.TEXT or domain.declared else np.asarray(domain.positions(), dtype=np.float64)
+    return Labels(column_values(domain), tuple(outputs[0]), indptr, first, last, domain.missing, unknown, line, ranges)

@@ -10,6 +10,8 @@ from typing import Any
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.full_domain.node import ChosenNode
+from indistinct.engines.base import DatabaseTable
+from indistinct.engines.postgres.address import is_address
 from indistinct.errors import IndistinctError, ParameterError, PolicyError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.input_files import read_ordinary
@@ -60,6 +62,8 @@ TOKENS = re.compile(
 TABLES: dict[str, dict[str, Accepts]] = {
     "input": {
         "path": TEXT,
+        "table": TEXT,
+        "query": TEXT,
         "population": TEXT,
         "delimiter": TEXT,
         "encoding": TEXT,
@@ -74,8 +78,10 @@ TABLES: dict[str, dict[str, Accepts]] = {
     "privacy": {"models": TEXTS, "suppression": NUMBER},
     "algorithm": {"use": TEXT, "node": LEVELS},
     "measure": {"metrics": TEXTS, "target": TEXT},
-    "output": {"path": TEXT, "report": TEXT, "ledger": TEXT, "smallest_count": WHOLE},
+    "output": {"path": TEXT, "table": TEXT, "report": TEXT, "ledger": TEXT, "smallest_count": WHOLE},
 }
+# The keys of [input] that say where the tables are.
+PLACE = ("path", "table", "query", "population")
 TRANSFORMATION: dict[str, Accepts] = {
     "round": NUMBER,
     "top": NUMBER,
@@ -135,11 +141,7 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
     with _at("[measure] target"):
         target = predicted_column(measure.get("target"), metrics, schema=schema)
     return Policy(
-        input=Input(
-            Path(read["path"]),
-            _reading({key: value for key, value in read.items() if key not in ("path", "population")}, schema),
-            Path(read["population"]) if "population" in read else None,
-        ),
+        input=_input(read, schema),
         schema=schema,
         models=models,
         hierarchies=_hierarchies(columns, base),
@@ -154,9 +156,32 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
     )
 
 
+def _input(given: Mapping[str, Any], schema: Schema) -> Input:
+    reading = _reading({key: value for key, value in given.items() if key not in PLACE}, schema)
+    others, database = Path(given["population"]) if "population" in given else None, _database(given, "[input]")
+    return Input(Path() if database else Path(given["path"]), reading, others, database)
+
+
 def _output(given: Mapping[str, Any]) -> Output:
-    path, report, ledger = (Path(given[key]) if key in given else None for key in ("path", "report", "ledger"))
-    return Output(path, report, ledger, given.get("smallest_count"))
+    database = _database(given, "[output]")
+    named = [key for key in ("path", "report", "ledger") if key in given and not (key == "path" and database)]
+    return Output(
+        **{key: Path(given[key]) for key in named}, smallest_count=given.get("smallest_count"), database=database
+    )
+
+
+def _database(given: Mapping[str, Any], place: str) -> DatabaseTable | None:
+    """Return the table of a database that is read or written, None for a file."""
+    path, named = given.get("path"), [key for key in ("table", "query") if key in given]
+    if not is_address(path):
+        if named:
+            raise PolicyError(
+                f"{place} {named[0]}: goes with the address of a database as `path`",
+                hint='path = "postgresql://host/clinic", table = "clinic.visits"',
+            )
+        return None
+    with _at(place):
+        return DatabaseTable(path, given.get("table"), given.get("query"))
 
 
 def _reading(given: Mapping[str, Any], schema: Schema) -> Reading:

@@ -5,6 +5,7 @@ from pathlib import Path
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.domain import Kind
+from indistinct.engines.base import DatabaseTable
 from indistinct.figures import percent
 from indistinct.inspection import ColumnProfile, Inspection
 from indistinct.models import DistinctLDiversity, KAnonymity, Model
@@ -30,22 +31,27 @@ k = {k}: whoever knows all quasi-identifiers of somebody is left with {k} {unit}
 Run it with: indistinct anonymize {name}"""
 
 
-def write_starter(found: Inspection, data: Path, path: Path, *, reading: Reading, overwrite: bool = False) -> Policy:
+def write_starter(
+    found: Inspection, data: Path | DatabaseTable, path: Path, *, reading: Reading, overwrite: bool = False
+) -> Policy:
     """Write and return a first policy for an inspected table; it tells no value of the table but marks for missing.
 
     It has the suggested roles, what a careful person asks of a file for everybody, and the suggested hierarchies as far
     as the algorithm publishes them; comments name the others.
     """
-    suffix = data.suffix.lower() if data.suffix.lower() in FORMATS else ".csv"
+    file = data if isinstance(data, Path) else Path((data.table or "query").rpartition(".")[2].strip('"'))
+    suffix = file.suffix.lower() if file.suffix.lower() in FORMATS else ".csv"
     algorithm, k = Auto(), min(CAREFUL_K, found.people or found.rows)
     unused = {c.name for c in found.columns if not _publishes(algorithm, c)}
     policy = Policy(
-        input=Input(relative_path(data, path.parent), reading),
+        input=Input(relative_path(data, path.parent), reading)
+        if isinstance(data, Path)
+        else Input(Path(), reading, database=data),
         schema=found.schema,
         models=(KAnonymity(k), *_diversity(found)),
         hierarchies={name: each for name, each in found.hierarchies.items() if name not in unused},
         algorithm=algorithm,
-        output=Output(Path(f"{data.name.partition('.')[0]}-release{suffix}")),
+        output=Output(Path(f"{file.name.partition('.')[0]}-release{suffix}")),
         base=path.parent,
     )
     notes = {column.name: _note(column, rows=found.rows, unused=column.name in unused) for column in found.columns}

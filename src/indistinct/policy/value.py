@@ -7,6 +7,7 @@ from pathlib import Path
 
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
+from indistinct.engines.base import DatabaseTable
 from indistinct.errors import SchemaError
 from indistinct.hierarchy import Explicit, Hierarchy
 from indistinct.metrics import Metric
@@ -20,24 +21,30 @@ from indistinct.transformations import Transformation, kept_hierarchies
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """The file that is read, and how; `population` is a table of everybody from whom it was drawn, read alike."""
+    """The file that is read, and how; `population` is a table of everybody from whom it was drawn, read alike.
+
+    Where a table of a `database` is read, there is no path.
+    """
 
     path: Path
     reading: Reading = Reading()  # noqa: RUF009 (a frozen value)
     population: Path | None = None
+    database: DatabaseTable | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
     """Where the release and its report go; the certificate lies beside the release.
 
-    `ledger` remembers all releases of the same people. The certificate hides smaller counts than `smallest_count`.
+    `ledger` remembers all releases of the same people. The certificate hides smaller counts than `smallest_count`. A
+    release may go to a table of a `database` instead of a path.
     """
 
     path: Path | None = None
     report: Path | None = None
     ledger: Path | None = None
     smallest_count: int | None = None
+    database: DatabaseTable | None = None
 
     @property
     def paths(self) -> dict[str, Path]:
@@ -48,7 +55,7 @@ class Output:
     def moved(self, move: Callable[[Path], Path]) -> "Output":
         """Return the same with other paths."""
         paths = {key: move(path) for key, path in self.paths.items()}
-        return Output(paths.get("path"), paths.get("report"), paths.get("ledger"), self.smallest_count)
+        return Output(paths.get("path"), paths.get("report"), paths.get("ledger"), self.smallest_count, self.database)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +102,22 @@ class Policy:
         return {name: _moved_key(each, self.locate) for name, each in self.pseudonyms.items()}
 
     @property
+    def source(self) -> Path | DatabaseTable:
+        """Return what is read: a table of a database, or the file at its path."""
+        return self.input.database or self.locate(self.input.path)
+
+    @property
+    def place(self) -> Path | DatabaseTable | None:
+        """Return where the release goes, if the policy says so."""
+        path = self.output.path
+        return self.output.database or (None if path is None else self.locate(path))
+
+    @property
     def files(self) -> tuple[Path, ...]:
         """Return every file that the policy reads."""
         named = [h.path for h in self.hierarchies.values() if isinstance(h, Explicit) and h.path is not None]
         keys = [each.key for each in self.pseudonyms.values() if each.key is not None]
-        read = [self.input.path, *map(Path, named), *map(Path, keys)]
+        read = [*([] if self.input.database else [self.input.path]), *map(Path, named), *map(Path, keys)]
         return tuple(map(self.locate, read if self.input.population is None else [*read, self.input.population]))
 
     def locate(self, path: Path) -> Path:
@@ -125,7 +143,7 @@ def rebased(policy: Policy, base: Path) -> Policy:
         policy,
         input=replace(
             policy.input,
-            path=moved(policy.input.path),
+            path=policy.input.path if policy.input.database else moved(policy.input.path),
             population=None if policy.input.population is None else moved(policy.input.population),
         ),
         hierarchies=hierarchies,

@@ -9,6 +9,8 @@ import tomlkit
 from tomlkit.container import Container
 from tomlkit.items import Array, InlineTable, Item, SingleKey, Table, Trivia, Whitespace
 
+from indistinct.engines.base import DatabaseTable
+from indistinct.engines.postgres.address import shown
 from indistinct.policy.value import Policy, rebased
 from indistinct.release.staging import filled
 from indistinct.release.writing import write_atomically
@@ -43,7 +45,7 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
     output = policy.output
     tables: dict[str, dict[str, Any]] = {
         "input": {
-            "path": policy.input.path.as_posix(),
+            **_place(policy.input.database, policy.input.path),
             "population": policy.input.population and policy.input.population.as_posix(),
             **to_options(policy.input.reading),
         },
@@ -56,6 +58,7 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
         "measure": {"metrics": [spell(metric) for metric in policy.metrics] or None, "target": policy.target},
         "output": {
             **{key: path.as_posix() for key, path in output.paths.items()},
+            **(_place(output.database, None) if output.database else {}),
             "smallest_count": output.smallest_count,
         },
     }
@@ -70,6 +73,13 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
         elif present:
             document.add(name, _table(present))
     return tomlkit.dumps(document)
+
+
+def _place(database: DatabaseTable | None, path: Path | None) -> dict[str, Any]:
+    """Return the keys of a table of a database, whose address is written without a password, or of a path."""
+    if database is None:
+        return {"path": None if path is None else path.as_posix()}
+    return {"path": shown(database.database), "table": database.table, "query": database.query}
 
 
 def inline(value: Any) -> str:

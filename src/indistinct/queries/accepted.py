@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from indistinct.arrays import Codes
-from indistinct.domain import Domain, Kind
+from indistinct.domain import Domain
 from indistinct.queries.boxes import boxes_of
 from indistinct.queries.value import All, Condition, Either, columns_in
-from indistinct.queries.values import EVERY, ColumnValues, LineSet, ValueSet
+from indistinct.queries.values import EVERY, ColumnValues, LineSet, ValueSet, column_values
 from indistinct.queries.workload import Workload
 
 
@@ -69,11 +68,3 @@ def codes_in(values: ValueSet, domain: Domain) -> Codes:
     else:
         inside = values.levels[:-2] == EVERY
     return np.concatenate([[values.missing], inside]) if domain.missing else np.asarray(inside)
-
-
-def column_values(domain: Domain, order: Sequence[str] = ()) -> ColumnValues:
-    """Return what constants mean beside a column; numbers in a declared order are names."""
-    if domain.kind is not Kind.TEXT and not domain.declared:
-        return ColumnValues(domain.column, domain.kind)
-    texts = tuple(domain.values.cast(pa.string()).to_pylist())
-    return ColumnValues(domain.column, Kind.TEXT, texts, tuple(order) or (texts if domain.declared else ()))

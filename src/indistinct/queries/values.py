@@ -5,14 +5,15 @@ column, in the order of its domain; what is not known is one place more. Missing
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 import numpy as np
+import pyarrow as pa
 
 from indistinct.arrays import Codes
-from indistinct.domain import Kind
+from indistinct.domain import Domain, Kind
 from indistinct.errors import InputError
 from indistinct.queries.value import Compare, Constant
 
@@ -163,6 +164,19 @@ class ColumnValues:
             levels[:-2] = [EVERY if _between(text, operator, constants) else NONE for text in self.texts]
         levels[-2] = SOME
         return TextSet(levels)
+
+
+def column_values(domain: Domain, order: Sequence[str] = ()) -> ColumnValues:
+    """Return what constants mean beside a column; numbers in a declared order are names."""
+    if domain.kind is not Kind.TEXT and not domain.declared:
+        return ColumnValues(domain.column, domain.kind)
+    texts = tuple(domain.values.cast(pa.string()).to_pylist())
+    return ColumnValues(domain.column, Kind.TEXT, texts, tuple(order) or (texts if domain.declared else ()))
+
+
+def positions_of(domain: Domain) -> Codes | None:
+    """Return where the values of a domain lie, None for names."""
+    return None if domain.kind is Kind.TEXT or domain.declared else np.asarray(domain.positions(), dtype=np.float64)
 
 
 def position_of(constant: Constant, kind: Kind, name: str) -> float:

@@ -56,8 +56,8 @@ class Workload:
         return hash(self.digest)
 
     def __str__(self) -> str:
-        """Return the file and the digest, by which a recoding names its workload."""
-        return f"{self.source or ''}#{self.digest[:SHORT]}"
+        """Return the name of the file and the digest: what a certificate says of its workload, and no folder."""
+        return f"{Path(self.source or '').name}#{self.digest[:SHORT]}"
 
     def __repr__(self) -> str:
         return f"<Workload of {len(self)} queries, {self.digest[:SHORT]}>"

@@ -127,6 +127,10 @@ class Check:
         opened = {name: self.engine.open(Table(table), Reading()) for name, table in tables.items()}
         return self.certify_promise({name: source for name, source in opened.items() if source is not None})
 
+    def certify_sources(self, engine: Engine, sources: Mapping[str, Source]) -> Certificate:
+        """Return the certificate of a release that lies in an engine, where it was just written."""
+        return replace(self, engine=engine).certify_promise(sources)
+
     def certify_files(self, staged: StagedTables) -> Certificate:
         """Return the certificate of a release as it was written to files that have no name yet."""
         files = staged.names

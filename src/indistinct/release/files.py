@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
+from indistinct.engines.base import Sink
 from indistinct.errors import OutputError
 from indistinct.input_files import read_ordinary
 from indistinct.recoding.outputs import MAIN
@@ -17,12 +18,24 @@ from indistinct.release.certificate import Certificate
 from indistinct.release.formats import producer_for
 from indistinct.release.ledger import Record
 from indistinct.release.small_counts import SMALLEST, check_smallest, text_for_others
-from indistinct.release.staging import Produce, Staged, check_target, digest_of, filled, publish, stage, staging
+from indistinct.release.staging import (
+    Produce,
+    Staged,
+    check_target,
+    digest_of,
+    filled,
+    publish,
+    stage,
+    stage_folder,
+    staging,
+)
 from indistinct.tables import open_table
 
 LOG = logging.getLogger("indistinct.write")
 # Formats with one dictionary for a whole column, which nobody has before the last batch.
 ONE_DICTIONARY = (".arrow", ".feather", ".ipc")
+# Names of what may be a folder of files as well.
+FOLDERS = (".parquet", ".pq")
 
 
 @dataclass(slots=True)
@@ -45,6 +58,17 @@ class StagedTables:
                 f"{target} cannot be written batch by batch", hint="write Parquet or CSV, or use the engine memory"
             )
         self.names[name] = stage(target, producer_for(self._seen(name, batches), target))
+        self.files.append(self.names[name])
+
+    def accept_folder(self, name: str, write: Produce, *, schema: pa.Schema) -> None:
+        """Let an engine write one table as a folder of Parquet files."""
+        target = table_path(self.path, name)
+        if target.suffix.lower() not in FOLDERS:
+            raise OutputError(
+                f"{target} would be written by many workers, who write Parquet alone",
+                hint="end the name in .parquet, or leave out the output and write the release afterwards",
+            )
+        self.names[name], self.schemas[name] = stage_folder(target, write), schema
         self.files.append(self.names[name])
 
     def _seen(self, name: str, batches: Iterable[pa.Table]) -> Iterator[pa.Table]:
@@ -72,7 +96,7 @@ class WrittenTables(Mapping[str, pa.Table]):
         return len(self.names)
 
 
-Fill = Callable[[StagedTables], None]
+Fill = Callable[[Sink], None]
 Certify = Callable[[StagedTables], Certificate]
 
 
@@ -129,7 +153,7 @@ def _outdated(target: Path, kept: Sequence[str]) -> list[Path]:
     try:
         digests = json.loads(read_ordinary(certificate_path(target)))["other_digests"]
         places = {table_path(target, name): digest for name, digest in digests.items() if name not in kept}
-        return [place for place, digest in places.items() if place.is_file() and digest_of(place) == digest]
+        return [place for place, digest in places.items() if place.exists() and digest_of(place) == digest]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return []
 

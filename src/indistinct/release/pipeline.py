@@ -8,7 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from indistinct.algorithms.full_domain.nodes import share_above
-from indistinct.engines.base import Engine, Sink, Source
+from indistinct.engines.base import DatabaseTable, Engine, Sink, Source
+from indistinct.engines.postgres.source import require_table
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.count import Counted
 from indistinct.memory import needs_memory
@@ -20,7 +21,8 @@ from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.storage import digest, stored
 from indistinct.release.certificate import About, Overlap
 from indistinct.release.check import Check
-from indistinct.release.files import StagedTables, WrittenTables, require_another_file, write_release
+from indistinct.release.database import DatabaseTables, Place, write_to
+from indistinct.release.files import StagedTables, WrittenTables, require_another_file
 from indistinct.release.ledger import Record
 from indistinct.release.population import Population
 from indistinct.release.pseudonym_columns import Pseudonym, PseudonymSink, with_pseudonyms
@@ -71,19 +73,19 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a release goes: a path, and private files that belong to it, each with what fills it.
+    """Where a release goes: a file or a table, and private files that belong to it, each with what fills it.
 
     Smaller counts than `smallest_count` are not told to others.
     """
 
-    path: Path
+    path: Path | DatabaseTable
     overwrite: bool = False
     private: Mapping[Path, Produce] = field(default_factory=dict)
     smallest_count: int = SMALLEST
 
 
 def destination_of(
-    output: str | Path | None,
+    output: Place | None,
     overwrite: bool,
     save_recoding: str | Path | None,
     recoding: Recoding,
@@ -97,8 +99,10 @@ def destination_of(
                 "`save_recoding` goes with `output`", hint="release.write_recoding(path) keeps it alone"
             )
         return None
+    require_table(output)
     private = {} if save_recoding is None else stored(recoding, save_recoding)
-    return Destination(Path(output), overwrite, private, smallest_count)
+    place = output if isinstance(output, DatabaseTable) else Path(output)
+    return Destination(place, overwrite, private, smallest_count)
 
 
 @needs_memory("verifying and writing the release")
@@ -132,26 +136,29 @@ def publish(
         job.publish(assignment, kept)
         certificate = check.certify_tables(kept.tables)
         return Release(certificate, job.recoding, check, counters or {}, kept.tables, origin=origin, record=job.record)
+    place, names = destination.path, tuple(assignment.layout.tables)
     keys = (None if each.key is None else Path(each.key) for each in job.pseudonyms.values())
     for read in (*(getattr(job.source, "files", ()) or (origin,)), *keys):
-        require_another_file(destination.path, read)
+        if isinstance(place, Path):
+            require_another_file(place, read)
     tables: dict[str, pa.Table] = {}
 
-    def fill(sink: StagedTables) -> None:
+    def fill(sink: Sink) -> None:
         job.publish(assignment, sink)
-        tables.update(sink.tables)
+        tables.update(sink.tables if isinstance(sink, StagedTables) else {})
 
-    certificate = write_release(
-        destination.path,
+    certificate = write_to(
+        place,
         fill,
-        check.certify_files,
-        tables=tuple(assignment.layout.tables),
+        check,
+        tables=names,
         private=destination.private,
         overwrite=destination.overwrite,
         record=job.record,
         smallest_count=destination.smallest_count,
     )
-    lies = tables or WrittenTables(destination.path, tuple(assignment.layout.tables))
+    written = WrittenTables(place, names) if isinstance(place, Path) else DatabaseTables(place, names)
+    lies = tables or written
     return Release(certificate, job.recoding, check, counters or {}, lies, origin=origin, record=job.record)
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.engines.base import Sink
+from indistinct.engines.base import Sink, Source
 from indistinct.errors import InputError, ParameterError, SchemaError
 from indistinct.frequencies.encode import encode_column
 from indistinct.input_files import read_ordinary
@@ -23,6 +23,7 @@ from indistinct.randomness import Secret
 from indistinct.recoding.outputs import MAIN, Assignment, Output, OutputTable
 from indistinct.release.pseudonyms import column_pseudonyms, new_key
 from indistinct.schema import Role, Schema, did_you_mean
+from indistinct.tables.value import Table
 
 Kind = Literal["keyed", "random"]
 SHORTEST_KEY = 16
@@ -142,6 +143,15 @@ def _check_role(name: str, schema: Schema) -> None:
         raise SchemaError(
             f"column {name!r} has the role {schema.role(name)}; pseudonyms stand in place of identifiers and people",
             hint="give it the role identifier or person, or leave the pseudonym out",
+        )
+
+
+def require_rows_here(source: Source, pseudonyms: Mapping[str, Pseudonym]) -> None:
+    """Raise if there are pseudonyms and the rows of a source are published elsewhere, where none can be made."""
+    if pseudonyms and not isinstance(source, Table) and not hasattr(source, "batches"):
+        raise ParameterError(
+            f"the rows of a {type(source).__name__} are written where they lie, and no pseudonyms are made there",
+            hint="use the engine memory or duckdb, or leave the pseudonyms out",
         )
 
 

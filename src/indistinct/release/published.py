@@ -91,7 +91,8 @@ def open_published(
     if not isinstance(published, BucketTable):
         given, reading = _as_text(published, schema)
         where, source = open_source(given, reading, engine=engine, memory=memory)
-        return Published(where, {MAIN: source}, path=getattr(source, "path", None))
+        folder = Path(published) if isinstance(published, str | Path) and Path(published).is_dir() else None
+        return Published(where, {MAIN: source}, path=folder or getattr(source, "path", None))
     where, main = open_source(published.table, engine=engine, memory=memory)
     sources = {MAIN: main}
     if published.sensitive is not None:
@@ -124,6 +125,26 @@ def read_certificate(path: Path) -> dict[str, Any] | None:
             hint="give it as it was written, or move it away",
         )
     return told
+
+
+def certificate_of(published: Published) -> dict[str, Any] | None:
+    """Return the certificate that came with a release: beside its file, or as the comment of its table."""
+    return _told(published.sources[MAIN], published.path)
+
+
+def told_by(source: Source) -> dict[str, Any] | None:
+    """Return the certificate that is the comment of a table of a database, None if there is none."""
+    return _told(source, None)
+
+
+def _told(source: Source, path: Path | None) -> dict[str, Any] | None:
+    if path is not None:
+        return read_certificate(path)
+    try:
+        told = json.loads(getattr(source, "comment", None) or "")
+    except (ValueError, RecursionError):
+        return None  # a comment of somebody else
+    return told if isinstance(told, dict) and "verdicts" in told else None
 
 
 def belongs_to(told: Mapping[str, Any] | None, path: Path, *, apart: Path | None = None) -> bool:

@@ -10,12 +10,13 @@ import pyarrow as pa
 from indistinct.algorithms.base import Algorithm
 from indistinct.domain import Kind
 from indistinct.engines import lives_elsewhere, open_source
-from indistinct.engines.base import PublishedFile, Source
+from indistinct.engines.base import DatabaseTable, PublishedFile, Source
 from indistinct.errors import InputError, SchemaError
 from indistinct.recoding.outputs import SENSITIVE, Buckets
 from indistinct.release.columns import published_schema
+from indistinct.release.database import further_table
 from indistinct.release.files import table_path
-from indistinct.release.published import BucketTable, buckets_told, read_certificate
+from indistinct.release.published import BucketTable, buckets_told, read_certificate, told_by
 from indistinct.schema import Schema
 from indistinct.tables import Table, open_table
 from indistinct.tables.opening import columns_in
@@ -23,20 +24,22 @@ from indistinct.tables.value import Reading
 
 
 def read_release(
-    path: Path,
+    path: Path | DatabaseTable,
     schema: Schema,
     *,
     algorithm: Algorithm,
     reading: Reading | None = None,
     where: Mapping[str, Any] | None = None,
 ) -> Source | BucketTable:
-    """Return what lies at a path: a table in classes, or a release in buckets if the algorithm makes such.
+    """Return what lies at a place: a table in classes, or a release in buckets if the algorithm makes such.
 
     What was promised comes from the algorithm alone. The certificate beside the file tells the columns that a search
     found. Quasi-identifiers of classes in a text file are text, which is their finest reading. `where` are the engine,
     its memory and the table of a database, as `open_source` takes them.
     """
     how, options = reading or Reading(), where or {}
+    if isinstance(path, DatabaseTable):
+        return _in_database(path, schema, algorithm)
     present = columns_in(path, how)
     if not algorithm.traits.buckets:
         return _open(path, how, present, also=published_schema(schema, present).quasi, where=options)
@@ -55,6 +58,15 @@ def read_release(
     return BucketTable(
         _open(path, how, present, where=options), buckets.slices, buckets.form, apart, buckets.generalized
     )
+
+
+def _in_database(place: DatabaseTable, schema: Schema, algorithm: Algorithm) -> Source | BucketTable:
+    main = open_source(place)[1]
+    buckets = algorithm.buckets(schema, buckets_told(told_by(main))) if algorithm.traits.buckets else None
+    if buckets is None:
+        return main
+    apart = open_source(further_table(place, SENSITIVE))[1] if buckets.form == "tables" else None
+    return BucketTable(main, buckets.slices, buckets.form, apart, buckets.generalized)
 
 
 def require_original(buckets: Buckets, columns: Sequence[str]) -> None:

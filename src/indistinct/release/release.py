@@ -8,6 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.algorithms.explanation import Explanation
+from indistinct.engines.base import DatabaseTable, Sink
+from indistinct.engines.postgres.source import require_table
 from indistinct.errors import MissingExtraError, ParameterError
 from indistinct.hierarchy import Hierarchy
 from indistinct.recoding.kinds import Recoding
@@ -15,7 +17,8 @@ from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.release.certificate import Certificate
 from indistinct.release.check import Check
 from indistinct.release.columns import require_rows
-from indistinct.release.files import StagedTables, require_another_file, write_release
+from indistinct.release.database import Place, write_to
+from indistinct.release.files import require_another_file
 from indistinct.release.ledger import Record, reserved
 from indistinct.release.published import Published, open_published, published_tables
 from indistinct.release.recoding_file import write_recoding
@@ -103,24 +106,26 @@ class Release:
             raise MissingExtraError("polars", extra="polars", purpose="a polars frame") from None
         return polars.from_arrow(_without_dictionaries(self.table))
 
-    def write(self, path: str | Path, *, overwrite: bool = False, smallest_count: int = SMALLEST) -> Certificate:
-        """Write every table and, beside it, the certificate: all whole, or nothing. Return the final certificate.
+    def write(self, path: Place, *, overwrite: bool = False, smallest_count: int = SMALLEST) -> Certificate:
+        """Write every table and, with it, the certificate: all whole, or nothing. Return the final certificate.
 
         The files are verified as they were written. A further table of `release.csv` is `release.sensitive.csv`. The
         file that was read is never replaced. The certificate beside it has no counts below `smallest_count` that
-        readers cannot count themselves.
+        readers cannot count themselves. A `DatabaseTable` is a place as well.
         """
-        require_another_file(path, self.origin)
+        require_table(path)
+        if not isinstance(path, DatabaseTable):
+            require_another_file(path, self.origin)
 
-        def fill(sink: StagedTables) -> None:
+        def fill(sink: Sink) -> None:
             for name, table in self.tables.items():
                 sink.accept(name, [table])
 
         with reserved(None if self.record is None else self.record.ledger.path):
-            return write_release(
+            return write_to(
                 path,
                 fill,
-                self.check.certify_files,
+                self.check,
                 tables=tuple(self.tables),
                 overwrite=overwrite,
                 record=self.record,

@@ -5,6 +5,7 @@ import hashlib
 import os
 import re
 import secrets
+import shutil
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -12,23 +13,29 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from indistinct.errors import OutputError
-from indistinct.locks import create_locked, remove_unlocked, turn
+from indistinct.locks import create_locked, is_unlocked, remove_unlocked, turn
 from indistinct.parallel import spread
+from indistinct.release.folders import digest_of_folder, is_table_folder, open_to_readers, tidy
 
 Produce = Callable[[Path], None]
+LOCK = "lock"
 # What a file system answers that knows no hard links.
 LINKLESS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A complete file under a temporary name, its target, the SHA-256 of its content, and what holds its lock."""
+    """A complete file under a temporary name, its target, the SHA-256 of its content, and what holds its lock.
+
+    It may be a folder of files as well, which lies in a hidden folder of its own, `around`.
+    """
 
     temporary: Path
     target: Path
     digest: str
     private: bool
     lock: int | None
+    around: Path | None = None
 
 
 def filled(text: str) -> Produce:
@@ -41,7 +48,9 @@ def filled(text: str) -> Produce:
 
 
 def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file."""
+    """Return the SHA-256 of a file; that of a folder is taken of the names of its files and the SHA-256 of each."""
+    if path.is_dir():
+        return digest_of_folder(path, digest_of)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -49,7 +58,7 @@ def digest_of(path: Path) -> str:
 def check_target(target: Path, *, overwrite: bool) -> None:
     """Raise `OutputError` if a file cannot or may not be put at a path."""
     with _explained(target):
-        if target.is_dir():
+        if target.is_dir() and not (overwrite and is_table_folder(target)):
             raise OutputError(f"{target} is a directory", hint="name a file inside it")
         if not target.parent.is_dir():
             raise OutputError(f"there is no directory {target.parent}", hint="create it first, or choose another path")
@@ -65,7 +74,7 @@ def staging() -> Iterator[list[Staged]]:
         yield staged
     finally:
         for each in staged:
-            _discard(each.temporary, each.lock)
+            _discard(each.around or each.temporary, each.lock)
 
 
 def stage(target: Path, produce: Produce, *, private: bool = False) -> Staged:
@@ -75,8 +84,7 @@ def stage(target: Path, produce: Produce, *, private: bool = False) -> Staged:
     killed runs left for the same target are not, and are removed.
     """
     with _explained(target):
-        for path in _leftovers(target, "tmp"):
-            remove_unlocked(path)
+        _remove_abandoned(target)
         temporary, lock = create_locked(lambda: _hidden(target, "tmp"))
         try:
             produce(temporary)
@@ -85,6 +93,38 @@ def stage(target: Path, produce: Produce, *, private: bool = False) -> Staged:
         except BaseException:
             _discard(temporary, lock)
             raise
+
+
+def stage_folder(target: Path, produce: Produce) -> Staged:
+    """Let `produce` make a folder of files beside `target`, and sync all of it to disk.
+
+    Others cannot enter the folder around it before it is published.
+    """
+    with _explained(target):
+        _remove_abandoned(target)
+        around = _hidden(target, "tmp")
+        around.mkdir(mode=0o700)
+        lock = None
+        try:
+            _, lock = create_locked(lambda: around / LOCK)
+            temporary = around / target.name
+            produce(temporary)
+            tidy(temporary)
+            for path in (*sorted(temporary.iterdir()), temporary):
+                _sync(path)
+            return Staged(temporary, target, digest_of(temporary), False, lock, around)
+        except BaseException:
+            _discard(around, lock)
+            raise
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove what killed runs left for a target."""
+    for path in _leftovers(target, "tmp"):
+        if not path.is_dir() or path.is_symlink():
+            remove_unlocked(path)
+        elif is_unlocked(path / LOCK):
+            _discard(path)
 
 
 def publish(staged: Sequence[Staged], *, overwrite: bool, outdated: Collection[Path] = ()) -> None:
@@ -111,6 +151,26 @@ def publish(staged: Sequence[Staged], *, overwrite: bool, outdated: Collection[P
             _discard(path)
 
 
+def publish_before(staged: Sequence[Staged], commit: Callable[[], None], *, overwrite: bool) -> None:
+    """Give every staged file its name, then commit what they belong to; if that fails, restore all that was there."""
+    backups: list[Path] = []
+    with ExitStack() as undo:
+        for each in staged:
+            check_target(each.target, overwrite=overwrite)
+            if overwrite:
+                backups.append(_hidden(each.target, "old"))
+                undo.callback(_restore, each.target, backups[-1])
+                with _explained(each.target), suppress(FileNotFoundError):
+                    _link_or_move(each.target, backups[-1])
+            undo.callback(_take_back, each)
+            _rename(each, overwrite=overwrite)
+        _sync_folders(staged)
+        commit()
+        undo.pop_all()
+    for path in backups:
+        _discard(path)
+
+
 def _rename_together(parts: Sequence[Staged], seal: Staged, *, overwrite: bool, outdated: Iterable[Path]) -> list[Path]:
     """Rename the parts, then the seal; return the second names of the files that were replaced."""
     backups = []
@@ -128,7 +188,7 @@ def _rename_together(parts: Sequence[Staged], seal: Staged, *, overwrite: bool, 
             _sync_folders([seal])
         for each in parts:
             if overwrite:
-                back_up(each.target, each.target, _link_or_move)
+                back_up(each.target, each.target, _link_or_move if each.around is None else os.replace)
             undo.callback(_take_back, each)
             _rename(each, overwrite=overwrite)
         _sync_folders(parts)
@@ -170,7 +230,7 @@ def _take_back(each: Staged) -> None:
     """Remove a file from its target if it got there: its temporary name is gone then, or a second one."""
     with suppress(OSError):
         if not each.temporary.exists() or each.temporary.samefile(each.target):
-            each.target.unlink()
+            _discard(each.target)
 
 
 def _restore(path: Path, backup: Path) -> None:
@@ -186,6 +246,10 @@ def _set_mode(each: Staged, *, overwrite: bool) -> None:
     What the system refuses stays stricter. A group that is not the old one may do what everybody may, not more.
     """
     if each.private:
+        return
+    if each.around is not None:
+        with suppress(OSError):
+            open_to_readers(each.temporary, _new_mode())
         return
     with suppress(OSError):
         each.temporary.chmod(_inherited_mode(each) if overwrite and each.target.is_file() else _new_mode())
@@ -224,7 +288,10 @@ def _leftovers(target: Path, ending: str) -> list[Path]:
 
 def _discard(path: Path, lock: int | None = None) -> None:
     with suppress(OSError):
-        path.unlink()
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink()
     if lock is not None:
         os.close(lock)
 

@@ -62,13 +62,15 @@ class Division:
 
 
 class Search(Protocol):
-    """How parts are weighed and cut. A candidate is a number; `never` weighs one that cannot be taken.
+    """How parts are weighed and cut. A candidate is a number."""
 
-    `work` says of how many counted cells a cell takes the time.
-    """
+    @property
+    def never(self) -> float:
+        """Return the weight of a candidate that cannot be taken."""
 
-    never: float
-    work: int
+    @property
+    def work(self) -> int:
+        """Return of how many counted cells a cell takes the time."""
 
     def weigh(self, parts: Parts, first: int, last: int) -> Codes:
         """Return a row for each of a run of parts, with the weight of every candidate."""

@@ -110,7 +110,7 @@ class _Search:
     layout: Layout
     smallest: int
     positions: int
-    never: float = NEVER
+    never: float = int(NEVER)
     work: int = WORK
 
     def axes(self, chosen: Codes) -> Codes:

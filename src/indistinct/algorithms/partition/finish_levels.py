@@ -66,12 +66,9 @@ def finish_part(
     grouping = group_rows(ranks, [len(each) for each in some])
     first = grouping.first
     cells = np.stack([each[first] for each in ranks], axis=1)
-    classes = Classes(grouping.counts)
-    if codes:
-        order, owners = grouping.order, grouping.group_ids()
-        histograms = {key: _by_cell(judge.whole.histograms[key], own, owners, len(first)) for key, own in codes.items()}
-        del order
-        classes = Classes(grouping.counts, histograms)
+    owners = grouping.group_ids() if codes else first
+    histograms = {key: _by_cell(judge.whole.histograms[key], own, owners, len(first)) for key, own in codes.items()}
+    classes = Classes(grouping.counts, histograms)
     layout = local_layout(columns, some)
     found = partition_strictly(cells, classes, layout=layout, model=judge.model, counters=counters).cuts
     class_ids = found.locate(cells)
@@ -163,13 +160,19 @@ def assembled(
     *,
     hierarchies: Mapping[str, Hierarchy],
     style: Style,
+    behind: Sequence[Codes],
 ) -> Assembled:
-    """Return what the parts, in the order of the leaves of the tree above them, are together."""
+    """Return what the parts, in the order of the leaves of the tree above them, are together.
+
+    `behind` has further keys of each column that the recoding is to know: those behind cuts, at which regions end.
+    """
     owners = np.concatenate([[0], np.cumsum([len(part.classes) for part in parts])])
     keys = np.concatenate([part.ends.keys for part in parts])
     class_ids = np.concatenate([part.ends.owners() + start for part, start in zip(parts, owners[:-1], strict=True)])
     some = [
-        np.arange(len(column.quasi.domain), dtype=np.uint64) if column.known else np.unique(keys[:, index])
+        np.arange(len(column.quasi.domain), dtype=np.uint64)
+        if column.known
+        else np.union1d(keys[:, index], behind[index])
         for index, column in enumerate(columns)
     ]
     ranks = np.empty(keys.shape, dtype=np.int32, order="F")
@@ -177,6 +180,7 @@ def assembled(
         ranks[:, index] = np.searchsorted(values, keys[:, index])
     domains = [column.domain_of(values) for column, values in zip(columns, some, strict=True)]
     quasi = columns_of(domains, hierarchies)
+    cuts = _cuts(top, parts, some)
     recoded, values = summarize(
         quasi,
         ranks,
@@ -184,8 +188,9 @@ def assembled(
         counts=np.ones(len(ranks), dtype=np.int64),
         classes=int(owners[-1]),
         style=style,
+        regions=cuts.bounds(tuple(len(each) for each in domains)) if style.extent == "region" else None,
     )
-    recoding = ByRegion(recoded, _cuts(top, parts, some), values)
+    recoding = ByRegion(recoded, cuts, values)
     last = ranks[np.flatnonzero(np.append(np.diff(class_ids) != 0, True))]
     vectors = np.stack([column.by_rank[last[:, index]] for index, column in enumerate(quasi)], axis=1).astype(np.int32)
     order = np.lexsort(vectors.T[::-1])
@@ -194,6 +199,14 @@ def assembled(
     names = tuple(column.name for column in quasi)
     frequencies = FrequencySet(names, vectors[order], _joined([part.classes for part in parts]).take(order))
     return Assembled(recoding, frequencies, tuple(some), cells)
+
+
+def cuts_of(top: Top, parts: Sequence[FinishedPart], columns: Sequence[LevelColumn]) -> list[Codes]:
+    """Return the keys at which columns are cut whose values are not all known, ascending; none of others."""
+    axis = np.concatenate([np.array(top.tree.axis), *(part.axis for part in parts)])
+    cut = np.concatenate([np.array([int(each) for each in top.tree.cut], np.uint64), *(part.cut for part in parts)])
+    nothing = np.zeros(0, dtype=np.uint64)
+    return [nothing if column.known else np.unique(cut[axis == index]) for index, column in enumerate(columns)]
 
 
 def require_rooted(columns: Sequence[LevelColumn]) -> None:

@@ -31,11 +31,11 @@ LOG = logging.getLogger("indistinct.count")
 # Of the memory that a run may take, DuckDB has so much, and a partition of rows that is being shuffled so much.
 FOR_DUCKDB, FOR_PARTITION = 0.3, 0.05
 # Cells may take so much of it; what a cell takes, what it takes for every column, and what a distinct value takes.
-FOR_CELLS, CELL, FIELD, VALUE = 0.55, 48, 16, 64
+FOR_CELLS, CELL, FIELD, VALUE = 0.55, 32, 10, 64
 # A part of a search by levels may take so much of it, and a row there so many bytes, and so many for every column.
 FOR_PART, ROW, KEY = 0.25, 100, 25
 # Values of the classes of a release may take so much, and each of them so many bytes.
-FOR_CLASSES, LABEL = 0.6, 150
+FOR_CLASSES, LABEL = 0.6, 300
 # Numbers of a column are all known up to so many, and go by keys beyond.
 NUMBERS = 1 << 16
 

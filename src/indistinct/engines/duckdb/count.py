@@ -32,10 +32,18 @@ def count_source(source: DuckTable, request: Request) -> tuple[Counted, Learned 
 
 
 def estimated_values(source: DuckTable, columns: Sequence[str]) -> tuple[int, dict[str, int]]:
-    """Return how many combinations of values some columns have, and how many values each of them, about."""
+    """Return how many combinations of values some columns have, and how many values each of them, about.
+
+    Where DuckDB has too little memory to say, every row may have its own.
+    """
+    import duckdb
+
     names = [quoted(name) for name in columns]
     asked = [f"hash({', '.join(names)})", *names]
     counts = ", ".join(f"approx_count_distinct({each})" for each in asked)
-    found = source.query(f"SELECT {counts} FROM {SOURCE}").fetchall()[0]  # noqa: S608
+    try:
+        found = source.query(f"SELECT {counts} FROM {SOURCE}").fetchall()[0]  # noqa: S608
+    except duckdb.OutOfMemoryException:
+        found = (source.rows,) * len(asked)
     cells, *values = (min(int(count), source.rows) for count in found)
     return cells, dict(zip(columns, values, strict=True))

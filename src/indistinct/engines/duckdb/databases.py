@@ -24,6 +24,11 @@ def relation_of(connection: Any, source: DatabaseTable) -> Any:
     """Return a table or a view of a database; without a name, the only one that there is."""
     import duckdb
 
+    if source.query is not None:
+        raise ParameterError(
+            "a query is for PostgreSQL; of a DuckDB file a table is named",
+            hint="give the relation itself: duckdb.connect(path).sql(query)",
+        )
     path = Path(source.database)
     alias = "file_" + hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
     place = str(path).replace("'", "''")
@@ -39,7 +44,7 @@ def relation_of(connection: Any, source: DatabaseTable) -> Any:
         "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = $1 AND NOT internal ORDER BY ALL",
         [alias],
     ).fetchall()
-    schema, table = _named(source.table, known, path)
+    schema, table = _named(source.table or "", known, path)
     return connection.sql(f"SELECT * FROM {alias}.{quoted(schema)}.{quoted(table)}")  # noqa: S608
 
 

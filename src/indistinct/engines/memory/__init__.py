@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from indistinct.engines.base import EVERY_RECODING, PublishedFile, Sink
+from indistinct.engines.base import EVERY_RECODING, DatabaseTable, PublishedFile, Sink
 from indistinct.engines.memory.count import count_table
 from indistinct.engines.memory.publish import publish_table
 from indistinct.frequencies.count import Counted
@@ -46,6 +46,8 @@ class Memory:
 
     def open(self, source: Any, reading: Reading) -> Table | None:
         """Return the table at a path or in a frame."""
+        if isinstance(source, DatabaseTable):
+            return None
         if isinstance(source, PublishedFile):
             return open_table(source.place, reading=reading, published=True)
         return open_table(source, reading=None if isinstance(source, Table) else reading)

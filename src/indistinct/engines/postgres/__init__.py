@@ -1,0 +1,94 @@
+"""The engine for tables of a PostgreSQL database, over ADBC: cells are counted there, rows come and go by COPY."""
+
+import logging
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from indistinct.engines.base import EVERY_RECODING, DatabaseTable, Sink, Source
+from indistinct.engines.memory.count import count_table
+from indistinct.engines.memory.publish import publish_table
+from indistinct.engines.partitions import publish_rows
+from indistinct.engines.postgres.address import is_address
+from indistinct.engines.postgres.count import count_source
+from indistinct.engines.postgres.source import PostgresTable, open_database, require_table
+from indistinct.frequencies.count import Counted
+from indistinct.frequencies.request import Request
+from indistinct.memory import needs_memory
+from indistinct.randomness import Secret
+from indistinct.recoding.outputs import Assignment
+from indistinct.stages import enter
+from indistinct.tables import Reading, Table, open_table
+
+__all__ = ["Postgres"]
+
+LOG = logging.getLogger("indistinct.count")
+# Of the memory that a run may take, a partition of rows that is being shuffled has so much.
+FOR_PARTITION = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Postgres:
+    """Counts in the database, and publishes rows that it never has all at once; `memory` bounds those, in bytes.
+
+    A table that is in memory already, such as a release that was not written, is counted there.
+    """
+
+    supports: ClassVar[frozenset[str]] = EVERY_RECODING
+
+    memory: int = 1 << 30
+    name: str = "postgres"
+
+    def open(self, source: Any, reading: Reading) -> Source | None:
+        """Return a table of a database, or one in memory; None for anything else."""
+        require_table(source)
+        if isinstance(source, PostgresTable):
+            return source
+        if isinstance(source, Table | pa.Table):
+            return open_table(source, reading=None if isinstance(source, Table) else reading)
+        return open_database(source, reading) if self.owns(source) else None
+
+    def owns(self, source: Any) -> bool:
+        """Return whether a source lives in a PostgreSQL database."""
+        if isinstance(source, DatabaseTable):
+            return is_address(source.database)
+        return isinstance(source, PostgresTable) or is_address(source)
+
+    def can_open(self, source: Any) -> bool:
+        """Return whether a source is of a kind that this engine reads where it lies."""
+        return self.owns(source)
+
+    def size_of(self, source: Any) -> int:
+        """Return 0: a table of a database is never read as a whole."""
+        return 0
+
+    def written(self, file: Path, *, name: Path, schema: pa.Schema) -> Source | None:
+        """Return None: a file is read back as everybody reads it."""
+        return None
+
+    @needs_memory("counting cells")
+    def count(self, source: PostgresTable | Table, request: Request) -> Counted:
+        """Return the cells of a table: one GROUP BY in the database."""
+        if isinstance(source, Table):
+            counted, grouping = count_table(source, request)
+            source.learned["rows"] = (counted.frequencies, grouping)
+            return counted
+        began = time.perf_counter()
+        enter("counting")
+        counted, learned = count_source(source, request)
+        cells, seconds = counted.frequencies, time.perf_counter() - began
+        LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
+        source.learned["rows"] = learned
+        return counted
+
+    @needs_memory("publishing rows")
+    def publish(self, source: PostgresTable | Table, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
+        """Give a sink the published tables, in batches."""
+        if isinstance(source, Table):
+            publish_table(source, assignment, sink, secret=secret)
+            return
+        learned = source.learned.get("rows")
+        publish_rows(source, assignment, sink, secret=secret, learned=learned, memory=int(FOR_PARTITION * self.memory))

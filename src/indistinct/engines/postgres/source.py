@@ -1,0 +1,217 @@
+"""A table of a PostgreSQL database, or what a query gives there, read in one snapshot wherever it lies."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.domain import Kind, kind_of
+from indistinct.engines.base import DatabaseTable
+from indistinct.engines.groups import Groups
+from indistinct.engines.postgres.address import is_address
+from indistinct.engines.postgres.columns import Column, as_read, columns_of, quoted
+from indistinct.engines.postgres.session import Session, connect
+from indistinct.engines.transformed import alone_in_groups
+from indistinct.errors import InputError, ParameterError
+from indistinct.tables.value import Reading
+from indistinct.transformations import Transformed
+
+RESOLVED = """
+SELECT pg_class.oid::int8 AS oid, nspname::text AS schema, relname::text AS name,
+    has_table_privilege(pg_class.oid, 'SELECT') OR has_any_column_privilege(pg_class.oid, 'SELECT') AS readable
+FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace
+WHERE pg_class.oid = to_regclass($1)
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PostgresTable:
+    """A table that is read whenever it is needed, always in the state that it had when it was opened.
+
+    `relation` is what stands behind FROM, `name` that of the table if it is one. The session holds the snapshot:
+    `close` it, or use the source in a `with` block, so that the server can forget old rows. `learned` is for the
+    engine alone.
+    """
+
+    session: Session
+    relation: str
+    fields: tuple[Column, ...]
+    rows: int
+    reading: Reading = field(default_factory=Reading)
+    name: str | None = None
+    transformation: Transformed | None = None
+    learned: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<PostgresTable of {self.rows} rows: {', '.join(self.columns)}>"
+
+    def __enter__(self) -> "PostgresTable":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the session; the table cannot be read any more."""
+        self.session.close()
+
+    @property
+    def path(self) -> None:
+        """Return None: the table lies in no file."""
+        return None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the column names in order."""
+        return tuple(column.name for column in self.fields)
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Return how the values of each column are compared."""
+        changed = {} if self.transformation is None else self.transformation.types
+        return {
+            each.name: kind_of(changed[each.name]) if each.name in changed else each.compared for each in self.fields
+        }
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """Return the Arrow types of the columns, as they are published; a type that has none is that of nothing."""
+        stored = pa.schema([(column.name, column.arrow or pa.null()) for column in self.fields])
+        return stored if self.transformation is None else self.transformation.schema(stored)
+
+    def transformed(self, transformed: Transformed) -> "PostgresTable":
+        """Return the same table with columns that are transformed wherever they are read."""
+        return replace(self, transformation=transformed, learned={})
+
+    def _published(self, table: pa.Table) -> pa.Table:
+        """Return some rows, or groups, with their columns transformed."""
+        return table if self.transformation is None else self.transformation.table(table)
+
+    def groups(self, columns: Sequence[str]) -> Groups:
+        """Return the distinct combinations of some columns, and how many rows have each: one GROUP BY."""
+        wanted = self._wanted(columns)
+        number = next(name for name in ("count", "rows", "\1rows") if name not in columns)
+        names, places = ", ".join(map(quoted, columns)), ", ".join(str(place + 1) for place in range(len(columns)))
+        sql = f"SELECT {names}, count(*) AS {quoted(number)} FROM {self._cells(wanted)} GROUP BY {places}"  # noqa: S608
+        tables, counts = [], [np.zeros(0, dtype=np.int64)]
+        for batch in self.session.batches(sql):
+            tables.append(self._published(as_read(batch.select(list(range(len(columns)))), wanted)))
+            counts.append(batch.column(len(columns)).to_numpy())
+        return Groups(pa.concat_tables(tables) if tables else self._published(_empty(wanted)), np.concatenate(counts))
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Return some columns of all rows, batch by batch, as COPY gives them."""
+        wanted, some = self._wanted(columns), False
+        sql = ", ".join(f"{column.sql} AS {quoted(column.name)}" for column in wanted)
+        for batch in self.session.batches(f"SELECT {sql} FROM {self.relation}"):  # noqa: S608
+            some = True
+            yield self._published(as_read(batch, wanted))
+        if not some:
+            yield self._published(_empty(wanted))
+
+    def alone(self, column: str) -> int:
+        """Return how many rows have a value in a column that no other row has."""
+        if self.transformation is not None and column in self.transformation.changes:
+            return alone_in_groups(self.groups, column)
+        name, cells = quoted(column), self._cells(self._wanted([column]))
+        once = f"SELECT 1 FROM {cells} WHERE {name} IS NOT NULL GROUP BY {name} HAVING count(*) = 1"  # noqa: S608
+        return int(self.session.query(f"SELECT count(*) AS n FROM ({once}) AS once")["n"][0].as_py())  # noqa: S608
+
+    def table(self) -> pa.Table:
+        """Return the whole table in memory."""
+        return pa.concat_tables(self.batches(self.columns)).unify_dictionaries()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Let whoever needs the whole table in memory read it as a frame."""
+        return self.table().__arrow_c_stream__(requested_schema)
+
+    @property
+    def comment(self) -> str | None:
+        """Return the comment of the table, which is the certificate of one that was published."""
+        if self.name is None:
+            return None
+        sql = "SELECT obj_description(to_regclass($1), 'pg_class') AS comment"
+        found: str | None = self.session.query(sql, (self.name,))["comment"][0].as_py()
+        return found
+
+    def _wanted(self, columns: Sequence[str]) -> tuple[Column, ...]:
+        known = {column.name: column for column in self.fields}
+        return tuple(known[name].require() for name in columns)
+
+    def _cells(self, wanted: Sequence[Column]) -> str:
+        """Return some columns as they are compared, as what stands behind FROM."""
+        read = ", ".join(f"{column.sql} AS {quoted(column.name)}" for column in wanted)
+        return f"(SELECT {read} FROM {self.relation}) AS cells"  # noqa: S608
+
+
+def open_database(source: DatabaseTable, reading: Reading) -> PostgresTable:
+    """Return a table of a database, or what a query gives there, in a snapshot of its own."""
+    _require_plain(reading)
+    session = connect(source.database)
+    try:
+        if source.query is not None:
+            query = source.query.strip().rstrip(";")
+            return open_relation(session, f"(\n{query}\n) AS source", reading)
+        name = resolved(session, source.table or "")
+        return replace(open_relation(session, f"{name} AS source", reading), name=name)
+    except BaseException:
+        session.close()
+        raise
+
+
+def open_relation(session: Session, relation: str, reading: Reading | None = None) -> PostgresTable:
+    """Return what stands behind FROM in an open session."""
+    how = reading or Reading()
+    columns = columns_of(session, relation, text=how.text)
+    rows = session.query(f"SELECT count(*) AS n FROM {relation}")["n"][0].as_py()  # noqa: S608
+    return PostgresTable(session, relation, columns, rows, how)
+
+
+def resolved(session: Session, name: str) -> str:
+    """Return the name of a table, as SQL writes it, with its schema; raise if there is none that may be read."""
+    found = session.query(RESOLVED, (name,)).to_pylist()
+    if not found:
+        raise InputError(
+            f"{session.address} has no table {name}",
+            hint='name it as in SQL, such as clinic.visits or clinic."Visits"',
+        )
+    if not found[0]["readable"]:
+        raise InputError(
+            f"{session.address}: the user may not read {name}", hint=f"ask for GRANT SELECT ON {name} TO the user"
+        )
+    return f"{quoted(found[0]['schema'])}.{quoted(found[0]['name'])}"
+
+
+def with_zones(table: PostgresTable, schema: pa.Schema) -> PostgresTable:
+    """Return a table that was just written, its moments in the zones that they had: the server keeps moments alone."""
+    kinds = {each.name: each.type for each in schema if pa.types.is_timestamp(each.type) and each.type.tz is not None}
+    return replace(
+        table,
+        fields=tuple(
+            replace(c, arrow=pa.timestamp("us", kinds[c.name].tz)) if c.name in kinds else c for c in table.fields
+        ),
+    )
+
+
+def require_table(source: Any) -> None:
+    """Raise if an address comes without a table."""
+    if is_address(source):
+        raise ParameterError(
+            "the address of a database says nothing of a table",
+            hint='name one: ind.open(address, table="clinic.visits"), or --table clinic.visits; or give a query',
+        )
+
+
+def _require_plain(reading: Reading) -> None:
+    if reading != Reading(text=reading.text):
+        raise ParameterError(
+            "a table of a database is read by its own types, and some are declared here",
+            hint="convert its columns in a query or a view",
+        )
+
+
+def _empty(wanted: Sequence[Column]) -> pa.Table:
+    kinds = [pa.dictionary(pa.int32(), pa.string()) if c.arrow == pa.string() else c.arrow for c in wanted]
+    return pa.schema([pa.field(c.name, kind) for c, kind in zip(wanted, kinds, strict=True)]).empty_table()

@@ -1,0 +1,187 @@
+"""Publishing with Spark: workers find the class of every row, Spark brings classes together, workers write labels.
+
+Rows go to parts of the output by the place of their class and a random word, so that parts are of one size whatever the
+classes are, and no task sees the whole table. Nothing but the schema of a release is made by the driver.
+"""
+
+import math
+import secrets
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.arrays import Codes, starts_of
+from indistinct.engines.base import FolderSink, Sink
+from indistinct.engines.finding import CellFinder, Finder, Learned
+from indistinct.engines.memory.publish import Run
+from indistinct.engines.spark.session import explained, settings_of
+from indistinct.engines.spark.source import SparkTable, as_read
+from indistinct.engines.spark.types import carried, spark_schema
+from indistinct.engines.spark.worker import (
+    CELL,
+    CONTENT,
+    KEY,
+    PART,
+    WORD_BITS,
+    Dealing,
+    Locating,
+    Places,
+    Words,
+    Writing,
+)
+from indistinct.errors import InputError
+from indistinct.randomness import Secret
+from indistinct.recoding.outputs import Assignment, OutputTable
+
+# Rows of one part of the output at most, and so few that a further task would not pay.
+MOST_ROWS, FEW_ROWS = 2_000_000, 50_000
+
+
+def publish_frame(
+    source: SparkTable, assignment: Assignment, sink: Sink, *, secret: Secret, learned: Learned | None
+) -> None:
+    """Give a sink every table of a release: a folder that workers write, or what the driver collects."""
+    job = _Job.of(source, assignment, secret, learned)
+    with settings_of(source.session):
+        try:
+            arranged = job.arranged()
+            for name, table in assignment.layout.tables.items():
+                writing = job.writing(table)
+                frame = job.run(arranged, writing, "publish", carried(writing.schema))
+                if isinstance(sink, FolderSink):
+                    sink.accept_folder(name, partial(_write, frame), schema=writing.schema)
+                else:
+                    sink.accept(name, [_collected(frame, writing.schema)])
+        finally:
+            job.forget()
+
+
+def _collected(frame: Any, schema: pa.Schema) -> pa.Table:
+    """Return a published table in the driver, for a release without output: a small one."""
+    with explained("publish rows"):
+        return as_read(frame.toArrow(), schema)
+
+
+def _write(frame: Any, path: Path) -> None:
+    """Let workers write a folder of Parquet files, committed by Spark; a mark of success is not for readers."""
+    with explained("write the release"):
+        (
+            frame.write.option("compression", "zstd")
+            .option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
+            .parquet(path.resolve().as_uri())
+        )
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    """One release: the source, what is published of it, and what was sent to workers."""
+
+    source: SparkTable
+    assignment: Assignment
+    secret: Secret
+    run_of: Run
+    locating: Locating
+    dealing: Dealing | None
+    sent: list[Any]
+
+    @classmethod
+    def of(cls, source: SparkTable, assignment: Assignment, secret: Secret, learned: Learned | None) -> "_Job":
+        """Return how the rows of a source find the classes of an assignment."""
+        finder, entries, counts, owners = _finder(assignment, learned)
+        if not assignment.split and len(assignment.class_ids) != len(counts):
+            raise AssertionError("a recoding that splits no group has one piece for each, in their order")
+        tables = assignment.layout.tables.values()
+        outputs = [output for table in tables for output in table.outputs]
+        kept = tuple(dict.fromkeys(output.of for output in outputs if output.values is None))
+        contents = tuple(dict.fromkeys(output.of for output in outputs)) if secret.seed is not None else ()
+        run = Run.of(assignment, secret)
+        whole = any(len(table.slices) > 1 or table.bucket is not None for table in tables)
+        parts = _parts(int(run.starts[-1]), int(source.session.sparkContext.defaultParallelism))
+        places = Places(run.places, run.starts, parts, whole)
+        words = Words(secrets.token_bytes(32), secret, contents)
+        known = tuple(dict.fromkeys([*(domain.column for domain in finder.domains), *kept, *contents]))
+        read = source.schema_of(known)
+        class_ids = None if assignment.split else assignment.class_ids
+        cells = owners if any(output.by_cell for output in outputs) else None
+        locating = Locating(read, kept, finder, entries, cells, class_ids, places, words)
+        dealing = None
+        if assignment.split:
+            ends = starts_of(assignment.counts)[1:]
+            dealing = Dealing(starts_of(counts), ends, assignment.class_ids, places, words)
+        return cls(source, assignment, secret, run, locating, dealing, [])
+
+    def arranged(self) -> Any:
+        """Return the frame of all rows that are published, sorted by place and word inside each part."""
+        from pyspark.sql import functions
+
+        frame = self.source.select(self.locating.read.names)
+        if self.dealing is None:
+            located = self.run(frame, self.locating, "classes", self._carried(PART, KEY))
+        else:
+            groups = self.run(frame, self.locating, "groups", self._carried(KEY))
+            parts = max(self.locating.places.parts, 1)
+            group = functions.shiftright(groups[KEY], WORD_BITS)
+            together = groups.repartition(parts, group).sortWithinPartitions(KEY)
+            located = self.run(together, self.dealing, "deal", self._carried(PART, KEY))
+        return _parted(located, self.locating.places.parts).drop(PART).sortWithinPartitions(KEY)
+
+    def writing(self, table: OutputTable) -> Writing:
+        """Return how one table of the release is written."""
+        read, ordered = self.source.schema_of(self.locating.kept), self.assignment.layout.in_source_order
+        whole = self.locating.places.whole
+        return Writing(self.source.columns, read, table, self.run_of.shown, self.secret, ordered, whole)
+
+    def run(self, frame: Any, holder: Locating | Dealing | Writing, method: str, schema: pa.Schema) -> Any:
+        """Return a frame whose rows workers make of another's, with a method of something that is sent to them."""
+        sent = self.source.session.sparkContext.broadcast(holder)
+        self.sent.append(sent)
+
+        def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            from pyspark import TaskContext
+
+            context = TaskContext.get()
+            return getattr(sent.value, method)(batches, 0 if context is None else context.partitionId())
+
+        return frame.mapInArrow(work, spark_schema(schema))
+
+    def forget(self) -> None:
+        """Remove from workers and driver what was sent."""
+        for each in self.sent:
+            each.destroy()
+
+    def _carried(self, *keys: str) -> pa.Schema:
+        """Return the columns that travel with rows."""
+        kinds = {PART: pa.int32(), KEY: pa.int64(), CELL: pa.int32(), CONTENT: pa.int64()}
+        cells, contents = self.locating.owners is not None, self.secret.seed is not None
+        names = [*keys, *([CELL] if cells else []), *([CONTENT] if contents else [])]
+        kept = carried(self.source.schema_of(self.locating.kept))
+        columns = [pa.field(f"k{index}", each.type) for index, each in enumerate(kept)]
+        return pa.schema([*((name, kinds[name]) for name in names), *columns])
+
+
+def _parts(rows: int, parallel: int) -> int:
+    """Return into how many parts rows go: enough that each is small, and that no task waits for work."""
+    return max(math.ceil(rows / MOST_ROWS), min(parallel, math.ceil(rows / FEW_ROWS)), 1)
+
+
+def _parted(frame: Any, parts: int) -> Any:
+    """Return a frame whose partitions are the parts; before Spark 4.1 some share one, and their order is another."""
+    by_number = getattr(frame, "repartitionById", None)
+    return frame.repartition(parts, PART) if by_number is None else by_number(parts, frame[PART])
+
+
+def _finder(assignment: Assignment, learned: Learned | None) -> tuple[Finder, Codes | None, Codes, Codes]:
+    """Return what finds the group of a row, where its entry stands, the rows of each group, and its cell."""
+    joint = assignment.frequencies.joint
+    if joint is None:
+        finder = CellFinder.of(assignment.domains, assignment.frequencies.vectors)
+        owners = np.arange(len(assignment.frequencies), dtype=np.int32)
+        return finder, None, assignment.frequencies.counts, owners
+    if learned is None or learned.vectors is not assignment.frequencies.vectors:
+        raise InputError("rows cannot be found again by their sensitive values", hint="search a new recoding")
+    return learned.finder, learned.entries, joint.histogram.counts, joint.histogram.owners().astype(np.int32)

@@ -1,0 +1,169 @@
+"""The Spark session that an engine works in: one that is running, or a local one that is started quietly."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from indistinct.engines.spill import directory_of_process
+from indistinct.errors import IndistinctError, InputError, MissingExtraError, UnseenValueError
+
+OLDEST_JAVA = 17
+UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+# Of the driver's memory, groups may take so much: they are there once as they come, and once as one table.
+SHARE_OF_DRIVER = 0.4
+# Errors of workers are known again by their names.
+KNOWN = {"UnseenValueError": UnseenValueError, "InputError": InputError}
+# What of a running session is set while the engine works in it: large batches, and moments that every reader knows.
+SETTINGS = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+
+
+def imported() -> Any:
+    """Return the package pyspark; raise `MissingExtraError` if it is not installed."""
+    try:
+        import pyspark
+        import pyspark.sql
+    except ImportError:
+        raise MissingExtraError("pyspark", extra="spark", purpose="the engine spark") from None
+    return pyspark
+
+
+def session_for(memory: int | None) -> Any:
+    """Return the session that is running; else start a local one, whose driver may take `memory` bytes."""
+    pyspark = imported()
+    running = pyspark.sql.SparkSession.getActiveSession()
+    if running is not None:
+        return running
+    # Where a session lives in another thread, or spark-submit has started Java, settings are not ours to choose.
+    if pyspark.SparkContext._active_spark_context is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
+        with quiet():
+            return pyspark.sql.SparkSession.builder.getOrCreate()
+    require_java()
+    return _started(pyspark, memory)
+
+
+def _started(pyspark: Any, memory: int | None) -> Any:
+    settings = {
+        "spark.master": "local[*]",
+        "spark.app.name": "indistinct",
+        "spark.driver.memory": f"{(memory or 2 << 30) >> 20}m",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.local.dir": str(directory_of_process()),
+        "spark.io.encryption.enabled": "true",  # rows, and what goes to workers, that lie on disk for a while
+        "spark.pyspark.python": sys.executable,
+        "spark.pyspark.driver.python": sys.executable,
+    }
+    builder = pyspark.sql.SparkSession.builder
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    try:
+        with quiet():
+            return builder.getOrCreate()
+    except Exception:  # noqa: BLE001 (py4j raises errors of many kinds)
+        raise InputError(
+            "Spark could not be started on this machine",
+            hint="see what it wrote above; or pass a running session's frame",
+        ) from None
+
+
+def require_java() -> None:
+    """Raise `InputError` unless Java is found by JAVA_HOME or on the path, and is not too old."""
+    home = os.environ.get("JAVA_HOME")
+    place = shutil.which(str(Path(home) / "bin" / "java")) if home else shutil.which("java")
+    hint = f"install Java {OLDEST_JAVA} or later, and put it on the path or name its folder in JAVA_HOME"
+    if place is None:
+        raise InputError(f"Spark needs Java {OLDEST_JAVA} or later; none was found", hint=hint)
+    version = java_version(place)
+    if version is not None and version < OLDEST_JAVA:
+        raise InputError(f"Spark needs Java {OLDEST_JAVA} or later; {place} is Java {version}", hint=hint)
+
+
+def java_version(java: str) -> int | None:
+    """Return the number of a Java, None where it does not tell; Java 8 calls itself 1.8."""
+    try:
+        told = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.search(r'version "(?:1\.)?(\d+)', told)
+    return int(found[1]) if found else None
+
+
+def most_bytes(session: Any) -> int:
+    """Return how many bytes of results the driver can take: what it may hold, or what Spark lets it fetch."""
+    told = session.sparkContext.getConf()
+    largest, whole = (_bytes(told.get(f"spark.driver.{name}", "1g")) for name in ("maxResultSize", "memory"))
+    share = int(SHARE_OF_DRIVER * whole)
+    return min(largest, share) if largest else share
+
+
+def _bytes(text: str) -> int:
+    found = re.fullmatch(r"(\d+)\s*([kmgt]?)b?", text.strip().lower())
+    return 1 << 30 if found is None else int(found[1]) * UNITS[found[2]]
+
+
+@contextmanager
+def settings_of(session: Any) -> Iterator[None]:
+    """Set what the engine needs of a session, and put back what was there before."""
+    before = {name: session.conf.get(name) for name in SETTINGS}
+    try:
+        for name, value in SETTINGS.items():
+            session.conf.set(name, value)
+        with quiet():
+            yield
+    finally:
+        for name, value in before.items():
+            session.conf.set(name, value)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Leave out what PySpark says of versions of pandas, which is not used here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
+
+
+@contextmanager
+def explained(what: str) -> Iterator[None]:
+    """Say in one sentence what Spark says in hundreds of lines, which may hold values of the table."""
+    pyspark = imported()
+    try:
+        with quiet():
+            yield
+    except IndistinctError:
+        raise
+    except Exception as error:  # py4j raises errors of many kinds
+        if not type(error).__module__.startswith(("pyspark", "py4j")):
+            raise
+        raise _in_short(what, str(error), pyspark) from None
+
+
+def _in_short(what: str, told: str, pyspark: Any) -> IndistinctError:
+    ours = re.search(r"indistinct\.errors\.(\w+): ([^\n]*)(?:\n\s*\n?\s*hint: ([^\n]*))?", told)
+    if ours is not None:
+        return KNOWN.get(ours[1], InputError)(ours[2], hint=ours[3])
+    if "No module named" in told:
+        return InputError(
+            f"Spark's workers lack a package: they could not {what}",
+            hint="install indistinct where workers run, and name that Python in spark.pyspark.python",
+        )
+    if "maxResultSize" in told:
+        return InputError(
+            f"the driver may not fetch what it needs to {what}",
+            hint="raise spark.driver.maxResultSize and spark.driver.memory, or give `output` for a release",
+        )
+    return InputError(f"Spark {pyspark.__version__} could not {what}", hint="see the log of Spark for the reason")

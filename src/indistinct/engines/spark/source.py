@@ -1,0 +1,208 @@
+"""A table that Spark reads where it lies: a frame, Parquet files, or an Arrow table."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from indistinct.domain import Kind, kind_of
+from indistinct.engines.groups import Groups
+from indistinct.engines.spark.session import explained, imported, most_bytes, session_for, settings_of
+from indistinct.engines.spark.types import arrow_schema, carried, spark_schema
+from indistinct.errors import InputError, ParameterError
+from indistinct.tables.several import PARQUET, files_of, kind_of_file
+from indistinct.tables.value import Reading, Table
+
+NUMBER = "rows"
+# What a group takes at least: its number, and as much for each column.
+BYTES_OF_VALUE = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SparkTable:
+    """A table that is read whenever it is needed; `arrow` is what its columns are in Arrow.
+
+    The columns of `frame` are called `c0`, `c1` and so on, because Spark takes names for one that differ in case.
+    `learned` is for the engine alone.
+    """
+
+    frame: Any
+    arrow: pa.Schema
+    rows: int
+    path: Path | None = None
+    reading: Reading = field(default_factory=Reading)
+    learned: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<SparkTable of {self.rows} rows: {', '.join(self.columns)}>"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the column names in order."""
+        return tuple(self.arrow.names)
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Return how the values of each column are compared."""
+        return {column.name: kind_of(column.type) for column in self.arrow}
+
+    @property
+    def session(self) -> Any:
+        """Return the session that the table belongs to."""
+        return self.frame.sparkSession
+
+    def select(self, columns: Sequence[str]) -> Any:
+        """Return a frame of some columns, under the names that they have there."""
+        return self.frame.select([self.frame[f"c{self.arrow.get_field_index(name)}"] for name in columns])
+
+    def schema_of(self, columns: Sequence[str]) -> pa.Schema:
+        """Return the Arrow types of some columns."""
+        return pa.schema([self.arrow.field(name) for name in columns])
+
+    def groups(self, columns: Sequence[str]) -> Groups:
+        """Return the distinct combinations of some columns, and how many rows have each: the one thing collected."""
+        from pyspark.sql import functions
+
+        some = self.select(columns)
+        grouped = some.groupBy(*some.columns).agg(functions.count(functions.lit(1)).alias(NUMBER))
+        with settings_of(self.session), explained("count the combinations of values"):
+            table = self._collected(grouped, columns)
+        counts = table[NUMBER].to_numpy()
+        return Groups(as_read(table.drop_columns([NUMBER]), self.schema_of(columns)), counts)
+
+    def _collected(self, grouped: Any, columns: Sequence[str]) -> pa.Table:
+        """Return groups, unless there are more than the driver can take; as long as rows are fewer, nobody counts."""
+        size = BYTES_OF_VALUE * (len(columns) + 1)
+        most = most_bytes(self.session) // size
+        if self.rows <= most:
+            return grouped.toArrow()
+        kept = grouped.persist()
+        try:
+            found = kept.count()
+            if found > most:
+                raise too_many(found, most)
+            return kept.toArrow()
+        finally:
+            kept.unpersist()
+
+    def alone(self, column: str) -> int:
+        """Return how many rows have a value in a column that no other row has."""
+        some = self.select([column])
+        values = some[some.columns[0]]
+        counted = some.where(values.isNotNull()).groupBy(values).count()
+        with explained("count values that one row alone has"):
+            return int(counted.where(counted["count"] == 1).count())
+
+
+def too_many(groups: int, most: int) -> InputError:
+    """Return the error of a table with more combinations of values than the driver can search."""
+    return InputError(
+        f"there are {groups:,} combinations of values, and the driver can take about {most:,}",
+        hint="raise spark.driver.memory and spark.driver.maxResultSize, or coarsen or leave out a quasi-identifier",
+    )
+
+
+def as_read(table: pa.Table, wanted: pa.Schema) -> pa.Table:
+    """Return what Spark gives under the names and in the types that the source has."""
+    columns = [
+        column if column.type == each.type else column.cast(each.type)
+        for column, each in zip(table.columns, wanted, strict=True)
+    ]
+    return pa.table(columns, schema=wanted)
+
+
+def is_spark_frame(source: Any) -> bool:
+    """Return whether a source is a frame of Spark."""
+    module = sys.modules.get("pyspark.sql")  # who has a frame has imported it
+    return module is not None and any(
+        each.__name__ == "DataFrame" and each.__module__.startswith("pyspark.sql") for each in type(source).__mro__
+    )
+
+
+def open_spark(source: Any, reading: Reading, *, memory: int | None) -> SparkTable | None:
+    """Return a table that Spark can read, None for what it cannot."""
+    if isinstance(source, SparkTable):
+        return source
+    imported()
+    if reading != Reading(text=reading.text):
+        raise ParameterError(
+            "the engine spark reads tables by their own types, and some are declared here",
+            hint="use the engine memory, or save the table as Parquet in the right types first",
+        )
+    if isinstance(source, Table | pa.Table):
+        data = source.data if isinstance(source, Table) else Table(source).data
+        return _with_text(_from_arrow(data, session_for(memory)), reading)
+    if is_spark_frame(source):
+        return _with_text(_from_frame(source), reading)
+    if isinstance(source, str) and "://" in source:  # where Spark reads and this process does not
+        return _with_text(_read(session_for(memory), [source]), reading)
+    files = parquet_files(source)
+    if not files:
+        return None
+    table = _read(session_for(memory), [path.resolve().as_uri() for path in files])
+    return _with_text(replace(table, path=files[0] if len(files) == 1 else None), reading)
+
+
+def parquet_files(source: Any) -> tuple[Path, ...]:
+    """Return the Parquet files of a path, a folder, a pattern or a list; none of anything else."""
+    files = () if isinstance(source, str) and "://" in source else files_of(source) or ()
+    return files if all(kind_of_file(path) in PARQUET and path.is_file() for path in files) else ()
+
+
+def open_folder(folder: Path, session: Any) -> SparkTable:
+    """Return a folder that was just written, as Spark reads it."""
+    return _read(session, [folder.resolve().as_uri()])
+
+
+def _read(session: Any, places: Sequence[str]) -> SparkTable:
+    with explained("read the table as Parquet"):
+        frame = session.read.parquet(*places)
+    return _from_frame(frame)
+
+
+def _from_frame(frame: Any) -> SparkTable:
+    from pyspark.sql import functions
+
+    if type(frame).__module__.startswith("pyspark.sql.connect"):
+        raise InputError(
+            "a frame of Spark Connect cannot be used: workers get what they need by broadcast, which it does not have",
+            hint="run the job where the driver is, with spark-submit or a session of the cluster",
+        )
+    arrow = arrow_schema(frame.schema)
+    chosen = []
+    short = frame.toDF(*[f"c{index}" for index in range(len(arrow.names))])
+    for index, each in enumerate(frame.schema.fields):
+        column = short[f"c{index}"]
+        kind = type(each.dataType).__name__
+        if kind == "NullType":
+            column = column.cast("string")
+        elif kind == "StringType" and each.dataType.simpleString() != "string":  # texts that differ are told apart
+            column = functions.collate(column, "UTF8_BINARY")
+        chosen.append(column.alias(f"c{index}"))
+    short = short.select(chosen)
+    with explained("count the rows of the frame"):
+        return SparkTable(short, arrow, int(short.count()))
+
+
+def _from_arrow(data: pa.Table, session: Any) -> SparkTable:
+    """Return an Arrow table in Spark; small ones alone come this way, such as a release that is in memory."""
+    columns = [column.cast(each.type) for column, each in zip(data.columns, carried(data.schema), strict=True)]
+    names = [f"c{index}" for index in range(len(columns))]
+    short = pa.table(columns, names=names)
+    with explained("take an Arrow table"):
+        frame = session.createDataFrame(short, schema=spark_schema(short.schema))
+    return SparkTable(frame, data.schema, data.num_rows)
+
+
+def _with_text(table: SparkTable, reading: Reading) -> SparkTable:
+    """Return a table; what is declared as text must be text already."""
+    for name in reading.text:
+        if name in table.columns and table.kinds[name] is not Kind.TEXT:
+            raise ParameterError(
+                f"column {name!r} is declared as text, and the engine spark reads it as {table.kinds[name]}",
+                hint="use the engine memory, or save the column as text",
+            )
+    return table

@@ -1,0 +1,289 @@
+"""What workers of Spark do with batches of rows: find the class of each, deal rows that part, and write labels.
+
+What they must know comes by broadcast, the key of a release's randomness among it: no expression and no plan has it.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.arrays import Codes, run_starts
+from indistinct.engines.finding import Finder
+from indistinct.engines.memory.publish import FIRST_SLICE, MIXING, Run, Stock, content_words, published
+from indistinct.engines.spark.types import carried
+from indistinct.errors import InputError
+from indistinct.frequencies.value import Classes, FrequencySet
+from indistinct.randomness import Secret, mixed
+from indistinct.recoding.outputs import Assignment, Layout, OutputTable
+from indistinct.schema import Schema
+
+# Columns that travel with rows; no column of a table is called so, because those are called c0, c1 and so on.
+PART, KEY, CELL, CONTENT = "part", "key", "cell", "content"
+# Rows that are looked at together.
+CHUNK = 1 << 18
+WORD_BITS = 32
+WORDS = 1 << WORD_BITS
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Words:
+    """Where the order of rows comes from: a key from the operating system or, for tests, a seed and their content."""
+
+    key: bytes
+    secret: Secret
+    contents: tuple[str, ...]
+
+    def draw(self, size: int, *, stage: int, partition: int, batch: int) -> Codes:
+        """Return random words for the rows of a batch: the same again where a lost task is run again."""
+        told = b"".join(number.to_bytes(8, "little") for number in (stage, partition, batch))
+        stream = hashlib.shake_256(self.key + told).digest(4 * size)
+        return np.frombuffer(stream, dtype=np.uint32).astype(np.int64)
+
+    def of_contents(self, table: pa.Table) -> Codes | None:
+        """Return a word for the content of every row; None without a seed."""
+        return content_words(table, self.contents, self.secret)
+
+
+def ordered(contents: Codes, stream: int) -> Codes:
+    """Return words that put rows into the order of one stream; where some agree, they are put right later."""
+    return (mixed(contents, stream) >> np.uint64(64 - WORD_BITS)).astype(np.int64)
+
+
+def keys_of(places: Codes, words: Codes) -> Codes:
+    """Return what rows are sorted by: the place of their class or group, then a word. One number is sorted fastest."""
+    return (places.astype(np.int64) << WORD_BITS) | words
+
+
+def places_of(rows: pa.Table) -> Codes:
+    """Return the place of every row's class or group."""
+    return rows[KEY].to_numpy() >> WORD_BITS
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Places:
+    """Which place each class has among those that are published, and to which part of the output its rows go.
+
+    A class may be larger than a part. Then the word of a row decides, unless classes must stay `whole`.
+    """
+
+    places: Codes
+    starts: Codes
+    parts: int
+    whole: bool
+
+    def part(self, places: Codes, words: Codes) -> Codes:
+        """Return the part of every row; parts ascend with places, and inside a class with words."""
+        before, rows = self.starts[places].astype(np.float64), float(self.starts[-1])
+        if not self.whole:
+            before += words / WORDS * (self.starts[places + 1] - self.starts[places])
+        return np.minimum(before * (self.parts / rows), self.parts - 1).astype(np.int32)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Locating:
+    """How rows find their group, and from there their class: `class_ids` by group, None where chance deals rows out.
+
+    `owners` are the cells of groups, where published values go by cell.
+    """
+
+    read: pa.Schema
+    kept: tuple[str, ...]
+    finder: Finder
+    entries: Codes | None
+    owners: Codes | None
+    class_ids: Codes | None
+    places: Places
+    words: Words
+
+    def groups(self, batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
+        """Yield rows that part, with their group in the place of a class."""
+        for number, table in enumerate(in_chunks(batches)):
+            rows = under_names(table, self.read)
+            groups, contents = self._group(rows), self.words.of_contents(rows)
+            if contents is None:
+                words = self.words.draw(len(rows), stage=MIXING, partition=partition, batch=number)
+            else:
+                words = ordered(contents, MIXING)
+            yield from self._carried(rows, {KEY: keys_of(groups, words)}, groups, contents)
+
+    def classes(self, batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that are published, with the part and place of their class, and a word for their order."""
+        if self.class_ids is None:
+            raise AssertionError("rows that part are dealt out first")
+        for number, table in enumerate(in_chunks(batches)):
+            rows = under_names(table, self.read)
+            groups = self._group(rows)
+            classes = self.class_ids[groups]
+            chosen = np.flatnonzero(classes >= 0)
+            if len(chosen) < len(classes):
+                rows, groups, classes = rows.take(pa.array(chosen)), groups[chosen], classes[chosen]
+            contents = self.words.of_contents(rows)
+            keys = placed(self.places, self.words, classes, contents, partition=partition, batch=number)
+            yield from self._carried(rows, keys, groups, contents)
+
+    def _group(self, rows: pa.Table) -> Codes:
+        found = self.finder.find(rows)
+        return found if self.entries is None else self.entries[found]
+
+    def _carried(
+        self, rows: pa.Table, keys: dict[str, Codes], groups: Codes, contents: Codes | None
+    ) -> Iterator[pa.RecordBatch]:
+        columns = {name: pa.array(values) for name, values in keys.items()}
+        if self.owners is not None:
+            columns[CELL] = pa.array(self.owners[groups].astype(np.int32))
+        if contents is not None:
+            columns[CONTENT] = pa.array(contents.view(np.int64))
+        kept = {f"k{index}": rows[name] for index, name in enumerate(self.kept)}
+        yield from pa.table({**columns, **kept}).combine_chunks().to_batches()
+
+
+def placed(
+    places: Places, words: Words, classes: Codes, contents: Codes | None, *, partition: int, batch: int
+) -> dict[str, Codes]:
+    """Return what rows are parted and sorted by, given their classes."""
+    chosen = places.places[classes]
+    if contents is None:
+        drawn = words.draw(len(classes), stage=FIRST_SLICE, partition=partition, batch=batch)
+    else:
+        drawn = ordered(contents, FIRST_SLICE)
+    return {PART: places.part(chosen, drawn), KEY: keys_of(chosen, drawn)}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Dealing:
+    """How rows of a group are dealt out: the first of them, in a random order, go to its first piece, and so on.
+
+    Group `g` has pieces that begin at row `firsts[g]` of all; piece `i` ends before row `ends[i]`.
+    """
+
+    firsts: Codes
+    ends: Codes
+    class_ids: Codes
+    places: Places
+    words: Words
+
+    def deal(self, batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
+        """Yield rows with their class, given those of whole groups, sorted by group and word."""
+        last, count = -1, 0
+        for number, table in enumerate(in_chunks(batches)):
+            groups = places_of(table)
+            starts = run_starts(groups)
+            offsets = np.arange(len(groups)) - np.repeat(starts[:-1], np.diff(starts))
+            if groups[0] == last:
+                offsets[: starts[1]] += count
+            last, count = int(groups[-1]), int(offsets[-1]) + 1
+            if (offsets >= self.firsts[groups + 1] - self.firsts[groups]).any():
+                raise changed()
+            classes = self.class_ids[np.searchsorted(self.ends, self.firsts[groups] + offsets, side="right")]
+            chosen = np.flatnonzero(classes >= 0)
+            rows = table.drop_columns([KEY]).take(pa.array(chosen))
+            contents = rows[CONTENT].to_numpy().view(np.uint64) if CONTENT in rows.column_names else None
+            keys = placed(self.places, self.words, classes[chosen], contents, partition=partition, batch=number)
+            columns = {name: pa.array(values) for name, values in keys.items()}
+            carried = {name: rows[name] for name in rows.column_names}
+            yield from pa.table({**columns, **carried}).combine_chunks().to_batches()
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Writing:
+    """What published rows look like: one table of a release, and the classes that it shows."""
+
+    columns: tuple[str, ...]
+    read: pa.Schema
+    table: OutputTable
+    shown: Codes
+    secret: Secret
+    in_source_order: bool
+    whole: bool
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Return the columns of the published table: text is text, whatever codes it would have."""
+        nothing, contents = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64)
+        stock = Stock(self.read.empty_table(), nothing, nothing, contents)
+        run = Run(nothing, nothing, np.zeros(1, dtype=np.int64), nothing)
+        # The order of no rows takes no chance.
+        made = published(self.columns, self._assignment(), stock, nothing, run, self.table, secret=Secret(0))
+        kinds = [each.value_type if isinstance(each, pa.DictionaryType) else each for each in made.schema.types]
+        return pa.schema(list(zip(made.column_names, kinds, strict=True)))
+
+    def publish(self, batches: Iterable[pa.RecordBatch], _partition: int) -> Iterator[pa.RecordBatch]:
+        """Yield published rows, given some sorted by place and word."""
+        schema = carried(self.schema)
+        for rows in in_chunks(batches, whole=self.whole):
+            for piece in _neighbours(rows) if self.whole else [rows]:
+                yield from as_written(self.published(piece), schema).to_batches()
+
+    def published(self, rows: pa.Table) -> pa.Table:
+        """Return some rows as they are published; their order is drawn once more, inside each class."""
+        places = places_of(rows)
+        starts = run_starts(places).astype(np.int64)
+        present = places[starts[:-1]]
+        run = Run(self.shown[present], np.diff(starts), starts, starts[:-1], before=int(places[0]))
+        order = np.arange(len(places), dtype=np.uint32)
+        contents = rows[CONTENT].to_numpy().view(np.uint64) if CONTENT in rows.column_names else None
+        kept = under_names(rows.select([f"k{index}" for index in range(len(self.read))]), self.read)
+        cells = rows[CELL].to_numpy() if CELL in rows.column_names else np.zeros(0, dtype=np.int32)
+        stock = Stock(kept, order, cells, contents)
+        return published(self.columns, self._assignment(), stock, order, run, self.table, secret=self.secret)
+
+    def _assignment(self) -> Assignment:
+        """Return what of an assignment is needed here: how columns stand, and no value of the original."""
+        nothing, none = np.zeros((0, 0), dtype=np.int32), np.zeros(0, dtype=np.int64)
+        cells = FrequencySet((), nothing, Classes(none))
+        layout = Layout({}, Schema(), self.in_source_order)
+        return Assignment(cells, (), nothing, none, none, none, Classes(none), layout=layout)
+
+
+def _neighbours(rows: pa.Table) -> Iterator[pa.Table]:
+    """Yield rows in runs of classes without a gap, because a class is numbered by those before it."""
+    places = places_of(rows)
+    cuts = [0, *(np.flatnonzero(np.diff(places) > 1) + 1), len(places)]
+    for first, last in pairwise(cuts):
+        yield rows.slice(first, last - first)
+
+
+def in_chunks(batches: Iterable[pa.RecordBatch], *, whole: bool = False) -> Iterator[pa.Table]:
+    """Yield batches together, so many rows at a time; if classes are to stay `whole`, as many more as that takes."""
+    kept: list[pa.RecordBatch] = []
+    for batch in batches:
+        if not len(batch):
+            continue
+        kept.append(batch)
+        if sum(map(len, kept)) < CHUNK:
+            continue
+        table = pa.Table.from_batches(kept).combine_chunks()
+        end = len(table)
+        if whole:
+            places = places_of(table)
+            end = int(np.searchsorted(places, places[-1]))
+        kept = table.slice(end).to_batches()
+        if end:
+            yield table.slice(0, end)
+    if kept:
+        yield pa.Table.from_batches(kept).combine_chunks()
+
+
+def under_names(table: pa.Table, wanted: pa.Schema) -> pa.Table:
+    """Return columns under the names and in the types that the source has."""
+    columns = [
+        column if column.type == each.type else column.cast(each.type)
+        for column, each in zip(table.columns, wanted, strict=True)
+    ]
+    return pa.table(columns, schema=wanted)
+
+
+def as_written(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return published columns in the types that Spark carries."""
+    return pa.table([column.cast(each.type) for column, each in zip(table.columns, schema, strict=True)], schema=schema)
+
+
+def changed() -> InputError:
+    """Return the error of a table that is not what was counted."""
+    return InputError(
+        "the table has changed since it was counted", hint="run it again on a frame that gives the same rows each time"
+    )
