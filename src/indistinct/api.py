@@ -356,6 +356,7 @@ def _request(
     """
     extra = (*algorithm.keys, *([(target,)] if target else []))
     check_job(source, schema, model, hierarchies, extra=extra)
+    algorithm.require_columns(schema)
     keys = tuple(dict.fromkeys([*model.table_keys, *extra]))
     if not algorithm.traits.buckets:
         return Request(schema.quasi, keys, hierarchies, joint=algorithm.traits.splits, person=schema.person)

@@ -25,6 +25,7 @@ LAYERS = {
     "ordering": 3,
     "randomness": 3,
     "hierarchy": 3,
+    "patterns": 3,
     "tables": 3,
     "frequencies": 4,
     "transformations": 4,

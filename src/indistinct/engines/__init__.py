@@ -16,6 +16,7 @@ from indistinct.engines.spark import Spark
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
+from indistinct.input_files import no_file
 from indistinct.schema import did_you_mean
 from indistinct.stages import enter
 from indistinct.tables import Reading
@@ -141,13 +142,14 @@ def _not_opened(source: Any, engine: Engine) -> InputError:
             hint="of a database, name the table; of anything else, save it in a file",
         )
     if not Path(source).exists():
+        return no_file(source)
+    what = f"a file that ends in {Path(source).suffix}" if Path(source).suffix else "a file or folder of this kind"
+    if engine.name == "postgres":
         return InputError(
-            f"there is no file {source}", hint="check the path; a relative one starts at the working directory"
+            f"the engine postgres cannot read {what}: it reads tables of a database",
+            hint="leave out the engine to have it found",
         )
-    return InputError(
-        f"the engine {engine.name} cannot read a {type(source).__name__} that ends in {Path(source).suffix}",
-        hint="give Parquet, or use the engine memory",
-    )
+    return InputError(f"the engine {engine.name} cannot read {what}", hint="give Parquet, or use the engine memory")
 
 
 def bytes_of(memory: str | int) -> int:

@@ -71,7 +71,7 @@ class CellsBeyondMemoryError(OutOfMemoryError):
             f"{needed // 10**6:,} MB; {allowed // 10**6:,} MB of `memory` are for them; the columns with most values "
             f"are {most}",
             hint="round these columns, give a coarser level of their hierarchy in the table, or leave them out; or "
-            "allow more `memory`; the algorithm mondrian needs no more, it goes over the rows level by level",
+            "allow more `memory`",
             cells=cells,
             needed=needed,
         )

@@ -20,6 +20,8 @@ from indistinct.tables.value import Reading
 CAREFUL_K = 11
 # From so many values on, a class that shows three of them is little to ask.
 MANY_VALUES = 6
+# Column sets that the heading names.
+RISKIEST = 5
 HEADING = """\
 A first policy. Decide yourself before you run it:
   identifier   points at a person: dropped
@@ -55,9 +57,20 @@ def write_starter(
         base=path.parent,
     )
     notes = {column.name: _note(column, rows=found.rows, unused=column.name in unused) for column in found.columns}
-    heading = HEADING.format(name=path.name, k=k, unit="people" if found.people else "rows")
+    heading = HEADING.format(name=path.name, k=k, unit="people" if found.people else "rows") + _riskiest(found)
     write_policy(policy, path, overwrite=overwrite, heading=heading, notes=notes)
     return policy
+
+
+def _riskiest(found: Inspection) -> str:
+    """Return which few columns single out most people, as lines of a heading."""
+    together = found.combinations
+    lines = [
+        f"  {' + '.join(each.columns)}: {each.unique:,} of {together.members:,} {together.unit} "
+        f"({percent(together.share(each))}) are alone with their values"
+        for each in together.sets[:RISKIEST]
+    ]
+    return "\n".join(["", "Columns that single out most:", *lines]) if lines else ""
 
 
 def _publishes(algorithm: Algorithm, column: ColumnProfile) -> bool:
@@ -78,6 +91,8 @@ def _diversity(found: Inspection) -> list[Model]:
 def _note(column: ColumnProfile, *, rows: int, unused: bool) -> str:
     missing = f", {column.missing:,} missing" if column.missing else ""
     told = [f"{column.distinct:,} values{missing}", f"{percent(column.unique_share)} of the rows unique", column.reason]
+    told += [] if column.evidence is None else [column.figure]
+    told += [f"{percent(each.share)} of {each.judged:,} values are {each.meaning}" for each in column.partly]
     told += column.findings
     if column.points_at_rows(rows):
         told.append("whoever knows it finds the row: round it, or make it identifier or quasi")

@@ -154,8 +154,10 @@ class Check:
     def _read_back(self, staged: StagedTables, name: str) -> Source:
         """Return a table as it was written."""
         file, target, schema = staged.names[name].temporary, table_path(staged.path, name), staged.schemas[name]
-        found = None if name in staged.tables else self.engine.written(file, name=target, schema=schema)
-        return found or read_as_written(file, target, self._needed(name), schema)
+        if name in staged.tables:  # other columns are looked at there
+            return read_as_written(file, target, self._needed(name), schema)
+        found = self.engine.written(file, name=target, schema=schema)
+        return found or read_as_written(file, target, schema.names, schema)
 
     def _needed(self, name: str) -> list[str]:
         """Return the columns of a table that the check looks at."""

@@ -58,7 +58,7 @@ def digest_of(path: Path) -> str:
 def check_target(target: Path, *, overwrite: bool) -> None:
     """Raise `OutputError` if a file cannot or may not be put at a path."""
     with _explained(target):
-        if target.is_dir() and not (overwrite and is_table_folder(target)):
+        if target.is_dir() and not (is_table_folder(target) and (overwrite or any(target.iterdir()))):
             raise OutputError(f"{target} is a directory", hint="name a file inside it")
         if not target.parent.is_dir():
             raise OutputError(f"there is no directory {target.parent}", hint="create it first, or choose another path")

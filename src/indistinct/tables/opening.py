@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from indistinct.arrays import Codes
 from indistinct.errors import InputError
-from indistinct.input_files import check_ordinary
+from indistinct.input_files import check_ordinary, no_file
 from indistinct.memory import needs_memory
 from indistinct.tables.declared import read_frame
 from indistinct.tables.delimited import Delimited, read_delimited
@@ -166,7 +166,5 @@ def check_file(path: Path) -> None:
             raise InputError(
                 f"cannot read {path}: {getattr(error, 'strerror', '')}", hint="save the table in a file, and name that"
             ) from None
-        raise InputError(
-            f"there is no file {path}", hint="check the path; a relative one starts at the working directory"
-        ) from None
+        raise no_file(path) from None
     check_content(path)

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.errors import InputError
+from indistinct.input_files import looks_like_an_address, no_file
 
 DELIMITED = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
@@ -47,7 +48,10 @@ def files_of(source: Any) -> tuple[Path, ...] | None:
             )
         return _of_one_kind(inside, f"the folder {path}")
     if glob.has_magic(text) and not path.exists():
-        return _of_one_kind(list(map(Path, glob.glob(text, recursive=True))), f"the pattern {text}")  # noqa: PTH207 (it may be absolute)
+        found = list(map(Path, glob.glob(text, recursive=True)))  # noqa: PTH207 (it may be absolute)
+        if not found and looks_like_an_address(text):
+            raise no_file(text)
+        return _of_one_kind(found, f"the pattern {text}")
     return (path,)
 
 
