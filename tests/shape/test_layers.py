@@ -30,6 +30,7 @@ LAYERS = {
     "patterns": 3,
     "tables": 3,
     "frequencies": 4,
+    "transformations": 4,
     "queries": 5,
     "recoding": 5,
     "models": 6,

@@ -13,7 +13,7 @@ from indistinct.cli.screen import note, progress
 
 
 @shared(
-    *(*ROLES, "model", "algorithm", "hierarchy", "suppression", "target", "population"),
+    *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "target", "population"),
     *(*READING, *EARLIER, "smallest_count", *DATABASE, "output_table", *WRITING, *ENGINE, *SCREEN),
 )
 def command(
@@ -48,7 +48,7 @@ def command(
             path,
             ledger_of(flags, policy),
             lambda: api.anonymize(
-                source_of(policy, flags),
+                source_of(policy, flags, raw=True),
                 policy.schema,
                 model=policy.model,
                 algorithm=policy.algorithm,
@@ -61,6 +61,8 @@ def command(
                 overwrite=overwrite,
                 save_recoding=save_recoding,
                 population=policy.population,
+                transformations=policy.transformations,
+                pseudonyms=policy.located_pseudonyms,
                 memory=flags.memory,
                 **earlier_options(flags, policy),
             ),

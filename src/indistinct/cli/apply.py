@@ -13,7 +13,7 @@ from indistinct.cli.screen import progress
 
 
 @shared(
-    *("model", "hierarchy", "suppression", "population", *READING, *EARLIER, "smallest_count"),
+    *("model", "hierarchy", "pseudonym", "suppression", "population", *READING, *EARLIER, "smallest_count"),
     *(*DATABASE, "output_table", *WRITING, *ENGINE, *SCREEN),
 )
 def command(
@@ -29,7 +29,8 @@ def command(
     The table is read as the first one was, but for what flags say of it. Values that the first table did not have are
     published where a hierarchy, a range or a region of the recoding covers them. What nothing covers, and classes that
     break the promise, may be dropped within --suppression, by default the share that the first release was allowed; if
-    that is exceeded it is an error. --model asks for something else than the promise. --previous and --previous-input
+    that is exceeded it is an error. Other columns are transformed as in the first release; identifiers are dropped
+    unless --pseudonym is given again. --model asks for something else than the promise. --previous and --previous-input
     compare with an earlier release of the same people, and --ledger with all that it remembers.
     """
     from indistinct import api, measuring
@@ -47,7 +48,7 @@ def command(
             ledger_of(flags, policy),
             lambda: api.apply(
                 found,
-                source_of(policy, flags),
+                source_of(policy, flags, raw=True),
                 model=policy.model,
                 hierarchies=policy.hierarchies,
                 suppression=flags.suppression,
@@ -55,6 +56,7 @@ def command(
                 output=path,
                 overwrite=overwrite,
                 population=policy.population,
+                pseudonyms=policy.located_pseudonyms,
                 memory=flags.memory,
                 **earlier_options(flags, policy),
             ),

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from indistinct.models import Model
     from indistinct.policy import Policy
     from indistinct.release.form import Writing
+    from indistinct.release.pseudonym_columns import Pseudonym
     from indistinct.tables import Table
     from indistinct.tables.value import Reading
+    from indistinct.transformations import Transformation
 
 # What a comparison varies: with --instead these flags take the place of what a policy says.
 VARIED = ("model", "algorithm", "suppression")
 # What a policy says, so that no flag may say it again.
-JOB = (*ROLES, "model", "algorithm", "hierarchy", "suppression", "target", *READING)
+JOB = (*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "target", *READING)
 
 
 def place_of(text: str | None, table: str | None = None, query: str | None = None) -> "Path | DatabaseTable | None":
@@ -170,6 +172,8 @@ def _from_flags(
         suppression=flags.suppression or 0.0,
         algorithm=parse_algorithm(flags.algorithm) if flags.algorithm else Auto(),
         target=predicted_column(flags.target, (), schema=roles),
+        transformations=transformations_of(flags.transform),
+        pseudonyms=pseudonyms_of(flags.pseudonym),
     )
 
 
@@ -213,16 +217,35 @@ def hierarchies_of(texts: Sequence[str] | None) -> dict[str, "Hierarchy"]:
     """Return the hierarchies that flags spell as COLUMN=SPEC."""
     from indistinct.hierarchy.readers import hierarchy_from_spec
 
-    found: dict[str, Hierarchy] = {}
+    specs = _specs(texts, "hierarchy", example="--hierarchy zipcode=mask:right --hierarchy age=intervals:5,10,20")
+    return {column: hierarchy_from_spec(column, spec) for column, spec in specs.items()}
+
+
+def transformations_of(texts: Sequence[str] | None) -> dict[str, "Transformation"]:
+    """Return the transformations that flags spell as COLUMN=SPEC."""
+    from indistinct.transformations import parse_transformation
+
+    specs = _specs(texts, "transformation", example="--transform cost=round:100,top:10000 --transform note=clear")
+    return {column: parse_transformation(spec) for column, spec in specs.items()}
+
+
+def pseudonyms_of(texts: Sequence[str] | None) -> dict[str, "Pseudonym"]:
+    """Return the pseudonyms that flags spell as COLUMN=SPEC."""
+    from indistinct.release.pseudonym_columns import parse_pseudonym
+
+    specs = _specs(texts, "pseudonym", example="--pseudonym patient=key:FILE or --pseudonym patient=random")
+    return {column: parse_pseudonym(spec) for column, spec in specs.items()}
+
+
+def _specs(texts: Sequence[str] | None, what: str, *, example: str) -> dict[str, str]:
+    """Return what is said of single columns, as COLUMN=SPEC, once of each."""
+    found: dict[str, str] = {}
     for text in texts or ():
         column, equals, spec = text.partition("=")
         if not equals or not column or not spec or column in found:
             reason = "is given twice" if column in found else "must be written COLUMN=SPEC"
-            raise ParameterError(
-                f"the hierarchy of {column!r} {reason}",
-                hint="for example --hierarchy zipcode=mask:right --hierarchy age=intervals:5,10,20",
-            )
-        found[column] = hierarchy_from_spec(column, spec)
+            raise ParameterError(f"the {what} of {column!r} {reason}", hint=f"for example {example}")
+        found[column] = spec
     return found
 
 
@@ -276,31 +299,38 @@ def _types(texts: Sequence[str]) -> dict[str, str]:
     return types
 
 
-def opened(policy: "Policy", path: Path | None = None, *, table: str | None = None) -> "Table":
-    """Return the table that a policy reads, or another one that is read in the same way, in memory."""
+def opened(policy: "Policy", path: Path | None = None, *, table: str | None = None, raw: bool = False) -> "Table":
+    """Return the table that a policy reads, or another one that is read in the same way, in memory.
+
+    Columns that the policy transforms are transformed, as in its releases, unless it is wanted `raw`.
+    """
     from indistinct import api
+    from indistinct.api import transform
     from indistinct.tables import Table, open_table
 
     place = _place(path or policy.source)
     source = api.open(place, reading=policy.input.reading, table=None if _named(place) else table)
     note_reading(source)
-    return source if isinstance(source, Table) else open_table(source)
+    whole = source if isinstance(source, Table) else open_table(source)
+    return whole if raw else transform(whole, policy.schema, policy.transformations, hierarchies=policy.hierarchies)
 
 
-def source_of(policy: "Policy", flags: Flags, path: Path | None = None) -> "Source":
+def source_of(policy: "Policy", flags: Flags, path: Path | None = None, *, raw: bool = False) -> "Source":
     """Return the table that a policy reads, or another one that is read in the same way.
 
-    The engine that a flag names or that suits it opens it. --table belongs to the table that the policy reads.
+    The engine that a flag names or that suits it opens it. --table belongs to the table that the policy reads. Columns
+    are transformed as in the policy's releases, unless it is wanted `raw`.
     """
+    from indistinct.api import transform
     from indistinct.engines import chosen_engine, open_source
 
     place, engine = _place(path or policy.source), flags.engine or "auto"
     table = None if path or _named(place) else flags.table
     if table is None and chosen_engine(place, engine, flags.memory).name == "memory":
-        return opened(policy, path)
+        return opened(policy, path, raw=raw)
     source = open_source(place, policy.input.reading, engine=engine, memory=flags.memory, table=table)[1]
     note_reading(source)
-    return source
+    return source if raw else transform(source, policy.schema, policy.transformations, hierarchies=policy.hierarchies)
 
 
 def _named(place: "str | Path | DatabaseTable") -> bool:

@@ -52,6 +52,23 @@ class Flags:
             "mask:right, intervals:5,10,20, dates:month,year, order:low|mid|high or suppression. Repeatable.",
         ),
     ] = None
+    transform: Annotated[
+        Texts,
+        typer.Option(
+            "--transform",
+            metavar="COLUMN=SPEC",
+            help="What is published of a column that is not recoded: round:100,top:10000,bottom:0, truncate:month, "
+            "level:2, clear or clear:presence. Repeatable.",
+        ),
+    ] = None
+    pseudonym: Annotated[
+        Texts,
+        typer.Option(
+            "--pseudonym",
+            metavar="COLUMN=SPEC",
+            help="What stands in place of an identifier or person: key:FILE, environment:NAME or random. Repeatable.",
+        ),
+    ] = None
     suppression: Annotated[
         float | None,
         typer.Option("--suppression", metavar="SHARE", help="Share of the rows that may be dropped, such as 0.02."),

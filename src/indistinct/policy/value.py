@@ -15,8 +15,10 @@ from indistinct.metrics import Metric
 from indistinct.models import Model
 from indistinct.registry import all_of
 from indistinct.release.form import Writing
+from indistinct.release.pseudonym_columns import Pseudonym
 from indistinct.schema import Schema, did_you_mean
 from indistinct.tables.value import Reading
+from indistinct.transformations import Transformation, kept_hierarchies
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ class Policy:
 
     Paths are kept as they are written and start at `base`, the folder of the policy; `locate` resolves one.
     `suppression` is the share of the original rows that may be dropped, `target` the column of the
-    classification metric, and no `metrics` means the standard ones.
+    classification metric, and no `metrics` means the standard ones. `transformations` are those of columns that are
+    not recoded, and `pseudonyms` stand in place of identifiers, with paths as they are written.
     """
 
     input: Input
@@ -77,6 +80,8 @@ class Policy:
     target: str | None = None
     metrics: tuple[Metric, ...] = ()
     output: Output = Output()
+    transformations: Mapping[str, Transformation] = field(default_factory=dict)
+    pseudonyms: Mapping[str, Pseudonym] = field(default_factory=dict)
     base: Path = field(default=Path(), compare=False)
 
     @property
@@ -88,6 +93,16 @@ class Policy:
     def population(self) -> Path | None:
         """Return the file of the population, if there is one."""
         return None if self.input.population is None else self.locate(self.input.population)
+
+    @property
+    def used_hierarchies(self) -> dict[str, Hierarchy]:
+        """Return the hierarchies of published columns; that of a transformed one knows other values."""
+        return kept_hierarchies(self.hierarchies, self.transformations)
+
+    @property
+    def located_pseudonyms(self) -> dict[str, Pseudonym]:
+        """Return the pseudonyms with their keys where they lie."""
+        return {name: _moved_key(each, self.locate) for name, each in self.pseudonyms.items()}
 
     @property
     def source(self) -> Path | DatabaseTable:
@@ -104,7 +119,8 @@ class Policy:
     def files(self) -> tuple[Path, ...]:
         """Return every file that the policy reads."""
         named = [h.path for h in self.hierarchies.values() if isinstance(h, Explicit) and h.path is not None]
-        read = [*([] if self.input.database else [self.input.path]), *map(Path, named)]
+        keys = [each.key for each in self.pseudonyms.values() if each.key is not None]
+        read = [*([] if self.input.database else [self.input.path]), *map(Path, named), *map(Path, keys)]
         return tuple(map(self.locate, read if self.input.population is None else [*read, self.input.population]))
 
     def locate(self, path: Path) -> Path:
@@ -135,8 +151,14 @@ def rebased(policy: Policy, base: Path) -> Policy:
         ),
         hierarchies=hierarchies,
         output=policy.output.moved(moved),
+        pseudonyms={name: _moved_key(each, moved) for name, each in policy.pseudonyms.items()},
         base=base,
     )
+
+
+def _moved_key(pseudonym: Pseudonym, move: Callable[[Path], Path]) -> Pseudonym:
+    """Return a pseudonym with the path of its key moved, if it has one."""
+    return pseudonym if pseudonym.key is None else replace(pseudonym, key=move(Path(pseudonym.key)))
 
 
 def relative_path(path: Path, base: Path) -> Path:

@@ -101,9 +101,13 @@ def inline(value: Any) -> str:
 def _column(policy: Policy, name: str) -> Any:
     """Return the role alone for a column that is dropped or kept, a table for one that privacy is about."""
     role, hierarchy = policy.schema.role(name), policy.hierarchies.get(name)
-    if role in (Role.IDENTIFIER, Role.PERSON, Role.INSENSITIVE):
+    transformation, pseudonym = policy.transformations.get(name), policy.pseudonyms.get(name)
+    more = {} if transformation is None else transformation.options()
+    more |= {} if hierarchy is None else {"hierarchy": hierarchy.to_json()}
+    more |= {} if pseudonym is None else {"pseudonym": pseudonym.options()}
+    if not more and role in (Role.IDENTIFIER, Role.PERSON, Role.INSENSITIVE):
         return str(role)
-    return {"role": str(role)} if hierarchy is None else {"role": str(role), "hierarchy": hierarchy.to_json()}
+    return {"role": str(role), **more}
 
 
 def _table(given: Mapping[str, Any], *, notes: Mapping[str, str] = MappingProxyType({}), width: int = 0) -> Table:
