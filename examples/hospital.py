@@ -1,16 +1,19 @@
 """Write the export of an invented hospital, as such files really are: `python examples/hospital.py FOLDER`.
 
 Two months of visits, `june.csv` and `july.csv`: semicolons, Latin-1, decimal commas, points for thousands, dates such
-as 31.01.2024, codes of diagnoses, -99 where a weight is unknown, and people who come more than once. Everything is made
-up from a fixed seed: nobody in it lives.
+as 31.01.2024, codes of diagnoses, -99 where a weight is unknown, notes in free text, and people who come more than
+once. Everything is made up from a fixed seed: nobody in it lives. Beside them lies `hospital.key`, which only its owner
+may read: the key of pseudonyms, drawn afresh by the operating system.
 """
 
+import os
 import random
+import secrets
 import sys
 from datetime import date, timedelta
 from pathlib import Path
 
-HEADER = "Patientennr;Name;Geburtsdatum;Geschlecht;PLZ;Aufnahme;Gewicht;Diagnose;Tage;Kosten"
+HEADER = "Patientennr;Name;Geburtsdatum;Geschlecht;PLZ;Aufnahme;Gewicht;Diagnose;Tage;Kosten;Notiz"
 PEOPLE, VISITS = 2_236, 4_000
 NEWCOMERS, NEXT_VISITS = 400, 1_500
 FIRST = (
@@ -60,6 +63,7 @@ DIAGNOSES = {
     "C50.9": (4, 9, 1_240),
     "B20": (3, 12, 990),
 }
+NOTES = ("ruft {name} an, Befund besprochen", "{name}: Kontrolle in 14 Tagen", "Angehörige von {name} informiert", "")
 
 
 class Patient:
@@ -84,12 +88,19 @@ def visit(draw: random.Random, patient: Patient, first: date) -> str:
     weight = "-99" if patient.weight is None else f"{patient.weight:.1f}".replace(".", ",")
     admitted = first + timedelta(days=draw.randrange(30))
     cells = (patient.number, patient.name, f"{patient.born:%d.%m.%Y}", patient.sex, patient.district)
-    return ";".join([*cells, f"{admitted:%d.%m.%Y}", weight, code, str(days), bill])
+    note = NOTES[int(patient.number[1:]) % len(NOTES)].format(name=patient.name)
+    return ";".join([*cells, f"{admitted:%d.%m.%Y}", weight, code, str(days), bill, note])
 
 
 def write(path: Path, lines: list[str]) -> None:
     """Write an export the way that an old system does."""
     path.write_bytes(("\r\n".join([HEADER, *lines]) + "\r\n").encode("latin-1"))
+
+
+def write_key(path: Path) -> None:
+    """Write a key of 256 bits that only its owner may read."""
+    with os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w") as file:
+        file.write(secrets.token_hex(32) + "\n")
 
 
 def main(folder: Path) -> None:
@@ -107,6 +118,7 @@ def main(folder: Path) -> None:
         write(folder / name, lines)
         people_there = {line.partition(";")[0] for line in lines}
         sys.stdout.write(f"{folder / name}: {len(lines):,} visits of {len(people_there):,} people\n")
+    write_key(folder / "hospital.key")
 
 
 if __name__ == "__main__":

@@ -23,3 +23,19 @@ def postgres():
             yield server
     except NoServerError as error:
         pytest.skip(str(error))
+
+
+def pytest_collection_modifyitems(items):
+    """Put tests of a cluster first, then those of a server.
+
+    Where tests are shared out (`--dist worksteal`), one process has the first half and others take from its end: so
+    one Java and one server are started, by the same process, and not by each.
+    """
+
+    def place(item):
+        group = item.get_closest_marker("xdist_group")
+        if group is not None and group.args == ("spark",):
+            return 0
+        return 1 if "postgres" in getattr(item, "fixturenames", ()) else 2
+
+    items.sort(key=place)

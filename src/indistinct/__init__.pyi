@@ -29,6 +29,7 @@ from .answers.workload import WorkloadErrors as WorkloadErrors
 from .api import anonymize as anonymize
 from .api import apply as apply
 from .api import open as open
+from .api import transform as transform
 from .api import verify as verify
 from .assessing import assess as assess
 from .attacking import Outcomes as Outcomes
@@ -98,9 +99,11 @@ from .recoding.kinds import Recoding as Recoding
 from .recoding.outputs import Assignment as Assignment
 from .release.certificate import Certificate as Certificate
 from .release.distributions import Distributions as Distributions
+from .release.form import Writing as Writing
 from .release.ledger import LedgerEntry as LedgerEntry
 from .release.ledger import forget_release as forget_release
 from .release.ledger import read_ledger as read_ledger
+from .release.pseudonym_columns import Pseudonym as Pseudonym
 from .release.published import BucketTable as BucketTable
 from .release.release import Release as Release
 from .release.small_counts import for_others as for_others
@@ -114,3 +117,4 @@ from .scanning.scan import Scan as Scan
 from .scanning.scan import scan as scan
 from .schema import Schema as Schema
 from .tables import Table as Table
+from .transformations import Transformation as Transformation

@@ -14,6 +14,7 @@ from indistinct.engines import lives_elsewhere, open_source, using_source
 from indistinct.engines.base import Source
 from indistinct.engines.levels import CellsBeyondMemoryError
 from indistinct.engines.support import check_support
+from indistinct.engines.transformed import transformed_source
 from indistinct.errors import InfeasibleError, ParameterError, VerificationError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
@@ -27,28 +28,28 @@ from indistinct.recoding.assign import keys_of
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.extend import with_hierarchies
 from indistinct.recoding.kinds import Recoding
-from indistinct.recoding.outputs import MAIN, Assignment, Buckets
+from indistinct.recoding.outputs import MAIN
 from indistinct.recoding.storage import NAMES as KIND_NAMES
 from indistinct.recoding.storage import read_recoding
 from indistinct.registry import parse_algorithm
-from indistinct.release.by_label import classes_by_label, classes_by_recoding, nobody_shown
 from indistinct.release.certificate import About, Certificate
 from indistinct.release.check import Check
 from indistinct.release.database import Place
 from indistinct.release.fit import explained, fit, suppressed_within, within_budget
+from indistinct.release.form import Writing
 from indistinct.release.kinds import (
     check_kinds,
-    check_notations,
     check_orders,
     check_same_kinds,
     reading_again,
     settled,
 )
+from indistinct.release.originals import people_by_class, reference_of
 from indistinct.release.overlap import earlier_releases, publish_beside
 from indistinct.release.pipeline import Job, destination_of
 from indistinct.release.population import Population, count_beside, fit_beside, open_population, unused
-from indistinct.release.published import Published, belongs_to, certificate_of, open_published
-from indistinct.release.reading import require_original
+from indistinct.release.pseudonym_columns import Pseudonym, check_pseudonyms, kinds_of, require_rows_here
+from indistinct.release.published import belongs_to, certificate_of, open_published
 from indistinct.release.release import Release
 from indistinct.release.small_counts import SMALLEST
 from indistinct.schema import Schema
@@ -56,6 +57,7 @@ from indistinct.spelling import spell
 from indistinct.stages import enter
 from indistinct.tables import Reading, Table, open_table
 from indistinct.tables.reading import Declarations, declare
+from indistinct.transformations import Transformation, Transformed, check_transformations, kept_hierarchies
 
 ROWS_COUNTED = (
     "rows were counted, while the certificate beside the file speaks of people: name the columns that tell people "
@@ -138,7 +140,10 @@ def anonymize(
     ledger: str | Path | None = None,
     accept_overlap: bool = False,
     smallest_count: int = SMALLEST,
+    writing: Writing | None = None,
     population: Any = None,
+    transformations: Mapping[str, Transformation] | None = None,
+    pseudonyms: Mapping[str, Pseudonym] | None = None,
     engine: str = "auto",
     memory: str | int | None = None,
 ) -> Release:
@@ -150,11 +155,15 @@ def anonymize(
     such as "1GB". `seed` is for tests. With `output`, a file or a `DatabaseTable`, the release is verified as written
     there, hides counts below `smallest_count`, and its recoding is kept at `save_recoding`. It is refused if people of
     earlier releases (one's recoding `previous` and table `previous_input`, or all of a private `ledger`) are among
-    fewer than promised in all together, unless `accept_overlap`. Raises `InfeasibleError` if there is none.
+    fewer than promised in all together, unless `accept_overlap`. `transformations` say what is published of columns
+    that are not recoded, `pseudonyms` what stands in place of identifiers. Raises `InfeasibleError` if there is none.
     """
-    report, declared = progress or (lambda _share: None), dict(hierarchies or {})
+    report, shown = progress or (lambda _share: None), check_pseudonyms(pseudonyms, schema)
     began = time.perf_counter()
-    with using_source(table, engine=engine, memory=memory) as (where, source):
+    with using_source(table, engine=engine, memory=memory) as (where, opened):
+        require_rows_here(opened, shown)
+        source, made = _transformed(opened, schema, hierarchies or {}, transformations)
+        declared = kept_hierarchies(hierarchies or {}, made.declared)
         search = _chosen(algorithm, reuse=any(each is not None for each in (save_recoding, previous, ledger)))
         check_support(where, search.traits.recodings)
         asked = promised_model(model, search, schema)
@@ -172,13 +181,16 @@ def anonymize(
         except CellsBeyondMemoryError as beyond:
             found = search_by_levels(beyond, request, wanted)
         problem, chosen = found.problem, found.algorithm
-        recoding = _promising(found.recoding, source, declared, schema=schema, model=asked, suppression=suppression)
+        reading = settled(opened, (*schema.published, *shown))
+        recoding = replace(with_hierarchies(found.recoding, declared), schema=schema, promise=asked.spec())
+        recoding = replace(recoding, suppression=suppression, reading=reading, transformations=made.declared or None)
         did = {**dict.fromkeys(COUNTERS, 0), **problem.counters, "seconds": time.perf_counter() - began}
         told = (*found.warnings, *unused_settings(chosen, problem, hierarchies=declared, suppression=suppression))
         allowed, named = problem.suppression, spell(chosen)
         job = Job(where, source, found.counted, recoding, found.model, schema, allowed, Secret(seed), named, told)
-        place = destination_of(output, overwrite, save_recoding, recoding, smallest_count)
-        release = publish_beside(earlier, job.beside(others), accept=accept_overlap, destination=place, counters=did)
+        place = destination_of(output, overwrite, save_recoding, recoding, smallest_count, writing)
+        job = job.beside(others, shown)
+        release = publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=did)
     report(1.0)
     return replace(release, explanation=found.explanation, declared=declared)
 
@@ -225,7 +237,9 @@ def apply(
     ledger: str | Path | None = None,
     accept_overlap: bool = False,
     smallest_count: int = SMALLEST,
+    writing: Writing | None = None,
     population: Any = None,
+    pseudonyms: Mapping[str, Pseudonym] | None = None,
     engine: str = "auto",
     memory: str | int | None = None,
 ) -> Release:
@@ -233,15 +247,20 @@ def apply(
 
     Values that it does not know are published where its hierarchies, ranges or regions cover them, never raw. The
     release satisfies `model`, or what the first one promised, and may drop `suppression`, or the share that the first
-    one might: first rows that nothing covers, then classes that break the promise.
+    one might: first rows that nothing covers, then classes that break the promise. Other columns are transformed as in
+    the first one; identifiers are dropped unless `pseudonyms` stand in their place again.
     """
     began, secret = time.perf_counter(), Secret(seed)
     recoding = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
-    with using_source(table, reading_again(recoding), engine=engine, memory=memory) as (where, source):
+    with using_source(table, reading_again(recoding), engine=engine, memory=memory) as (where, opened):
         check_support(where, [KIND_NAMES[type(recoding)]])
-        (schema, wanted), declared = promise_of(recoding, model), dict(hierarchies or {})
-        check_job(source, schema, wanted, declared, decided=True)
-        check_same_kinds(recoding, source)
+        schema, wanted = promise_of(recoding, model)
+        shown = check_pseudonyms(pseudonyms, schema)
+        declared = kept_hierarchies(hierarchies or {}, recoding.transformations)
+        check_job(opened, schema, wanted, declared, decided=True)
+        check_same_kinds(recoding, opened)
+        require_rows_here(opened, shown)
+        source, _ = _transformed(opened, schema, declared, recoding.transformations)
         earlier = earlier_releases(previous, previous_input, ledger, schema=schema, suppression=suppression)
         others = open_population(population, wanted, where, source, schema=schema)
         keys = tuple(dict.fromkeys([*keys_of(recoding), *wanted.table_keys]))
@@ -254,8 +273,8 @@ def apply(
         counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
         warnings = (*check_orders(found.counted, wanted), *unused(population, wanted), *told)
         job = Job(where, source, found.counted, recoding, wanted, schema, allowed, secret, warnings=warnings)
-        job = replace(job, assignment=assignment, population=others)
-        place = destination_of(output, overwrite, None, recoding, smallest_count)
+        job = replace(job, assignment=assignment).beside(others, shown)
+        place = destination_of(output, overwrite, None, recoding, smallest_count, writing)
         try:
             release = publish_beside(earlier, job, accept=accept_overlap, destination=place, counters=counters)
         except VerificationError as error:
@@ -274,6 +293,8 @@ def verify(
     recoding: Recoding | str | Path | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     population: Any = None,
+    transformations: Mapping[str, Transformation] | None = None,
+    pseudonyms: Mapping[str, Pseudonym] | Sequence[str] = (),
     engine: str = "auto",
     memory: str | int | None = None,
 ) -> Certificate:
@@ -283,52 +304,44 @@ def verify(
     check compares with that table: its distribution, suppressed rows, broken links. People, where the schema tells
     them apart, are counted on the original; `recoding` is needed where labels do not say which rows they stand for.
     `population` is a table of everybody from whom the original was drawn, for models that compare with it: its people
-    are counted again, by what the labels cover, or by the recoding.
+    are counted again, by what the labels cover, or by the recoding. `transformations` are those of the release, by
+    default the recoding's: the original is transformed alike. Columns that `pseudonyms` name are judged by what they
+    link, and people are counted by them where there is no original.
     The certificate that lies beside a file must be its own. `engine` and `memory` are as in `anonymize`, for the
     published table and the original.
     """
     wanted = judging(model, schema)
     published = open_published(table, schema, engine=engine, memory=memory)
     by = read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
+    changes = transformations if transformations is not None or by is None else by.transformations
     if original is not None:
         how = reading_again(by) if by is not None and schema.person else None
         original = open_source(original, how, engine=engine, memory=memory)[1]
-    declared = {name: h for name, h in (hierarchies or {}).items() if any(name in key for key in wanted.keys)}
-    reference, assignment = None, None
+        original, _ = _transformed(original, schema, hierarchies or {}, changes)
+    kept = kept_hierarchies(hierarchies or {}, changes)
+    declared = {name: h for name, h in kept.items() if any(name in key for key in wanted.keys)}
+    reference, assignment, main = None, None, published.sources[MAIN]
+    about = About(pseudonyms=kinds_of(pseudonyms, schema))
+    check = Check(published.engine, schema, wanted, published.buckets, about=about)
     if schema.person:
-        reference, assignment = _people_of(published, schema, wanted, original, by, hierarchies or {})
+        shown = check.shows_people(main.columns)
+        reference, assignment = people_by_class(
+            published, schema, wanted, original, recoding=by, hierarchies=kept, shown=shown
+        )
     elif original is not None:
-        reference = _reference(original, schema, wanted, buckets=published.buckets, hierarchies=declared)
-    main = published.sources[MAIN]
+        reference = reference_of(original, schema, wanted, buckets=published.buckets, hierarchies=declared)
     asked = wanted
     wanted = asked.sampled(main.rows if reference is None else reference.frequencies.members)
     told = [SAMPLE_SHOWN] if reference is None and wanted != asked else []
     others = open_population(population, wanted, published.engine, main, schema=schema)
-    beside = None if others is None else Population(published.engine, others, schema, by, hierarchies or {})
-    check = Check(published.engine, schema, wanted, published.buckets, reference, assignment, hierarchies=declared)
+    beside = None if others is None else Population(published.engine, others, schema, by, kept)
+    check = replace(check, model=wanted, reference=reference, assignment=assignment, hierarchies=declared)
     check = replace(check, population=beside)
     says = certificate_of(published)
     foreign = published.path is not None and not belongs_to(says, published.path, apart=published.apart)
     told += [ROWS_COUNTED] if says and says.get("people") and not schema.person else []
-    about = About(seeded=bool(says and says.get("seeded")), warnings=tuple(told))
+    about = replace(about, seeded=bool(says and says.get("seeded")), warnings=tuple(told))
     return check.certify(published.sources, coarse=published.text, about=about, foreign_certificate=foreign)
-
-
-def _people_of(
-    published: Published,
-    schema: Schema,
-    model: Model,
-    original: Any,
-    recoding: Recoding | None,
-    hierarchies: Mapping[str, Hierarchy],
-) -> tuple[Counted, Assignment]:
-    """Return what was counted on an original by published class, with its people."""
-    if published.buckets is not None or original is None:
-        raise nobody_shown(in_buckets=published.buckets is not None)
-    main = published.sources[MAIN]
-    if recoding is None:
-        return classes_by_label(main, original, schema, model.table_keys, hierarchies=hierarchies)
-    return classes_by_recoding(main, original, schema, model, recoding=recoding)
 
 
 def _request(
@@ -346,6 +359,7 @@ def _request(
     """
     extra = (*algorithm.keys, *([(target,)] if target else []))
     check_job(source, schema, model, hierarchies, extra=extra)
+    algorithm.require_columns(schema)
     keys = tuple(dict.fromkeys([*model.table_keys, *extra]))
     if not algorithm.traits.buckets:
         return Request(schema.quasi, keys, hierarchies, joint=algorithm.traits.splits, person=schema.person)
@@ -353,35 +367,28 @@ def _request(
     return Request((*schema.quasi, *schema.insensitive), keys, hierarchies, joint=bool(keys))
 
 
-def _reference(
-    original: Any, schema: Schema, model: Model, *, buckets: Buckets | None, hierarchies: Mapping[str, Hierarchy]
-) -> Counted:
-    """Count an original as far as the check of its release needs it."""
-    engine, source = open_source(original)
-    check_notations(source, [name for key in model.table_keys for name in key], hierarchies=hierarchies)
-    if buckets is None:
-        keys = tuple(key for key in model.keys if all(name in source.columns for name in key))
-        some = dict.fromkeys(name for key in keys for name in key) or schema.quasi[:1]
-        return engine.count(source, Request(tuple(some), keys, hierarchies, published=True))
-    require_original(buckets, source.columns)
-    keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *model.table_keys]))
-    known = (*schema.quasi, *schema.insensitive)
-    return engine.count(source, Request(known, keys, hierarchies, joint=bool(keys), published=True))
-
-
-def _promising(
-    found: Recoding,
-    source: Source,
-    hierarchies: Mapping[str, Hierarchy],
-    *,
+def transform(
+    table: Any,
     schema: Schema,
-    model: Model,
-    suppression: float,
-) -> Recoding:
-    """Return a recoding that says what it was found for, so that it can be applied to another table."""
-    found = with_hierarchies(found, hierarchies)
-    reading = settled(source, schema.published)
-    return replace(found, schema=schema, promise=model.spec(), suppression=suppression, reading=reading)
+    transformations: Mapping[str, Transformation],
+    *,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+) -> Any:
+    """Return a table with its columns transformed as in a release, so that both can be compared.
+
+    `anonymize`, `apply` and `verify` do so themselves, and want the table as it is.
+    """
+    return _transformed(open_source(table)[1], schema, hierarchies or {}, transformations)[0]
+
+
+def _transformed(
+    source: Source,
+    schema: Schema,
+    hierarchies: Mapping[str, Hierarchy],
+    transformations: Mapping[str, Transformation] | None,
+) -> tuple[Source, Transformed]:
+    """Return a source whose columns are transformed as it is declared, and what was done to them."""
+    return transformed_source(source, check_transformations(transformations or {}, schema, hierarchies))
 
 
 def _sensitive(schema: Schema, counted: Counted, algorithm: Algorithm) -> tuple[QuasiColumn, ...]:

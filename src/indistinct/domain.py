@@ -166,7 +166,8 @@ def kind_of(kind: pa.DataType) -> Kind:
 def plain_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the column in one of the few Arrow types that domains are made of."""
     kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
-    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+    unordered = pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+    if unordered or pa.types.is_duration(kind):
         raise InputError(
             f"column {name!r} has the type {kind}, which cannot be grouped",
             hint="turn it into text, numbers or dates first, or give it the role insensitive",

@@ -16,8 +16,19 @@
 Messages name columns and numbers, never a cell's value; `values` carries those for callers who ask.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
+
+# What stands before the last @ of an address, and what follows its ? or #: a password or a token. Those of databases
+# are shown without before they get here, and tell the user.
+_LETS_IN = re.compile(r"(\b(?!postgres)[A-Za-z][A-Za-z0-9+.-]+:/{1,3})[^\s'\"]*@")
+_TOKEN = re.compile(r"(\b(?!postgres)[A-Za-z][A-Za-z0-9+.-]+:/{1,3}[^\s'\"?#]*)[?#][^\s'\"]*")
+
+
+def without_secrets(message: str) -> str:
+    """Return a message in which no address tells how to get in, wherever it comes from."""
+    return _TOKEN.sub(r"\1?***", _LETS_IN.sub(r"\1***@", message)) if ":/" in message else message
 
 
 class IndistinctError(Exception):
@@ -26,9 +37,9 @@ class IndistinctError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, message: str, *, hint: str | None = None, values: Sequence[Any] = (), **details: Any) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        super().__init__(without_secrets(message))
+        self.message = without_secrets(message)
+        self.hint = None if hint is None else without_secrets(hint)
         self.values = tuple(values)
         self.details: Mapping[str, Any] = details
 

@@ -4,11 +4,37 @@ A device gives bytes for ever and a pipe may give none, so that neither is opene
 """
 
 import errno
+import re
 import stat
 from pathlib import Path
 
+from indistinct.errors import InputError
+
 # More than any recoding, hierarchy or policy that a program wrote or a person reviewed.
 MOST_BYTES = 1 << 30
+
+
+# What looks like the address of a database, and is none.
+SECRETS = re.compile(r":[^/]*@|://|:/[^/].*@|password", re.IGNORECASE)
+
+
+def looks_like_an_address(text: str) -> bool:
+    """Return whether a text that leads to no file may have been meant as the address of a database."""
+    return SECRETS.search(text) is not None
+
+
+def no_file(path: str | Path) -> InputError:
+    """Return the error of a path that leads nowhere; what looks like an address is not shown, it may hold a password.
+
+    >>> print(no_file("postgres:ann:secret@host/clinic").message)
+    there is no file of that name, which looks like an address
+    """
+    if looks_like_an_address(str(path)):
+        return InputError(
+            "there is no file of that name, which looks like an address",
+            hint="an address of PostgreSQL begins with postgresql://; name the table too",
+        )
+    return InputError(f"there is no file {path}", hint="check the path; a relative one starts at the working directory")
 
 
 def check_ordinary(path: Path) -> None:

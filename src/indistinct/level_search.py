@@ -49,6 +49,7 @@ from indistinct.recoding.summary import Style
 
 # How far a run is when parts are cut by passes over rows, and when all of them are finished.
 CUT, FINISHED = 0.4, 0.6
+MONDRIAN = "the algorithm mondrian needs no more, it goes over the rows level by level"
 # Files of rows that are open at the same time at most; further ones are written by a further pass.
 MOST_FILES = 400
 
@@ -130,7 +131,10 @@ def search_by_levels(beyond: CellsBeyondMemoryError, request: Request, search: S
 
 def _required(beyond: CellsBeyondMemoryError, request: Request, search: Search) -> tuple[Levels, Mondrian]:
     """Return the passes, and the form of Mondrian that goes by them; raise where something else was asked for."""
-    if beyond.levels is None or not isinstance(search.algorithm, Mondrian | Auto):
+    if beyond.levels is None:
+        raise beyond
+    if not isinstance(search.algorithm, Mondrian | Auto):
+        beyond.hint = f"{beyond.hint}; {MONDRIAN}"
         raise beyond
     found = Mondrian() if isinstance(search.algorithm, Auto) else search.algorithm
     several = any(len(key) > 1 for key in request.keys)

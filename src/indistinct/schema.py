@@ -154,5 +154,7 @@ def require_schema(given: object) -> None:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """Return a hint with the nearest known name, if one is near."""
-    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    names = list(known)
+    alike = [each for each in names if each.casefold() == name.casefold()]
+    near = alike or get_close_matches(name, names, n=1, cutoff=0.6)
     return f"did you mean {near[0]!r}?" if near else None

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from indistinct.addresses import shown
 from indistinct.algorithms.explanation import Explanation
 from indistinct.metrics import Measurements
 from indistinct.recoding.outputs import MAIN
@@ -105,5 +106,5 @@ def summary_of_release(
 
 def _spelled(path: Files) -> Any:
     if isinstance(path, tuple):
-        return [str(each) for each in path]
-    return None if path is None else str(path)
+        return [shown(each) for each in path]
+    return None if path is None else shown(path)

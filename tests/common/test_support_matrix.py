@@ -1,6 +1,8 @@
 """The support matrix is true: every algorithm × every model, tried on a small table with and without suppression."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import ClassVar
 
 import pyarrow as pa
@@ -21,6 +23,8 @@ from references.engine_runs import ENGINES as COMPARED
 from references.engine_runs import JOBS
 
 ENGINE_JOBS = [parse_algorithm(algorithm) for algorithm, _, _ in JOBS]
+# Engines that need a server or Java have a file of laws each.
+LAWS, LAWS_OF_THEIR_OWN = Path(__file__).parent.parent / "laws", ("postgres", "spark")
 VARIANTS = [spell(one) for kind in ALGORITHMS.values() for one in variants(kind)]
 
 
@@ -84,9 +88,7 @@ def narrow(table):
 def test_an_engine_that_cannot_publish_a_recoding_says_so_before_the_search(monkeypatch):
     table = pa.table({"age": [1, 1, 2, 2, 3, 3], "disease": ["a", "b"] * 3})
     schema = ind.Schema(quasi=["age"], sensitive=["disease"])
-    monkeypatch.setattr(
-        "indistinct.api.open_source", lambda *_, **__: (Narrow("narrow"), Memory().open(table, Reading()))
-    )
+    monkeypatch.setattr("indistinct.api.using_source", lambda *_, **__: nullcontext(narrow(table)))
     monkeypatch.setattr("indistinct.api.run_search", lambda *_: pytest.fail("it searched"))
     for algorithm, told in [("anatomy:l=2", "buckets"), ("mondrian:relaxed=true", "rows with equal values")]:
         with pytest.raises(ParameterError, match=f"the engine narrow cannot publish {told}") as refused:
@@ -99,16 +101,15 @@ def test_an_engine_that_cannot_publish_a_recoding_says_so_before_the_search(monk
 def test_a_stored_recoding_that_an_engine_cannot_publish_is_refused(monkeypatch):
     table = pa.table({"age": [1, 1, 2, 2, 3, 3], "disease": ["a", "b"] * 3})
     release = ind.anonymize(table, ind.Schema(quasi=["age"], sensitive=["disease"]), algorithm="anatomy:l=2")
-    monkeypatch.setattr(
-        "indistinct.api.open_source", lambda *_, **__: (Narrow("narrow"), Memory().open(table, Reading()))
-    )
+    monkeypatch.setattr("indistinct.api.using_source", lambda *_, **__: nullcontext(narrow(table)))
     with pytest.raises(ParameterError, match="the engine narrow cannot publish buckets"):
         ind.apply(release.recoding, table)
 
 
 def test_what_engines_declare_is_tried_by_the_laws():
     """Every engine is among those that the laws compare, with a job for each kind of recoding."""
-    assert set(ENGINES) - {"memory"} <= set(COMPARED)
+    assert set(ENGINES) - {"memory"} <= {*COMPARED, *LAWS_OF_THEIR_OWN}
+    assert [name for name in LAWS_OF_THEIR_OWN if not (LAWS / f"test_{name}.py").is_file()] == []
     assert frozenset().union(*(job.traits.recodings for job in ENGINE_JOBS)) == set(MEANINGS) == EVERY_RECODING
     for compared in COMPARED.values():
         assert compared.start().supports <= EVERY_RECODING

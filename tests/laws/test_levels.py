@@ -19,7 +19,7 @@ from indistinct.frequencies.sort_keys import KeyColumn
 from indistinct.testing.strategies import samples
 from references.engine_runs import rows_of
 
-few = settings(deadline=None, max_examples=8)
+few = settings(deadline=None, max_examples=6)
 NOWHERE = {"output_digest": None, "recoding_digest": None}
 MODELS = [
     "k-anonymity:k={k}",

@@ -18,7 +18,7 @@ from indistinct.testing.strategies import Sample, recodings, samples
 from references.engine_runs import JOBS, KEYS, PEOPLE, arrays_of, rows_of, run
 from references.publishing import MEMORY, publish
 
-few = settings(deadline=None, max_examples=12)
+few = settings(deadline=None, max_examples=8)
 MOMENT = datetime.datetime(2024, 10, 27, 0, 30, tzinfo=datetime.UTC)  # clocks in Oslo show the next hour twice
 TYPED = {
     pa.decimal128(10, 2): [Decimal("1.50"), Decimal("-0.05"), Decimal("12345678.90"), Decimal(0)],
@@ -96,7 +96,7 @@ def test_it_publishes_as_memory_does(database, data):
 
 
 @pytest.mark.parametrize(("algorithm", "model", "people"), JOBS)
-@settings(deadline=None, max_examples=3)
+@settings(deadline=None, max_examples=2)
 @given(data=st.data())
 def test_it_gives_the_same_answer(database, algorithm, model, people, data):
     sample = data.draw(samples())

@@ -20,6 +20,8 @@ from references.spark_session import QUIET, needs_java, spark
 
 pytestmark = [needs_java, *QUIET, pytest.mark.xdist_group("spark")]
 SPARK = Spark()
+# Each is half a dozen jobs of Spark: one for every way in which rows are found, dealt out and written.
+SOME = [each for each in JOBS if each[:2] not in (("kaca", "k-anonymity:k=2"), ("anatomy:l=2,form=permuted", None))]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -27,7 +29,7 @@ def session():
     return spark()
 
 
-@settings(deadline=None, max_examples=5)
+@settings(deadline=None, max_examples=3)
 @given(st.data())
 def test_it_counts_as_memory_does(data):
     sample, others = data.draw(samples()), data.draw(st.booleans())
@@ -48,7 +50,7 @@ def test_it_counts_as_memory_does(data):
     assert counted[0] == counted[1]
 
 
-@settings(deadline=None, max_examples=4)
+@settings(deadline=None, max_examples=3)
 @given(data=st.data())
 def test_it_publishes_as_memory_does(data):
     sample = data.draw(samples())
@@ -82,7 +84,7 @@ def hours_and_decimals(seed, rows=48):
     )
 
 
-@pytest.mark.parametrize(("algorithm", "model", "people"), JOBS)
+@pytest.mark.parametrize(("algorithm", "model", "people"), SOME)
 def test_it_gives_the_same_answer(algorithm, model, people):
     quasi = ["day", "share", "place"] if people else ["at", "price", "place"]
     table = hours_and_decimals(JOBS.index((algorithm, model, people))).select(["name", *quasi, "disease", "key"])

@@ -3,10 +3,11 @@
 import functools
 import os
 import shutil
-import sys
 import warnings
 
 import pytest
+
+from indistinct.engines.spark.session import this_python
 
 HAS_JAVA = shutil.which(f"{os.environ['JAVA_HOME']}/bin/java" if "JAVA_HOME" in os.environ else "java")
 needs_java = pytest.mark.skipif(HAS_JAVA is None, reason="Spark needs Java, and there is none on this machine")
@@ -27,7 +28,6 @@ SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.io.encryption.enabled": "true",
-    "spark.pyspark.python": sys.executable,
 }
 
 
@@ -39,6 +39,6 @@ def spark():
     builder = SparkSession.builder
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), this_python():
         warnings.simplefilter("ignore")
         return builder.getOrCreate()

@@ -100,3 +100,9 @@ except MissingExtraError as error:
     assert f"a chart needs the package {missing}" in done.stdout
     assert 'hint: pip install "indistinct[report]"' in done.stdout
     assert altair().__name__ == "altair"
+
+
+def test_few_whole_sizes_have_no_decimals_on_their_axis() -> None:
+    rows = [{"size": size, "kind": "a", "of": 1, "cost": 2.0 * size} for size in (3, 4)]
+    made = line_charts(rows, x=("size", "sizes"), across="of", lines="kind", measures={"cost": "linear"}).to_dict()
+    assert made["vconcat"][0]["spec"]["encoding"]["x"]["axis"]["labelExpr"].startswith("format(")

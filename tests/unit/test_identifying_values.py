@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from indistinct.inspection import inspect
-from indistinct.tables.shapes import identifying_shape
+from indistinct.patterns.registry import points_at_people
 
 
 def profiles(columns):
@@ -44,7 +44,7 @@ def test_another_number_of_each_person_is_an_identifier():
     ],
 )
 def test_shapes_that_point_at_people(texts):
-    assert identifying_shape(pa.array(texts), rows=100)
+    assert points_at_people(pa.array(texts), rows=100)
     assert profiles({"f1": texts * 2})["f1"].role == "identifier"
 
 
@@ -64,12 +64,12 @@ def test_shapes_that_point_at_people(texts):
     ],
 )
 def test_other_shapes(texts):
-    assert identifying_shape(pa.array(texts, pa.string()), rows=100) is None
+    assert points_at_people(pa.array(texts, pa.string()), rows=100) is None
 
 
 def test_free_text_that_repeats_is_a_category():
     texts = [f"treated in the ward number {i}" for i in range(30)]
-    assert identifying_shape(pa.array(texts), rows=1000) is None
+    assert points_at_people(pa.array(texts), rows=1000) is None
 
 
 def test_a_repeated_identifier_says_what_it_may_be():

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import indistinct as ind
+from indistinct import spill
 from indistinct.datasets import generate_census
-from indistinct.engines import spill
 
 MOMENTS = int(os.environ.get("INDISTINCT_KILLS", "6"))
 QUASI = ("age", "sex", "race", "marital", "education")

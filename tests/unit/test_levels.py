@@ -202,3 +202,14 @@ def test_values_of_batches_are_added_up_in_any_order():
     assert many.distinct is None
     keys = KeyColumn("x", pa.int64())
     assert keys.values(np.array([many.low, many.high], dtype=np.uint64)).to_pylist() == [1, 5]
+
+
+@pytest.mark.usefixtures("small")
+def test_only_a_search_is_told_of_another_algorithm(source, table):
+    with pytest.raises(CellsBeyondMemoryError) as raised:
+        publish(source, "kaca")
+    assert "mondrian needs no more" in raised.value.hint
+    recoding = ind.anonymize(table.drop_columns(["person"]), SCHEMA, model=MODEL, algorithm="mondrian").recoding
+    with pytest.raises(CellsBeyondMemoryError) as raised:
+        ind.apply(recoding, source, engine="duckdb")
+    assert "mondrian" not in raised.value.hint

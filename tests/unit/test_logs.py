@@ -13,7 +13,9 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.registry import parse_algorithm
 
 ROWS = 60
-STAGES = {f"indistinct.{stage}" for stage in ("open", "count", "search", "publish", "write", "verify", "measure")}
+STAGES = {
+    f"indistinct.{stage}" for stage in ("open", "stage", "count", "search", "publish", "write", "verify", "measure")
+}
 
 
 @pytest.fixture

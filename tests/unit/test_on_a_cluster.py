@@ -180,6 +180,22 @@ def test_arrow_types_that_spark_lacks_are_widened_or_refused():
             carried(pa.schema([("a", kind)]))
 
 
+@needs_java
+def test_columns_of_types_that_spark_lacks_are_published_in_their_values(tmp_path):
+    hours = pa.array([1_729_987_200 + 1800 * (row % 6) for row in range(40)], pa.timestamp("s", "Asia/Tokyo"))
+    kept = pa.array([("a", "b", None)[row % 3] for row in range(40)]).dictionary_encode()
+    table = pa.table({"age": [row % 3 for row in range(40)], "at": hours, "kept": kept})
+    table = table.append_column("number", pa.array(range(2**32 - 40, 2**32), pa.uint32()))
+    schema = ind.Schema(quasi=["age"], sensitive=["at"], insensitive=["kept", "number"])
+    model, output = "distinct-l-diversity:sensitive=at,l=2", tmp_path / "release.parquet"
+    spark()
+    release = ind.anonymize(table, schema, model=model, algorithm="mondrian", engine="spark", output=output)
+    assert release.certificate.holds
+    assert sorted(zip(*(release.table[name].to_pylist() for name in ("number", "kept")), strict=True)) == list(
+        zip(table["number"].to_pylist(), kept.to_pylist(), strict=True)
+    )
+
+
 # Limits, and what is missing.
 
 

@@ -75,11 +75,12 @@ def test_a_writer_that_changes_a_sensitive_value_is_caught_by_what_it_wrote(tmp_
     """One flu becomes a cold in every class of the file: the model still holds, but it is not what was meant."""
     produce = files.producer_for
 
-    def wrong(batches, path):
+    def wrong(batches, path, writing):
         (table,) = batches
         diseases = table["disease"].to_pylist()
         diseases[diseases.index("flu")] = "cold"
-        return produce([table.set_column(table.column_names.index("disease"), "disease", pa.array(diseases))], path)
+        place = table.column_names.index("disease")
+        return produce([table.set_column(place, "disease", pa.array(diseases))], path, writing)
 
     monkeypatch.setattr(files, "producer_for", wrong)
     with pytest.raises(ind.VerificationError, match="were to be published"):

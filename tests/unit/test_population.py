@@ -1,5 +1,6 @@
 """A population beside a table: how it is given, counted, used by searches, and counted again by every check."""
 
+import datetime
 import random
 
 import pyarrow as pa
@@ -300,3 +301,14 @@ def test_nothing_is_dropped_beyond_the_budget_where_no_class_satisfies_the_model
             population=pa.table({"q": ["a"] * 20 + ["b"] * 30}),
             suppression=suppression,
         )
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_moments_of_a_population_are_compared_by_the_clock_on_the_wall(engine):
+    moments = [datetime.datetime(2024, 10, 26, hour, tzinfo=datetime.UTC) for hour in (20, 21)]
+    kind = pa.timestamp("us", "America/New_York")
+    table = pa.table({"at": pa.array(moments * 2, kind)})
+    everybody = pa.table({"at": pa.array(moments * 5, kind)})
+    schema = ind.Schema(quasi=["at"])
+    release = ind.anonymize(table, schema, model="k-map:k=5", algorithm="mondrian", population=everybody, engine=engine)
+    assert release.certificate.verdicts[0].achieved == {"k": 5}

@@ -3,6 +3,7 @@
 import datetime
 import sys
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -161,6 +162,12 @@ def test_text_of_a_database_without_an_encoding_must_be_utf8(server):
         f"postgresql://[{SECRET}@host/db",
         f"postgresql://host/db?user=ann&password={SECRET}",
         f"postgres://host/db?sslpassword={SECRET}&options={SECRET}",
+        f"postgresql://ann:{SECRET}%40host/db",
+        f"postgresql://ann:{SECRET}",
+        f"postgresql://host/db&password={SECRET}",
+        f"postgresql://host/db password={SECRET}",
+        f"postgresql://host/db?user=ann:{SECRET}@host",
+        f"postgresql://host/db?user=ann password={SECRET}",
     ],
 )
 def test_a_password_is_never_shown(address, tmp_path, caplog):
@@ -177,6 +184,31 @@ def test_a_password_is_never_shown(address, tmp_path, caplog):
         told = caught.value
         assert SECRET not in f"{told} {told.hint} {told.values} {told.details} {told.__cause__}"
     assert SECRET not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"postgresql:/ann:{SECRET}@host/db",
+        f"POSTGRESQL://ann:{SECRET}@host/db",
+        f"postgresql+psycopg2://ann:{SECRET}@host/db",
+        f"postgres:ann:{SECRET}@host/db",
+        f"jdbc:postgresql://host/db?password={SECRET}",
+        f"host=host password={SECRET}",
+    ],
+)
+def test_what_is_nearly_an_address_is_not_shown_either(text):
+    for run in (
+        lambda: ind.open(text),
+        lambda: ind.open(Path(text)),
+        lambda: ind.open(text, table="t"),
+        lambda: ind.open(text, engine="duckdb"),
+        lambda: ind.verify(Path(text), SCHEMA, "k-anonymity:k=2"),
+        lambda: ind.scan(Path(text)),
+    ):
+        with pytest.raises(ind.IndistinctError) as caught:
+            run()
+        assert SECRET not in f"{caught.value} {caught.value.hint} {caught.value.details}"
 
 
 def test_a_server_or_a_database_that_is_not_there(server):

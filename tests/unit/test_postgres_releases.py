@@ -100,6 +100,21 @@ def test_files_and_frames_go_to_a_table_and_tables_to_a_file(server, visits, pla
     assert ind.verify(tmp_path / "release.parquet", SCHEMA, "k-anonymity:k=5").holds
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_file_is_told_of_all_that_is_told_of_one_from_memory(server, form, tmp_path):
+    table = pa.table({"age": [row % 4 for row in range(40)], "visit": [f"v{row}" for row in range(40)]})
+    source = ind.DatabaseTable(server.url, server.upload(table))
+    schema = ind.Schema(quasi=["age"], insensitive=["visit"])
+    told = [
+        ind.anonymize(
+            each, schema, model="k-anonymity:k=5", algorithm="mondrian", output=tmp_path / f"{number}.{form}"
+        ).certificate.warnings
+        for number, each in enumerate((table, source))
+    ]
+    assert told[0] == told[1]
+    assert "40 of 40 rows" in told[1][0]
+
+
 def test_a_recoding_is_kept_only_with_its_release(server, visits, place, tmp_path):
     kept = tmp_path / "recoding.json"
     publish(visits, place, save_recoding=kept)

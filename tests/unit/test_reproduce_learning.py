@@ -19,6 +19,7 @@ from indistinct.reproduce.slicing_classification import (
     claims,
     learned_from,
 )
+from indistinct.schema import Schema
 
 
 def learned(target: str, kind: str, *by_fold: float) -> Learned:
@@ -58,18 +59,33 @@ def test_claims_are_decided_by_intervals_of_differences() -> None:
 
 
 def test_many_columns() -> None:
-    rows = high_dimensional.measured(high_dimensional.generated(300, 4), folds=3)
-    assert [row[:2] for row in rows] == [(4, "generalized"), (4, "bucketized"), (4, "sliced")]
-    assert [row[2] > 0 for row in rows] == [True, False, False]
-    assert len({row[-1] for row in rows}) == 1
-    assert all(0 < row[3] < 1 for row in rows)
+    table = high_dimensional.generated(300, 4)
+    rows = [dict(zip(high_dimensional.HEADINGS, row, strict=True)) for row in high_dimensional.measured(table, folds=3)]
+    assert [row["algorithm"] for row in rows] == ["generalized", "distinct l", "bucketized", "sliced"]
+    assert [row["gcp"] > 0 for row in rows] == [True, True, False, False]
+    # To ask for less is to lose less.
+    assert rows[1]["gcp"] < rows[0]["gcp"]
+    assert {row["columns"] for row in rows} == {4}
+    assert len({row["majority"] for row in rows}) == 1
+    assert all(0 < row["pairs"] < 1 and row["queries"] > 0 for row in rows)
+
+
+def test_queries_of_many_columns_link_two_of_them_to_a_condition() -> None:
+    table = high_dimensional.generated(300, 4)
+    schema = Schema(quasi=["x1", "x2", "x3", "x4"], sensitive=["condition"])
+    asked = high_dimensional.questions(table, schema)
+    assert {len(query.columns) for query in asked.queries} == {3}
+    assert all(query.columns[-1] == "condition" for query in asked.queries)
 
 
 def test_claims_about_many_columns_name_where_they_fail() -> None:
-    def row(columns: int, kind: str, loss: float, pairs: float, accuracy: float):
-        return (columns, kind, loss, pairs, accuracy, 0.01, 0.5, 0.1)
+    def row(columns: int, kind: str, loss: float, pairs: float, queries: float, accuracy: float):
+        return (columns, kind, loss, pairs, queries, accuracy, 0.01, 0.5, 0.1)
 
-    few = [row(5, "generalized", 0.2, 0.3, 0.3), row(5, "bucketized", 0, 0.1, 0.35), row(5, "sliced", 0, 0.2, 0.4)]
-    many = [row(9, "generalized", 0.3, 0.1, 0.5), row(9, "bucketized", 0, 0.1, 0.35), row(9, "sliced", 0, 0.2, 0.4)]
-    assert list(high_dimensional.claims([*few, *many]).values()) == [[], ["9"], ["9"], []]
-    assert next(iter(high_dimensional.claims([*many, *few]).values())) == ["5"]
+    buckets = [("bucketized", 0, 0.1, 0.2, 0.35), ("sliced", 0, 0.2, 0.3, 0.4)]
+    few = [("generalized", 0.2, 0.3, 0.4, 0.3), ("distinct l", 0.1, 0.1, 0.2, 0.3), *buckets]
+    many = [("generalized", 0.3, 0.1, 0.1, 0.5), ("distinct l", 0.1, 0.3, 0.4, 0.3), *buckets]
+    rows = [*(row(5, *each) for each in few), *(row(9, *each) for each in many)]
+    found = high_dimensional.claims(rows)
+    assert list(found.values()) == [[], ["9"], ["9"], ["9"], ["9"], ["5"], ["5"], [], []]
+    assert next(iter(high_dimensional.claims([*rows[4:], *rows[:4]]).values())) == ["5"]

@@ -169,6 +169,52 @@ def test_converted_cells_go_when_their_table_does(text, tmp_path):
     assert not spool.exists()
 
 
+def test_a_duckdb_file_is_free_when_its_table_is_and_read_as_it_is_then(table, tmp_path):
+    path = tmp_path / "clinic.duckdb"
+    for rows in (100, 300, 200):
+        with duckdb.connect(str(path)) as clinic:
+            clinic.sql("DROP TABLE IF EXISTS visits")
+            clinic.from_arrow(table.slice(0, rows)).create("visits")
+        assert ind.anonymize(ind.open(path, table="visits"), SCHEMA, **JOB).certificate.rows == rows
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("sensitive", "algorithm", "model"),
+    [
+        ("disease", "slicing:l=2", None),
+        ("at", "anatomy:l=2", None),
+        ("at", "mondrian", "distinct-l-diversity:sensitive=at,l=2"),
+    ],
+)
+def test_moments_of_a_release_are_in_the_zone_that_they_had(form, sensitive, algorithm, model, tmp_path):
+    hours = [1_729_987_200 + 1800 * (row % 6) for row in range(40)]
+    table = pa.table(
+        {
+            "age": [row % 3 for row in range(40)],
+            "at": pa.array(hours, pa.timestamp("s", "Asia/Tokyo")),
+            "disease": ["flu", "cold"] * 20,
+        }
+    )
+    kept = [name for name in ("at", "disease") if name != sensitive]
+    schema = ind.Schema(quasi=["age"], sensitive=[sensitive], insensitive=kept)
+    pq.write_table(table, tmp_path / "visits.parquet")
+    made = [
+        ind.anonymize(
+            tmp_path / "visits.parquet",
+            schema,
+            model=model,
+            algorithm=algorithm,
+            engine=engine,
+            seed=1,
+            output=tmp_path / f"{engine}.{form}",
+        )
+        for engine in ENGINES
+    ]
+    assert made[0].certificate.verdicts == made[1].certificate.verdicts
+    assert made[1].certificate.holds
+
+
 def test_tables_of_a_duckdb_file_are_opened_for_reading_only(table, tmp_path):
     path = tmp_path / "clinic's.duckdb"
     with duckdb.connect(str(path)) as made:

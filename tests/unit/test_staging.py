@@ -139,6 +139,14 @@ def test_places_that_take_no_file(tmp_path):
         write_atomically(tmp_path / ("n" * 300), put("x"))
 
 
+def test_a_folder_of_a_release_is_in_the_way_as_a_file_is(tmp_path):
+    (tmp_path / "release.parquet").mkdir()
+    (tmp_path / "release.parquet" / "part-00000.parquet").write_text("old")
+    with pytest.raises(OutputError, match="exists already"):
+        write_atomically(tmp_path / "release.parquet", put("x"))
+    assert listing(tmp_path / "release.parquet") == ["part-00000.parquet"]
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind the superuser")
 def test_a_directory_without_write_permission(tmp_path):
     tmp_path.chmod(0o500)

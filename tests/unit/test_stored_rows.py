@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import indistinct as ind
-from indistinct.engines import spill, stored_rows
+from indistinct import spill
+from indistinct.engines import stored_rows
 from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.partitions import publish_rows
 from indistinct.engines.stored_rows import Cuts, Partitions
@@ -261,7 +262,7 @@ def test_what_a_killed_run_left_is_removed_and_what_a_live_one_has_is_not(tmp_pa
     program = f"""
 import os, signal
 from pathlib import Path
-from indistinct.engines.spill import private_directory
+from indistinct.spill import private_directory
 with private_directory(Path({str(tmp_path)!r})) as folder:
     (folder / "1.rows").write_text("secret")
     os.kill(os.getpid(), signal.SIGKILL)

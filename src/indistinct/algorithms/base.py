@@ -133,6 +133,9 @@ class Algorithm(ABC):
         """The histograms that the search needs beyond those of the model."""
         return ()
 
+    def require_columns(self, schema: Schema) -> None:  # noqa: B027  (most parameters speak of none)
+        """Raise `SchemaError` where parameters speak of columns that no release shows."""
+
     def promise(self) -> Model | None:
         """Return what every release of the algorithm satisfies by itself, None if that is nothing."""
         return None

@@ -11,13 +11,12 @@ import numpy as np
 from indistinct.answers.aggregates import Found, Numbers, largest_of, least_of, mean_of, sum_of
 from indistinct.arrays import Codes
 from indistinct.domain import Kind
-from indistinct.errors import InputError, SchemaError
+from indistinct.errors import InputError
 from indistinct.queries.boxes import Box, boxes_of
 from indistinct.queries.labels import Labels
 from indistinct.queries.slices import Pool, PublishedRows
 from indistinct.queries.value import Query
 from indistinct.queries.values import EVERY, NONE, LineSet, TextSet, ValueSet
-from indistinct.schema import Schema, did_you_mean
 
 Number = float | date | datetime
 OVERLAPPING = "published values overlap, so rows may count in several groups"
@@ -87,21 +86,6 @@ def answers(rows: PublishedRows, queries: Sequence[Query]) -> list[Answer]:
     for place, counted in zip(plain, rows.count_each(boxes), strict=True):
         found[place] = replace(_counted(rows, queries[place], counted), notes=rows.notes)
     return [each for each in found if each is not None]
-
-
-def check_columns(query: Query, names: Sequence[str], *, schema: Schema) -> None:
-    """Raise for columns that are not published, and for sums and means of text."""
-    for name in query.columns:
-        if name in schema.hidden:
-            raise SchemaError(
-                f"column {name!r} points at people and is in no release",
-                hint=f"ask about {', '.join(schema.published)}",
-            )
-        if name not in names:
-            raise SchemaError(
-                f"the query asks about column {name!r}, which the release does not have",
-                hint=did_you_mean(name, names) or f"it has {', '.join(names)}",
-            )
 
 
 def _boxes(rows: PublishedRows, query: Query) -> tuple[Box, ...]:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from indistinct.answers.answer import check_columns
-from indistinct.answers.reading import labels_of_domain, plain_labels, quasi_labels
+from indistinct.answers.reading import behind_a_zero, labels_of_domain, plain_labels, quasi_labels
 from indistinct.arrays import Codes
 from indistinct.domain import Domain, Kind
 from indistinct.engines import open_source
@@ -20,7 +19,7 @@ from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.queries.labels import Labels
 from indistinct.queries.slices import PublishedRows, Slice
-from indistinct.queries.value import All, Compare, Condition, Either, Query
+from indistinct.queries.value import All, Compare, Condition, Either, Query, check_columns
 from indistinct.recoding.assign import domains_of
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.kinds import Recoding
@@ -212,7 +211,8 @@ def _bucket_column(
 
 def _typed(domain: Domain) -> Domain:
     """Return the values of multisets, which are written as text, as numbers or dates if all are such."""
-    for kind in (pa.int64(), pa.float64(), pa.date32()):
+    names = any(map(behind_a_zero, filter(None, domain.texts())))
+    for kind in (*(() if names else (pa.int64(), pa.float64())), pa.date32(), pa.timestamp("us")):
         try:
             values = domain.values.cast(kind)
         except pa.ArrowInvalid:

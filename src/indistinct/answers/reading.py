@@ -4,6 +4,7 @@ Where the values of the original are known, each published one covers some of th
 ranges and the members of sets, and what its hierarchies list; the rest is unknown.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -29,6 +30,7 @@ from indistinct.recoding.read_back_texts import Meaning, Span, covered_codes, pa
 from indistinct.schema import Schema
 
 Texts = tuple[str | None, ...]
+_BEHIND_A_ZERO = re.compile(r"(?<![\d.])(?<![eE][-+])0\d")
 
 
 def plain_labels(name: str, column: pa.ChunkedArray, *, hierarchy: Hierarchy | None = None) -> tuple[Labels, Codes]:
@@ -71,8 +73,14 @@ def quasi_labels(
         labels = _incomplete(labels, shown)
     means = outputs.get(f"{name}_mean")
     if means is not None and labels.values.kind is Kind.NUMBER and f"{name}_mean" not in schema.columns:
-        labels = replace(labels, means=np.array([np.nan if text is None else float(text) for text in means]))
+        # Dates have means as well, and a file of stars alone does not tell that they are dates.
+        labels = replace(labels, means=np.array([_mean(text) for text in means]))
     return labels, read.codes
+
+
+def _mean(text: str | None) -> float:
+    number = None if text is None else parsed(text, Kind.NUMBER)
+    return np.nan if number is None else float(number)  # type: ignore[arg-type]
 
 
 def _refuse_means(table: pa.Table, names: list[str], column: QuasiColumn) -> None:
@@ -150,7 +158,8 @@ def _by_itself(
     wanted = list(constants)
     if not told and all(parsed(text, Kind.NUMBER) is not None for text in wanted):  # nothing but stars
         return QuasiColumn(Domain(name, _line(sorted({float(text) for text in wanted} or {0.0}), Kind.NUMBER), missing))
-    for kind in (Kind.NUMBER, Kind.DATE) if shown is Kind.TEXT else (shown,):
+    number = () if any(map(behind_a_zero, told)) else (Kind.NUMBER,)
+    for kind in (*number, Kind.DATE) if shown is Kind.TEXT else (shown,):
         ends = [written_span((text.removesuffix(OR_MISSING),), kind) for text in told if text not in ("true", "false")]
         if told and all(end is not None for end in ends):
             places = sorted({place for end in ends if end is not None for place in end[:2] if place is not None})
@@ -160,6 +169,11 @@ def _by_itself(
     members = [member for text in told for member in _members(text)]
     known = sorted({*members, *wanted} or {""})
     return QuasiColumn(Domain(name, pa.array(known, pa.string()), missing))
+
+
+def behind_a_zero(text: str) -> bool:
+    """Return whether digits stand behind a zero that numbers do not have: then they are a name, such as a postcode."""
+    return _BEHIND_A_ZERO.search(text) is not None
 
 
 def _not_told(name: str) -> InputError:

@@ -7,15 +7,15 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import data_of, earlier_files, earlier_options, job_of, ledger_of, place_of, source_of
-from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, ROLES, SCREEN, Flags, shared
+from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, ROLES, SCREEN, WRITING, Flags, shared
 from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.report import checked_report, write_report
 from indistinct.cli.screen import note, progress
 
 
 @shared(
-    *(*ROLES, "model", "algorithm", "hierarchy", "suppression", "target", "population"),
-    *(*READING, *EARLIER, "smallest_count", *DATABASE, "output_table", *ENGINE, *SCREEN),
+    *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "target", "population"),
+    *(*READING, *EARLIER, "smallest_count", *DATABASE, "output_table", *WRITING, *ENGINE, *SCREEN),
 )
 def command(
     source: Annotated[str, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), a table, or a database.")],
@@ -31,8 +31,8 @@ def command(
     """Publish a table so that a model holds: by a policy, or by flags.
 
     Beside a policy stand only --input, --population, -o, --node, --overwrite, --seed, --save-recoding, what begins with
-    --previous, --ledger, --accept-overlap, --output-table, --smallest-count, --json and --show-values; with --instead
-    also --model, --algorithm and --suppression, as a comparison names them.
+    --previous, --ledger, --accept-overlap, --output-table, --smallest-count, what says how a text file is written,
+    --json and --show-values; with --instead also --model, --algorithm and --suppression, as a comparison names them.
     """
     given = data_of(source, flags)
     policy = job_of(given, flags, node=node, data=data, instead=instead)
@@ -48,7 +48,7 @@ def command(
             path,
             ledger_of(flags, policy),
             lambda: api.anonymize(
-                source_of(policy, flags),
+                source_of(policy, flags, raw=True),
                 policy.schema,
                 model=policy.model,
                 algorithm=policy.algorithm,
@@ -61,6 +61,8 @@ def command(
                 overwrite=overwrite,
                 save_recoding=save_recoding,
                 population=policy.population,
+                transformations=policy.transformations,
+                pseudonyms=policy.located_pseudonyms,
                 memory=flags.memory,
                 **earlier_options(flags, policy),
             ),

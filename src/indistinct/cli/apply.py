@@ -7,14 +7,14 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import data_of, earlier_files, earlier_options, ledger_of, place_of, policy_of, source_of
-from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, SCREEN, Flags, shared
+from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, SCREEN, WRITING, Flags, shared
 from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.screen import progress
 
 
 @shared(
-    *("model", "hierarchy", "suppression", "population", *READING, *EARLIER, "smallest_count"),
-    *(*DATABASE, "output_table", *ENGINE, *SCREEN),
+    *("model", "hierarchy", "pseudonym", "suppression", "population", *READING, *EARLIER, "smallest_count"),
+    *(*DATABASE, "output_table", *WRITING, *ENGINE, *SCREEN),
 )
 def command(
     recoding: Annotated[Path, typer.Argument(metavar="RECODING", help="What --save-recoding wrote.")],
@@ -29,7 +29,8 @@ def command(
     The table is read as the first one was, but for what flags say of it. Values that the first table did not have are
     published where a hierarchy, a range or a region of the recoding covers them. What nothing covers, and classes that
     break the promise, may be dropped within --suppression, by default the share that the first release was allowed; if
-    that is exceeded it is an error. --model asks for something else than the promise. --previous and --previous-input
+    that is exceeded it is an error. Other columns are transformed as in the first release; identifiers are dropped
+    unless --pseudonym is given again. --model asks for something else than the promise. --previous and --previous-input
     compare with an earlier release of the same people, and --ledger with all that it remembers.
     """
     from indistinct import api, measuring
@@ -47,7 +48,7 @@ def command(
             ledger_of(flags, policy),
             lambda: api.apply(
                 found,
-                source_of(policy, flags),
+                source_of(policy, flags, raw=True),
                 model=policy.model,
                 hierarchies=policy.hierarchies,
                 suppression=flags.suppression,
@@ -55,6 +56,7 @@ def command(
                 output=path,
                 overwrite=overwrite,
                 population=policy.population,
+                pseudonyms=policy.located_pseudonyms,
                 memory=flags.memory,
                 **earlier_options(flags, policy),
             ),

@@ -93,7 +93,7 @@ def command(
             weights=weights,
             threshold=threshold,
             profile=profile,
-            hierarchies=asked.hierarchies,
+            hierarchies=asked.used_hierarchies,
             recoding=recoding,
             show_values=flags.show_values,
             suda=suda,

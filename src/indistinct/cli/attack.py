@@ -108,7 +108,7 @@ def _known(
         known["earlier"] = read_release(earlier, job.schema, algorithm=job.algorithm, reading=reading)
     return known | {
         "original": original,
-        "hierarchies": job.hierarchies,
+        "hierarchies": job.used_hierarchies,
         "model": job.model,
         "algorithm": _algorithm(asked),
     }

@@ -75,7 +75,7 @@ def command(
             whole,
             job.schema,
             target=wanted,
-            hierarchies=job.hierarchies,
+            hierarchies=job.used_hierarchies,
             classifiers=tuple(names_of(classifiers)) or tuple(CLASSIFIERS),
             folds=folds,
             repeats=repeats,

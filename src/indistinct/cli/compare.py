@@ -76,7 +76,7 @@ def command(
             models=models or [policy.model],
             suppression=policy.suppression if suppression is None else shares_of(suppression),
             metrics=metrics or policy.metrics or None,
-            hierarchies=policy.hierarchies,
+            hierarchies=policy.used_hierarchies,
             target=policy.target,
             population=policy.population,
             folder=output,

@@ -49,7 +49,7 @@ def command(
     whole = opened(asked.policy, original)
     with progress("comparing distributions") as share:
         found = measuring.distributions(
-            asked.published, whole, asked.policy.schema, hierarchies=asked.policy.hierarchies, progress=share
+            asked.published, whole, asked.policy.schema, hierarchies=asked.policy.used_hierarchies, progress=share
         )
     if chart is not None:
         from indistinct.drawing.heat_map import draw_distributions

@@ -72,7 +72,7 @@ def _explored(policy: "Policy", metrics: list[str] | None, flags: Flags, *, most
             source_of(policy, flags),
             policy.schema,
             model=model,
-            hierarchies=policy.hierarchies,
+            hierarchies=policy.used_hierarchies,
             suppression=policy.suppression,
             metrics=metrics or policy.metrics or ("loss", "discernibility"),
             limit=most,

@@ -1,12 +1,12 @@
 """One parser for every command: what flags say becomes a policy, or what stands beside one."""
 
 import csv
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from indistinct.addresses import address_of, is_elsewhere
 from indistinct.cli.options import READING, ROLES, Flags
 from indistinct.cli.screen import note
 from indistinct.errors import ParameterError
@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     from indistinct.hierarchy import Hierarchy
     from indistinct.models import Model
     from indistinct.policy import Policy
+    from indistinct.release.form import Writing
+    from indistinct.release.pseudonym_columns import Pseudonym
     from indistinct.tables import Table
     from indistinct.tables.value import Reading
+    from indistinct.transformations import Transformation
 
 # What a comparison varies: with --instead these flags take the place of what a policy says.
 VARIED = ("model", "algorithm", "suppression")
 # What a policy says, so that no flag may say it again.
-JOB = (*ROLES, "model", "algorithm", "hierarchy", "suppression", "target", *READING)
+JOB = (*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "target", *READING)
 
 
 def place_of(text: str | None, table: str | None = None, query: str | None = None) -> "Path | DatabaseTable | None":
@@ -85,7 +88,7 @@ def job_of(
     if instead:
         policy = _varied(policy, flags)
     if data is not None:
-        policy = replace(policy, input=replace(policy.input, path=data.absolute(), database=None))
+        policy = replace(policy, input=replace(policy.input, path=_absolute(data), database=None))
     if not policy.models and policy.algorithm.promise() is None:
         raise no_model()
     if node is None:
@@ -139,7 +142,11 @@ def _beside_population(policy: "Policy", flags: Flags) -> "Policy":
     """Return a policy with the population that flags name, if they name one."""
     if flags.population is None:
         return policy
-    return replace(policy, input=replace(policy.input, population=flags.population.absolute()))
+    return replace(policy, input=replace(policy.input, population=_absolute(flags.population)))
+
+
+def _absolute(path: Path) -> Path:
+    return path if is_elsewhere(path) else path.absolute()
 
 
 def _from_flags(
@@ -165,6 +172,8 @@ def _from_flags(
         suppression=flags.suppression or 0.0,
         algorithm=parse_algorithm(flags.algorithm) if flags.algorithm else Auto(),
         target=predicted_column(flags.target, (), schema=roles),
+        transformations=transformations_of(flags.transform),
+        pseudonyms=pseudonyms_of(flags.pseudonym),
     )
 
 
@@ -208,16 +217,35 @@ def hierarchies_of(texts: Sequence[str] | None) -> dict[str, "Hierarchy"]:
     """Return the hierarchies that flags spell as COLUMN=SPEC."""
     from indistinct.hierarchy.readers import hierarchy_from_spec
 
-    found: dict[str, Hierarchy] = {}
+    specs = _specs(texts, "hierarchy", example="--hierarchy zipcode=mask:right --hierarchy age=intervals:5,10,20")
+    return {column: hierarchy_from_spec(column, spec) for column, spec in specs.items()}
+
+
+def transformations_of(texts: Sequence[str] | None) -> dict[str, "Transformation"]:
+    """Return the transformations that flags spell as COLUMN=SPEC."""
+    from indistinct.transformations import parse_transformation
+
+    specs = _specs(texts, "transformation", example="--transform cost=round:100,top:10000 --transform note=clear")
+    return {column: parse_transformation(spec) for column, spec in specs.items()}
+
+
+def pseudonyms_of(texts: Sequence[str] | None) -> dict[str, "Pseudonym"]:
+    """Return the pseudonyms that flags spell as COLUMN=SPEC."""
+    from indistinct.release.pseudonym_columns import parse_pseudonym
+
+    specs = _specs(texts, "pseudonym", example="--pseudonym patient=key:FILE or --pseudonym patient=random")
+    return {column: parse_pseudonym(spec) for column, spec in specs.items()}
+
+
+def _specs(texts: Sequence[str] | None, what: str, *, example: str) -> dict[str, str]:
+    """Return what is said of single columns, as COLUMN=SPEC, once of each."""
+    found: dict[str, str] = {}
     for text in texts or ():
         column, equals, spec = text.partition("=")
         if not equals or not column or not spec or column in found:
             reason = "is given twice" if column in found else "must be written COLUMN=SPEC"
-            raise ParameterError(
-                f"the hierarchy of {column!r} {reason}",
-                hint="for example --hierarchy zipcode=mask:right --hierarchy age=intervals:5,10,20",
-            )
-        found[column] = hierarchy_from_spec(column, spec)
+            raise ParameterError(f"the {what} of {column!r} {reason}", hint=f"for example {example}")
+        found[column] = spec
     return found
 
 
@@ -240,6 +268,8 @@ def reading_of(flags: Flags, base: "Reading | None" = None) -> "Reading":
         dates=dates,
         types=None if flags.type is None else _types(flags.type),
         header=flags.header,
+        sheet=flags.sheet,
+        codes=flags.codes,
     )
 
 
@@ -269,31 +299,38 @@ def _types(texts: Sequence[str]) -> dict[str, str]:
     return types
 
 
-def opened(policy: "Policy", path: Path | None = None, *, table: str | None = None) -> "Table":
-    """Return the table that a policy reads, or another one that is read in the same way, in memory."""
+def opened(policy: "Policy", path: Path | None = None, *, table: str | None = None, raw: bool = False) -> "Table":
+    """Return the table that a policy reads, or another one that is read in the same way, in memory.
+
+    Columns that the policy transforms are transformed, as in its releases, unless it is wanted `raw`.
+    """
     from indistinct import api
+    from indistinct.api import transform
     from indistinct.tables import Table, open_table
 
     place = _place(path or policy.source)
     source = api.open(place, reading=policy.input.reading, table=None if _named(place) else table)
     note_reading(source)
-    return source if isinstance(source, Table) else open_table(source)
+    whole = source if isinstance(source, Table) else open_table(source)
+    return whole if raw else transform(whole, policy.schema, policy.transformations, hierarchies=policy.hierarchies)
 
 
-def source_of(policy: "Policy", flags: Flags, path: Path | None = None) -> "Source":
+def source_of(policy: "Policy", flags: Flags, path: Path | None = None, *, raw: bool = False) -> "Source":
     """Return the table that a policy reads, or another one that is read in the same way.
 
-    The engine that a flag names or that suits it opens it. --table belongs to the table that the policy reads.
+    The engine that a flag names or that suits it opens it. --table belongs to the table that the policy reads. Columns
+    are transformed as in the policy's releases, unless it is wanted `raw`.
     """
+    from indistinct.api import transform
     from indistinct.engines import chosen_engine, open_source
 
     place, engine = _place(path or policy.source), flags.engine or "auto"
     table = None if path or _named(place) else flags.table
     if table is None and chosen_engine(place, engine, flags.memory).name == "memory":
-        return opened(policy, path)
+        return opened(policy, path, raw=raw)
     source = open_source(place, policy.input.reading, engine=engine, memory=flags.memory, table=table)[1]
     note_reading(source)
-    return source
+    return source if raw else transform(source, policy.schema, policy.transformations, hierarchies=policy.hierarchies)
 
 
 def _named(place: "str | Path | DatabaseTable") -> bool:
@@ -303,8 +340,7 @@ def _named(place: "str | Path | DatabaseTable") -> bool:
 
 def _place(path: "Path | DatabaseTable") -> "str | Path | DatabaseTable":
     """Return a path, or the address that it was before it lost one of the two strokes that an address begins with."""
-    text = str(path) if isinstance(path, Path) else ""
-    return re.sub(":/", "://", text, count=1) if re.match("[a-z]{2,}:/[^/]", text) else path
+    return address_of(path) or path if isinstance(path, Path) else path
 
 
 def opened_population(policy: "Policy") -> "Table | None":
@@ -320,9 +356,9 @@ def opened_population(policy: "Policy") -> "Table | None":
 
 
 def earlier_options(flags: Flags, policy: "Policy") -> dict[str, Any]:
-    """Return the earlier releases that flags or a policy name, as the API takes them, and which counts are hidden.
+    """Return the earlier releases that flags or a policy name, which counts are hidden, and how files are written.
 
-    A table is read as its recoding says.
+    All is as the API takes it. A table is read as its recoding says.
     """
     from indistinct.release.small_counts import SMALLEST
 
@@ -333,7 +369,20 @@ def earlier_options(flags: Flags, policy: "Policy") -> dict[str, Any]:
         "ledger": ledger_of(flags, policy),
         "accept_overlap": flags.accept_overlap,
         "smallest_count": next(count for count in given if count is not None),
+        "writing": writing_of(flags, policy),
     }
+
+
+def writing_of(flags: Flags, policy: "Policy") -> "Writing":
+    """Return how a text file is written: as flags say, else as the policy says."""
+    given: dict[str, Any] = {
+        "delimiter": "\t" if flags.output_delimiter in ("\\t", "tab") else flags.output_delimiter,
+        "decimal": flags.output_decimal,
+        "encoding": flags.output_encoding,
+        "bom": flags.bom,
+        "spreadsheet": flags.for_spreadsheet,
+    }
+    return replace(policy.output.writing, **{key: value for key, value in given.items() if value is not None})
 
 
 def ledger_of(flags: Flags, policy: "Policy") -> Path | None:
@@ -354,5 +403,7 @@ def note_reading(table: "Source") -> None:
     """Say what was left out of a file, and where codes may have been taken for numbers."""
     for words in getattr(table, "left_out", ()):
         note(f"{words} left out")
+    for words in getattr(table, "notes", ()):
+        note(words)
     for name in getattr(table, "respelled", ()):
         note(f"column {name!r} spells one number in several ways, which are one value now; codes want --text {name}")

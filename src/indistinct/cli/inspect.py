@@ -1,5 +1,6 @@
-"""`indistinct inspect`: a first look at a table, and a first policy for it."""
+"""`indistinct inspect`: a first look at a table, what is risky in it, and a first policy for it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,12 @@ from indistinct.cli.screen import grid, note, print_json, show
 from indistinct.figures import percent
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from indistinct.inspection import Inspection
+
+# Column sets on the screen; the page and --json tell more.
+SHOWN = 8
 
 
 @shared(*READING, "table", *DATABASE, *SCREEN)
@@ -22,36 +28,69 @@ def command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="POLICY", help="Write a first policy (.toml) here.")
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write a page about the columns and risky combinations here."),
+    ] = None,
+    unique_sets: Annotated[
+        int,
+        typer.Option("--unique-sets", metavar="SIZE", help="How many columns together may single people out."),
+    ] = 3,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Profile the columns of a table and suggest roles and hierarchies; with -o, write a first policy.
+    """Profile the columns of a table, suggest roles and hierarchies, and tell which few columns single people out.
 
-    Notations of numbers and dates, marks for missing values, codes and people who have several rows are found by the
-    values of the columns and declared in the policy. Shows numbers and marks only; --show-values adds the most frequent
-    values.
+    Roles follow from what values look like, in any language, with a figure for each: names of people, addresses,
+    telephone and account numbers, national numbers, postal codes, dates, diagnoses. With -o, write a first policy; with
+    --html, a page. Notations of numbers and dates, marks for missing values, codes and people who have several rows are
+    found by the values of the columns and declared in the policy. Shows numbers and marks only; --show-values adds the
+    most frequent values.
     """
-    from indistinct.inspection import inspect
+    from indistinct.inspection import inspect, write_inspection_page
     from indistinct.policy.starter import write_starter
     from indistinct.release.database import name_of
     from indistinct.release.targets import check_targets
 
     given = data_of(data, flags)
-    if output is not None:
-        check_targets([output], sources=[given] if isinstance(given, Path) else [], overwrite=overwrite)
+    targets, sources = [path for path in (output, html) if path is not None], [given] if isinstance(given, Path) else []
+    check_targets(targets, sources=sources, overwrite=overwrite)
     policy, name = policy_of(given, flags), name_of(given)
-    found = inspect(opened(policy, table=flags.table))
+    found = inspect(opened(policy, table=flags.table, raw=True), unique_sets=unique_sets)
     if output is not None:
         write_starter(found, given, output, reading=found.reading, overwrite=overwrite)
+    if html is not None:
+        write_inspection_page(found, html, name=name, values=flags.show_values, overwrite=overwrite)
     for warning in found.warnings:
         note(warning)
     if flags.as_json:
-        policy_path = None if output is None else str(output)
-        print_json({"data": name, **found.to_json(values=flags.show_values), "policy": policy_path})
+        written = {"policy": output, "page": html}
+        paths = {key: None if path is None else str(path) for key, path in written.items()}
+        print_json({"data": name, **found.to_json(values=flags.show_values), **paths})
     else:
-        _show(found, name, output, show_values=flags.show_values)
+        _show(found, name, output, html, show_values=flags.show_values)
 
 
-def _show(found: "Inspection", data: str, output: Path | None, *, show_values: bool) -> None:
+def _show(found: "Inspection", data: str, output: Path | None, html: Path | None, *, show_values: bool) -> None:
+    show(f"{data}: {found.rows:,} rows\n", _columns(found), "", *_reasons(found))
+    if show_values:
+        show("\nmost frequent values")
+        for column in found.columns:
+            show(f"  {column.name}: " + ", ".join(f"{value} ({rows:,})" for value, rows in column.frequent))
+    show("", *_combinations(found))
+    if found.schema.quasi:
+        show(
+            f"on {', '.join(found.schema.quasi)} together {found.unique_rows:,} rows "
+            f"({percent(found.unique_share)}) are unique; the smallest class has {found.smallest_class:,}"
+        )
+    if html is not None:
+        show(f"page    {html}  (for those who have the table)")
+    if output is not None:
+        show(f"policy  {output}  (a beginning: decide the roles yourself before you run it)")
+    else:
+        show("-o policy.toml writes a first policy" + ("" if html else ", --html page.html a page"))
+
+
+def _columns(found: "Inspection") -> "Table":
     counts = ("distinct", "missing", "unique", "smallest group")
     table = grid("column", "type", *counts, "role", right=counts, names=("column", "role"))
     for column in found.columns:
@@ -64,26 +103,47 @@ def _show(found: "Inspection", data: str, output: Path | None, *, show_values: b
             f"{column.smallest_group:,}",
             str(column.role),
         )
-    show(f"{data}: {found.rows:,} rows\n", table, "", "why these roles")
-    for reason in dict.fromkeys(column.reason for column in found.columns):
-        names = ", ".join(column.name for column in found.columns if column.reason == reason)
-        show(f"  {reason}: {names}")
+    return table
+
+
+def _reasons(found: "Inspection") -> Iterator[str]:
+    from indistinct.patterns.safe_harbor import IDENTIFIERS, RULE
+
+    yield "why these roles"
+    for column in found.columns:
+        yield f"  {column.name}: {column.reason}; {column.figure}"
+    partly = [(column.name, each) for column in found.columns for each in column.partly]
+    if partly:
+        yield "\nin some values"
+        for name, each in partly:
+            yield f"  {name}: {percent(each.share)} of {each.judged:,} distinct values are {each.meaning}"
+    listed = [column for column in found.columns if column.safe_harbor is not None]
+    if listed:
+        yield f"\nthe HIPAA list, as a hint ({RULE})"
+    for asked in dict.fromkeys(column.safe_harbor for column in listed):
+        names = ", ".join(column.name for column in listed if column.safe_harbor == asked)
+        if asked is not None:
+            yield f"  ({asked.letter}) {IDENTIFIERS[asked.letter]}: {names}: {asked.asks}"
     if any(column.findings for column in found.columns):
-        show("\nhow the file is written")
-        for column in found.columns:
-            for finding in column.findings:
-                show(f"  {column.name}: {finding}")
-    if show_values:
-        show("\nmost frequent values")
-        for column in found.columns:
-            show(f"  {column.name}: " + ", ".join(f"{value} ({rows:,})" for value, rows in column.frequent))
-    show("")
-    if found.schema.quasi:
-        show(
-            f"on {', '.join(found.schema.quasi)} together {found.unique_rows:,} rows "
-            f"({percent(found.unique_share)}) are unique; the smallest class has {found.smallest_class:,}"
-        )
-    if output is not None:
-        show(f"policy  {output}  (a beginning: decide the roles yourself before you run it)")
-    else:
-        show("-o policy.toml writes a first policy")
+        yield "\nhow the file is written"
+    for column in found.columns:
+        for finding in column.findings:
+            yield f"  {column.name}: {finding}"
+
+
+def _combinations(found: "Inspection") -> "Iterator[str | Table]":
+    together = found.combinations
+    if not together.sets:
+        yield f"no set of up to {together.found.size} columns singles anybody out\n"
+        return
+    heads = (f"{together.unit} alone", "share", "all needed")
+    table = grid("columns together", *heads, right=heads)
+    for each in together.sets[:SHOWN]:
+        table.add_row(", ".join(each.columns), f"{each.unique:,}", percent(together.share(each)), f"{each.minimal:,}")
+    yield table
+    yield (
+        f"\n{len(together.found.singling_out()):,} sets of up to {together.found.size} columns single somebody out; "
+        "all needed: of so many no part of the columns is enough"
+    )
+    yield from together.notes
+    yield ""

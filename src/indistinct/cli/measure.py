@@ -49,7 +49,9 @@ def command(
     whole = source_of(asked.policy, flags, original)
     sources, buckets = asked.opened.sources, asked.opened.buckets
     columns = {name: table.columns for name, table in sources.items()}
-    for warning in appearance_of(asked.policy.schema, columns, buckets).warnings:
+    for warning in appearance_of(
+        asked.policy.schema, columns, buckets, pseudonyms=tuple(asked.policy.pseudonyms)
+    ).warnings:
         note(warning)
     with progress("measuring") as share:
         metrics = _measured(asked, whole)
@@ -73,7 +75,7 @@ def _measured(asked: Question, original: "Source") -> "Measurements":
         asked.published,
         policy.schema,
         original=original,
-        hierarchies=policy.hierarchies,
+        hierarchies=policy.used_hierarchies,
         k=promised_model(policy.model, policy.algorithm, policy.schema).smallest if promises else 1,
         target=policy.target,
         metrics=_answered(policy.metrics),

@@ -52,6 +52,23 @@ class Flags:
             "mask:right, intervals:5,10,20, dates:month,year, order:low|mid|high or suppression. Repeatable.",
         ),
     ] = None
+    transform: Annotated[
+        Texts,
+        typer.Option(
+            "--transform",
+            metavar="COLUMN=SPEC",
+            help="What is published of a column that is not recoded: round:100,top:10000,bottom:0, truncate:month, "
+            "level:2, clear or clear:presence. Repeatable.",
+        ),
+    ] = None
+    pseudonym: Annotated[
+        Texts,
+        typer.Option(
+            "--pseudonym",
+            metavar="COLUMN=SPEC",
+            help="What stands in place of an identifier or person: key:FILE, environment:NAME or random. Repeatable.",
+        ),
+    ] = None
     suppression: Annotated[
         float | None,
         typer.Option("--suppression", metavar="SHARE", help="Share of the rows that may be dropped, such as 0.02."),
@@ -112,6 +129,26 @@ class Flags:
             help="The certificate hides smaller counts that the release does not show: 11, or 0 for none.",
         ),
     ] = None
+    output_delimiter: Annotated[
+        str | None, typer.Option("--output-delimiter", metavar="MARK", help="Delimiter of a text file that is written.")
+    ] = None
+    output_decimal: Annotated[
+        str | None,
+        typer.Option("--output-decimal", metavar="MARK", help="Decimal mark of its numbers: . or ,"),
+    ] = None
+    output_encoding: Annotated[
+        str | None, typer.Option("--output-encoding", metavar="NAME", help="Its encoding; UTF-8 if not given.")
+    ] = None
+    bom: Annotated[
+        bool | None, typer.Option("--bom", help="Begin it with a byte order mark, by which spreadsheets know UTF-8.")
+    ] = None
+    for_spreadsheet: Annotated[
+        bool | None,
+        typer.Option(
+            "--for-spreadsheet",
+            help="Put an apostrophe before texts that a spreadsheet would run, or take for dates or other numbers.",
+        ),
+    ] = None
     query: Annotated[
         str | None, typer.Option("--query", metavar="SQL", help="What is read of a database, instead of a table.")
     ] = None
@@ -159,6 +196,12 @@ class Flags:
     header: Annotated[
         bool | None, typer.Option("--header", help="The first line holds names, even if it looks like data.")
     ] = None
+    sheet: Annotated[
+        str | None, typer.Option("--sheet", metavar="NAME", help="The sheet of a workbook, if several have cells.")
+    ] = None
+    codes: Annotated[
+        bool | None, typer.Option("--codes", help="Keep the codes of SPSS and Stata, not their labels.")
+    ] = None
     as_json: Json = False
     show_values: Annotated[
         bool, typer.Option("--show-values", help="Let messages show values of the table, which they never do else.")
@@ -168,7 +211,8 @@ class Flags:
 
 NOTATION = ("decimal", "thousands", "dates", "type")
 ROLES = ("quasi", "sensitive", "insensitive", "identifier", "person")
-READING = ("delimiter", "encoding", "missing", "text", *NOTATION, "header")
+READING = ("delimiter", "encoding", "missing", "text", *NOTATION, "header", "sheet", "codes")
+WRITING = ("output_delimiter", "output_decimal", "output_encoding", "bom", "for_spreadsheet")
 EARLIER = ("previous", "previous_input", "ledger", "accept_overlap")
 DATABASE = ("query",)
 ENGINE = ("engine", "memory", "table")
@@ -189,7 +233,8 @@ ChosenLevels = Annotated[
     ),
 ]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write: .csv, .tsv, .parquet or .arrow.")
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Where to write: .csv, .parquet, .sav, .dta …"),
 ]
 Release = Annotated[
     str | None,

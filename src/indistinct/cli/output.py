@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from indistinct.addresses import shown
 from indistinct.cli.members import members_table
 from indistinct.cli.screen import grid, metric_table, note, print_json, show
 from indistinct.errors import IndistinctError, ParameterError
@@ -135,7 +136,7 @@ def _parts(summary: "Summary") -> "Iterator[str | Table]":
         yield "             inside a bucket every column stands in an order of its own\n"
     for name, words in WRITTEN.items():
         paths = summary.files.get(name) or ()
-        yield from (words.format(path) for path in (paths if isinstance(paths, tuple) else (paths,)))
+        yield from (words.format(shown(path)) for path in (paths if isinstance(paths, tuple) else (paths,)))
 
 
 def counted(certificate: "Certificate") -> str:

@@ -41,7 +41,7 @@ def command(
 ) -> None:
     """Print a published figure beside what the algorithms give now, with what differs and why.
 
-    high-dimensional: loss and accuracy of generalized, bucketized and sliced tables with many columns, generated.
+    high-dimensional: loss, query error and accuracy of generalized, bucketized and sliced tables with many columns.
     incognito-nodes: the nodes that bottom-up and Incognito search on Adult, which INDISTINCT_DATA must lead to.
     incognito-times: seconds, checks and scans of searches on Adult and on generated orders; has a picture.
     inference-attacks: what deFinetti, downcoding and combinatorial refinement infer from releases of a generated table.

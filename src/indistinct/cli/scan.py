@@ -35,7 +35,7 @@ def command(
     told = policy is not None or job.schema.columns
     found = scan(
         published,
-        original=None if original is None else opened(job, original),
+        original=None if original is None else opened(job, original, raw=True),
         schema=job.schema if told else None,
         hierarchies=job.hierarchies,
         reading=reading_of(flags),

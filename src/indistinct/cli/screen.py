@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from indistinct.errors import without_secrets
 from indistinct.figures import number
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def _sentence(console: "Console", text: str, *, style: str | None = None) -> Non
 
     Nothing is broken where no width is known, so that a program can look for a sentence.
     """
+    text = without_secrets(text)
     if console.file.isatty() or "COLUMNS" in os.environ:
         text = "\n".join(_broken(line, console.width) for line in text.split("\n"))
     console.print(text, style=style, soft_wrap=True)
@@ -105,7 +107,7 @@ def note(message: str) -> None:
 
 def print_json(document: Mapping[str, Any]) -> None:
     """Print the one JSON document of a run."""
-    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+    sys.stdout.write(without_secrets(json.dumps(document, indent=2, allow_nan=False)) + "\n")
 
 
 @contextmanager

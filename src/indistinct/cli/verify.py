@@ -13,7 +13,9 @@ from indistinct.errors import VerificationError
 
 
 @shared(
-    *(*ROLES, "model", "algorithm", "hierarchy", "population", *READING, *DATABASE, *ENGINE, *SCREEN), algorithm=MadeBy
+    *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "population"),
+    *(*READING, *DATABASE, *ENGINE, *SCREEN),
+    algorithm=MadeBy,
 )
 def command(
     published: Annotated[str, typer.Argument(metavar="PUBLISHED", help="The published table, or its database.")],
@@ -28,7 +30,9 @@ def command(
     and models come from a policy or from flags; --model replaces the policy's models. A release in buckets must keep
     what its algorithm promises: p(t, s) is recomputed from it and, where it is given, from the original's tuples.
     People, where a column tells them apart, are counted on the original; --recoding says where rows went if labels do
-    not. Models that compare with a population count it again, by what the labels cover or by the recoding.
+    not. Pseudonyms, of which --pseudonym or the policy tells, are judged by what they link, and people are counted by
+    them where there is no original, which is transformed as the release was. Models that compare with a population
+    count it again, by what the labels cover or by the recoding.
     """
     if policy is None and not flags.model and not flags.algorithm:
         raise no_model()
@@ -44,10 +48,12 @@ def command(
         asked.published,
         job.schema,
         promised_model(job.model, job.algorithm, job.schema),
-        original=None if original is None else source_of(job, flags, original),
+        original=None if original is None else source_of(job, flags, original, raw=True),
         recoding=recoding,
         hierarchies=job.hierarchies,
         population=opened_population(job),
+        transformations=job.transformations or None,
+        pseudonyms=job.pseudonyms,
         engine=flags.engine or "auto",
         memory=flags.memory,
     )

@@ -35,7 +35,9 @@ def line_charts(
         alt.Chart(alt.Data(values=named), width=WIDTH, height=HEIGHT)
         .mark_line(point=alt.OverlayMarkDef(size=42, filled=True, opacity=1), strokeWidth=1.8)
         .encode(
-            x=alt.X(f"{key}:Q", title=title).scale(type=spaced, zero=False, nice=False, padding=12).axis(values=ticks),
+            x=alt.X(f"{key}:Q", title=title)
+            .scale(type=spaced, zero=False, nice=False, padding=12)
+            .axis(values=ticks, labelExpr=SHORT),
             color=alt.Color(**line),
             strokeDash=alt.StrokeDash(**line),
             shape=alt.Shape(**line),

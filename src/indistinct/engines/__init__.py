@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from indistinct.addresses import address_of
 from indistinct.engines.base import DatabaseTable, Engine, PublishedFile, Source
 from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.memory import Memory
@@ -16,9 +17,11 @@ from indistinct.engines.spark import Spark
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
+from indistinct.input_files import no_file
 from indistinct.schema import did_you_mean
 from indistinct.stages import enter
 from indistinct.tables import Reading
+from indistinct.tables.fetched import named_as_given
 
 __all__ = [
     "NAMES",
@@ -69,7 +72,8 @@ def open_source(
     enter("reading")
     wanted = source if table is None and query is None else DatabaseTable(source, table, query)
     chosen = chosen_engine(wanted, engine, memory)
-    opened = chosen.open(wanted, reading or Reading())
+    with named_as_given():
+        opened = chosen.open(wanted, reading or Reading())
     if opened is None:
         raise _not_opened(wanted, chosen)
     LOG.info("opened %d rows of %d columns in the engine %s", opened.rows, len(opened.columns), chosen.name)
@@ -135,19 +139,20 @@ def _not_opened(source: Any, engine: Engine) -> InputError:
             f"the engine {engine.name} cannot read a {type(source).__name__}",
             hint="leave out the engine to have it found",
         )
-    if "://" in str(source):
+    if address_of(source) is not None:
         return InputError(
-            f"the engine {engine.name} reads no addresses that begin with {str(source).partition('://')[0]}://",
+            f"the engine {engine.name} reads no addresses that begin with {str(source).partition(':')[0]}://",
             hint="of a database, name the table; of anything else, save it in a file",
         )
     if not Path(source).exists():
+        return no_file(source)
+    what = f"a file that ends in {Path(source).suffix}" if Path(source).suffix else "a file or folder of this kind"
+    if engine.name == "postgres":
         return InputError(
-            f"there is no file {source}", hint="check the path; a relative one starts at the working directory"
+            f"the engine postgres cannot read {what}: it reads tables of a database",
+            hint="leave out the engine to have it found",
         )
-    return InputError(
-        f"the engine {engine.name} cannot read a {type(source).__name__} that ends in {Path(source).suffix}",
-        hint="give Parquet, or use the engine memory",
-    )
+    return InputError(f"the engine {engine.name} cannot read {what}", hint="give Parquet, or use the engine memory")
 
 
 def bytes_of(memory: str | int) -> int:

@@ -24,6 +24,19 @@ EVERY_RECODING = frozenset(KINDS)
 """What an engine declares that publishes recodings of every kind."""
 
 
+def as_written(found: pa.Schema, written: pa.Schema) -> pa.Schema:
+    """Return the types in which a file is read back, given those that it seems to have and those that were written.
+
+    Moments are in the zone and to the digit that they had, which no text and no Parquet file tells.
+    """
+    kinds = {
+        each.name: each.type
+        for each in written
+        if pa.types.is_timestamp(each.type) and (each.type.tz is not None or each.type.unit == "ns")
+    }
+    return pa.schema([pa.field(each.name, kinds.get(each.name, each.type)) for each in found])
+
+
 @dataclass(frozen=True, slots=True)
 class DatabaseTable:
     """A table of a database by its name, or what a query gives there: a source, or where a release goes.

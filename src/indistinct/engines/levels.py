@@ -17,7 +17,6 @@ import pyarrow as pa
 from indistinct.arrays import Codes
 from indistinct.domain import Domain
 from indistinct.engines.partitions import Rows
-from indistinct.engines.spill import private_directory
 from indistinct.errors import OutOfMemoryError, UnseenValueError
 from indistinct.frequencies.column_values import ColumnValues, values_of
 from indistinct.frequencies.levels import (
@@ -37,6 +36,7 @@ from indistinct.frequencies.sort_keys import KeyColumn, has_keys, key_matrix, pl
 from indistinct.frequencies.value import Key
 from indistinct.parallel import spread, workers
 from indistinct.recoding.regions import Cuts
+from indistinct.spill import private_directory
 
 LOG = logging.getLogger("indistinct.levels")
 Answer = TypeVar("Answer")
@@ -71,7 +71,7 @@ class CellsBeyondMemoryError(OutOfMemoryError):
             f"{needed // 10**6:,} MB; {allowed // 10**6:,} MB of `memory` are for them; the columns with most values "
             f"are {most}",
             hint="round these columns, give a coarser level of their hierarchy in the table, or leave them out; or "
-            "allow more `memory`; the algorithm mondrian needs no more, it goes over the rows level by level",
+            "allow more `memory`",
             cells=cells,
             needed=needed,
         )

@@ -18,9 +18,12 @@ from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.input_files import read_ordinary
 from indistinct.policy.value import Input, Output, Policy, Statement, predicted_column
 from indistinct.registry import parse_algorithm, parse_metric, parse_model
+from indistinct.release.form import Writing
+from indistinct.release.pseudonym_columns import Pseudonym, pseudonym_from_options
 from indistinct.schema import Role, Schema, did_you_mean
 from indistinct.tables.reading import declare
 from indistinct.tables.value import Reading
+from indistinct.transformations import Transformation, check_role, transformation_from_options
 
 # What a key accepts: in words, and as a test.
 Accepts = tuple[str, Callable[[Any], bool]]
@@ -74,6 +77,8 @@ TABLES: dict[str, dict[str, Accepts]] = {
         "dates": TEXTS_OR_TABLE,
         "types": TABLE,
         "header": TRUTH,
+        "sheet": TEXT,
+        "codes": TRUTH,
     },
     "privacy": {"models": TEXTS, "suppression": NUMBER},
     "algorithm": {"use": TEXT, "node": LEVELS},
@@ -83,11 +88,38 @@ TABLES: dict[str, dict[str, Accepts]] = {
         "reassess": DAY,
         **dict.fromkeys(("assumed", "not_assumed"), TEXTS),
     },
-    "output": {"path": TEXT, "table": TEXT, "report": TEXT, "ledger": TEXT, "smallest_count": WHOLE},
+    "output": {
+        "path": TEXT,
+        "table": TEXT,
+        "report": TEXT,
+        "ledger": TEXT,
+        "smallest_count": WHOLE,
+        "delimiter": TEXT,
+        "decimal": TEXT,
+        "encoding": TEXT,
+        "bom": TRUTH,
+        "spreadsheet": TRUTH,
+    },
 }
+WRITTEN = ("delimiter", "decimal", "encoding", "bom", "spreadsheet")
 # The keys of [input] that say where the tables are.
 PLACE = ("path", "table", "query", "population")
-COLUMN: dict[str, Accepts] = {"role": TEXT, "hierarchy": TABLE, "reason": TEXT}
+TRANSFORMATION: dict[str, Accepts] = {
+    "round": NUMBER,
+    "top": NUMBER,
+    "bottom": NUMBER,
+    "truncate": TEXT,
+    "level": WHOLE,
+    "clear": ("true, false or a text", lambda value: isinstance(value, bool | str)),
+}
+PSEUDONYM: Accepts = ("a text or a table of keys", lambda value: isinstance(value, str | dict))
+COLUMN: dict[str, Accepts] = {
+    "role": TEXT,
+    "hierarchy": TABLE,
+    "reason": TEXT,
+    **TRANSFORMATION,
+    "pseudonym": PSEUDONYM,
+}
 POLICY: dict[str, Accepts] = dict.fromkeys(("columns", *TABLES), TABLE)
 
 
@@ -141,6 +173,8 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
         schema=schema,
         models=models,
         hierarchies=_hierarchies(columns, base),
+        transformations=_transformations(columns, schema),
+        pseudonyms=_pseudonyms(columns),
         suppression=suppression,
         algorithm=algorithm,
         target=target,
@@ -161,9 +195,10 @@ def _input(given: Mapping[str, Any], schema: Schema) -> Input:
 def _output(given: Mapping[str, Any]) -> Output:
     database = _database(given, "[output]")
     named = [key for key in ("path", "report", "ledger") if key in given and not (key == "path" and database)]
-    return Output(
-        **{key: Path(given[key]) for key in named}, smallest_count=given.get("smallest_count"), database=database
-    )
+    with _at("[output]"):
+        writing = Writing(**{key: given[key] for key in WRITTEN if key in given})
+    paths = {key: Path(given[key]) for key in named}
+    return Output(**paths, smallest_count=given.get("smallest_count"), database=database, writing=writing)
 
 
 def _statement(given: Mapping[str, Any]) -> Statement:
@@ -269,13 +304,41 @@ def _hierarchies(columns: Mapping[str, Mapping[str, Any]], base: Path) -> dict[s
     for name, column in columns.items():
         if "hierarchy" in column:
             with _at(f"[columns] {name}"):
-                if column["role"] not in (Role.QUASI, Role.SENSITIVE):
+                if column["role"] not in (Role.QUASI, Role.SENSITIVE) and "level" not in column:
                     raise ParameterError(
                         f"a column with the role {column['role']} is not recoded and has no hierarchy",
                         hint="leave the hierarchy out, or change the role",
                     )
                 hierarchies[name] = hierarchy_from_json(column["hierarchy"], base=base)
     return hierarchies
+
+
+def _transformations(columns: Mapping[str, Mapping[str, Any]], schema: Schema) -> dict[str, Transformation]:
+    found = {}
+    for name, column in columns.items():
+        options = {key: column[key] for key in TRANSFORMATION if key in column and column[key] is not False}
+        if options:
+            with _at(f"[columns] {name}"):
+                check_role(name, schema)
+                found[name] = transformation_from_options(options)
+                if "level" in options and "hierarchy" not in column:
+                    raise ParameterError("`level` is one of a hierarchy, which is missing", hint="give it a hierarchy")
+    return found
+
+
+def _pseudonyms(columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Pseudonym]:
+    found = {}
+    for name, column in columns.items():
+        if "pseudonym" in column:
+            with _at(f"[columns] {name}"):
+                if column["role"] not in (Role.IDENTIFIER, Role.PERSON):
+                    raise ParameterError(
+                        f"pseudonyms stand in place of identifiers and people; this column has the role "
+                        f"{column['role']}",
+                        hint="give it the role identifier or person, or leave the pseudonym out",
+                    )
+                found[name] = pseudonym_from_options(column["pseudonym"])
+    return found
 
 
 def _check(given: Any, known: Mapping[str, Accepts], place: str, *, needed: tuple[str, ...] = ()) -> None:

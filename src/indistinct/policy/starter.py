@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from indistinct.addresses import STANDARD_INPUT
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.domain import Kind
@@ -20,6 +21,8 @@ from indistinct.tables.value import Reading
 CAREFUL_K = 11
 # From so many values on, a class that shows three of them is little to ask.
 MANY_VALUES = 6
+# Column sets that the heading names.
+RISKIEST = 5
 HEADING = """\
 A first policy. Decide yourself before you run it:
   identifier   points at a person: dropped
@@ -51,13 +54,29 @@ def write_starter(
         models=(KAnonymity(k), *_diversity(found)),
         hierarchies={name: each for name, each in found.hierarchies.items() if name not in unused},
         algorithm=algorithm,
-        output=Output(Path(f"{file.name.partition('.')[0]}-release{suffix}")),
+        output=Output(Path(f"{_name(file)}-release{suffix}")),
         base=path.parent,
     )
     notes = {column.name: _note(column, rows=found.rows, unused=column.name in unused) for column in found.columns}
-    heading = HEADING.format(name=path.name, k=k, unit="people" if found.people else "rows")
+    heading = HEADING.format(name=path.name, k=k, unit="people" if found.people else "rows") + _riskiest(found)
     write_policy(policy, path, overwrite=overwrite, heading=heading, notes=notes)
     return policy
+
+
+def _riskiest(found: Inspection) -> str:
+    """Return which few columns single out most people, as lines of a heading."""
+    together = found.combinations
+    lines = [
+        f"  {' + '.join(each.columns)}: {each.unique:,} of {together.members:,} {together.unit} "
+        f"({percent(together.share(each))}) are alone with their values"
+        for each in together.sets[:RISKIEST]
+    ]
+    return "\n".join(["", "Columns that single out most:", *lines]) if lines else ""
+
+
+def _name(data: Path) -> str:
+    """Return what a release is called after: the file without its suffixes; what is piped has no name."""
+    return "table" if str(data) == STANDARD_INPUT else data.name.partition(".")[0]
 
 
 def _publishes(algorithm: Algorithm, column: ColumnProfile) -> bool:
@@ -78,6 +97,8 @@ def _diversity(found: Inspection) -> list[Model]:
 def _note(column: ColumnProfile, *, rows: int, unused: bool) -> str:
     missing = f", {column.missing:,} missing" if column.missing else ""
     told = [f"{column.distinct:,} values{missing}", f"{percent(column.unique_share)} of the rows unique", column.reason]
+    told += [] if column.evidence is None else [column.figure]
+    told += [f"{percent(each.share)} of {each.judged:,} values are {each.meaning}" for each in column.partly]
     told += column.findings
     if column.points_at_rows(rows):
         told.append("whoever knows it finds the row: round it, or make it identifier or quasi")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from indistinct.addresses import is_elsewhere
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.engines.base import DatabaseTable
@@ -13,8 +14,11 @@ from indistinct.hierarchy import Explicit, Hierarchy
 from indistinct.metrics import Metric
 from indistinct.models import Model
 from indistinct.registry import all_of
+from indistinct.release.form import Writing
+from indistinct.release.pseudonym_columns import Pseudonym
 from indistinct.schema import Schema, did_you_mean
 from indistinct.tables.value import Reading
+from indistinct.transformations import Transformation, kept_hierarchies
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class Output:
     """Where the release and its report go; the certificate lies beside the release.
 
     `ledger` remembers all releases of the same people. The certificate hides smaller counts than `smallest_count`. A
-    release may go to a table of a `database` instead of a path.
+    release may go to a table of a `database` instead of a path. `writing` is how a text file looks.
     """
 
     path: Path | None = None
@@ -43,6 +47,7 @@ class Output:
     ledger: Path | None = None
     smallest_count: int | None = None
     database: DatabaseTable | None = None
+    writing: Writing = Writing()  # noqa: RUF009 (a frozen value)
 
     @property
     def paths(self) -> dict[str, Path]:
@@ -53,7 +58,7 @@ class Output:
     def moved(self, move: Callable[[Path], Path]) -> "Output":
         """Return the same with other paths."""
         paths = {key: move(path) for key, path in self.paths.items()}
-        return Output(paths.get("path"), paths.get("report"), paths.get("ledger"), self.smallest_count, self.database)
+        return replace(self, path=paths.get("path"), report=paths.get("report"), ledger=paths.get("ledger"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +83,9 @@ class Policy:
 
     Paths are kept as they are written and start at `base`, the folder of the policy; `locate` resolves one.
     `suppression` is the share of the original rows that may be dropped, `target` the column of the
-    classification metric, and no `metrics` means the standard ones. `reasons` say why a column has its role, and
-    `about` is what people state about the release.
+    classification metric, and no `metrics` means the standard ones. `transformations` are those of columns that are
+    not recoded, and `pseudonyms` stand in place of identifiers, with paths as they are written. `reasons` say why a
+    column has its role, and `about` is what people state about the release.
     """
 
     input: Input
@@ -91,6 +97,8 @@ class Policy:
     target: str | None = None
     metrics: tuple[Metric, ...] = ()
     output: Output = Output()
+    transformations: Mapping[str, Transformation] = field(default_factory=dict)
+    pseudonyms: Mapping[str, Pseudonym] = field(default_factory=dict)
     about: Statement = Statement()
     reasons: Mapping[str, str] = field(default_factory=dict)
     base: Path = field(default=Path(), compare=False)
@@ -104,6 +112,16 @@ class Policy:
     def population(self) -> Path | None:
         """Return the file of the population, if there is one."""
         return None if self.input.population is None else self.locate(self.input.population)
+
+    @property
+    def used_hierarchies(self) -> dict[str, Hierarchy]:
+        """Return the hierarchies of published columns; that of a transformed one knows other values."""
+        return kept_hierarchies(self.hierarchies, self.transformations)
+
+    @property
+    def located_pseudonyms(self) -> dict[str, Pseudonym]:
+        """Return the pseudonyms with their keys where they lie."""
+        return {name: _moved_key(each, self.locate) for name, each in self.pseudonyms.items()}
 
     @property
     def source(self) -> Path | DatabaseTable:
@@ -120,12 +138,13 @@ class Policy:
     def files(self) -> tuple[Path, ...]:
         """Return every file that the policy reads."""
         named = [h.path for h in self.hierarchies.values() if isinstance(h, Explicit) and h.path is not None]
-        read = [*([] if self.input.database else [self.input.path]), *map(Path, named)]
+        keys = [each.key for each in self.pseudonyms.values() if each.key is not None]
+        read = [*([] if self.input.database else [self.input.path]), *map(Path, named), *map(Path, keys)]
         return tuple(map(self.locate, read if self.input.population is None else [*read, self.input.population]))
 
     def locate(self, path: Path) -> Path:
         """Return where a path of the policy leads."""
-        return self.base / path
+        return path if is_elsewhere(path) else self.base / path
 
 
 def rebased(policy: Policy, base: Path) -> Policy:
@@ -134,7 +153,7 @@ def rebased(policy: Policy, base: Path) -> Policy:
         return replace(policy, base=base)
 
     def moved(path: Path) -> Path:
-        return path if path.is_absolute() else relative_path(policy.locate(path), base)
+        return path if path.is_absolute() or is_elsewhere(path) else relative_path(policy.locate(path), base)
 
     hierarchies = {
         column: replace(hierarchy, path=moved(Path(hierarchy.path)).as_posix())
@@ -151,13 +170,19 @@ def rebased(policy: Policy, base: Path) -> Policy:
         ),
         hierarchies=hierarchies,
         output=policy.output.moved(moved),
+        pseudonyms={name: _moved_key(each, moved) for name, each in policy.pseudonyms.items()},
         base=base,
     )
 
 
+def _moved_key(pseudonym: Pseudonym, move: Callable[[Path], Path]) -> Pseudonym:
+    """Return a pseudonym with the path of its key moved, if it has one."""
+    return pseudonym if pseudonym.key is None else replace(pseudonym, key=move(Path(pseudonym.key)))
+
+
 def relative_path(path: Path, base: Path) -> Path:
-    """Return a path as it is written in a folder, also where it has to climb up."""
-    return Path(os.path.relpath(path.resolve(), base.resolve()))
+    """Return a path as it is written in a folder, also where it has to climb up; an address is what it is."""
+    return path if is_elsewhere(path) else Path(os.path.relpath(path.resolve(), base.resolve()))
 
 
 def predicted_column(target: str | None, metrics: tuple[Metric, ...], *, schema: Schema) -> str | None:

@@ -10,8 +10,10 @@ import tomlkit
 from tomlkit.container import Container
 from tomlkit.items import Array, InlineTable, Item, SingleKey, Table, Trivia, Whitespace
 
+from indistinct.addresses import address_of
 from indistinct.engines.base import DatabaseTable
 from indistinct.engines.postgres.address import shown
+from indistinct.policy.reading import WRITTEN
 from indistinct.policy.value import Policy, Statement, rebased
 from indistinct.release.staging import filled
 from indistinct.release.writing import write_atomically
@@ -47,7 +49,7 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
     tables: dict[str, dict[str, Any]] = {
         "input": {
             **_place(policy.input.database, policy.input.path),
-            "population": policy.input.population and policy.input.population.as_posix(),
+            "population": policy.input.population and _spelled(policy.input.population),
             **to_options(policy.input.reading),
         },
         "columns": {name: _column(policy, name) for name in policy.schema.columns},
@@ -59,9 +61,10 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
         "measure": {"metrics": [spell(metric) for metric in policy.metrics] or None, "target": policy.target},
         "about": _statement(policy.about),
         "output": {
-            **{key: path.as_posix() for key, path in output.paths.items()},
+            **{key: _spelled(path) for key, path in output.paths.items()},
             **(_place(output.database, None) if output.database else {}),
             "smallest_count": output.smallest_count,
+            **{key: getattr(output.writing, key) or None for key in WRITTEN},
         },
     }
     document = tomlkit.document()
@@ -77,10 +80,14 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
     return tomlkit.dumps(document)
 
 
+def _spelled(path: Path) -> str:
+    return address_of(path) or path.as_posix()
+
+
 def _place(database: DatabaseTable | None, path: Path | None) -> dict[str, Any]:
     """Return the keys of a table of a database, whose address is written without a password, or of a path."""
     if database is None:
-        return {"path": None if path is None else path.as_posix()}
+        return {"path": None if path is None else _spelled(path)}
     return {"path": shown(database.database), "table": database.table, "query": database.query}
 
 
@@ -96,11 +103,14 @@ def inline(value: Any) -> str:
 def _column(policy: Policy, name: str) -> Any:
     """Return the role alone for a column that is dropped or kept, a table for one that privacy is about."""
     role, hierarchy = policy.schema.role(name), policy.hierarchies.get(name)
-    why = {"reason": policy.reasons[name]} if name in policy.reasons else {}
-    if role in (Role.IDENTIFIER, Role.PERSON, Role.INSENSITIVE) and not why:
+    transformation, pseudonym = policy.transformations.get(name), policy.pseudonyms.get(name)
+    more = {} if transformation is None else transformation.options()
+    more |= {} if hierarchy is None else {"hierarchy": hierarchy.to_json()}
+    more |= {} if pseudonym is None else {"pseudonym": pseudonym.options()}
+    more |= {"reason": policy.reasons[name]} if name in policy.reasons else {}
+    if not more and role in (Role.IDENTIFIER, Role.PERSON, Role.INSENSITIVE):
         return str(role)
-    coarser = {} if hierarchy is None else {"hierarchy": hierarchy.to_json()}
-    return {"role": str(role), **coarser, **why}
+    return {"role": str(role), **more}
 
 
 def _statement(about: Statement) -> dict[str, Any]:

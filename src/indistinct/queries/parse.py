@@ -129,7 +129,7 @@ def _condition(tree: Any, exp: Any) -> Condition:
             return Compare(_column(tree.this, exp), "BETWEEN", ends)
         case exp.In():
             if not tree.expressions:
-                raise _refused("a subquery")
+                raise InputError("IN needs a list of values", hint="for example age IN (20, 30)")
             return Compare(_column(tree.this, exp), "IN", tuple(_constant(each, exp) for each in tree.expressions))
         case exp.Is() if isinstance(tree.expression, exp.Null):
             return IsMissing(_column(tree.this, exp))

@@ -1,13 +1,13 @@
 """A query as a value: an aggregate over the rows that a condition chooses, whatever recoding they went through."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal, assert_never, get_args
 
-from indistinct.errors import ParameterError
-from indistinct.schema import did_you_mean
+from indistinct.errors import ParameterError, SchemaError
+from indistinct.schema import Schema, did_you_mean
 
 Aggregate = Literal["COUNT", "SUM", "AVG", "MIN", "MAX"]
 Operator = Literal["=", "<>", "<", "<=", ">", ">=", "IN", "NOT IN", "BETWEEN", "NOT BETWEEN"]
@@ -190,6 +190,21 @@ class Query:
             return self.where
         there = IsMissing(self.target, missing=False)
         return there if self.where is None else there & self.where
+
+
+def check_columns(query: Query, names: Sequence[str], *, schema: Schema) -> None:
+    """Raise for columns that are not published."""
+    for name in query.columns:
+        if name in schema.hidden:
+            raise SchemaError(
+                f"column {name!r} points at people and is in no release",
+                hint=f"ask about {', '.join(schema.published)}",
+            )
+        if name not in names:
+            raise SchemaError(
+                f"the query asks about column {name!r}, which the release does not have",
+                hint=did_you_mean(name, names) or f"it has {', '.join(names)}",
+            )
 
 
 def _flat(parts: Iterable[Condition], kind: type[All] | type[Either]) -> tuple[Condition, ...]:

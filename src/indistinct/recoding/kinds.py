@@ -21,11 +21,12 @@ from indistinct.arrays import Codes
 from indistinct.domain import Domain
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.recoding.outputs import Form
-from indistinct.recoding.parts import same_parts
+from indistinct.recoding.parts import LATER, same_parts
 from indistinct.recoding.regions import Cuts
 from indistinct.recoding.summary import ColumnSummary
 from indistinct.schema import Schema
 from indistinct.tables.value import Reading
+from indistinct.transformations.value import Transformation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +51,7 @@ class Recoding(ABC):
     there once a recoding belongs to a release, so that it can be applied to another table with the same care.
     `suppression` is the share of the rows that the search was allowed to drop.
     `reading` is how the table was read, so that another one can be read alike.
+    `transformations` are those of columns that are not recoded, None where there are none.
     `nonce` makes the digest in a certificate a commitment: without it nobody can test guesses about the table.
     Two recodings are equal when they publish the same, whatever their nonces.
     """
@@ -59,6 +61,7 @@ class Recoding(ABC):
     promise: str | None = field(default=None, kw_only=True)
     suppression: float = field(default=0.0, kw_only=True)
     reading: Reading | None = field(default=None, kw_only=True, compare=False)
+    transformations: Mapping[str, Transformation] | None = field(default=None, kw_only=True, metadata=LATER)
     nonce: str = field(default_factory=lambda: secrets.token_hex(16), kw_only=True, compare=False)
 
     def __eq__(self, other: object) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.arrays import Codes, empty_large
-from indistinct.errors import HierarchyError, InputError
+from indistinct.errors import HierarchyError, InputError, ParameterError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.input_files import read_ordinary
 from indistinct.recoding.earlier import upgraded
@@ -26,7 +26,7 @@ from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRo
 from indistinct.recoding.parts import digest_parts, parts_of
 from indistinct.recoding.validation import check_recoding
 
-FORMAT, VERSION = "indistinct-recoding", 5
+FORMAT, VERSION = "indistinct-recoding", 6
 KINDS: Mapping[str, type[Recoding]] = {
     "by-column": ByColumn,
     "by-region": ByRegion,
@@ -183,7 +183,11 @@ def _read(text: str, second: Callable[[], bytes]) -> Recoding:
             arrays = _arrays(content)
         head = ("format", "version", "arrow")
         recoding: Recoding = _value(Recoding, {key: data[key] for key in data if key not in head}, arrays)
-    except (*UNREADABLE, OSError):  # the bytes are read already: Arrow says of broken ones that they cannot be
+    except (
+        *UNREADABLE,
+        ParameterError,
+        OSError,
+    ):  # the bytes are read already: Arrow says of broken ones that they cannot be
         _refuse("the recoding cannot be read", hint="it must be a file that indistinct wrote")
     check_recoding(recoding)
     return recoding

@@ -68,6 +68,9 @@ def _check_roles(recoding: Recoding) -> None:
     _require(isfinite(recoding.suppression) and 0 <= recoding.suppression <= 1, "`suppression` must be a share")
     if recoding.reading is not None:
         _check_reading(recoding.reading)
+    for name in recoding.transformations or ():
+        known = () if schema is None else (*schema.sensitive, *schema.insensitive)
+        _require(name in known, "transformations are of columns that are published and not recoded")
     if schema is not None:
         recoded = (*schema.quasi, *(schema.insensitive if isinstance(recoding, ByBucket) else ()))
         _require(Counter(recoded) == Counter(names), "the schema must name exactly the columns that are recoded")

@@ -47,7 +47,9 @@ class Overlap:
     `smallest_difference` is the smallest group of people who joined, left or changed that can be told apart so, and
     `people_isolated` are in groups of fewer than `k`. `changed_signatures` are people whose classes do not show the
     same set of sensitive values in all releases; `m` is the smallest number of values that are left for somebody by
-    all releases, and of `people_certain` one is left, which no release told alone. `complete` is False where somebody
+    all releases, and of `people_certain` one is left, which no release told alone. Where keyed pseudonyms link several
+    releases, `smallest_combination` people at least stand in the same set of classes in all of them together, and
+    `people_linked` stand among fewer than `k` so. `complete` is False where somebody
     stands in so many combinations of classes that some releases were left out of the intersections.
     """
 
@@ -62,6 +64,8 @@ class Overlap:
     m: int = 0
     people_certain: int = 0
     complete: bool = True
+    smallest_combination: int = 0
+    people_linked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,7 @@ class About:
     seeded: bool = False
     warnings: tuple[str, ...] = ()
     overlap: Overlap | None = None
+    pseudonyms: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,8 @@ class Certificate:
     release in buckets, each some attributes whose values belong together, `form` is what it shows of a bucket, and
     `generalized` are attributes that were recoded before. Where `people` were counted, class sizes and what models
     judged are people. `overlap` is there where the release was compared with earlier ones, and `population_size`
-    where a model compared it with a population of so many people. `warnings` are what a reader must know before
+    where a model compared it with a population of so many people. `pseudonyms` are the columns that show some, and of
+    which kind: keyed, which link releases under the same key, or random. `warnings` are what a reader must know before
     trusting the release. In the form for others, `hidden` are the figures that are left out because they are smaller
     than `smallest_count`, or tell such a one; both are empty where nothing is.
     """
@@ -113,6 +119,7 @@ class Certificate:
     hidden: tuple[str, ...] = ()
     smallest_count: int | None = None
     population_size: int | None = None
+    pseudonyms: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool:

@@ -11,7 +11,7 @@ from indistinct.engines.base import Engine, Source
 from indistinct.errors import SchemaError, VerificationError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
-from indistinct.frequencies.value import Classes, FrequencySet, Key
+from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.models.base import Model
 from indistinct.models.of_population import no_population
@@ -23,15 +23,21 @@ from indistinct.release.certificate import About, Certificate
 from indistinct.release.columns import appearance_of, published_schema, require_columns, require_rows
 from indistinct.release.evidence import Evidence
 from indistinct.release.files import StagedTables, table_path
+from indistinct.release.linked import Linked, linked_rows
 from indistinct.release.population import Population, population_by_class
+from indistinct.release.pseudonym_columns import are_pseudonyms
 from indistinct.release.staging import digest_of
-from indistinct.release.verify import READERS, verify
+from indistinct.release.verify import LINKED, READERS, verify
 from indistinct.schema import Schema
 from indistinct.stages import enter
 from indistinct.tables.value import Reading, Table
 
 NOTHING = Counted((), FrequencySet((), np.zeros((0, 0), dtype=np.int32), Classes(np.zeros(0, dtype=np.int64))))
 """What is counted on a table without rows."""
+UNLINK = (
+    "nothing was written; leave the pseudonyms out, or give quasi-identifiers that differ between the rows of a person "
+    "the role sensitive or insensitive, with a transformation"
+)
 
 LOG = logging.getLogger("indistinct.verify")
 
@@ -55,6 +61,16 @@ class Check:
     about: About = field(default_factory=About)
     population: Population | None = None
 
+    @property
+    def pseudonyms(self) -> tuple[str, ...]:
+        """Return the identifiers that may be shown as pseudonyms."""
+        return tuple(self.about.pseudonyms)
+
+    def shows_people(self, columns: Sequence[str]) -> bool:
+        """Return whether a table with these columns has everybody's pseudonym."""
+        person = self.schema.person
+        return bool(person) and all(name in columns and name in self.about.pseudonyms for name in person)
+
     def certify(
         self,
         sources: Mapping[str, Source],
@@ -68,16 +84,19 @@ class Check:
 
         `whole` has the tables with every column, where the others have those alone that the model looks at.
         """
-        columns = {name: source.columns for name, source in sources.items()}
-        rows = sources[MAIN].rows
+        about, rows = about or self.about, sources[MAIN].rows
         if self.assignment is None:  # of nothing everything is true, but a release may suppress every row
             require_rows(rows)
-        appearance = replace(appearance_of(self.schema, columns, self.buckets), foreign_certificate=foreign_certificate)
         schema, evidence = self._evidence(sources, rows=rows, coarse=coarse)
+        shown: tuple[str, ...] = ()
         if rows:
             alone = self._alone(evidence, schema, (whole or sources)[MAIN])
-            evidence = replace(evidence, alone=alone)
-        certificate = verify(evidence, self.model, schema=schema, appearance=appearance, about=about or self.about)
+            shown, linked = self._linked(sources[MAIN], schema)
+            evidence = replace(evidence, alone=alone, linked=linked)
+        columns = {name: source.columns for name, source in sources.items()}
+        appearance = appearance_of(self.schema, columns, self.buckets, pseudonyms=shown if rows else self.pseudonyms)
+        appearance = replace(appearance, foreign_certificate=foreign_certificate)
+        certificate = verify(evidence, self.model, schema=schema, appearance=appearance, about=about)
         _log(certificate)
         return certificate
 
@@ -94,10 +113,12 @@ class Check:
         if certificate.holds:
             return certificate
         broken = [verdict.model for verdict in certificate.verdicts if not verdict.holds]
-        reasons = "; ".join(warning for warning in certificate.warnings if warning.startswith(READERS))
+        reasons = "; ".join(warning for warning in certificate.warnings if warning.startswith((READERS, LINKED)))
         raise VerificationError(
             f"the published table does not satisfy {', '.join(broken)}" + (f": {reasons}" if reasons else ""),
-            hint="nothing was written; search a new recoding on this table, or ask for less",
+            hint=UNLINK
+            if LINKED in reasons
+            else "nothing was written; search a new recoding on this table, or ask for less",
             certificate=certificate,
         )
 
@@ -115,7 +136,8 @@ class Check:
         files = staged.names
         digests = {name: each.digest for name, each in files.items()}
         others = {name: digest for name, digest in digests.items() if name != MAIN}
-        about = replace(self.about, output_digest=digests[MAIN], other_digests=others)
+        warnings = (*self.about.warnings, *staged.warnings)
+        about = replace(self.about, output_digest=digests[MAIN], other_digests=others, warnings=warnings)
         sources = {name: self._read_back(staged, name) for name in files}
         enter("verifying")
         coarse = is_text_file(staged.path)
@@ -133,8 +155,14 @@ class Check:
     def _read_back(self, staged: StagedTables, name: str) -> Source:
         """Return a table as it was written."""
         file, target, schema = staged.names[name].temporary, table_path(staged.path, name), staged.schemas[name]
-        found = None if name in staged.tables else self.engine.written(file, name=target, schema=schema)
-        return found or read_as_written(file, target, self._needed(name), schema)
+        if name in staged.tables:  # other columns are looked at there
+            return read_as_written(file, target, self._needed(name), schema, staged.writing)
+        if staged.writing.plain or not is_text_file(target):
+            found = self.engine.written(file, name=target, schema=schema)
+            if found is not None:
+                return found
+        read = read_as_written(file, target, schema.names, schema, staged.writing)
+        return self.engine.open(read, Reading()) or read
 
     def _needed(self, name: str) -> list[str]:
         """Return the columns of a table that the check looks at."""
@@ -146,7 +174,7 @@ class Check:
         every += [table.count] if table.count else []
         if layout.buckets is not None:
             return every
-        wanted = {*layout.schema.quasi, *(column for key in self.model.keys for column in key)}
+        wanted = {*layout.schema.quasi, *self.pseudonyms, *(column for key in self.model.keys for column in key)}
         return [column for column in every if column in wanted]
 
     def _evidence(self, sources: Mapping[str, Source], *, rows: int, coarse: bool) -> tuple[Schema, Evidence]:
@@ -157,11 +185,13 @@ class Check:
             published_schema(self.schema, main.columns) if self.assignment is None else self.assignment.layout.schema
         )
         require_columns(schema.quasi, main.columns)
-        keys = [key for key in self.model.keys if all(name in main.columns for name in key)]
+        people = self.assignment is None and self.shows_people(main.columns)
+        keys = self._shown_keys(main.columns, people=people)
         hidden = [name for key in self.model.table_keys if key not in keys for name in key]
         if self.assignment is None:
             require_columns(hidden, main.columns)
-        request = Request(schema.quasi, tuple(keys), self._orders(keys), published=True)
+        person = self.schema.person if people else ()
+        request = Request(schema.quasi, tuple(keys), self._orders(keys), person=person, published=True)
         counted = self.engine.count(main, request) if rows else NOTHING
         evidence = Evidence(counted, rows, self.reference, self.assignment, coarse=coarse)
         if rows:
@@ -171,6 +201,23 @@ class Check:
         if self.population is None:
             raise no_population(self.model)
         return schema, replace(evidence, population=population_by_class(self.population, counted))
+
+    def _shown_keys(self, columns: Sequence[str], *, people: bool) -> list[Key]:
+        """Return what the model looks at, as far as a table shows it; people where it has their pseudonyms."""
+        shown = {*columns, *([PERSON] if people else [])}
+        return [key for key in self.model.keys if all(name in shown for name in key)]
+
+    def _linked(self, main: Source, schema: Schema) -> tuple[tuple[str, ...], Linked | None]:
+        """Return the pseudonyms that a table shows, and what they link."""
+        names = tuple(name for name in self.pseudonyms if name in main.columns)
+        if not names or self.buckets is not None:
+            return (), None
+        people = self.shows_people(main.columns)
+        keys, person = self._shown_keys(main.columns, people=people), self.schema.person if people else ()
+        request = Request((*schema.quasi, *names), tuple(keys), self._orders(keys), person=person, published=True)
+        counted = self.engine.count(main, request)
+        shown = tuple(name for name in names if are_pseudonyms(counted.known[name].values))
+        return shown, linked_rows(counted, schema.quasi, names, schema=self.schema)
 
     def _alone(self, evidence: Evidence, schema: Schema, main: Source) -> dict[Key, int]:
         """Return how many rows have a value of their own in what is published as it is."""

@@ -55,15 +55,21 @@ class Appearance:
         return tuple(told)
 
 
-def appearance_of(schema: Schema, tables: Mapping[str, Sequence[str]], buckets: Buckets | None) -> Appearance:
-    """Return what the columns of a release's tables tell, given the roles before it was published."""
+def appearance_of(
+    schema: Schema, tables: Mapping[str, Sequence[str]], buckets: Buckets | None, *, pseudonyms: Sequence[str] = ()
+) -> Appearance:
+    """Return what the columns of a release's tables tell, given the roles before it was published.
+
+    Identifiers may be shown as `pseudonyms`.
+    """
     columns = [name for names in tables.values() for name in names]
     added = () if buckets is None else (BUCKET, COUNT)
     roles = (*published_schema(schema, columns).columns, *added)
     if buckets is not None:
         roles += tuple(name + end for name in buckets.generalized for end in (*COMPANIONS, *BOUNDS))
-    leaked = tuple(name for name in schema.hidden if name in columns)
-    unknown = tuple(name for name in dict.fromkeys(columns) if name not in roles and name not in leaked)
+    hidden = tuple(name for name in schema.hidden if name in columns)
+    leaked = tuple(name for name in hidden if name not in pseudonyms)
+    unknown = tuple(name for name in dict.fromkeys(columns) if name not in roles and name not in hidden)
     expected = published_schema(schema, columns).columns
     # Where few expected columns are there, the first line may be somebody's data, which is not told.
     return Appearance(leaked, unknown, strange=2 * sum(name in columns for name in expected) < len(expected))

@@ -12,6 +12,7 @@ from indistinct.arrays import Codes, run_entries
 from indistinct.frequencies.grouping import group_rows
 from indistinct.ordering import distinct
 from indistinct.release.certificate import Overlap
+from indistinct.release.linked import combined_sets, set_numbers
 from indistinct.release.signatures import Invariance, invariance_of
 from indistinct.release.standing import Standing
 
@@ -32,10 +33,13 @@ class Shared:
     all_of_them: Codes
 
 
-def overlap_of(new: Standing, earlier: Sequence[Standing], *, k: int) -> Overlap:
+def overlap_of(
+    new: Standing, earlier: Sequence[Standing], *, k: int, linked: Sequence[Standing] | None = None
+) -> Overlap:
     """Return what people stand among once everything that was published of them is put together.
 
-    Somebody with rows in several classes of a release stands in each of them, and so in each intersection.
+    Somebody with rows in several classes of a release stands in each of them, and so in each intersection. Where keyed
+    pseudonyms link the new release with earlier ones, `linked` are these.
     """
     places = [_places(new, old) for old in earlier]
     present = np.stack([each >= 0 for each in places], axis=1)
@@ -47,6 +51,7 @@ def overlap_of(new: Standing, earlier: Sequence[Standing], *, k: int) -> Overlap
         invariance_of(new, earlier, places, releases=each.releases, people=each.exactly) for each in shared(present)
     ]
     together = Invariance.united(found, len(new))
+    combined = [] if linked is None else list(combined_sets([_sets(each) for each in (new, *linked)]).values())
     small = [people for people in differences if len(people) < k]
     return Overlap(
         shared_people=int(present.any(axis=1).sum()),
@@ -60,7 +65,15 @@ def overlap_of(new: Standing, earlier: Sequence[Standing], *, k: int) -> Overlap
         m=together.fewest,
         people_certain=int(together.certain.sum()),
         complete=complete,
+        smallest_combination=min(combined, default=0),
+        people_linked=sum(count < k for count in combined),
     )
+
+
+def _sets(standing: Standing) -> dict[bytes, int]:
+    """Return a number for everybody's set of classes, equal for equal sets."""
+    numbers = set_numbers(standing.indptr, standing.classes).tolist()
+    return dict(zip(standing.people.tolist(), numbers, strict=True))
 
 
 def _places(new: Standing, old: Standing) -> Codes:

@@ -11,15 +11,18 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
+from indistinct import addresses
 from indistinct.engines.base import DatabaseTable, Sink
 from indistinct.engines.postgres import Postgres
 from indistinct.engines.postgres.address import shown
 from indistinct.engines.postgres.source import open_database
 from indistinct.engines.postgres.tables import staged_release, table_name
+from indistinct.errors import ParameterError
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate import Certificate
 from indistinct.release.check import Check
 from indistinct.release.files import certificate_path, require_another_file, table_path, write_release
+from indistinct.release.form import Writing
 from indistinct.release.ledger import Record
 from indistinct.release.small_counts import SMALLEST, check_smallest, text_for_others
 from indistinct.release.staging import Produce, check_target, publish_before, stage, staging
@@ -41,6 +44,7 @@ def write_to(
     overwrite: bool = False,
     record: Record | None = None,
     smallest_count: int = SMALLEST,
+    writing: Writing = Writing(),  # noqa: B008 (a frozen value)
 ) -> Certificate:
     """Let `fill` write the tables of a release to a file or a database, and judge them as written: whole, or nothing.
 
@@ -57,6 +61,11 @@ def write_to(
             overwrite=overwrite,
             record=record,
             smallest_count=smallest_count,
+            writing=writing,
+        )
+    if not writing.plain:
+        raise ParameterError(
+            "how text looks goes with a text file, and not with a table of a database", hint="leave it out"
         )
     for each in private:
         check_target(each, overwrite=overwrite)
@@ -111,7 +120,7 @@ def name_of(place: Place) -> str:
     >>> name_of(DatabaseTable("postgresql://ann:secret@host/db", "clinic.release"))
     'clinic.release in postgresql://ann@host/db'
     """
-    return f"{place.table} in {shown(place.database)}" if isinstance(place, DatabaseTable) else str(place)
+    return f"{place.table} in {shown(place.database)}" if isinstance(place, DatabaseTable) else addresses.shown(place)
 
 
 def names_of_release(place: Place, others: Sequence[str]) -> tuple[str, tuple[str, ...], str]:
@@ -119,4 +128,5 @@ def names_of_release(place: Place, others: Sequence[str]) -> tuple[str, tuple[st
     if isinstance(place, DatabaseTable):
         further = tuple(name_of(further_table(place, name)) for name in others)
         return name_of(place), further, f"the comment of {place.table}"
-    return str(place), tuple(str(table_path(place, name)) for name in others), str(certificate_path(place))
+    further = tuple(addresses.shown(table_path(place, name)) for name in others)
+    return addresses.shown(place), further, addresses.shown(certificate_path(place))

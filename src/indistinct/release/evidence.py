@@ -21,6 +21,7 @@ from indistinct.models.base import Model
 from indistinct.models.of_population import no_population
 from indistinct.recoding.outputs import Assignment
 from indistinct.release.bucket_evidence import BucketEvidence
+from indistinct.release.linked import Linked
 from indistinct.release.matching import matched_classes
 
 
@@ -31,7 +32,7 @@ class Evidence:
     `assignment` is what was meant to be published, where that is known: what a release does not show, such as people,
     is taken from it once the classes agree. `coarse` says that the release is a text file, whose readers may take
     different sensitive values for one. `population` is who of a population matches each class. `alone` says for columns
-    that are published as they are how many rows have a value of their own.
+    that are published as they are how many rows have a value of their own, and `linked` what pseudonyms link.
     """
 
     counted: Counted
@@ -43,6 +44,7 @@ class Evidence:
     warnings: list[str] = field(default_factory=list)
     alone: Mapping[tuple[str, ...], int] = field(default_factory=dict)
     population: PopulationByClass | None = None
+    linked: Linked | None = None
 
     @property
     def sizes(self) -> Codes:

@@ -10,12 +10,17 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
+from indistinct.addresses import address_of, shown
 from indistinct.engines.base import Sink
-from indistinct.errors import OutputError
+from indistinct.errors import OutputError, ParameterError
 from indistinct.input_files import read_ordinary
 from indistinct.recoding.outputs import MAIN
+from indistinct.release.as_written import is_text_file
 from indistinct.release.certificate import Certificate
+from indistinct.release.delivery import delivered
+from indistinct.release.form import Writing, count_cells, formula_warnings
 from indistinct.release.formats import producer_for
+from indistinct.release.labelled import PROGRAMS
 from indistinct.release.ledger import Record
 from indistinct.release.small_counts import SMALLEST, check_smallest, text_for_others
 from indistinct.release.staging import (
@@ -30,10 +35,11 @@ from indistinct.release.staging import (
     staging,
 )
 from indistinct.tables import open_table
+from indistinct.tables.fetched import origin_of
 
 LOG = logging.getLogger("indistinct.write")
-# Formats with one dictionary for a whole column, which nobody has before the last batch.
-ONE_DICTIONARY = (".arrow", ".feather", ".ipc")
+# Formats with one dictionary or one width for a whole column, which nobody has before the last batch.
+WHOLE_COLUMNS = (".arrow", ".feather", ".ipc", *PROGRAMS)
 # Names of what may be a folder of files as well.
 FOLDERS = (".parquet", ".pq")
 
@@ -47,17 +53,24 @@ class StagedTables:
     names: dict[str, Staged] = field(default_factory=dict)
     tables: dict[str, pa.Table] = field(default_factory=dict)
     schemas: dict[str, pa.Schema] = field(default_factory=dict)
+    writing: Writing = Writing()  # noqa: RUF009 (a frozen value)
+    risky: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a spreadsheet would make of the cells of text files."""
+        return formula_warnings(self.risky, self.writing)
 
     def accept(self, name: str, batches: Iterable[pa.Table]) -> None:
         """Write one table to a temporary file; what comes in a list is in memory anyhow, and is kept."""
         target = table_path(self.path, name)
         if isinstance(batches, list):
             self.tables[name] = pa.concat_tables(batches)
-        elif target.suffix.lower() in ONE_DICTIONARY:
+        elif target.suffix.lower() in WHOLE_COLUMNS:
             raise OutputError(
                 f"{target} cannot be written batch by batch", hint="write Parquet or CSV, or use the engine memory"
             )
-        self.names[name] = stage(target, producer_for(self._seen(name, batches), target))
+        self.names[name] = stage(target, producer_for(self._seen(name, batches), target, self.writing))
         self.files.append(self.names[name])
 
     def accept_folder(self, name: str, write: Produce, *, schema: pa.Schema) -> None:
@@ -74,6 +87,11 @@ class StagedTables:
     def _seen(self, name: str, batches: Iterable[pa.Table]) -> Iterator[pa.Table]:
         for batch in batches:
             self.schemas.setdefault(name, batch.schema)
+            if is_text_file(self.path):
+                for column in batch.column_names:
+                    found = count_cells(batch[column], marks=self.writing.spreadsheet)
+                    before = self.risky.get(column, (0, 0))
+                    self.risky[column] = (before[0] + found[0], before[1] + found[1])
             yield batch
 
 
@@ -110,6 +128,7 @@ def write_release(
     overwrite: bool = False,
     record: Record | None = None,
     smallest_count: int = SMALLEST,
+    writing: Writing = Writing(),  # noqa: B008 (a frozen value)
 ) -> Certificate:
     """Let `fill` write the tables of a release, `certify` judge them as written, and give all files their names.
 
@@ -117,15 +136,37 @@ def write_release(
     values is `release.sensitive.parquet`. `private` are further files with what fills them, for their owner alone.
     Where a release is replaced, further tables that only the old one had go too. `record` is for a ledger, which knows
     of the release before any file has its name. The certificate that is written has no counts below `smallest_count`
-    that the tables do not show; the one that is returned has all.
+    that the tables do not show; the one that is returned has all. `writing` is how text files look.
     """
+    address = address_of(path)
+    if address is not None:
+        # A ledger knows of the release before it is sent: one that is remembered and was not published does no harm.
+        return delivered(
+            address,
+            lambda place: write_release(
+                place,
+                fill,
+                certify,
+                tables=tables,
+                private=private,
+                record=record,
+                smallest_count=smallest_count,
+                writing=writing,
+            ),
+            lambda place: [*(table_path(place, name) for name in tables), certificate_path(place)],
+            overwrite=overwrite,
+        )
     target, seal = Path(path), certificate_path(path)
+    if not writing.plain and not is_text_file(target):
+        raise ParameterError(
+            f"how text looks goes with a text file; {target.name} is none", hint="end the name in .csv or .tsv"
+        )
     for each in (*(table_path(target, name) for name in tables), *private, seal):
         check_target(each, overwrite=overwrite)
         require_another_file(each, None if record is None else record.ledger.path)
     outdated = _outdated(target, tables) if overwrite else []
     with staging() as staged:
-        sink = StagedTables(target, staged)
+        sink = StagedTables(target, staged, writing=writing)
         fill(sink)
         certificate = certify(sink)
         LOG.info("writing %d tables and a certificate", len(sink.names))
@@ -138,10 +179,11 @@ def write_release(
 
 def require_another_file(path: str | Path, source: Path | None) -> None:
     """Raise if a release would replace the file that it was made from, or compared with."""
-    target = Path(path)
-    if source is not None and target.exists() and source.exists() and target.samefile(source):
+    target, address = Path(path), address_of(path)
+    same = source is not None and target.exists() and source.exists() and target.samefile(source)
+    if same or (address is not None and source is not None and address_of(origin_of(source) or "") == address):
         raise OutputError(
-            f"{target} was read: the output would replace the input", hint="choose another path for the release"
+            f"{shown(target)} was read: the output would replace the input", hint="choose another path for the release"
         )
 
 

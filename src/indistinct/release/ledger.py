@@ -69,7 +69,8 @@ FORGET = "DELETE FROM releases WHERE number = ?"
 class LedgerEntry:
     """A release as a ledger shows it: figures and digests, nobody's name and no value.
 
-    `published` is False where a run ended between making the entry and giving the release its name.
+    `published` is False where a run ended between making the entry and giving the release its name. `pseudonyms` are
+    the columns that show keyed ones, which link it with later releases.
     """
 
     number: int
@@ -83,6 +84,7 @@ class LedgerEntry:
     output_digest: str | None
     recoding_digest: str | None
     recoding: str | None
+    pseudonyms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -286,6 +288,7 @@ def _entry(number: int, about: dict[str, Any], *, published: bool) -> LedgerEntr
         told["output_digest"],
         told["recoding_digest"],
         about["recoding"],
+        tuple(name for name, kind in told.get("pseudonyms", {}).items() if kind == "keyed"),
     )
 
 

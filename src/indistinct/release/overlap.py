@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.engines import open_source
+from indistinct.engines.transformed import transformed_source
 from indistinct.errors import InputError, ParameterError, SchemaError, VerificationError
 from indistinct.figures import Told
 from indistinct.frequencies.value import PERSON
@@ -95,6 +96,7 @@ def _made_again(
     require_whole(recoding, "the earlier release")
     engine, source = open_source(previous_input, reading_again(recoding))
     roles.check(source.columns, decided=True)
+    source, _ = transformed_source(source, recoding.transformations or {})
     made = fit(engine, source, recoding, keys=((PERSON,),))
     if made.uncovered_members > max(recoding.suppression, suppression or 0) * made.members:
         raise InputError(
@@ -178,16 +180,30 @@ def compared(job: Job, earlier: Earlier | None, *, accept: bool, kept: Path | No
         return job
     for old in before:
         _require_same_people(standing, old)
-    found = overlap_of(standing, before, k=job.model.smallest)
+    found = overlap_of(standing, before, k=job.model.smallest, linked=_linked(job, earlier, ledger, before))
     told = _broken(found)
     if told and not accept:
         raise VerificationError(
             "; ".join(told),
-            hint="search with a larger k, or leave out who was in the earlier release; `accept_overlap` "
+            hint=("random pseudonyms link no releases; " if found.people_linked else "")
+            + "search with a larger k, or leave out who was in the earlier release; `accept_overlap` "
             "(--accept-overlap) publishes it all the same, with a warning in the certificate",
             overlap=found,
         )
     return replace(job, overlap=found, warnings=(*job.warnings, *_cautions(standing, before, found), *told))
+
+
+def _linked(job: Job, earlier: Earlier, ledger: Ledger | None, before: list[Standing]) -> list[Standing] | None:
+    """Return the earlier releases that keyed pseudonyms link with a new one; None where it has none.
+
+    Nobody knows which key an earlier one had, or whether one that was made again had pseudonyms: they count as linked.
+    """
+    if not any(each.kind == "keyed" for each in job.pseudonyms.values()):
+        return None
+    again = 0 if earlier.again is None else 1
+    shown = [] if ledger is None else [bool(entry.pseudonyms) for entry in ledger.entries]
+    remembered = [each for each, keyed in zip(before[again:], shown, strict=True) if keyed]
+    return [*before[:again], *remembered] or None
 
 
 def _remembered(ledger: Ledger) -> list[Standing]:
@@ -240,6 +256,15 @@ def _broken(found: Overlap) -> list[str]:
                 f"left or changed, in groups of fewer than {found.k:,}; the smallest has {{people_smallest}}",
                 people_isolated=found.people_isolated,
                 people_smallest=found.smallest_difference,
+            )
+        )
+    if found.people_linked:
+        told.append(
+            Told(
+                f"keyed pseudonyms link {what} and this one: {{people_linked}} people stand in a combination of "
+                f"classes that fewer than {found.k:,} share; the smallest is shared by {{people_smallest}}",
+                people_linked=found.people_linked,
+                people_smallest=found.smallest_combination,
             )
         )
     if found.people_certain:

@@ -13,6 +13,8 @@ COUNTED = (
     "so that nobody can count them without the original"
 )
 
+SHOWN = "people can be counted on the release, by the pseudonyms that it shows"
+
 
 def people_of(persons: Histogram, *, original: Counted | None) -> PeopleCounted:
     """Return how many people are published, and how many of the original lost a row."""
@@ -23,9 +25,12 @@ def people_of(persons: Histogram, *, original: Counted | None) -> PeopleCounted:
     return PeopleCounted(int((published > 0).sum()), int((whole > 0).sum()), int((published < whole).sum()))
 
 
-def people_warnings(persons: Histogram, *, original: Counted | None) -> tuple[str, ...]:
-    """Return what readers must know of people: how they were counted, and that some have many rows or classes."""
-    told: list[str] = [COUNTED]
+def people_warnings(persons: Histogram, *, original: Counted | None, shown: bool = False) -> tuple[str, ...]:
+    """Return what readers must know of people: how they were counted, and that some have many rows or classes.
+
+    A release that has them as pseudonyms has `shown` them.
+    """
+    told: list[str] = [SHOWN if shown else COUNTED]
     whole = 0 if original is None else original.frequencies.members
     if original is not None and original.alike is not None and original.alike < whole:
         told.append(

@@ -23,13 +23,16 @@ from indistinct.release.certificate import About, Overlap
 from indistinct.release.check import Check
 from indistinct.release.database import DatabaseTables, Place, write_to
 from indistinct.release.files import StagedTables, WrittenTables, require_another_file
+from indistinct.release.form import Writing
 from indistinct.release.ledger import Record
 from indistinct.release.population import Population
+from indistinct.release.pseudonym_columns import Pseudonym, PseudonymSink, with_pseudonyms
 from indistinct.release.release import Release
 from indistinct.release.small_counts import SMALLEST, check_smallest
 from indistinct.release.staging import Produce
 from indistinct.schema import Schema
 from indistinct.stages import enter
+from indistinct.tables.value import Labels
 
 LOG = logging.getLogger("indistinct.publish")
 
@@ -41,6 +44,7 @@ class Job:
     `budget` is the number of rows, or people, that may be dropped. `warnings` are what readers must know. `assignment`
     is what the recoding makes of the table, where that is known already, and `overlap` what was found beside earlier
     releases; `record` is what a ledger is to remember of it. `population` is whom the model compares with.
+    `pseudonyms` are published in place of the identifiers that they name.
     """
 
     engine: Engine
@@ -57,23 +61,30 @@ class Job:
     overlap: Overlap | None = None
     record: Record | None = None
     population: Source | None = None
+    pseudonyms: Mapping[str, Pseudonym] = field(default_factory=dict)
 
-    def beside(self, population: Source | None) -> "Job":
-        """Return the job with a population that its model compares with."""
-        return replace(self, population=population)
+    def beside(self, population: Source | None, pseudonyms: Mapping[str, Pseudonym]) -> "Job":
+        """Return the job with a population that its model compares with, and what it shows of identifiers."""
+        return replace(self, population=population, pseudonyms=pseudonyms)
+
+    def publish(self, assignment: Assignment, sink: Sink) -> None:
+        """Give a sink the published tables, with pseudonyms in place of identifiers that are shown."""
+        around = PseudonymSink.around(sink, self.pseudonyms, secret=self.secret)
+        self.engine.publish(self.source, assignment, around, secret=self.secret)
 
 
 @dataclass(frozen=True, slots=True)
 class Destination:
     """Where a release goes: a file or a table, and private files that belong to it, each with what fills it.
 
-    Smaller counts than `smallest_count` are not told to others.
+    Smaller counts than `smallest_count` are not told to others. `writing` is how text files look.
     """
 
     path: Path | DatabaseTable
     overwrite: bool = False
     private: Mapping[Path, Produce] = field(default_factory=dict)
     smallest_count: int = SMALLEST
+    writing: Writing = Writing()  # noqa: RUF009 (a frozen value)
 
 
 def destination_of(
@@ -82,6 +93,7 @@ def destination_of(
     save_recoding: str | Path | None,
     recoding: Recoding,
     smallest_count: int,
+    writing: Writing | None = None,
 ) -> Destination | None:
     """Return where a release goes, with its recoding where that is kept; None where it stays in memory."""
     check_smallest(smallest_count)
@@ -94,7 +106,7 @@ def destination_of(
     require_table(output)
     private = {} if save_recoding is None else stored(recoding, save_recoding)
     place = output if isinstance(output, DatabaseTable) else Path(output)
-    return Destination(place, overwrite, private, smallest_count)
+    return Destination(place, overwrite, private, smallest_count, writing or Writing())
 
 
 @needs_memory("verifying and writing the release")
@@ -105,7 +117,7 @@ def publish(
 
     A file is verified as it was written, before it gets its name.
     """
-    assignment = job.assignment or assign(job.counted.frequencies, job.recoding)
+    assignment = with_pseudonyms(job.assignment or assign(job.counted.frequencies, job.recoding), job.pseudonyms)
     LOG.info(
         "publishing %d rows in %d classes; %d rows suppressed of %d allowed",
         assignment.rows - assignment.suppressed,
@@ -116,24 +128,28 @@ def publish(
     _require_budget(assignment, job.budget)
     enter("publishing")
     seeded = job.secret.seed is not None
+    kinds = {name: each.kind for name, each in job.pseudonyms.items()}
     about = About(job.algorithm, digest(job.recoding), seeded=seeded, warnings=job.warnings, overlap=job.overlap)
+    about = replace(about, pseudonyms=kinds)
     buckets = assignment.layout.buckets
     others = None if job.population is None else Population(job.engine, job.population, job.schema, job.recoding)
     check = Check(job.engine, job.schema, job.model, buckets, job.counted, assignment, about=about, population=others)
-    origin = getattr(job.source, "path", None)
+    origin, labels = getattr(job.source, "path", None), _labels(job)
     if destination is None:
         kept = _Kept()
-        job.engine.publish(job.source, assignment, kept, secret=job.secret)
+        job.publish(assignment, kept)
         certificate = check.certify_tables(kept.tables)
-        return Release(certificate, job.recoding, check, counters or {}, kept.tables, origin=origin, record=job.record)
+        made = Release(certificate, job.recoding, check, counters or {}, kept.tables, origin, labels=labels)
+        return replace(made, record=job.record)
     place, names = destination.path, tuple(assignment.layout.tables)
-    for read in getattr(job.source, "files", ()) or (origin,):
+    keys = (None if each.key is None else Path(each.key) for each in job.pseudonyms.values())
+    for read in (*(getattr(job.source, "files", ()) or (origin,)), *keys):
         if isinstance(place, Path):
             require_another_file(place, read)
     tables: dict[str, pa.Table] = {}
 
     def fill(sink: Sink) -> None:
-        job.engine.publish(job.source, assignment, sink, secret=job.secret)
+        job.publish(assignment, sink)
         tables.update(sink.tables if isinstance(sink, StagedTables) else {})
 
     certificate = write_to(
@@ -145,10 +161,16 @@ def publish(
         overwrite=destination.overwrite,
         record=job.record,
         smallest_count=destination.smallest_count,
+        writing=replace(destination.writing, labels=labels),
     )
-    written = WrittenTables(place, names) if isinstance(place, Path) else DatabaseTables(place, names)
-    lies = tables or written
-    return Release(certificate, job.recoding, check, counters or {}, lies, origin=origin, record=job.record)
+    lies = tables or (WrittenTables(place, names) if isinstance(place, Path) else DatabaseTables(place, names))
+    return Release(certificate, job.recoding, check, counters or {}, lies, origin, record=job.record, labels=labels)
+
+
+def _labels(job: Job) -> dict[str, Labels]:
+    """Return what is said of the columns of a source; one that is recoded is no category any more."""
+    found: Mapping[str, Labels] = getattr(job.source, "labels", {})
+    return {name: replace(each, category=None) if name in job.schema.quasi else each for name, each in found.items()}
 
 
 @dataclass(slots=True)

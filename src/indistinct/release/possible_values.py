@@ -199,4 +199,9 @@ def _encoded(
 
 def _comparable(kind: pa.DataType) -> bool:
     kind = kind.value_type if isinstance(kind, pa.DictionaryType) else kind
-    return not (pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+    return not (
+        pa.types.is_nested(kind)
+        or pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_duration(kind)
+    )

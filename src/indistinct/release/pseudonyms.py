@@ -63,10 +63,27 @@ def pseudonyms(key: bytes, domains: Sequence[Domain], codes: Codes, *, purpose: 
     return digests(key, texts)
 
 
+def column_pseudonyms(key: bytes, domain: Domain) -> list[str | None]:
+    """Return the pseudonym that is published for each value of a column, in hexadecimal digits; missing has none.
+
+    It is the first half of the HMAC-SHA-256 of column, canonical type and value, each behind its length in four bytes.
+
+    >>> one, two = column_pseudonyms(b"k" * 32, Domain("name", pa.array(["Ada", "Bo"])))
+    >>> len(one), one == two
+    (32, False)
+    """
+    told: list[str | None] = [text.hex() for text in _halves(key, _framed(domain))]
+    return [None, *told[1:]] if domain.missing else told
+
+
 def digests(key: bytes, texts: Sequence[bytes]) -> Codes:
     """Return the first half of the HMAC-SHA-256 of each text."""
-    found = b"".join([hmac.digest(key, text, "sha256")[:LENGTH] for text in texts])
+    found = b"".join(_halves(key, texts))
     return np.frombuffer(found, dtype=KIND) if found else np.zeros(0, dtype=KIND)
+
+
+def _halves(key: bytes, texts: Sequence[bytes]) -> list[bytes]:
+    return [hmac.digest(key, text, "sha256")[:LENGTH] for text in texts]
 
 
 def _framed(domain: Domain) -> list[bytes]:

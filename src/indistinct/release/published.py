@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from indistinct.addresses import is_elsewhere, shown
 from indistinct.engines import lives_elsewhere, open_source
 from indistinct.engines.base import Engine, PublishedFile, Source
 from indistinct.errors import InputError
@@ -21,6 +22,7 @@ from indistinct.release.files import certificate_path
 from indistinct.release.staging import digest_of
 from indistinct.schema import Schema
 from indistinct.tables import Reading
+from indistinct.tables.fetched import fetched, origin_of
 from indistinct.tables.opening import columns_in
 from indistinct.tables.several import files_of, is_delimited
 
@@ -113,15 +115,17 @@ def _as_text(published: Any, schema: Schema) -> tuple[Any, Reading | None]:
 
 def read_certificate(path: Path) -> dict[str, Any] | None:
     """Return the certificate that lies beside a release, None if there is none."""
+    place = certificate_path(Path(origin) if (origin := origin_of(path)) and is_elsewhere(origin) else path)
     try:
-        told = json.loads(read_ordinary(certificate_path(path)))
-    except FileNotFoundError:
+        (beside,) = fetched(place) or (place,)
+        told = json.loads(read_ordinary(beside))
+    except (FileNotFoundError, InputError):  # the second: at an address there is none
         return None
     except (OSError, ValueError, RecursionError):
         told = None
     if not isinstance(told, dict):
         raise InputError(
-            f"the certificate {certificate_path(path)} cannot be read",
+            f"the certificate {shown(place)} cannot be read",
             hint="give it as it was written, or move it away",
         )
     return told

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from indistinct.addresses import address_of
 from indistinct.algorithms.base import Algorithm
 from indistinct.domain import Kind
 from indistinct.engines import lives_elsewhere, open_source
@@ -49,7 +50,7 @@ def read_release(
     apart = None
     if buckets.form == "tables":
         second = table_path(path, SENSITIVE)
-        if not second.exists():
+        if address_of(second) is None and not second.exists():
             raise InputError(
                 f"there is no file {second}, the second table of an anatomy release",
                 hint="keep both tables beside each other, under the names that they were written with",

@@ -1,7 +1,7 @@
 """A release: the published tables and what was verified on them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,14 @@ from indistinct.release.check import Check
 from indistinct.release.columns import require_rows
 from indistinct.release.database import Place, write_to
 from indistinct.release.files import require_another_file
+from indistinct.release.form import Writing
+from indistinct.release.formats import publishable
 from indistinct.release.ledger import Record, reserved
 from indistinct.release.published import Published, open_published, published_tables
 from indistinct.release.recoding_file import write_recoding
 from indistinct.release.small_counts import SMALLEST
 from indistinct.schema import Schema, require_schema
+from indistinct.tables.value import Labels
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -35,7 +38,7 @@ class Release:
     Only the tables and the certificate are for others. `recoding` and `check` hold original values. `counters` say what
     the search did, and `origin` which file was read. `explanation` says why an algorithm was chosen, where none was
     named. `record` is what a ledger is to remember once the release is written. `declared` are the hierarchies that it
-    was made with.
+    was made with, and `labels` what a statistics program says of its columns.
     """
 
     certificate: Certificate
@@ -47,6 +50,7 @@ class Release:
     explanation: Explanation | None = None
     record: Record | None = None
     declared: Mapping[str, Hierarchy] = field(default_factory=dict)
+    labels: Mapping[str, Labels] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         shown = self.certificate
@@ -98,12 +102,12 @@ class Release:
         return counted.rename_columns([*names, "rows"]).sort_by([(name, "ascending") for name in names])
 
     def to_pandas(self) -> Any:
-        """Return the published table as a pandas frame with text columns and a plain index."""
+        """Return the published table as a pandas frame with a plain index; categories and whole numbers stay such."""
         try:
             import pandas  # noqa: F401
         except ImportError:
             raise MissingExtraError("pandas", extra="pandas", purpose="a pandas frame") from None
-        return _without_dictionaries(self.table).to_pandas()
+        return _to_pandas(self._plain())
 
     def to_polars(self) -> Any:
         """Return the published table as a polars frame."""
@@ -111,14 +115,27 @@ class Release:
             import polars
         except ImportError:
             raise MissingExtraError("polars", extra="polars", purpose="a polars frame") from None
-        return polars.from_arrow(_without_dictionaries(self.table))
+        return polars.from_arrow(self._plain())
 
-    def write(self, path: Place, *, overwrite: bool = False, smallest_count: int = SMALLEST) -> Certificate:
+    def _plain(self) -> pa.Table:
+        """Return the table with text for what is coded, but categories for columns that were such."""
+        kept = [name for name, each in self.labels.items() if each.category is not None]
+        return _without_dictionaries(publishable(self.table, self.labels) if kept else self.table, kept=kept)
+
+    def write(
+        self,
+        path: Place,
+        *,
+        overwrite: bool = False,
+        smallest_count: int = SMALLEST,
+        writing: Writing | None = None,
+    ) -> Certificate:
         """Write every table and, with it, the certificate: all whole, or nothing. Return the final certificate.
 
         The files are verified as they were written. A further table of `release.csv` is `release.sensitive.csv`. The
         file that was read is never replaced. The certificate beside it has no counts below `smallest_count` that
-        readers cannot count themselves. A `DatabaseTable` is a place as well.
+        readers cannot count themselves. A `DatabaseTable` is a place as well. `writing` is how text files look: their
+        delimiter, decimal mark, encoding.
         """
         require_table(path)
         if not isinstance(path, DatabaseTable):
@@ -137,6 +154,7 @@ class Release:
                 overwrite=overwrite,
                 record=self.record,
                 smallest_count=smallest_count,
+                writing=replace(writing or Writing(), labels=self.labels),
             )
 
     def write_recoding(self, path: str | Path, *, overwrite: bool = False) -> None:
@@ -166,9 +184,23 @@ def opened_release(
     return opened, schema, dict(hierarchies or {})
 
 
-def _without_dictionaries(table: pa.Table) -> pa.Table:
+def _without_dictionaries(table: pa.Table, *, kept: Collection[str] = ()) -> pa.Table:
     plain = [
-        pa.field(field.name, field.type.value_type if isinstance(field.type, pa.DictionaryType) else field.type)
+        pa.field(field.name, field.type.value_type if coded and field.name not in kept else field.type)
         for field in table.schema
+        for coded in [isinstance(field.type, pa.DictionaryType)]
     ]
     return table.cast(pa.schema(plain))
+
+
+def _to_pandas(table: pa.Table) -> Any:
+    """Return a frame in which whole numbers stay whole where some are missing."""
+    import pandas
+
+    make: Any = pandas.array
+    frame: Any = table.to_pandas()
+    for place, column in enumerate(table.columns):
+        if pa.types.is_integer(column.type) and column.null_count:
+            whole = make(column.to_pylist(), dtype=str(column.type).replace("i", "I").replace("u", "U"))
+            frame.isetitem(place, whole)
+    return frame

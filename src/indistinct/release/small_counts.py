@@ -29,9 +29,14 @@ FIGURES = {
     ("overlap", "people_isolated"): "people",
     ("overlap", "changed_signatures"): "people",
     ("overlap", "people_certain"): "people",
+    ("overlap", "people_linked"): "people",
 }
 # Sizes of the smallest group: nobody takes them from anything, so that each stands for itself.
-SMALLEST_GROUPS = (("overlap", "smallest_intersection"), ("overlap", "smallest_difference"))
+SMALLEST_GROUPS = (
+    ("overlap", "smallest_intersection"),
+    ("overlap", "smallest_difference"),
+    ("overlap", "smallest_combination"),
+)
 # What a model achieves that a reader computes on the file in rows. Where people are counted only k and l are told.
 SHOWN_BY_ROWS = frozenset({"k", "l", "alpha", "c", "threshold", "share", "low", "high"})
 ALWAYS_SHOWN = frozenset({"k", "l"})

@@ -12,9 +12,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from indistinct.addresses import address_of
 from indistinct.errors import OutputError
 from indistinct.locks import create_locked, is_unlocked, remove_unlocked, turn
 from indistinct.parallel import spread
+from indistinct.release.delivery import check_address
 from indistinct.release.folders import digest_of_folder, is_table_folder, open_to_readers, tidy
 
 Produce = Callable[[Path], None]
@@ -56,9 +58,13 @@ def digest_of(path: Path) -> str:
 
 
 def check_target(target: Path, *, overwrite: bool) -> None:
-    """Raise `OutputError` if a file cannot or may not be put at a path."""
+    """Raise `OutputError` if a file cannot or may not be put at a path or an address."""
+    address = address_of(target)
+    if address is not None:
+        check_address(address, overwrite=overwrite)
+        return
     with _explained(target):
-        if target.is_dir() and not (overwrite and is_table_folder(target)):
+        if target.is_dir() and not (is_table_folder(target) and (overwrite or any(target.iterdir()))):
             raise OutputError(f"{target} is a directory", hint="name a file inside it")
         if not target.parent.is_dir():
             raise OutputError(f"there is no directory {target.parent}", hint="create it first, or choose another path")

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from indistinct.addresses import address_of, name_of, shown
 from indistinct.errors import OutputError
 from indistinct.release.formats import FORMATS
 from indistinct.release.staging import check_target
@@ -14,19 +15,23 @@ def check_targets(targets: Iterable[Path], *, sources: Iterable[Path], overwrite
     for index, destination in enumerate(wanted):
         if any(_same(destination, source) for source in read):
             raise OutputError(
-                f"{destination} is also read: the output would replace the input",
+                f"{shown(destination)} is also read: the output would replace the input",
                 hint="choose another path; --overwrite does not allow this",
             )
         if any(_same(destination, other) for other in wanted[:index]):
-            raise OutputError(f"{destination} is named for two outputs", hint="choose two paths")
+            raise OutputError(f"{shown(destination)} is named for two outputs", hint="choose two paths")
         check_target(destination, overwrite=overwrite)
 
 
 def check_format(destination: Path) -> None:
     """Raise `OutputError` if the suffix names no format that a table can be written in."""
-    if destination.suffix.lower() not in FORMATS:
+    address = address_of(destination)
+    suffix = destination.suffix if address is None else Path(name_of(address)).suffix
+    if suffix.lower() not in FORMATS:
         raise OutputError(
-            f"{destination}: the suffix does not say in which format to write",
+            f"{shown(destination)}: the suffix {suffix!r} does not say in which format to write"
+            if suffix
+            else f"{shown(destination)}: there is no suffix to say in which format to write",
             hint=f"end the name in one of {', '.join(FORMATS)}",
         )
 

@@ -10,6 +10,7 @@ import numpy as np
 
 import indistinct
 from indistinct.figures import rows_of_all
+from indistinct.frequencies.count import Counted
 from indistinct.frequencies.uniqueness import is_nearly_unique
 from indistinct.frequencies.value import Classes
 from indistinct.models.base import Judgement, Model
@@ -24,7 +25,13 @@ BROKEN = "links-broken"
 NO_IDENTIFIER = "no-identifier"
 OWN_CERTIFICATE = "own-certificate"
 NO_ADDED_ROWS = "no-added-rows"
+SETS_SHARED = "class-sets-shared"
+LINKED = "pseudonyms link"
 READERS = "readers of a text file"
+PUBLISHED = (
+    "whoever knows how many rows somebody has in each class may find the pseudonym, and keyed ones link this release "
+    "with all others under the same key"
+)
 SEEDED = "a fixed seed was used: whoever knows it can link every row again; use none for a real release"
 
 
@@ -39,7 +46,7 @@ def verify(
     """Return what a release achieves under a model; `schema` gives the roles of its own columns."""
     told, shows = about or About(), appearance or Appearance()
     verdicts = [_verdict(part, evidence) for part in model.parts()]
-    verdicts += _compared(evidence)
+    verdicts += [*_compared(evidence), *_sets_shared(evidence, model)]
     known = evidence.reference
     added = known is not None and evidence.rows > known.frequencies.rows
     broken = {NO_IDENTIFIER: bool(shows.identifiers), OWN_CERTIFICATE: shows.foreign_certificate, NO_ADDED_ROWS: added}
@@ -49,9 +56,10 @@ def verify(
     sizes = evidence.sizes if persons is None else np.diff(persons.indptr)
     buckets = None if evidence.buckets is None else evidence.buckets.buckets
     original = None if evidence.reference is None else evidence.reference.frequencies.rows
-    about_people = () if persons is None else people_warnings(persons, original=evidence.reference)
+    shown = evidence.linked is not None and evidence.linked.shared is not None
+    about_people = () if persons is None else people_warnings(persons, original=evidence.reference, shown=shown)
     warnings = (*shows.warnings, *evidence.warnings, *about_people, *_warnings(evidence, model, verdicts))
-    warnings += (*told.warnings, *([SEEDED] if told.seeded else []))
+    warnings += (*_linked_warnings(evidence, model, told), *told.warnings, *([SEEDED] if told.seeded else []))
     return Certificate(
         version=indistinct.__version__,
         verdicts=tuple(verdicts),
@@ -72,6 +80,7 @@ def verify(
         warnings=tuple(dict.fromkeys(warnings)),
         people=people,
         overlap=told.overlap,
+        pseudonyms=told.pseudonyms,
         population_size=None if evidence.population is None else evidence.population.size,
     )
 
@@ -83,6 +92,8 @@ def _verdict(model: Model, evidence: Evidence) -> Verdict:
         judged = model.judge(Classes(evidence.sizes), evidence.buckets.full().links)
     if evidence.coarse and judged.holds:
         judged = _judged_coarsely(model, evidence) or judged
+    if evidence.linked is not None and evidence.linked.counted is not None and not model.needs_population:
+        judged = _weaker(model, judged, _judged_linked(model, evidence, evidence.linked.counted))
     achieved = {
         key: int(value) if float(value).is_integer() else float(value) for key, value in judged.achieved.items()
     }
@@ -96,6 +107,63 @@ def _verdict(model: Model, evidence: Evidence) -> Verdict:
         tuple(key for key in model.larger_is_stronger if key in achieved),
         model.compares_with_original and evidence.reference is not None,
     )
+
+
+def _judged_linked(model: Model, evidence: Evidence, parted: Counted) -> Judgement:
+    """Return what a model says of classes that are parted by the sets of classes in which people stand."""
+    hidden = [name for key in model.table_keys if key not in parted.frequencies.classes.histograms for name in key]
+    if hidden:
+        evidence.warnings.append(f"{LINKED} rows, of which {model.name} looks at columns that are not published")
+        return Judgement(holds=False, achieved={}, violating_classes=0, violating_rows=evidence.rows)
+    linked = Evidence(parted, evidence.rows, coarse=evidence.coarse, warnings=evidence.warnings)
+    judged = model.judge(linked.classes_for(model))
+    return (_judged_coarsely(model, linked) or judged) if linked.coarse and judged.holds else judged
+
+
+def _weaker(model: Model, one: Judgement, two: Judgement) -> Judgement:
+    """Return the judgement that does not hold, or the weaker achievements of both."""
+    if not (one.holds and two.holds):
+        return two if one.holds else one
+    achieved = {
+        key: (min if key in model.larger_is_stronger else max)(value, two.achieved.get(key, value))
+        for key, value in one.achieved.items()
+    }
+    return replace(one, achieved=achieved)
+
+
+def _sets_shared(evidence: Evidence, model: Model) -> list[Verdict]:
+    """Return whether the sets of classes that pseudonyms show are shared by as many people as a class must have."""
+    linked = evidence.linked
+    if linked is None or (linked.problem is None and linked.shared is None):
+        return []
+    if linked.problem is not None:
+        return [Verdict(SETS_SHARED, False, {}, 0, evidence.rows)]
+    below, achieved = linked.below(model.smallest), {"k": linked.smallest}
+    return [Verdict(SETS_SHARED, not below, achieved, 0, 0, larger_is_stronger=("k",))]
+
+
+def _linked_warnings(evidence: Evidence, model: Model, told: About) -> list[str]:
+    """Return what readers must know of pseudonyms; `LINKED` begins what makes a release fail."""
+    warnings, linked, k = [], evidence.linked, model.smallest
+    if told.pseudonyms:
+        kinds = " and ".join(f"{', '.join(map(repr, names))} ({kind})" for kind, names in _by_kind(told).items())
+        warnings.append(f"pseudonyms are published in {kinds}: {PUBLISHED}")
+    if linked is not None and linked.problem is not None:
+        warnings.append(f"{LINKED} rows: {linked.problem}")
+    elif linked is not None and linked.several:
+        # Readers count all of this on the release, so that there is nothing to hide.
+        broken, several = linked.below(k), f"{linked.several:,} of {linked.people:,} people stand in several classes"
+        few = f"; {broken:,} stand in a set of classes that fewer than {k:,} share" if broken else ""
+        smallest = f"the smallest set of classes is shared by {linked.smallest:,}"
+        warnings.append(f"{LINKED if broken else 'pseudonyms show linked'} rows: {several}{few}; {smallest}")
+    return warnings
+
+
+def _by_kind(told: About) -> dict[str, list[str]]:
+    kinds: dict[str, list[str]] = {}
+    for name, kind in told.pseudonyms.items():
+        kinds.setdefault(kind, []).append(name)
+    return kinds
 
 
 def _judged_coarsely(model: Model, evidence: Evidence) -> Judgement | None:

@@ -91,6 +91,10 @@ def _distinct(column: pa.ChunkedArray) -> int:
 def _transformation(subject: Subject, name: str, *, loss: float | None) -> str:
     """Return in words what was done to a column."""
     role, buckets = subject.schema.role(name), subject.opened.buckets
+    if name in subject.pseudonyms:
+        return f"replaced by pseudonyms ({subject.pseudonyms[name]})"
+    if name in subject.transformations:
+        return f"transformed ({subject.transformations[name]})"
     if role is Role.IDENTIFIER:
         return "dropped"
     if role is Role.PERSON:

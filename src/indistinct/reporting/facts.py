@@ -143,6 +143,7 @@ def _certified(found: _Gathering) -> Certificate | None:
         recoding=subject.beside.recoding,
         hierarchies=subject.hierarchies,
         population=subject.beside.population,
+        pseudonyms=() if subject.policy is None else subject.policy.pseudonyms,
     )
     kept = {key: told.get(key) for key in ("algorithm", "recoding_digest", "output_digest", "other_digests", "overlap")}
     counted = certificate.to_json()

@@ -101,6 +101,20 @@ class Subject:
         return self.table if self.release is None else self.release
 
     @property
+    def pseudonyms(self) -> Mapping[str, str]:
+        """Columns that are shown as pseudonyms, and of which kind these are."""
+        made = None if self.release is None else self.release.certificate.pseudonyms
+        return made or self.told.get("pseudonyms") or {}
+
+    @property
+    def transformations(self) -> Mapping[str, str]:
+        """What is published of columns that are not recoded, as flags spell it."""
+        known = {} if self.policy is None else self.policy.transformations
+        if self.release is not None:
+            known = {**known, **(self.release.recoding.transformations or {})}
+        return {name: each.spec() for name, each in known.items()}
+
+    @property
     def in_buckets(self) -> bool:
         """Whether links are broken inside buckets."""
         return self.opened.buckets is not None

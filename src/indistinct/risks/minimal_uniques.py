@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import FrequencySet
 from indistinct.risks.unique_sets import SEVERAL, Progress, count_people, owners_of, some_repeat, unique_sets
@@ -31,6 +32,7 @@ class MinimalUniques:
 
     `sets` are ordered by size and then by the given order of columns. `people` are all in the table, or its rows.
     `by_size[s]` people are singled out by some s columns and by no fewer; whoever is left needs more than `size`.
+    `by_column` has the people of whom a column is part of a minimal unique.
     """
 
     names: tuple[str, ...]
@@ -38,6 +40,7 @@ class MinimalUniques:
     size: int
     sets: tuple[ColumnSet, ...]
     by_size: Mapping[int, int]
+    by_column: Mapping[str, int]
 
     def singling_out(self) -> tuple[ColumnSet, ...]:
         """Return the sets that are a minimal unique of somebody, those of most people first."""
@@ -69,10 +72,13 @@ class MinimalUniques:
         }
 
 
-def minimal_uniques(frequencies: FrequencySet, *, size: int = 4, progress: Progress | None = None) -> MinimalUniques:
+def minimal_uniques(
+    frequencies: FrequencySet, *, size: int = 4, sought: Codes | None = None, progress: Progress | None = None
+) -> MinimalUniques:
     """Return how many people each set of up to `size` columns singles out.
 
     Rows are counted, or people where the frequency set counts them; vectors need neither an order nor be distinct.
+    Where a mask of cells says who is `sought`, only they are counted, singled out among all; it has all of their cells.
     `progress` is told the share of the work that is done; what it raises ends it.
 
         >>> from indistinct.frequencies.value import Classes
@@ -82,14 +88,22 @@ def minimal_uniques(frequencies: FrequencySet, *, size: int = 4, progress: Progr
         [(('sex',), 1, 1), (('age', 'sex'), 2, 1)]
         >>> found.by_size
         {1: 1, 2: 1}
+        >>> found.by_column
+        {'age': 1, 'sex': 2}
     """
     names, owners = frequencies.names, owners_of(frequencies.classes)
+    members = frequencies.members
+    if sought is not None:
+        members, owners = frequencies.classes.members_of(sought), _owners_among(sought, owners)
     repeat = some_repeat(owners)
     smallest = np.zeros(int(owners.max(initial=SEVERAL)) + 1, dtype=np.int64)
+    involved = np.zeros((len(names), len(smallest)), dtype=bool)
     found: list[tuple[tuple[int, ...], ColumnSet]] = []
     for one in unique_sets(frequencies.vectors, owners, size=size, progress=progress):
         people = owners[one.minimal]
         smallest[people[smallest[people] == 0]] = len(one.columns)  # smaller sets come first
+        for column in one.columns:
+            involved[column, people] = True
         minimal = count_people(people) if repeat else len(people)
         found.append((one.columns, ColumnSet(tuple(names[j] for j in one.columns), one.people, minimal)))
     size = min(size, len(names))
@@ -97,8 +111,17 @@ def minimal_uniques(frequencies: FrequencySet, *, size: int = 4, progress: Progr
     counts = np.bincount(smallest, minlength=size + 1)
     return MinimalUniques(
         names,
-        frequencies.members,
+        members,
         size,
         tuple(one for _, one in found),
         {chosen: int(counts[chosen]) for chosen in range(1, size + 1)},
+        {name: int(marked.sum()) for name, marked in zip(names, involved, strict=True)},
     )
+
+
+def _owners_among(sought: Codes, owners: Codes) -> Codes:
+    """Return owners numbered anew where a mask says that they are sought; all others are there to be met."""
+    kept = sought & (owners != SEVERAL)
+    among = np.full_like(owners, SEVERAL)
+    among[kept] = np.unique(owners[kept], return_inverse=True)[1]
+    return among

@@ -130,7 +130,9 @@ class _Walk:
         self.sizes = [sizes[j] for j in self.order]
         self.codes = [vectors[:, j].astype(narrowest(sizes[j])) for j in self.order]
         self.owners, self.compiled = owners, compiled
-        self.repeat = some_repeat(owners)
+        self.own_several = some_repeat(owners)
+        # Where most cells are nobody's, groups of such cells alone are worth finding and leaving out.
+        self.repeat = self.own_several or 2 * int((owners == SEVERAL).sum()) > len(owners)
         self.whole = Groups(np.arange(len(owners), dtype=np.int32), starts_of([len(owners)]))
         self.divided: dict[int, Groups] = {}
 
@@ -209,7 +211,7 @@ class _Walk:
         return alone[:found].copy()
 
     def _count(self, bits: Codes) -> int:
-        if not self.repeat:
+        if not self.own_several:
             return int(np.bitwise_count(bits).sum())
         return count_people(self.owners[np.unpackbits(bits, count=len(self.owners), bitorder="little").view(bool)])
 

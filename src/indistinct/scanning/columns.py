@@ -1,5 +1,6 @@
 """Columns that nobody chose to publish: invented ones, identifiers, numbers of rows, values that single rows have."""
 
+import hashlib
 import re
 from collections.abc import Iterator
 
@@ -10,7 +11,9 @@ import pyarrow.compute as pc
 from indistinct.arrays import Codes
 from indistinct.figures import rows_of_all
 from indistinct.frequencies.uniqueness import is_nearly_unique, rows_alone
+from indistinct.release.pseudonym_columns import are_pseudonyms
 from indistinct.scanning.base import NAMELESS, Check, Finding, Severity, Subject
+from indistinct.scanning.compared import spelled
 from indistinct.schema import BUCKET, COUNT
 
 # Names that tools give to the numbers of rows which they write beside a table.
@@ -23,6 +26,8 @@ ROW_NAMES = re.compile(
 FEWEST_NUMBERS = 10
 # Numbers with gaps, as of rows of which some were suppressed, fill at least this share of their range.
 DENSE = 0.5
+# Hashes that people take for pseudonyms.
+UNKEYED = ("md5", "sha1", "sha256", "sha512")
 
 
 def _invented(subject: Subject) -> Iterator[Finding]:
@@ -71,16 +76,31 @@ def _invented(subject: Subject) -> Iterator[Finding]:
 
 def _identifiers(subject: Subject) -> Iterator[Finding]:
     hidden = {name.strip().casefold() for name in subject.hidden}
-    for name in subject.columns:
+    for place, name in enumerate(subject.columns):
         if name.strip().casefold() in hidden:
+            severity, sentence, remedy = _shown(subject, name, subject.table.column(place))
             yield Finding(
                 "identifiers",
-                Severity.LEAK,
+                severity,
                 f"column {name!r}",
                 subject.table.num_rows,
-                f"column {name!r} points at people, and is published",
-                "drop the column",
+                f"column {name!r} {sentence}",
+                remedy,
             )
+
+
+def _shown(subject: Subject, name: str, column: pa.ChunkedArray) -> tuple[Severity, str, str]:
+    """Return what a published identifier is: itself, a hash that anybody can compute, or perhaps a pseudonym."""
+    values = spelled(column)
+    if not len(values) or not are_pseudonyms(values):
+        return Severity.LEAK, "points at people, and is published", "drop the column"
+    if subject.original is None or name not in subject.original.columns:
+        return Severity.SUSPICION, "shows pseudonyms, which link rows", "make sure that they were made with a key"
+    known = [text.encode() for text in spelled(subject.original.data[name]).to_pylist()]
+    plain = [hashlib.new(way, text, usedforsecurity=False).hexdigest() for way in UNKEYED for text in known]
+    if pc.any(pc.is_in(values, value_set=pa.array(plain, values.type))).as_py():
+        return Severity.LEAK, "holds hashes without a key, which anybody can compute", "drop it, or use a key"
+    return Severity.NOTE, "shows pseudonyms, which link rows", "verify the release with them (--pseudonym)"
 
 
 def _numbered(subject: Subject) -> Iterator[Finding]:

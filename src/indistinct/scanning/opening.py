@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from indistinct.errors import InputError
-from indistinct.input_files import read_ordinary
+from indistinct.input_files import no_file, read_ordinary
 from indistinct.scanning import arrow, excel, parquet, pickles
 from indistinct.scanning.base import Opened
 from indistinct.scanning.containers import GZIP, ZIP, inflate, open_archive, open_zip
@@ -30,9 +30,7 @@ def open_file(path: Path, reading: Reading) -> Opened:
         content = read_ordinary(path, most=MOST_BYTES)
     except (OSError, ValueError) as error:
         if isinstance(error, FileNotFoundError) or not isinstance(error, OSError):
-            raise InputError(
-                f"there is no file {path}", hint="check the path; a relative one starts at the working directory"
-            ) from None
+            raise no_file(path) from None
         raise InputError(
             f"cannot read {path}: {error.strerror}", hint="give one file, whose permissions let you read it"
         ) from None

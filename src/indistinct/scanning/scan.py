@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from indistinct.errors import InputError
 from indistinct.hierarchy import Hierarchy
 from indistinct.memory import needs_memory
 from indistinct.recoding.outputs import SENSITIVE
@@ -16,6 +17,7 @@ from indistinct.scanning.plain_types import in_plain_types
 from indistinct.scanning.registry import CHECKS
 from indistinct.schema import Schema, require_schema
 from indistinct.tables import open_table
+from indistinct.tables.fetched import fetched
 from indistinct.tables.value import Reading
 
 WANTED = {
@@ -85,6 +87,10 @@ def scan(
         (False, ['invented-columns'])
     """
     path = Path(published) if isinstance(published, str | Path) else None
+    if path is not None:
+        path, *others = fetched(path) or (path,)
+        if others:
+            raise InputError("a scan takes one file; got several", hint="scan each file by itself")
     if schema is not None:
         require_schema(schema)
     file = open_frame(published) if path is None else open_file(path, reading or Reading())

@@ -8,14 +8,11 @@ import pyarrow.compute as pc
 
 from indistinct.encodings import MARKS
 from indistinct.figures import plural
+from indistinct.release.form import is_formula
 from indistinct.scanning.base import Check, Finding, Opened, Part, Severity, Subject
 from indistinct.scanning.compared import spelled
 from indistinct.tables.delimited import read_cells
 from indistinct.tables.value import Reading
-
-# Signs that make a spreadsheet take a cell for a formula; what follows some of them may be a number, a date or a range.
-FORMULA = r"^[\t\r]|^[=@]|^[+\-]"
-NO_FORMULA = r"^[+\-]?[0-9.,' ]*([eE][+\-]?[0-9]+)?( ?%)?$|^[+\-]+$|^[+\-][0-9][0-9.,:/ \-]*$|^\+?[0-9() \-/]+$"
 
 
 def open_delimited(path: Path, content: bytes, reading: Reading) -> Opened:
@@ -28,10 +25,7 @@ def open_delimited(path: Path, content: bytes, reading: Reading) -> Opened:
 def _formulas(subject: Subject) -> Iterator[Finding]:
     for place, name in enumerate(subject.columns):
         texts = spelled(subject.table.column(place))
-        risky = pc.and_(
-            pc.match_substring_regex(texts, FORMULA), pc.invert(pc.match_substring_regex(texts, NO_FORMULA))
-        )
-        count = int(pc.sum(risky).as_py() or 0) + bool(re.match(r"[=@+\t\r]", name))
+        count = int(pc.sum(is_formula(texts)).as_py() or 0) + bool(re.match(r"[=@+\t\r]", name))
         if count:
             called = subject.called(name)
             yield Finding(

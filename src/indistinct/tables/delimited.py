@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -32,7 +33,7 @@ from indistinct.tables.leftovers import Kept, without_leftovers
 from indistinct.tables.misfits import MisfitError, no_column
 from indistinct.tables.notation import check_marks
 from indistinct.tables.several import check_alike
-from indistinct.tables.value import Reading
+from indistinct.tables.value import Labels, Reading
 
 # Small blocks keep the reader's dictionaries in the cache; a record must fit into one block.
 BLOCK_BYTES = 1 << 21
@@ -48,6 +49,8 @@ class Delimited(NamedTuple):
     respelled: tuple[str, ...] = ()
     grouped: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    labels: Mapping[str, Labels] = MappingProxyType({})
+    notes: tuple[str, ...] = ()
 
 
 class Texts(NamedTuple):

@@ -10,7 +10,7 @@ from indistinct.errors import InputError
 from indistinct.schema import where_is
 from indistinct.tables.dictionaries import check_text, is_text
 from indistinct.tables.row_groups import read_row_groups
-from indistinct.tables.value import check_width
+from indistinct.tables.value import Labels, check_width
 
 
 def choose(names: Sequence[str], columns: Sequence[str] | None) -> list[str]:
@@ -42,6 +42,15 @@ def read_parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
         raise
     except (pa.ArrowException, OSError):
         raise _broken(path, "Parquet") from None
+
+
+def categories_in(path: Path) -> dict[str, Labels]:
+    """Return the columns that a Parquet file declares to be categories; their order is not told there."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        fields = list(file.schema_arrow)
+    return {each.name: Labels(category=()) for each in fields if isinstance(each.type, pa.DictionaryType)}
 
 
 def read_arrow(path: Path, columns: Sequence[str] | None) -> pa.Table:

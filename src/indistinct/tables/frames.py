@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from indistinct.errors import InputError
 from indistinct.tables.dictionaries import TEXT, check_text, is_text
-from indistinct.tables.value import check_names
+from indistinct.tables.value import Labels, check_names
 
 
 def is_frame(source: object) -> bool:
@@ -98,7 +98,20 @@ def _flat_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _is_plain(kind: pa.DataType) -> bool:
     known = pa.types
     numbers = (known.is_integer, known.is_floating, known.is_decimal, known.is_boolean)
-    return any(is_one(kind) for is_one in (*numbers, known.is_date, known.is_timestamp, known.is_time))
+    return any(
+        is_one(kind) for is_one in (*numbers, known.is_date, known.is_timestamp, known.is_time, known.is_duration)
+    )
+
+
+def categories_of(table: pa.Table) -> dict[str, Labels]:
+    """Return the columns of a frame that are categories of texts, with their order where they have one."""
+    found = {}
+    for field, column in zip(table.schema, table.columns, strict=True):
+        if isinstance(field.type, pa.DictionaryType) and is_text(field.type):
+            values = column.chunk(0).dictionary.cast(pa.string()) if column.num_chunks else pa.array([], pa.string())
+            order = tuple(text for text in values.to_pylist() if text is not None) if field.type.ordered else ()
+            found[field.name] = Labels(category=order)
+    return found
 
 
 def _index_columns(table: pa.Table) -> set[str]:

@@ -88,7 +88,7 @@ def _empty(path: Path, dialect: Dialect, texts: Mapping[str, pa.ChunkedArray]) -
 
 def check_total(path: Path, dialect: Dialect, last: Sequence[str], *, rows: int) -> None:
     """Raise `InputError` if the last row of a file looks like a total; `last` are its texts."""
-    if rows < 2 or not _is_total(last):
+    if rows < 2 or not is_total(last):
         return
     (line,) = line_numbers(path, dialect, [rows - 1])
     raise InputError(
@@ -99,7 +99,7 @@ def check_total(path: Path, dialect: Dialect, last: Sequence[str], *, rows: int)
     )
 
 
-def _is_total(cells: Sequence[str]) -> bool:
+def is_total(cells: Sequence[str]) -> bool:
     """Return whether a row has a word for a total, and few other values."""
     words = [cell for cell in cells if TOTAL.fullmatch(cell.strip(" :.*-=").lower())]
     others = [cell for cell in cells if cell not in words]

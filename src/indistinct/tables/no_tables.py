@@ -9,7 +9,7 @@ from indistinct.errors import InputError
 
 DECRYPT = "decrypt it first, and give the table that comes out"
 UNPICKLE = "a pickle runs code when it is read: save the table as Parquet or CSV where it was made"
-UNPACK = "unpack it first; of a workbook, save the sheet as CSV"
+UNPACK = "unpack it first; a workbook ends in .xlsx, .xls or .ods"
 
 # What a file of some kind begins with, what it is, and what to do with it.
 SIGNATURES = (
@@ -28,15 +28,19 @@ SIGNATURES = (
 HINTS = {
     **dict.fromkeys((".pkl", ".pickle", ".joblib"), UNPICKLE),
     **dict.fromkeys((".gpg", ".pgp", ".asc", ".age", ".enc", ".aes"), DECRYPT),
-    **dict.fromkeys((".zip", ".7z", ".rar", ".tar", ".xlsx", ".xls", ".ods"), UNPACK),
+    **dict.fromkeys((".zip", ".7z", ".rar", ".tar"), UNPACK),
 }
 """What to do with files of some suffixes."""
 
 
-def check_content(path: Path) -> None:
+# What a workbook begins with, by its suffix or not: whoever reads sheets says whether one is encrypted.
+OF_WORKBOOKS = (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"PK\x03\x04")
+
+
+def check_content(path: Path, *, workbook: bool = False) -> None:
     """Raise `InputError` for a file that is something else than its suffix says."""
     with path.open("rb") as file:
         first = file.read(32)
     for mark, what, hint in SIGNATURES:
-        if first.startswith(mark):
+        if first.startswith(mark) and not (workbook and mark in OF_WORKBOOKS):
             raise InputError(f"{path} is {what}, and no table", hint=hint)

@@ -11,21 +11,25 @@ import pyarrow as pa
 
 from indistinct.arrays import Codes
 from indistinct.errors import InputError
-from indistinct.input_files import check_ordinary
+from indistinct.input_files import check_ordinary, no_file
 from indistinct.memory import needs_memory
 from indistinct.tables.declared import read_frame
 from indistinct.tables.delimited import Delimited, read_delimited
 from indistinct.tables.dialect import Dialect, encodings, find_dialect, line_numbers
 from indistinct.tables.dictionaries import is_text
-from indistinct.tables.files import choose, read_arrow, read_parquet
-from indistinct.tables.frames import flat, from_frame, is_frame
+from indistinct.tables.fetched import named_as_given
+from indistinct.tables.files import categories_in, choose, read_arrow, read_parquet
+from indistinct.tables.frames import categories_of, flat, from_frame, is_frame
+from indistinct.tables.labelled import read_labelled
 from indistinct.tables.misfits import MisfitError, located
 from indistinct.tables.no_tables import HINTS, check_content
 from indistinct.tables.reading import Declarations, declare
 from indistinct.tables.several import (
     ARROW,
     DELIMITED,
+    LABELLED,
     PARQUET,
+    SHEETS,
     Stamp,
     files_of,
     is_delimited,
@@ -33,6 +37,7 @@ from indistinct.tables.several import (
     together,
     unchanged,
 )
+from indistinct.tables.sheets import read_sheet
 from indistinct.tables.value import Reading, Table
 
 
@@ -71,20 +76,23 @@ def open_table(
         return _again(source, replace(how, text=tuple(dict.fromkeys((*source.reading.text, *how.text)))), chosen)
     files = files_of(source)
     if files is not None:
-        for path in files:
-            check_file(path)
-        with unchanged([Stamp.of(path) for path in files]):
-            read = _read(files, how, chosen, published=published)
+        with named_as_given():
+            for path in files:
+                check_file(path)
+            with unchanged([Stamp.of(path) for path in files]):
+                read = _read(files, how, chosen, published=published)
         only = files[0] if len(files) == 1 else None
         name = None if only is None else only.name
-        return Table(read.data, name, only, how, read.respelled, read.grouped, read.left_out, files)
+        told = (read.respelled, read.grouped, read.left_out, files, read.labels, read.notes)
+        return Table(read.data, name, only, how, *told)
     if not is_frame(source):
         raise InputError(
             f"a table is opened from a path or a frame; got {type(source).__name__}",
             hint="give a path, or a pandas, polars or Arrow table",
         )
-    table = _declared(flat(from_frame(source)), how)
-    return Table(table.select(choose(table.column_names, chosen)), reading=how)
+    frame = from_frame(source)
+    table = _declared(flat(frame), how)
+    return Table(table.select(choose(table.column_names, chosen)), reading=how, labels=categories_of(frame))
 
 
 def _again(table: Table, reading: Reading, columns: Sequence[str] | None) -> Table:
@@ -102,11 +110,23 @@ def _read(files: Sequence[Path], reading: Reading, columns: Sequence[str] | None
         return read_delimited(files, delimited_reading(path, reading), columns=columns, published=published)
     if kind in (*PARQUET, *ARROW):
         read = read_parquet if kind in PARQUET else read_arrow
-        return Delimited(_declared(together(files, [flat(read(each, columns)) for each in files]), reading))
+        tables = [read(each, columns) for each in files]
+        labels = categories_of(tables[0]) if kind in ARROW else categories_in(path)
+        return Delimited(_declared(together(files, list(map(flat, tables))), reading), labels=labels)
+    if kind in SHEETS:
+        sheets = [read_sheet(each, reading, columns, published=published) for each in files]
+        data = _declared(together(files, [flat(each.data) for each in sheets]), reading)
+        return Delimited(data, left_out=tuple(words for each in sheets for words in each.left_out))
+    if kind in LABELLED:
+        labelled = [read_labelled(each, reading, columns) for each in files]
+        data = _declared(together(files, [flat(each.data) for each in labelled]), reading)
+        notes = tuple(dict.fromkeys(note for each in labelled for note in each.notes))
+        return Delimited(data, labels=labelled[0].labels, notes=notes)
     raise InputError(
         f"{path}: the suffix {kind!r} does not say how to read the file" if kind else f"{path} has no suffix",
         hint=HINTS.get(kind)
-        or f"rename it to end in one of {', '.join((*DELIMITED, *PARQUET, *ARROW))}; text may end in .gz",
+        or f"rename it to end in one of {', '.join((*DELIMITED, *PARQUET, *ARROW, *SHEETS, *LABELLED))}; text may end "
+        "in .gz",
     )
 
 
@@ -114,7 +134,7 @@ def columns_in(path: Path, reading: Reading = Reading()) -> tuple[str, ...]:  # 
     """Return the columns of a delimited text file; of other files, whose types are their own, none."""
     first = (files_of(path) or (path,))[0]
     if first.is_file():
-        check_content(first)
+        check_content(first, workbook=kind_of_file(first) in SHEETS)
     dialect = _dialect_of(first, reading) if is_delimited(first) and first.is_file() else None
     return () if dialect is None else dialect.columns
 
@@ -149,7 +169,7 @@ def _declared(table: pa.Table, reading: Reading) -> pa.Table:
         if not is_text(table[name].type):
             place = table.column_names.index(name)
             table = table.set_column(place, name, table[name].cast(pa.string()))
-    if reading == Reading(text=reading.text):
+    if reading == Reading(text=reading.text, sheet=reading.sheet, codes=reading.codes, header=reading.header):
         return table
     try:
         return read_frame(table, reading)
@@ -166,7 +186,5 @@ def check_file(path: Path) -> None:
             raise InputError(
                 f"cannot read {path}: {getattr(error, 'strerror', '')}", hint="save the table in a file, and name that"
             ) from None
-        raise InputError(
-            f"there is no file {path}", hint="check the path; a relative one starts at the working directory"
-        ) from None
-    check_content(path)
+        raise no_file(path) from None
+    check_content(path, workbook=kind_of_file(path) in SHEETS)

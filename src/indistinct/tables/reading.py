@@ -25,6 +25,8 @@ class Declarations(TypedDict, total=False):
     dates: str | Iterable[str] | Mapping[str, str | Iterable[str]] | None
     types: Mapping[str, str] | None
     header: bool | None
+    sheet: str | None
+    codes: bool | None
 
 
 def declare(base: Reading | None = None, **declared: Unpack[Declarations]) -> Reading:
@@ -91,7 +93,7 @@ def to_options(reading: Reading) -> dict[str, Any]:
     {'missing': ['', '-99'], 'dates': '%d.%m.%Y'}
     """
     default = Reading()
-    plain = {name: getattr(reading, name) for name in ("delimiter", "encoding", "decimal", "thousands")}
+    plain = {name: getattr(reading, name) for name in ("delimiter", "encoding", "decimal", "thousands", "sheet")}
     dates: Any = reading.dates[0] if len(reading.dates) == 1 else list(reading.dates)
     missing: Any = None if reading.missing == default.missing else list(reading.missing)
     if reading.dates_in:
@@ -109,6 +111,8 @@ def to_options(reading: Reading) -> dict[str, Any]:
         "dates": dates or None,
         "types": dict(reading.types) or None,
         "header": reading.header or None,
+        "sheet": plain["sheet"],
+        "codes": reading.codes or None,
     }
     return {key: value for key, value in options.items() if value is not None}
 

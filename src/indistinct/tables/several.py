@@ -10,11 +10,16 @@ from typing import Any
 
 import pyarrow as pa
 
+from indistinct.addresses import shown
 from indistinct.errors import InputError
+from indistinct.input_files import looks_like_an_address, no_file
+from indistinct.tables.fetched import fetched
 
 DELIMITED = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
+SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+LABELLED = (".sav", ".zsav", ".dta", ".sas7bdat", ".xpt")
 # What programs leave in a folder beside the files of a table.
 HIDDEN = (".", "_")
 
@@ -22,21 +27,20 @@ HIDDEN = (".", "_")
 def files_of(source: Any) -> tuple[Path, ...] | None:
     """Return the files that a path, a folder, a pattern or a list of paths names; None for what is no path.
 
-    They come in the order of their names, and are of one kind. A folder is read without the folders in it, and without
-    files whose names begin with a dot or an underscore.
+    Of standard input, `-`, and of what lies at an address such as s3://bucket/a.csv, they are private copies. They come
+    in the order of their names, and are of one kind. A folder is read without the folders in it, and without files
+    whose names begin with a dot or an underscore.
     """
     if isinstance(source, list | tuple):
         if not source or not all(isinstance(each, str | Path) for each in source):
             return None
-        return _of_one_kind([Path(each) for each in source], "the list")
+        return _of_one_kind([path for each in source for path in fetched(each) or (Path(each),)], "the list")
     if not isinstance(source, str | Path):
         return None
     text, path = str(source), Path(source)
-    if isinstance(source, str) and "://" in text:
-        raise InputError(
-            f"a file has a path; got an address that begins with {text.partition('://')[0]}://",
-            hint='of a database, name the table: ind.open(address, table="schema.name"), or --table',
-        )
+    copies = fetched(source)
+    if copies is not None:
+        return _of_one_kind(copies, shown(source))
     if _is_folder(path):
         inside = [each for each in path.iterdir() if not each.name.startswith(HIDDEN)]
         folders = [each.name for each in inside if each.is_dir()]
@@ -47,7 +51,10 @@ def files_of(source: Any) -> tuple[Path, ...] | None:
             )
         return _of_one_kind(inside, f"the folder {path}")
     if glob.has_magic(text) and not path.exists():
-        return _of_one_kind(list(map(Path, glob.glob(text, recursive=True))), f"the pattern {text}")  # noqa: PTH207 (it may be absolute)
+        found = list(map(Path, glob.glob(text, recursive=True)))  # noqa: PTH207 (it may be absolute)
+        if not found and looks_like_an_address(text):
+            raise no_file(text)
+        return _of_one_kind(found, f"the pattern {text}")
     return (path,)
 
 
@@ -66,7 +73,7 @@ def is_delimited(path: Path) -> bool:
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
-    except ValueError:  # a NUL byte in it
+    except (OSError, ValueError):  # a name that is too long, or a NUL byte in it
         return False
 
 

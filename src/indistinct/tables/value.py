@@ -25,7 +25,8 @@ class Reading:
     the formats of dates and times, in the words of strptime, and each is tried on every column of text; `dates_in`
     gives a column its one format. `decimal` and `thousands` are marks in numbers, `types` the kinds of single columns
     (see `indistinct.tables.reading`). `text` names columns that are text whatever they spell. `header` says that the
-    first line of a text file holds names even if it looks like data.
+    first line of a text file holds names even if it looks like data. `sheet` is the sheet of a workbook; with `codes`
+    the columns of a statistics program keep their codes, which become the texts that label them else.
     """
 
     delimiter: str | None = None
@@ -39,6 +40,8 @@ class Reading:
     missing_in: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     header: bool = False
+    sheet: str | None = None
+    codes: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -51,6 +54,7 @@ class Reading:
             self,
             delimiter=None,
             encoding=None,
+            sheet=None,
             text=tuple(name for name in self.text if name in names),
             dates_in={name: form for name, form in self.dates_in.items() if name in names},
             missing_in={name: marks for name, marks in self.missing_in.items() if name in names},
@@ -62,6 +66,19 @@ class Reading:
         return (*self.missing, *self.missing_in.get(column, ()))
 
 
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What is said of a column beyond its values, and goes with it where its values are published as they are.
+
+    A statistics program has a `text` for all of it, and `codes` that its texts stand for. `category` is an empty tuple
+    for a column of categories, and all of them in order for one whose categories have an order.
+    """
+
+    text: str = ""
+    codes: Mapping[str, Any] = field(default_factory=dict)
+    category: tuple[str, ...] | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Table:
     """Columns of equal length with distinct names: the source of the engine that works in memory.
@@ -71,6 +88,7 @@ class Table:
     names columns in which a text file spells one number in several ways. `grouped` names columns that were read
     as numbers with three decimals, and may have groups of thousands instead. `left_out` says what of a text file is
     nobody's row, such as empty lines. `files` are those that it was read from, `path` is where there is but one.
+    `labels` are what is said of columns beyond their values, and `notes` what else a reader must know.
     `learned` is for the engine alone.
 
         >>> Table(pa.table({"age": [31, 42]})).columns
@@ -85,6 +103,8 @@ class Table:
     grouped: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
+    labels: Mapping[str, Labels] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
     learned: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

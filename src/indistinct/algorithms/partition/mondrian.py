@@ -19,9 +19,11 @@ from indistinct.algorithms.partition.strict import Partition, partition_strictly
 from indistinct.algorithms.partition.summaries import summarize
 from indistinct.errors import ParameterError
 from indistinct.queries.accepted import boxes_of_workload
+from indistinct.queries.value import check_columns
 from indistinct.queries.workload import Workload
 from indistinct.recoding.kinds import ByRegion, ByRow, Recoding
 from indistinct.recoding.summary import Extent, NumericForm, Style, TreeForm
+from indistinct.schema import Schema
 
 Choice = Literal["width", "loss"]
 MOST_POSITIONS = 99
@@ -89,6 +91,11 @@ class Mondrian(Algorithm):
         """Relaxed partitioning splits equal vectors, so its recodings fit one table only; regions are not tight."""
         tight = self.extent == "range"
         return AlgorithmTraits(local=True, ranges=True, splits=self.relaxed, reusable=not self.relaxed, tight=tight)
+
+    def require_columns(self, schema: Schema) -> None:
+        """Raise for a workload that asks about columns which are not published."""
+        for query in self.workload.queries if self.workload is not None else ():
+            check_columns(query, schema.published, schema=schema)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the greedy partition."""

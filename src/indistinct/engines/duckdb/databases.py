@@ -1,6 +1,5 @@
 """Tables of DuckDB's own database files, which the engine duckdb opens for reading only."""
 
-import hashlib
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from indistinct.errors import InputError, ParameterError
 from indistinct.schema import did_you_mean
 
 SUFFIXES = (".duckdb", ".ddb")
+ALIAS = "file"
 NAME = r'"(?:[^"]|"")+"|[^".]+'
 
 
@@ -30,10 +30,9 @@ def relation_of(connection: Any, source: DatabaseTable) -> Any:
             hint="give the relation itself: duckdb.connect(path).sql(query)",
         )
     path = Path(source.database)
-    alias = "file_" + hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
     place = str(path).replace("'", "''")
     try:
-        connection.execute(f"ATTACH IF NOT EXISTS '{place}' AS {alias} (READ_ONLY)")
+        connection.execute(f"ATTACH '{place}' AS {ALIAS} (READ_ONLY)")
     except duckdb.Error:
         raise InputError(
             f"the database {path} cannot be opened for reading",
@@ -42,10 +41,10 @@ def relation_of(connection: Any, source: DatabaseTable) -> Any:
     known = connection.execute(
         "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $1 AND NOT internal UNION ALL "
         "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = $1 AND NOT internal ORDER BY ALL",
-        [alias],
+        [ALIAS],
     ).fetchall()
     schema, table = _named(source.table or "", known, path)
-    return connection.sql(f"SELECT * FROM {alias}.{quoted(schema)}.{quoted(table)}")  # noqa: S608
+    return connection.sql(f"SELECT * FROM {ALIAS}.{quoted(schema)}.{quoted(table)}")  # noqa: S608
 
 
 def _named(text: str, known: list[tuple[str, str]], path: Path) -> tuple[str, str]:

@@ -4,8 +4,8 @@ import functools
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from indistinct.engines.spill import PREFIX, spill_error
 from indistinct.errors import InputError
+from indistinct.spill import PREFIX, spill_error
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

@@ -11,12 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from indistinct.engines.base import DatabaseTable, PublishedFile
+from indistinct.engines.base import DatabaseTable, PublishedFile, as_written
 from indistinct.engines.duckdb.databases import is_database, relation_of
 from indistinct.engines.duckdb.source import BATCH, SOURCE, DuckTable, quoted
-from indistinct.engines.spill import directory_of_process
 from indistinct.errors import InputError, MissingExtraError
 from indistinct.parallel import workers
+from indistinct.spill import directory_of_process
 from indistinct.stages import passed
 from indistinct.tables import open_table
 from indistinct.tables.dictionaries import is_text
@@ -43,7 +43,8 @@ def open_duck(source: Any, reading: Reading, *, memory: int) -> DuckTable | None
     if is_database(source):
         given = source if isinstance(source, DatabaseTable) else DatabaseTable(source, "")
         check_file(Path(given.database))
-        connection, stamp = _connected(duckdb, memory), Stamp.of(Path(given.database))
+        # One of its own: what DuckDB knows of a file, and its lock on it, last as long as the database they belong to.
+        connection, stamp = _started(duckdb, memory), Stamp.of(Path(given.database))
         table = _from_relation(connection, relation_of(connection, given), reading)
         return _declared(replace(table, files=(stamp.path,), stamps=(stamp,)), duckdb, memory)
     if isinstance(source, DatabaseTable):
@@ -109,7 +110,8 @@ def open_written(file: Path, name: Path, schema: pa.Schema, *, memory: int) -> D
     """Return a file that was just written and will be called `name`: text as text, and nothing guessed."""
     duckdb = _imported()
     if name.suffix.lower() in PARQUET:
-        return _parquet((file,), Reading(), duckdb, memory)
+        table = _parquet((file,), Reading(), duckdb, memory)
+        return replace(table, arrow=as_written(table.arrow, schema))
     mark = "\t" if name.suffix.lower() == ".tsv" else ","
     connection = _connected(duckdb, memory)
     relation = connection.read_csv(
@@ -125,7 +127,7 @@ def open_written(file: Path, name: Path, schema: pa.Schema, *, memory: int) -> D
         columns=dict.fromkeys(schema.names, "VARCHAR"),
         max_line_size=LONGEST_LINE,
     )
-    arrow = pa.schema([(each, pa.string()) for each in schema.names])
+    arrow = as_written(pa.schema([(each, pa.string()) for each in schema.names]), schema)
     return DuckTable(connection, relation, arrow, _rows_of(relation))
 
 
@@ -246,11 +248,15 @@ def _check_doubtful(found: InBlocks, table: DuckTable) -> None:
 
 def _connected(duckdb: Any, memory: int) -> Any:
     """Return a connection to the database that all sources share, and with it the memory that they may take."""
-    return _database(duckdb, memory).cursor()
+    return _shared(duckdb, memory).cursor()
 
 
 @cache
-def _database(duckdb: Any, memory: int) -> Any:
+def _shared(duckdb: Any, memory: int) -> Any:
+    return _started(duckdb, memory)
+
+
+def _started(duckdb: Any, memory: int) -> Any:
     settings = {
         "memory_limit": f"{memory}B",
         "threads": str(workers()),

@@ -1,7 +1,7 @@
 """A table that DuckDB reads where it lies: files, a relation, a table of a database, or an Arrow table."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 from indistinct.domain import Kind, kind_of
 from indistinct.engines.duckdb.coded import coded_groups
 from indistinct.engines.groups import Groups
+from indistinct.engines.transformed import alone_in_groups
 from indistinct.errors import InputError
 from indistinct.stages import passed
 from indistinct.tables.dictionaries import is_text
@@ -18,6 +19,7 @@ from indistinct.tables.files import repeating
 from indistinct.tables.frames import flat
 from indistinct.tables.several import Stamp
 from indistinct.tables.value import Reading
+from indistinct.transformations import Transformed
 
 # Rows that are looked at together.
 BATCH = 1 << 17
@@ -30,7 +32,8 @@ class DuckTable:
 
     `parquet` are Parquet files that hold it, whose rows come faster without DuckDB. `files` are those that it came from
     and `stamps` what they were then; `left_out` says what of a text file is nobody's row, `samples` are texts of its
-    columns of text. `spool` is what keeps a file of converted cells alive, `learned` is for the engine alone.
+    columns of text. `spool` is what keeps a file of converted cells alive, `learned` is for the engine alone. Where
+    columns are transformed, `arrow` has the types that they become and `stored` those that they have.
     """
 
     connection: Any
@@ -44,6 +47,8 @@ class DuckTable:
     left_out: tuple[str, ...] = ()
     samples: Mapping[str, pa.Array] | None = None
     spool: object = None
+    stored: pa.Schema | None = None
+    transformation: Transformed | None = None
     learned: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -77,22 +82,35 @@ class DuckTable:
         number = next(name for name in ("count", "rows", "\0rows") if name not in columns)
         names = ", ".join(map(quoted, columns))
         grouped = self.query(f"SELECT {names}, count(*) AS {quoted(number)} FROM {SOURCE} GROUP BY ALL")  # noqa: S608
-        wanted = pa.schema([self.arrow.field(name) for name in columns])
+        wanted = self._wanted(columns)
         tables, counts = [], [np.zeros(0, dtype=np.int64)]
         for batch in grouped.to_arrow_reader(BATCH):
             table = pa.Table.from_batches([batch])
-            tables.append(_in_codes(_as_read(table.select(list(columns)), wanted)))
+            tables.append(_in_codes(self._published(_as_read(table.select(list(columns)), wanted))))
             counts.append(table[number].to_numpy())
-        whole = pa.concat_tables(tables) if tables else _as_read(wanted.empty_table(), wanted)
+        whole = pa.concat_tables(tables) if tables else self._published(_as_read(wanted.empty_table(), wanted))
         return Groups(whole, np.concatenate(counts))
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Return some columns of all rows, batch by batch."""
-        wanted, done = pa.schema([self.arrow.field(name) for name in columns]), 0
+        wanted, done = self._wanted(columns), 0
         for batch in parquet_batches(self.parquet, wanted) if self.parquet else self._queried(wanted):
-            yield batch
+            yield self._published(batch)
             done += batch.num_rows
             passed(done, of=self.rows)
+
+    def transformed(self, transformed: Transformed) -> "DuckTable":
+        """Return the same table with columns that are transformed wherever they are read."""
+        types = transformed.schema(self.arrow)
+        return replace(self, arrow=types, stored=self.arrow, transformation=transformed, learned={})
+
+    def _wanted(self, columns: Sequence[str]) -> pa.Schema:
+        """Return the types in which some columns are stored."""
+        return pa.schema([(self.stored or self.arrow).field(name) for name in columns])
+
+    def _published(self, table: pa.Table) -> pa.Table:
+        """Return some rows, or groups, with their columns transformed."""
+        return table if self.transformation is None else self.transformation.table(table)
 
     def _queried(self, wanted: pa.Schema) -> Iterator[pa.Table]:
         names = ", ".join(map(quoted, wanted.names))
@@ -107,6 +125,8 @@ class DuckTable:
 
     def alone(self, column: str) -> int:
         """Return how many rows have a value in a column that no other row has."""
+        if self.transformation is not None and column in self.transformation.changes:
+            return alone_in_groups(self.groups, column)
         name = quoted(column)
         once = f"SELECT 1 FROM {SOURCE} WHERE {name} IS NOT NULL GROUP BY {name} HAVING count(*) = 1"  # noqa: S608
         return int(self.query(f"SELECT count(*) FROM ({once})").fetchall()[0][0])  # noqa: S608

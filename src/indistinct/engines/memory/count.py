@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.arrays import Codes, row_numbers
-from indistinct.domain import Domain, Kind
+from indistinct.domain import Domain, Kind, plain_column
 from indistinct.errors import InputError, SchemaError
 from indistinct.frequencies.count import Counted, count_cells, count_pieces, group_encoded, join_columns, pair_people
 from indistinct.frequencies.encode import Encoded, encode_column
@@ -134,7 +134,7 @@ def with_population(column: Encoded, population: pa.Table, request: Request) -> 
         )
     kind = column.domain.values.type
     try:
-        cells = population[name].cast(kind)
+        cells = plain_column(name, population[name]).cast(kind)
     except pa.ArrowException:
         raise InputError(
             f"column {name!r} of the population is not {column.domain.kind}, as that of the table is",

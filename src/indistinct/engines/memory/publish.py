@@ -102,6 +102,8 @@ def _groupable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = column.type
     if pa.types.is_floating(kind):  # also NaN; -0.0 and 0.0 are one value
         cells = [None if cell is None else repr(cell + 0.0) for cell in column.to_pylist()]
+    elif pa.types.is_duration(kind):
+        return column.cast(pa.int64())
     elif pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         cells = [None if cell is None else repr(cell) for cell in column.to_pylist()]
     else:

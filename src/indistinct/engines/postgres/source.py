@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from indistinct.domain import Kind
+from indistinct.domain import Kind, kind_of
 from indistinct.engines.base import DatabaseTable
 from indistinct.engines.groups import Groups
 from indistinct.engines.postgres.address import is_address
 from indistinct.engines.postgres.columns import Column, as_read, columns_of, quoted
 from indistinct.engines.postgres.session import Session, connect
+from indistinct.engines.transformed import alone_in_groups
 from indistinct.errors import InputError, ParameterError
 from indistinct.tables.value import Reading
+from indistinct.transformations import Transformed
 
 RESOLVED = """
 SELECT pg_class.oid::int8 AS oid, nspname::text AS schema, relname::text AS name,
@@ -39,6 +41,7 @@ class PostgresTable:
     rows: int
     reading: Reading = field(default_factory=Reading)
     name: str | None = None
+    transformation: Transformed | None = None
     learned: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -67,7 +70,24 @@ class PostgresTable:
     @property
     def kinds(self) -> Mapping[str, Kind]:
         """Return how the values of each column are compared."""
-        return {column.name: column.compared for column in self.fields}
+        changed = {} if self.transformation is None else self.transformation.types
+        return {
+            each.name: kind_of(changed[each.name]) if each.name in changed else each.compared for each in self.fields
+        }
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """Return the Arrow types of the columns, as they are published; a type that has none is that of nothing."""
+        stored = pa.schema([(column.name, column.arrow or pa.null()) for column in self.fields])
+        return stored if self.transformation is None else self.transformation.schema(stored)
+
+    def transformed(self, transformed: Transformed) -> "PostgresTable":
+        """Return the same table with columns that are transformed wherever they are read."""
+        return replace(self, transformation=transformed, learned={})
+
+    def _published(self, table: pa.Table) -> pa.Table:
+        """Return some rows, or groups, with their columns transformed."""
+        return table if self.transformation is None else self.transformation.table(table)
 
     def groups(self, columns: Sequence[str]) -> Groups:
         """Return the distinct combinations of some columns, and how many rows have each: one GROUP BY."""
@@ -77,9 +97,9 @@ class PostgresTable:
         sql = f"SELECT {names}, count(*) AS {quoted(number)} FROM {self._cells(wanted)} GROUP BY {places}"  # noqa: S608
         tables, counts = [], [np.zeros(0, dtype=np.int64)]
         for batch in self.session.batches(sql):
-            tables.append(as_read(batch.select(list(range(len(columns)))), wanted))
+            tables.append(self._published(as_read(batch.select(list(range(len(columns)))), wanted)))
             counts.append(batch.column(len(columns)).to_numpy())
-        return Groups(pa.concat_tables(tables) if tables else _empty(wanted), np.concatenate(counts))
+        return Groups(pa.concat_tables(tables) if tables else self._published(_empty(wanted)), np.concatenate(counts))
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Return some columns of all rows, batch by batch, as COPY gives them."""
@@ -87,12 +107,14 @@ class PostgresTable:
         sql = ", ".join(f"{column.sql} AS {quoted(column.name)}" for column in wanted)
         for batch in self.session.batches(f"SELECT {sql} FROM {self.relation}"):  # noqa: S608
             some = True
-            yield as_read(batch, wanted)
+            yield self._published(as_read(batch, wanted))
         if not some:
-            yield _empty(wanted)
+            yield self._published(_empty(wanted))
 
     def alone(self, column: str) -> int:
         """Return how many rows have a value in a column that no other row has."""
+        if self.transformation is not None and column in self.transformation.changes:
+            return alone_in_groups(self.groups, column)
         name, cells = quoted(column), self._cells(self._wanted([column]))
         once = f"SELECT 1 FROM {cells} WHERE {name} IS NOT NULL GROUP BY {name} HAVING count(*) = 1"  # noqa: S608
         return int(self.session.query(f"SELECT count(*) AS n FROM ({once}) AS once")["n"][0].as_py())  # noqa: S608

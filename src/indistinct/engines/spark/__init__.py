@@ -55,7 +55,7 @@ class Spark:
 
     def written(self, file: Path, *, name: Path, schema: pa.Schema) -> SparkTable | None:
         """Return what was just written, read back by Spark; None for a single file, which everybody reads."""
-        return open_folder(file, session_for(self.memory)) if file.is_dir() else None
+        return open_folder(file, session_for(self.memory), schema) if file.is_dir() else None
 
     @needs_memory("counting cells")
     def count(self, source: SparkTable, request: Request) -> Counted:

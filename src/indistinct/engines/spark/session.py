@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from indistinct.engines.spill import directory_of_process
 from indistinct.errors import IndistinctError, InputError, MissingExtraError, UnseenValueError
+from indistinct.spill import directory_of_process
 
 OLDEST_JAVA = 17
+PYTHON = "PYSPARK_PYTHON"
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 # Of the driver's memory, groups may take so much: they are there once as they come, and once as one table.
 SHARE_OF_DRIVER = 0.4
@@ -64,20 +65,34 @@ def _started(pyspark: Any, memory: int | None) -> Any:
         "spark.sql.session.timeZone": "UTC",
         "spark.local.dir": str(directory_of_process()),
         "spark.io.encryption.enabled": "true",  # rows, and what goes to workers, that lie on disk for a while
-        "spark.pyspark.python": sys.executable,
-        "spark.pyspark.driver.python": sys.executable,
     }
     builder = pyspark.sql.SparkSession.builder
     for name, value in settings.items():
         builder = builder.config(name, value)
     try:
-        with quiet():
+        with quiet(), this_python():
             return builder.getOrCreate()
     except Exception:  # noqa: BLE001 (py4j raises errors of many kinds)
         raise InputError(
             "Spark could not be started on this machine",
             hint="see what it wrote above; or pass a running session's frame",
         ) from None
+
+
+@contextmanager
+def this_python() -> Iterator[None]:
+    """Let workers of a session that is started meanwhile run this Python, unless the environment names another.
+
+    PySpark asks the environment alone, and else takes whatever is called python3.
+    """
+    if PYTHON in os.environ:
+        yield
+        return
+    os.environ[PYTHON] = sys.executable
+    try:
+        yield
+    finally:
+        os.environ.pop(PYTHON, None)
 
 
 def require_java() -> None:
@@ -159,7 +174,7 @@ def _in_short(what: str, told: str, pyspark: Any) -> IndistinctError:
     if "No module named" in told:
         return InputError(
             f"Spark's workers lack a package: they could not {what}",
-            hint="install indistinct where workers run, and name that Python in spark.pyspark.python",
+            hint=f"install indistinct where workers run, and name that Python in spark.pyspark.python, or in {PYTHON}",
         )
     if "maxResultSize" in told:
         return InputError(

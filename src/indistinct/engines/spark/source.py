@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.domain import Kind, kind_of
+from indistinct.engines.base import as_written
 from indistinct.engines.groups import Groups
 from indistinct.engines.spark.session import explained, imported, most_bytes, session_for, settings_of
 from indistinct.engines.spark.types import arrow_schema, carried, spark_schema
@@ -152,9 +153,10 @@ def parquet_files(source: Any) -> tuple[Path, ...]:
     return files if all(kind_of_file(path) in PARQUET and path.is_file() for path in files) else ()
 
 
-def open_folder(folder: Path, session: Any) -> SparkTable:
-    """Return a folder that was just written, as Spark reads it."""
-    return _read(session, [folder.resolve().as_uri()])
+def open_folder(folder: Path, session: Any, schema: pa.Schema) -> SparkTable:
+    """Return a folder of a table with the columns of `schema` that was just written, as Spark reads it."""
+    table = _read(session, [folder.resolve().as_uri()])
+    return replace(table, arrow=as_written(table.arrow, schema))
 
 
 def _read(session: Any, places: Sequence[str]) -> SparkTable:

@@ -137,7 +137,8 @@ class Locating:
             columns[CELL] = pa.array(self.owners[groups].astype(np.int32))
         if contents is not None:
             columns[CONTENT] = pa.array(contents.view(np.int64))
-        kept = {f"k{index}": rows[name] for index, name in enumerate(self.kept)}
+        kinds = carried(self.read)  # types of the source may be none of Spark's
+        kept = {f"k{index}": rows[name].cast(kinds.field(name).type) for index, name in enumerate(self.kept)}
         yield from pa.table({**columns, **kept}).combine_chunks().to_batches()
 
 

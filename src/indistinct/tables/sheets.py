@@ -1,0 +1,184 @@
+"""Sheets of workbooks (.xlsx, .xlsm, .xlsb, .xls, .ods) as Arrow tables for the engines: the shown values of cells."""
+
+import datetime as dt
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from indistinct.errors import InputError, MissingExtraError
+from indistinct.schema import did_you_mean
+from indistinct.tables.files import choose
+from indistinct.tables.headers import is_data
+from indistinct.tables.leftovers import is_total, left_out_words
+from indistinct.tables.value import Reading, check_names, check_width
+
+OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+# What a workbook may inflate to, and the rows that tell whether the first one is like them.
+MOST_INFLATED, LOOKED_AT = 1 << 32, 100
+# What the number of a cell may be: beyond it, a sheet's numbers are not exact.
+EXACT = 1 << 53
+
+
+class Sheet(NamedTuple):
+    """The table of a sheet, and what of it is nobody's row, in words."""
+
+    data: pa.Table
+    left_out: tuple[str, ...] = ()
+
+
+def read_sheet(path: Path, reading: Reading, columns: Sequence[str] | None, *, published: bool = False) -> Sheet:
+    """Return the sheet that a reading names, or the only one with cells; its first row holds the names of columns.
+
+    Rows and columns without any cell around and between the others are left out. A column of numbers, dates, moments
+    or truths has that type, with missing cells or without; any other is text. A formula is its last result.
+    """
+    rows = _rows(path, reading.sheet)
+    if not rows:
+        raise InputError(f"the sheet of {path} has no cell", hint="check that this is the right sheet, or name another")
+    width = max(map(len, rows))
+    check_width(width)
+    even = [[_cell(each) for each in row] + [None] * (width - len(row)) for row in rows]
+    names = ["" if cell is None else _spelled(cell).strip() for cell in even[0]]
+    body = [row for row in even[1:] if any(cell is not None for cell in row)]
+    _check_title(path, names)
+    _check_names_row(path, names, body, declared=reading.header)
+    kept = [place for place in range(width) if names[place] or any(row[place] is not None for row in body)]
+    check_names([names[place] for place in kept], quote=False)
+    if not published:
+        _check_total(path, body)
+    found = {names[place]: _column([row[place] for row in body]) for place in kept}
+    chosen = choose(list(found), columns)
+    left_out = left_out_words(width - len(kept), len(even) - 1 - len(body))
+    return Sheet(pa.table({name: found[name] for name in chosen}), left_out)
+
+
+def _rows(path: Path, sheet: str | None) -> list[list[Any]]:
+    """Return the cells of a sheet, from its first row with one."""
+    try:
+        import python_calamine as calamine
+    except ImportError:
+        raise MissingExtraError("python-calamine", extra="excel", purpose="a sheet of a workbook") from None
+    _check_container(path)
+    try:
+        with calamine.load_workbook(path) as book:
+            found = _sheet(path, book, sheet)
+            # A cell that is merged with others has a value in its first place alone: the others would be missing.
+            if found.merged_cell_ranges:
+                raise InputError(
+                    f"{path} has {len(found.merged_cell_ranges)} merged cells, which belong to no one row or column",
+                    hint="take them apart in the workbook, and write the value into each cell",
+                )
+            return found.to_python()
+    except calamine.PasswordError:
+        raise _encrypted(path) from None
+    except calamine.CalamineError:
+        raise InputError(
+            f"{path} cannot be read as a workbook", hint="check that the file is complete and its suffix is right"
+        ) from None
+
+
+def _sheet(path: Path, book: Any, name: str | None) -> Any:
+    """Return the sheet of a name, or the only one that has cells; the error says how many there are."""
+    names = [each.name for each in book.sheets_metadata if each.typ == type(each.typ).WorkSheet]
+    if name is not None:
+        if name not in names:
+            raise InputError(
+                f"{path} has no sheet of that name among its {len(names)}",
+                hint=did_you_mean(name, names) or "check the name; it is the one on the sheet's tab",
+            )
+        return book.get_sheet_by_name(name)
+    filled = [sheet for sheet in map(book.get_sheet_by_name, names) if sheet.start is not None]
+    if len(filled) > 1:
+        raise InputError(
+            f"{path} has {len(filled)} sheets with cells, and none was named",
+            hint='name the one that is the table: sheet="…", --sheet, or `sheet` under [input]',
+        )
+    if not filled:
+        raise InputError(f"no sheet of {path} has a cell", hint="check that this is the right file")
+    return filled[0]
+
+
+def _check_container(path: Path) -> None:
+    """Raise `InputError` for a workbook that is encrypted, or that would inflate without end."""
+    with path.open("rb") as file:
+        office = file.read(len(OFFICE)) == OFFICE
+        if office and "EncryptedPackage".encode("utf-16-le") in file.read():
+            raise _encrypted(path)
+    if office or not zipfile.is_zipfile(path):
+        return
+    with zipfile.ZipFile(path) as archive:
+        entries = archive.infolist()
+        if any(entry.flag_bits & 1 for entry in entries):
+            raise _encrypted(path)
+        if sum(entry.file_size for entry in entries) > MOST_INFLATED:
+            raise InputError(
+                f"{path} inflates to more than {MOST_INFLATED >> 30} GB", hint="save the sheet as CSV or Parquet"
+            )
+
+
+def _encrypted(path: Path) -> InputError:
+    return InputError(
+        f"{path} is an encrypted workbook", hint="open it with its password, and save it without one where it is safe"
+    )
+
+
+def _check_title(path: Path, names: Sequence[str]) -> None:
+    if len(names) > 1 and sum(map(bool, names)) == 1:
+        raise InputError(
+            f"the first row of the sheet of {path} has one cell above {len(names)} columns: a title, and no names",
+            hint="remove the rows above the names of the columns",
+        )
+
+
+def _check_names_row(path: Path, names: Sequence[str], body: Sequence[Sequence[Any]], *, declared: bool) -> None:
+    rows = [["" if cell is None else _spelled(cell) for cell in row] for row in body[:LOOKED_AT]]
+    if not declared and rows and is_data(names, rows):
+        raise InputError(
+            f"the first row of the sheet of {path} looks like data, not like the names of columns",
+            hint="write a row with names above it; if it does hold names, say so: header=True, --header, or "
+            "`header = true` under [input]",
+        )
+
+
+def _check_total(path: Path, body: Sequence[Sequence[Any]]) -> None:
+    if len(body) >= 2 and is_total(["" if cell is None else _spelled(cell) for cell in body[-1]]):
+        raise InputError(
+            f"the last row of the sheet of {path} looks like a total: it would be counted as a person and published",
+            hint="remove the row; if it is somebody's, let it stand above another row",
+        )
+
+
+def _cell(value: Any) -> Any:
+    """Return a cell's value; a reader of workbooks tells an empty cell by an empty text."""
+    return None if value is None or (isinstance(value, str) and not value) else value
+
+
+def _column(cells: Sequence[Any]) -> pa.Array:
+    """Return cells as the one type that all of them have, else as text."""
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds and kinds <= {int, float} and all(cell is None or abs(cell) < EXACT for cell in cells):
+        whole = all(cell is None or float(cell).is_integer() for cell in cells)
+        return pa.array([None if cell is None else int(cell) if whole else float(cell) for cell in cells])
+    if kinds == {dt.date}:
+        return pa.array(cells, pa.date32())
+    if kinds and kinds <= {dt.date, dt.datetime}:
+        return pa.array([_moment(cell) for cell in cells], pa.timestamp("us"))
+    if kinds in ({bool}, {dt.time}, {dt.timedelta}):
+        return pa.array(cells)
+    return pa.array([None if cell is None else _spelled(cell) for cell in cells], pa.string())
+
+
+def _moment(cell: Any) -> Any:
+    return dt.datetime(cell.year, cell.month, cell.day) if type(cell) is dt.date else cell
+
+
+def _spelled(cell: Any) -> str:
+    """Return a cell as text: numbers as a sheet shows them, dates in the notation of ISO 8601."""
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT:
+        return str(int(cell))
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    return cell if isinstance(cell, str) else str(cell)

@@ -1,0 +1,58 @@
+"""`inspect --html`: the page of a hospital's export, bad targets, and no value that was not asked for."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("c1,c2,c3\n" + "".join(f"SECRET{i % 7},{i % 5},{i % 11}\n" for i in range(40)), encoding="utf-8")
+    return path
+
+
+def test_the_page_is_written_and_told(data, run):
+    page = data.with_name("page.html")
+    ran = run("inspect", data, "--html", page, "--json")
+    assert ran.code == 0, ran.err
+    document = json.loads(ran.out)
+    assert document["page"] == str(page)
+    assert document["policy"] is None
+    text = page.read_text(encoding="utf-8")
+    best = document["combinations"]["sets"][0]
+    assert " + ".join(best["columns"]) in text
+    assert "SECRET" not in text + ran.out + ran.err
+    assert run("inspect", data, "--html", page).code == 1, "what exists is not replaced"
+    shown = run("inspect", data, "--html", page, "--overwrite", "--show-values")
+    assert shown.code == 0
+    assert f"page    {page}" in shown.out
+    assert "SECRET" in page.read_text(encoding="utf-8")
+
+
+def test_the_screen_tells_the_riskiest_columns_and_why(data, run):
+    ran = run("inspect", data)
+    assert "columns together" in ran.out
+    assert "rows alone" in ran.out
+    assert "in doubt: others may know it; 0 % of the rows have a value of their own" in ran.out
+    small = json.loads(run("inspect", data, "--unique-sets", 1, "--json").out)
+    assert small["combinations"]["size"] == 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "words"),
+    [
+        (["--unique-sets", "0"], 2, "`unique_sets` must be a whole number of at least 1; got 0"),
+        (["--html", "data.csv", "--overwrite"], 1, "is also read"),
+        (["--html", "both", "-o", "both"], 1, "is named for two outputs"),
+        (["--html", "nowhere/page.html"], 1, "nowhere"),
+    ],
+)
+def test_bad_input(data, run, monkeypatch, flags, code, words):
+    monkeypatch.chdir(data.parent)
+    before = data.read_bytes()
+    ran = run("inspect", data, *flags)
+    assert ran.code == code
+    assert words in ran.err
+    assert data.read_bytes() == before
+    assert [path.name for path in data.parent.iterdir()] == ["data.csv"]

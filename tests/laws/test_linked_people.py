@@ -1,0 +1,116 @@
+"""Laws of pseudonyms: what links people by their sets of classes, against brute force, and what is refused."""
+
+from collections import Counter, defaultdict
+from contextlib import nullcontext
+
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import indistinct as ind
+from indistinct.domain import Domain
+from indistinct.engines import open_source
+from indistinct.errors import VerificationError
+from indistinct.frequencies.request import Request
+from indistinct.release.linked import combined_sets, linked_rows
+from indistinct.release.pseudonyms import column_pseudonyms
+
+SCHEMA = ind.Schema(person=["who"], quasi=["a", "b"], sensitive=["s"])
+ROWS = st.lists(
+    st.tuples(st.integers(0, 6), st.integers(0, 1), st.integers(0, 1), st.integers(0, 2)), min_size=1, max_size=24
+)
+
+
+def sets_of(rows):
+    """Return everybody's set of classes, by definition."""
+    sets = defaultdict(set)
+    for who, a, b, _ in rows:
+        sets[who].add((a, b))
+    return {who: frozenset(classes) for who, classes in sets.items()}
+
+
+def table_of(rows):
+    return pa.table(
+        {name: list(values) for name, values in zip(["who", "a", "b", "s"], zip(*rows, strict=True), strict=True)}
+    )
+
+
+@settings(deadline=None, max_examples=60)
+@given(rows=ROWS)
+def test_sets_of_classes(rows):
+    engine, source = open_source(table_of(rows))
+    request = Request(["a", "b", "who"], [("",), ("s",), ("", "s")], person=["who"], published=True)
+    linked = linked_rows(engine.count(source, request), ["a", "b"], ["who"], schema=SCHEMA)
+    sets = sets_of(rows)
+    shared = Counter(sets.values())
+    assert linked.people == len(sets)
+    assert linked.several == sum(len(each) > 1 for each in sets.values())
+    assert sorted(linked.shared.tolist()) == sorted(shared[each] for each in sets.values())
+    assert [linked.below(k) for k in range(1, 5)] == [
+        sum(shared[each] < k for each in sets.values()) for k in range(1, 5)
+    ]
+    if linked.counted is None:
+        return
+    parts = defaultdict(lambda: (set(), Counter()))
+    for who, a, b, s in rows:
+        people, values = parts[a, b, sets[who]]
+        people.add(who)
+        values[str(s)] += 1
+    classes = linked.counted.frequencies.classes
+    values = classes.histograms["s",]
+    found = [
+        (
+            int(members),
+            {values.texts[values.codes[i]]: int(values.counts[i]) for i in range(*values.indptr[place : place + 2])},
+        )
+        for place, members in enumerate(classes.members)
+    ]
+    wanted = [(len(people), dict(values)) for people, values in parts.values()]
+    assert sorted(map(_sorted, found)) == sorted(map(_sorted, wanted))
+
+
+def _sorted(part):
+    return part[0], sorted(part[1].items())
+
+
+@settings(deadline=None, max_examples=40)
+@given(rows=ROWS, k=st.integers(1, 3))
+def test_a_release_with_pseudonyms_is_refused_where_sets_are_shared_by_too_few(rows, k):
+    people = defaultdict(set)
+    for who, a, b, _ in rows:
+        people[a, b].add(who)
+    assume(min(map(len, people.values())) >= k)
+    smallest = min(Counter(sets_of(rows).values()).values())
+    raw = {"algorithm": ind.ChosenNode((0, 0)), "hierarchies": dict.fromkeys("ab", ind.Hierarchy.suppression())}
+    with nullcontext() if smallest >= k else pytest.raises(VerificationError, match="class-sets-shared"):
+        release = ind.anonymize(
+            table_of(rows), SCHEMA, model=ind.KAnonymity(k), pseudonyms={"who": ind.Pseudonym(random=True)}, **raw
+        )
+        assert release.certificate.achieved["k"] == smallest
+        assert ind.verify(release.table, SCHEMA, ind.KAnonymity(k), pseudonyms=["who"]).holds
+
+
+@settings(deadline=None, max_examples=60)
+@given(releases=st.lists(st.dictionaries(st.binary(min_size=1, max_size=1), st.integers(0, 2)), min_size=1, max_size=3))
+def test_combinations_over_releases(releases):
+    everybody = {person for each in releases for person in each}
+    seen = {person: [each.get(person) for each in releases] for person in everybody}
+    wanted = {person: sum(other == mine for other in seen.values()) for person, mine in seen.items()}
+    assert combined_sets(releases) == wanted
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    values=st.lists(st.text(max_size=4), unique=True, max_size=8),
+    keys=st.lists(st.binary(min_size=16, max_size=40), min_size=2, max_size=2, unique=True),
+)
+def test_pseudonyms_are_those_of_key_column_and_value(values, keys):
+    one, two = keys
+    domain = Domain("who", pa.array(values, pa.string()))
+    mine = column_pseudonyms(one, domain)
+    assert mine == column_pseudonyms(one, domain)
+    assert len(set(mine)) == len(values)
+    if one.ljust(64, b"\0") != two.ljust(64, b"\0"):  # HMAC fills short keys up with zeros
+        assert not set(mine) & set(column_pseudonyms(two, domain))
+    assert not set(mine) & set(column_pseudonyms(one, Domain("whom", domain.values)))

@@ -1,0 +1,110 @@
+"""Sheets of workbooks: types, names, what is refused, and what no message repeats."""
+
+import datetime as dt
+import sys
+
+import pyarrow as pa
+import pytest
+
+import indistinct as ind
+from references.sheets import spreadsheet
+
+ROWS = [
+    ["age", "city", "born", "seen", "well", None],
+    [31, "Oslo", dt.date(1980, 2, 3), dt.datetime(2020, 1, 2, 3, 4, 5), True],
+    [None, "Bergen", None, None, False],
+    [],
+    [7.0, "Molde", dt.date(1981, 2, 3), dt.datetime(2020, 1, 2), None],
+]
+
+
+@pytest.fixture
+def write(tmp_path):
+    def make(sheets, **options):
+        path = tmp_path / "book.xlsx"
+        path.write_bytes(spreadsheet(sheets, **options))
+        return path
+
+    return make
+
+
+@pytest.mark.parametrize("first_row", [1, 4])
+def test_a_sheet_has_types_also_where_cells_are_empty(write, first_row):
+    table = ind.open(write({"People": ROWS}, first_row=first_row))
+    kinds = {
+        "age": pa.int64(),
+        "city": pa.string(),
+        "born": pa.date32(),
+        "seen": pa.timestamp("us"),
+        "well": pa.bool_(),
+    }
+    assert {field.name: field.type for field in table.data.schema} == kinds
+    assert table.data["born"].to_pylist() == [dt.date(1980, 2, 3), None, dt.date(1981, 2, 3)]
+    assert table.data["seen"].to_pylist()[0] == dt.datetime(2020, 1, 2, 3, 4, 5)
+    assert table.data["age"].to_pylist() == [31, None, 7]
+    assert table.left_out == ("1 empty line",)
+
+
+def test_a_sheet_is_chosen_by_name_or_because_no_other_has_cells(write):
+    other = [["code"], ["x"]]
+    assert ind.open(write({"People": ROWS, "Notes": other}), sheet="Notes").columns == ("code",)
+    assert ind.open(write({"People": ROWS, "Empty": []})).rows == 3
+    with pytest.raises(ind.InputError, match="2 sheets with cells") as caught:
+        ind.open(write({"People": ROWS, "Notes": other}))
+    assert "Oslo" not in str(caught.value)
+    with pytest.raises(ind.InputError, match="no sheet of that name among its 2") as caught:
+        ind.open(write({"People": ROWS, "Notes": other}), sheet="Note")
+    assert "Notes" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        ([["Patients of 2020", None, None], *ROWS], {}, "a title"),
+        (ROWS, {"merged": ["A2:B2"]}, "merged cells"),
+        (ROWS[1:], {}, "looks like data"),
+        ([*ROWS, ["Total", None, None, None, None]], {}, "looks like a total"),
+        ([["age", None], [31, "Oslo"], [32, "Bergen"]], {}, "a title"),
+        ([["age", "sex", None], [31, "m", "Oslo"], [32, "f", "Bergen"]], {}, "every column has a name"),
+        ([], {}, "no sheet of"),
+    ],
+)
+def test_what_is_no_table_is_refused_without_a_value(write, rows, options, message):
+    with pytest.raises(ind.InputError, match=message) as caught:
+        ind.open(write({"People": rows}, **options))
+    assert not any(value in str(caught.value) for value in ("Oslo", "Bergen", "31"))
+
+
+def test_an_encrypted_workbook_is_named_as_such(tmp_path):
+    path = tmp_path / "secret.xlsx"
+    path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 900 + "EncryptedPackage".encode("utf-16-le"))
+    with pytest.raises(ind.InputError, match="an encrypted workbook"):
+        ind.open(path)
+    (tmp_path / "broken.xlsx").write_bytes(b"hello")
+    with pytest.raises(ind.InputError, match="cannot be read as a workbook"):
+        ind.open(tmp_path / "broken.xlsx")
+
+
+def test_a_column_of_several_types_is_text_and_declarations_hold(write):
+    rows = [["code", "visit"], [7.0, "31.01.2024"], ["A1", "01.02.2024"], [True, "02.02.2024"]]
+    table = ind.open(write({"S": rows}), dates="%d.%m.%Y")
+    assert table.data["code"].to_pylist() == ["7", "A1", "true"]
+    assert table.kinds["visit"] == "date"
+
+
+def test_a_sheet_is_released(write, tmp_path):
+    rows = [
+        ["name", "age", "born", "ill"],
+        *([f"p{i}", 20 + i % 9, dt.date(1980, 1, 1 + i % 9), "flu"] for i in range(40)),
+    ]
+    schema = ind.Schema(identifiers=["name"], quasi=["age", "born"], sensitive=["ill"])
+    release = ind.anonymize(write({"S": rows}), schema, model="k-anonymity:k=4", output=tmp_path / "out.csv")
+    assert release.certificate.holds
+    assert ind.verify(tmp_path / "out.csv", schema, "k-anonymity:k=4").holds
+
+
+def test_without_the_package_one_sentence_says_what_to_install(write, monkeypatch):
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    with pytest.raises(ind.MissingExtraError, match="python-calamine") as caught:
+        ind.open(write({"People": ROWS}))
+    assert caught.value.hint == 'pip install "indistinct[excel]"'
