@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from indistinct.cli.flags import job_of, names_of, opened
+from indistinct.cli.flags import job_of, opened
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, Texts, shared
 from indistinct.cli.published_file import question_of
 from indistinct.cli.screen import grid, note, print_json, progress, show
+from indistinct.cli.spelled import names_of
 from indistinct.errors import ParameterError
 from indistinct.figures import percent
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import job_of, no_model, node_of, source_of
+from indistinct.cli.flags import job_of, no_model, source_of
 from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, shared
 from indistinct.cli.output import check_picture, write_text
 from indistinct.cli.screen import grid, print_json, progress, show
+from indistinct.cli.spelled import node_of
 from indistinct.figures import number
 
 if TYPE_CHECKING:
