@@ -14,7 +14,7 @@ from indistinct.algorithms.base import Algorithm
 from indistinct.attacking import require_time
 from indistinct.engines import open_source
 from indistinct.engines.base import DatabaseTable, Source
-from indistinct.errors import InputError, ParameterError
+from indistinct.errors import IndistinctError, InputError, ParameterError
 from indistinct.hierarchy import Hierarchy
 from indistinct.models.base import Model
 from indistinct.policy.reading import read_policy
@@ -170,11 +170,26 @@ def _ours(release: Release, beside: Beside, original: Source | None) -> Subject:
     if release.buckets is not None:
         buckets, second = release.buckets, release.others.get(SENSITIVE)
         table = BucketTable(release.table, buckets.slices, buckets.form, second, buckets.generalized)
-    named = release.certificate.algorithm
-    algorithm = _algorithm(beside) or (None if named is None else parse_algorithm(named))
+    algorithm = _algorithm(beside) or _found_by(release.certificate.algorithm)
     known = {**release.hierarchies, **(beside.hierarchies or {})}
     opened, check = open_published(table, release.check.schema), release.check
-    return Subject(table, opened, check.schema, check.model, algorithm, known, beside, original, release, beside.path)
+    told = _beside_file(beside.path)
+    roles, model, path = check.schema, check.model, beside.path
+    return Subject(table, opened, roles, model, algorithm, known, beside, original, release, path, told)
+
+
+def _beside_file(path: Path | None) -> Mapping[str, Any]:
+    """Return the certificate of a file that was written, nothing where there is none of its own."""
+    told = None if path is None or not path.is_file() else read_certificate(path)
+    return told if told is not None and path is not None and belongs_to(told, path) else {}
+
+
+def _found_by(named: str | None) -> Algorithm | None:
+    """Return the algorithm that a certificate names; None where it needs something that is not there any more."""
+    try:
+        return None if named is None else parse_algorithm(named)
+    except IndistinctError:  # a workload that was made in Python, or a file elsewhere
+        return None
 
 
 def _algorithm(beside: Beside) -> Algorithm | None:
