@@ -397,17 +397,3 @@ def test_a_column_can_be_learned_and_pictures_name_k(released, patients):
     assert learned["scores"][0]["accuracy"]["mean"] in shown
     assert "k = 5" in draw_class_sizes({"before": {1: 9}, "after": {5: 4, 6: 1}}, k=5)
     assert "k = " not in draw_cumulative({"after": {5: 4}}, k=None, groups="buckets", unit="people")
-
-
-def test_a_release_that_was_written_is_named_by_its_digest(released, tmp_path):
-    release = released["classes"]
-    path = tmp_path / "release.csv"
-    certificate = release.write(path)
-    assert certificate.output_digest in ind.report(release, path=path, seconds=0.1).html
-
-
-def test_a_workload_that_is_in_no_file_is_no_obstacle(patients):
-    schema = ind.Schema(quasi=["age", "sex"], identifiers=[n for n in patients.column_names if n not in ("age", "sex")])
-    workload = ind.Workload.of(["SELECT COUNT(*) WHERE age < 30"])
-    release = ind.anonymize(patients, schema, model="k-anonymity:k=5", algorithm=ind.Mondrian(workload=workload))
-    assert workload.digest[:12] in ind.report(release, seconds=0.1).html
