@@ -86,9 +86,13 @@ def grid(caption: str, headings: Sequence[str], rows: Iterable[Sequence[Cell]], 
     return Grid(caption, tuple(headings), tuple(map(tuple, rows)), frozenset(right))
 
 
+TURNING = "\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""Characters that change the direction of what follows."""
+
+
 def printable(text: str) -> str:
-    """Return text that XML can hold: what it forbids is shown as a box."""
-    return re.sub("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+    """Return text that XML can hold: what it forbids, and what would turn the text around it, is shown as a box."""
+    return re.sub(f"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[{TURNING}]", "\ufffd", text)
 
 
 def escaped(text: str) -> str:

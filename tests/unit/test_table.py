@@ -1,5 +1,6 @@
 import datetime as dt
 import decimal
+import pickle
 import sys
 
 import numpy as np
@@ -216,3 +217,9 @@ def test_a_field_may_be_longer_than_a_block(tmp_path):
     path = tmp_path / "long.csv"
     path.write_text("a,b\n" + "".join(f"{row},{'z' * (5_000_000 if row == 3 else 1)}\n" for row in range(6)))
     assert open_table(path).rows == 6
+
+
+def test_a_table_goes_to_another_process(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("age,sex\n1,a\n2,b\n")
+    assert pickle.loads(pickle.dumps(ind.open(path))).data == ind.open(path).data  # noqa: S301 (our own)

@@ -58,8 +58,8 @@ def command(
 ) -> None:
     """Write a report about a published table: one HTML page without scripts that opens anywhere and prints.
 
-    Roles, model and what people state about the release ([about]) come from a policy, or from flags. What needs the
-    original or a population says so where it is not given. The exit code is 4 if a promise does not hold.
+    Roles, model and what people state about the release come from a policy, or from flags. What needs the original or a
+    population says so where it is not given. The exit code is 4 if a promise does not hold.
     """
     from indistinct.reporting.editions import edition_of
     from indistinct.reporting.render import require_extra

@@ -92,7 +92,9 @@ def _limits(facts: Facts) -> Iterator[str]:
         f"column of a person ({others}) may find the row."
     )
     models = " ".join(str(verdict["model"]) for verdict in (told and told.at("verdicts")) or ())
-    if schema.sensitive and not any(name in models for name in ("diversity", "closeness", "beta", "delta", "alpha")):
+    if schema.sensitive and not any(
+        name in models for name in ("diversity", "diverse", "closeness", "beta", "delta-disclosure", "alpha")
+    ):
         yield "No promise was made about sensitive values: if all of a class share one, it is disclosed."
     yield "Sensitive values are published as they are; a value that occurs once may name its owner."
     yield "It may be learned that a person is in the table, or is not: no model here promises otherwise."

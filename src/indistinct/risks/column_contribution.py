@@ -122,7 +122,12 @@ def _above(domain: Domain, original: Taxonomy | None) -> Taxonomy | None:
         some[original.ancestors[:, level]] = np.arange(len(original.ancestors))
         ancestors = original.ancestors[some[nodes], level:].copy()
         ancestors[:, 0] = np.arange(len(domain))
-        return Taxonomy(domain.column, ancestors, (texts, *original.labels[level + 1 :]), original.leaves[level:])
+        shown, leaves = [texts], [original.leaves[level][nodes]]
+        for above in range(1, ancestors.shape[1]):  # nodes that no label is below are left out, and others renumbered
+            used, ancestors[:, above] = np.unique(ancestors[:, above], return_inverse=True)
+            shown.append(tuple(original.labels[level + above][node] for node in used))
+            leaves.append(original.leaves[level + above][used])
+        return Taxonomy(domain.column, ancestors, tuple(shown), tuple(leaves))
     return None
 
 

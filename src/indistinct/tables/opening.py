@@ -83,7 +83,7 @@ def open_table(
                 read = _read(files, how, chosen, published=published)
         only = files[0] if len(files) == 1 else None
         name = None if only is None else only.name
-        told = (read.respelled, read.grouped, read.left_out, files, read.labels, read.notes)
+        told = (read.respelled, read.grouped, read.left_out, files, dict(read.labels), read.notes)
         return Table(read.data, name, only, how, *told)
     if not is_frame(source):
         raise InputError(
