@@ -64,8 +64,8 @@ LAYERS = {
     "reproduce": 17,
     "testing": 17,
     "warm_up": 18,
+    "web": 18,
     "cli": 19,
-    "web": 19,
     "documentation": 20,
 }
 # What the package says of itself, its version and its public names, may be read by everyone.
@@ -87,6 +87,8 @@ LATE = {
     "pyreadstat": None,
     "fsspec": None,
     "nicegui": "web",
+    "fastapi": "web",
+    "uvicorn": "web",
     "hypothesis": "testing",
     "sqlglot": None,
     "tomlkit": "policy",

@@ -30,6 +30,7 @@ from indistinct.cli import (
     report,
     reproduce,
     scan,
+    serve,
     verify,
     warm_up,
 )
@@ -77,6 +78,7 @@ app.command("assess")(assess.command)
 app.command("attack")(attack.command)
 app.command("report")(report.command)
 app.command("scan")(scan.command)
+app.command("serve")(serve.command)
 app.command("ledger")(ledger.command)
 app.command("generate")(generate.command)
 app.command("reproduce")(reproduce.command)

@@ -42,25 +42,40 @@ def write_starter(
     It has the suggested roles, what a careful person asks of a file for everybody, and the suggested hierarchies as far
     as the algorithm publishes them; comments name the others.
     """
+    policy, notes = starter_policy(found, data, path.parent, reading=reading), starter_notes(found)
+    k, unit = policy.models[0].spec().rpartition("=")[2], "people" if found.people else "rows"
+    heading = HEADING.format(name=path.name, k=k, unit=unit) + _riskiest(found)
+    write_policy(policy, path, overwrite=overwrite, heading=heading, notes=notes)
+    return policy
+
+
+def starter_policy(found: Inspection, data: Path | DatabaseTable, base: Path, *, reading: Reading) -> Policy:
+    """Return a first policy for an inspected table, with paths as they are seen from a folder."""
     file = data if isinstance(data, Path) else Path((data.table or "query").rpartition(".")[2].strip('"'))
     suffix = file.suffix.lower() if file.suffix.lower() in FORMATS else ".csv"
-    algorithm, k = Auto(), min(CAREFUL_K, found.people or found.rows)
-    unused = {c.name for c in found.columns if not _publishes(algorithm, c)}
-    policy = Policy(
-        input=Input(relative_path(data, path.parent), reading)
+    unused = _unused(found)
+    return Policy(
+        input=Input(relative_path(data, base), reading)
         if isinstance(data, Path)
         else Input(Path(), reading, database=data),
         schema=found.schema,
-        models=(KAnonymity(k), *_diversity(found)),
+        models=(KAnonymity(min(CAREFUL_K, found.people or found.rows)), *_diversity(found)),
         hierarchies={name: each for name, each in found.hierarchies.items() if name not in unused},
-        algorithm=algorithm,
+        algorithm=Auto(),
         output=Output(Path(f"{_name(file)}-release{suffix}")),
-        base=path.parent,
+        base=base,
     )
-    notes = {column.name: _note(column, rows=found.rows, unused=column.name in unused) for column in found.columns}
-    heading = HEADING.format(name=path.name, k=k, unit="people" if found.people else "rows") + _riskiest(found)
-    write_policy(policy, path, overwrite=overwrite, heading=heading, notes=notes)
-    return policy
+
+
+def starter_notes(found: Inspection) -> dict[str, str]:
+    """Return what is told about each column of an inspected table."""
+    unused = _unused(found)
+    return {column.name: _note(column, rows=found.rows, unused=column.name in unused) for column in found.columns}
+
+
+def _unused(found: Inspection) -> set[str]:
+    """Return the columns whose suggested hierarchy a first policy cannot use."""
+    return {column.name for column in found.columns if not _publishes(Auto(), column)}
 
 
 def _riskiest(found: Inspection) -> str:

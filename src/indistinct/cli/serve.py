@@ -1,0 +1,58 @@
+"""`indistinct serve`: the page for stewards who do not program."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from indistinct.cli.options import Json
+from indistinct.errors import InputError, MissingExtraError, ParameterError
+
+
+def command(
+    port: Annotated[int, typer.Option("--port", metavar="N", help="Where to listen; any free port by default.")] = 0,
+    demo: Annotated[bool, typer.Option("--demo", help="Begin with a table of invented patients.")] = False,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+    folder: Annotated[
+        Path, typer.Option("--folder", metavar="DIR", help="Paths may lead to files in here; default: where you are.")
+    ] = Path(),
+    largest_upload: Annotated[
+        float, typer.Option("--largest-upload", metavar="GB", help="How large an uploaded file may be, in gigabytes.")
+    ] = 2.0,
+    as_json: Json = False,
+) -> None:
+    """Serve the page on this machine, for whoever opens the address that is printed.
+
+    It listens on the loopback address only. The token in the address opens it once; another address is printed for
+    another browser. Uploads lie in a private folder that is removed at the end. Stop it with Ctrl-C.
+    """
+    try:
+        from indistinct.web.server import GIGABYTE, Address, described, serve
+        from indistinct.web.sessions import Settings
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(str(error.name), extra="web", purpose="the page") from None
+    if not 0 <= port < 1 << 16:
+        raise ParameterError(f"a port is a number from 1 to 65535; got {port}", hint="leave it out to take a free one")
+    if not 0 < largest_upload < float("inf"):
+        raise ParameterError("the largest upload must be more than 0 gigabytes", hint="--largest-upload 2")
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder}", hint="name a folder that is there with --folder")
+
+    def started(address: Address) -> None:
+        if as_json:
+            sys.stdout.write(described(address) + "\n")
+        else:
+            # Other messages hide what lets in; this one is there to tell it.
+            sys.stdout.write(f"The page is at {address.url}\nThe address opens it once. Stop with Ctrl-C.\n")
+        sys.stdout.flush()
+        if browser:
+            import webbrowser
+
+            webbrowser.open(address.url)
+
+    def entered(address: Address) -> None:
+        sys.stderr.write(f"opened; for another browser: {address.url}\n")
+
+    settings = Settings(folder.resolve(), int(largest_upload * GIGABYTE), demo)
+    serve(settings, port=port, started=started, entered=entered)

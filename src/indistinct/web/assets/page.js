@@ -1,0 +1,31 @@
+// Uploads: a file goes to the private folder of this session as it is read, and its field is told when it is there.
+document.addEventListener("change", (event) => {
+  const field = event.target;
+  if (!field.matches?.("input[type=file][data-upload]") || !field.files.length) return;
+  const file = field.files[0];
+  const bar = document.getElementById(field.id + "-progress");
+  const request = new XMLHttpRequest();
+  const tell = (detail) => field.dispatchEvent(new CustomEvent("uploaded", { detail }));
+  request.open("PUT", `/upload/${field.dataset.upload}?name=${encodeURIComponent(file.name)}`);
+  request.upload.onprogress = (step) => {
+    if (!bar) return;
+    bar.hidden = false;
+    bar.max = step.total;
+    bar.value = step.loaded;
+  };
+  request.onload = () => {
+    let answer = {};
+    try {
+      answer = JSON.parse(request.responseText);
+    } catch {
+      answer = { message: "the server did not understand this upload" };
+    }
+    tell(request.status === 200 ? answer : { message: answer.message ?? "the upload was refused" });
+  };
+  request.onerror = () => tell({ message: "the upload broke off: the file may be too large, or the server has ended" });
+  if (file.size > Number(field.dataset.most || Infinity)) {
+    tell({ message: field.dataset.refused });
+    return;
+  }
+  request.send(file);
+});

@@ -1,0 +1,86 @@
+"""Files in and out: uploads stream into the private folder, and downloads come from it."""
+
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import FastAPI, Request
+from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
+
+from indistinct.web.guard import SESSION
+from indistinct.web.sessions import Session
+
+UPLOADED = "uploaded"
+"""The folder of a session's uploads."""
+ASSETS = Path(__file__).with_name("assets")
+
+
+def register(app: FastAPI) -> None:
+    """Tell an application where files come in and go out."""
+    app.mount("/assets", StaticFiles(directory=ASSETS))
+    app.put("/upload/{kind}")(_upload)
+    app.get("/download/{kind}")(_download)
+
+
+async def _upload(request: Request, kind: str, name: str = "") -> Response:
+    """Write what comes into the private folder; what says that it is too large is refused before it is read."""
+    session: Session = request.scope[SESSION]
+    most = session.settings.largest_upload
+    if kind not in ("table", "policy", "hierarchy"):
+        return _refused(404, "there is nothing to be uploaded here")
+    if int(request.headers.get("content-length") or 0) > most:
+        return _refused(413, _too_large(most))
+    folder = session.folder / UPLOADED / kind
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path, passed = folder / safe_name(name), 0
+    try:
+        with path.open("wb") as file:
+            path.chmod(0o600)
+            async for chunk in request.stream():
+                passed += len(chunk)
+                if passed > most:
+                    path.unlink()
+                    return _refused(413, _too_large(most))
+                file.write(chunk)
+    except OSError:
+        path.unlink(missing_ok=True)
+        return _refused(507, "the file cannot be kept: there is not enough room on the disk of this machine")
+    except BaseException:  # the browser went away in the middle
+        path.unlink(missing_ok=True)
+        raise
+    return JSONResponse({"name": path.name, "bytes": passed})
+
+
+def safe_name(name: str) -> str:
+    """Return a name under which an upload may lie: the last part of a path, without anything that leads elsewhere.
+
+    >>> safe_name("../../etc/patients.csv")
+    'patients.csv'
+    """
+    last = re.split(r"[/\\\\]", name)[-1]
+    kept = re.sub(r"[\x00-\x1f\x7f]", "", last).lstrip(".").strip()
+    return kept[-120:] or "table.csv"
+
+
+def _too_large(most: int) -> str:
+    return (
+        f"the file is larger than {most / 10**9:,g} GB, the most that may be uploaded; open it by its path, or "
+        "start the server with --largest-upload"
+    )
+
+
+def _refused(status: int, message: str) -> Response:
+    return JSONResponse({"message": message}, status_code=status)
+
+
+def _download(request: Request, kind: str) -> Response:
+    """Give a file that a release step made."""
+    session: Session = request.scope[SESSION]
+    made: dict[str, Any] = session.found("downloads") or {}
+    if kind not in made or not Path(made[kind]).is_file():
+        return _refused(404, "this file has not been made yet, or was made anew: go back to the release step")
+    path = Path(made[kind])
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(path.name)}"}
+    return FileResponse(path, headers=headers, media_type="application/octet-stream")

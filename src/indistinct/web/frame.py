@@ -1,0 +1,217 @@
+"""The frame round every step: where the steward is, what stands, what the step is for, and how to do it without a page.
+
+A `Screen` is one tab that shows one step. It draws the step anew when the steward changed something, here or in
+another tab, or when work is done; the field that had the focus gets it back.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from nicegui import ui
+from nicegui.element import Element
+
+from indistinct.errors import IndistinctError
+from indistinct.policy import Policy
+from indistinct.web import parts
+from indistinct.web.as_code import as_command, as_policy, as_python
+from indistinct.web.sessions import Session
+from indistinct.web.standing import standing
+from indistinct.web.worker import StoppedError, TaskError
+
+# Seconds between two looks at whether there is something new.
+OFTEN = 0.3
+SHOW, CLOSE = (f"document.getElementById('code').{verb}()" for verb in ("showModal", "close"))
+HEAD = '<link rel="stylesheet" href="/assets/look.css"><script defer src="/assets/page.js"></script>'
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: where it is, what it is called, what it is for, and what draws it."""
+
+    name: str
+    title: str
+    purpose: str
+    draw: Callable[["Screen"], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """The parts of a page that are drawn anew."""
+
+    name: Element
+    tools: Element
+    strip: Element
+    work: Element
+    step: Element
+
+
+@dataclass(slots=True)
+class Screen:
+    """One tab that shows one step of a session.
+
+    `errors` are those of the last change, by the name of the field; `choices` is what this tab alone decides, such as
+    which page of a table it shows.
+    """
+
+    session: Session
+    step: Step
+    steps: tuple[Step, ...]
+    places: Places
+    errors: dict[str, TaskError] = field(default_factory=dict)
+    choices: dict[str, Any] = field(default_factory=dict)
+    seen: int = -1
+    drawing: bool = False
+
+    @property
+    def policy(self) -> Policy:
+        """The job as it stands; only for steps that are drawn when there is one."""
+        if self.session.policy is None:
+            raise TaskError("nothing is open", hint="open a table first")
+        return self.session.policy
+
+    def change(self, policy: Policy) -> None:
+        """Put a policy in place of the one that this tab shows."""
+        self.session.change(policy, seen=self.seen)
+
+    async def act(self, action: Callable[[], Any], *, at: str = "") -> None:
+        """Do what a control asks for, show an error at its field, and draw the step anew."""
+        self.errors = {}
+        try:
+            done = action()
+            if inspect.isawaitable(done):
+                await done
+        except TaskError as error:
+            self.errors[at] = error
+        except IndistinctError as error:
+            self.errors[at] = TaskError(error.message, hint=error.hint, kind=type(error).__name__)
+        await self.draw(focus=at)
+
+    def on(self, action: Callable[..., Any], *, at: str = "") -> Callable[..., Awaitable[None]]:
+        """Return a handler for a control that does something with what it is given."""
+
+        async def handler(*values: Any) -> None:
+            await self.act(lambda: action(*values), at=at)
+
+        return handler
+
+    async def draw(self, *, focus: str = "") -> None:
+        """Draw the step as things stand now."""
+        places, page = self.places, self.places.step
+        if page.is_deleted or self.drawing:
+            return
+        self.drawing = True
+        try:
+            self.seen = self.session.version
+            _redraw(places.name, lambda: parts.tag("span", self.session.name))
+            _redraw(places.strip, self._draw_strip)
+            _redraw(places.tools, self._draw_tools)
+            page.clear()
+            with page:
+                await self._draw_step()
+            self.draw_work()
+            if focus and not page.is_deleted:
+                page.client.run_javascript(f"document.getElementById({focus!r})?.focus()")
+        finally:
+            self.drawing = False
+
+    async def _draw_step(self) -> None:
+        parts.heading(self.step.title, level=1)
+        parts.say(self.step.purpose, kind="purpose")
+        if "" in self.errors:
+            parts.problem(self.errors[""])
+        if self.session.policy is None and self.step is not self.steps[0]:
+            parts.notice("Nothing is open yet.", hint="Open a table first: everything else begins with it.")
+            parts.link("Open a table", f"/{self.steps[0].name}", classes="main")
+            return
+        try:
+            await self.step.draw(self)
+        except TaskError as error:
+            parts.problem(error)
+
+    def _draw_strip(self) -> None:
+        for label, value, kind in standing(self.session):
+            with parts.tag("div", classes=kind):
+                parts.tag("dt", label)
+                parts.tag("dd", value)
+
+    def _draw_tools(self) -> None:
+        parts.button("Undo", self.on(self.session.undo), name="undo", disabled=not self.session.can_undo)
+        if self.session.policy is not None:
+            parts.button(
+                "As code", self._show_code, name="as-code", label="Show this job as Python, command and policy"
+            )
+
+    async def _show_code(self) -> None:
+        forms = {"policy.toml": as_policy, "Command": as_command, "Python": as_python}
+        with ui.element("dialog") as box:
+            box.props["id"], box.props["aria-label"] = "code", "This job as code"
+            parts.heading("This job without the page")
+            for label, write in forms.items():
+                try:
+                    parts.code(write(self.session), label=label, name=f"code-{label.partition('.')[0].lower()}")
+                except IndistinctError as error:
+                    parts.notice(error.message, kind="bad", hint=error.hint)
+            parts.button(
+                "Close", lambda: ui.run_javascript("document.getElementById('code').close()"), name="code-close"
+            )
+        box.on("close", box.delete, args=[])
+        ui.run_javascript(SHOW)
+
+    def draw_work(self) -> None:
+        """Draw how far the long task is, and how to stop it; and how the last one ended if it failed."""
+        session, work = self.session, self.session.work
+        self.places.work.clear()
+        if work is None:
+            return
+        with self.places.work:
+            if not work.done:
+                progress = session.progress
+                told = " ".join(each for each in (progress.stage, progress.rows) if each)
+                with parts.tag("div", classes="work", role="status"):
+                    parts.tag("p", f"{work.name} … {told}".rstrip())
+                    parts.tag("progress", value=progress.share or None, max=1, aria_label=work.name)
+                    parts.button("Stop", self.on(session.cancel), name="stop")
+            elif isinstance(work.error, StoppedError):
+                parts.notice(f"{work.name}: stopped. Nothing was changed.")
+            elif work.error is not None:
+                parts.problem(work.error)
+
+    async def watch(self) -> None:
+        """Look whether there is something new, and draw it."""
+        if self.session.version != self.seen and not self.drawing:
+            await self.draw()
+        elif self.session.working:
+            self.draw_work()
+
+
+def _redraw(place: Element, draw: Callable[[], Any]) -> None:
+    place.clear()
+    with place:
+        draw()
+
+
+def build(session: Session, step: Step, steps: tuple[Step, ...]) -> None:
+    """Build the page of a step; what it shows is drawn as soon as the browser is there."""
+    ui.add_head_html(HEAD)
+    ui.page_title(f"{step.title} · indistinct")
+    parts.link("Skip to the step", "#step", classes="skip")
+    with parts.tag("header"):
+        with parts.tag("div", classes="brand"):
+            parts.tag("span", "indistinct", classes="name")
+            name = parts.tag("span", classes="table-name")
+        with parts.tag("nav", aria_label="Steps"), parts.tag("ol"):
+            for each in steps:
+                with parts.tag("li"):
+                    parts.link(each.name.capitalize(), f"/{each.name}", current=each is step)
+        tools = parts.tag("div", classes="tools")
+    strip = parts.tag("dl", classes="strip", aria_label="Where this job stands")
+    with parts.tag("main", id="step", tabindex="-1"):
+        work = parts.tag("div", classes="works")
+        with parts.tag("div", classes="step") as page:
+            parts.heading(step.title, level=1)
+            parts.say(step.purpose, kind="purpose")
+    screen = Screen(session, step, steps, Places(name, tools, strip, work, page))
+    ui.timer(0.01, screen.draw, once=True)
+    ui.timer(OFTEN, screen.watch)

@@ -1,0 +1,190 @@
+"""Who gets in: this machine's own address, pages of this server, and a browser that came with the token.
+
+Everything passes here, pages and web sockets alike. Whoever asks under another name for this machine (DNS rebinding),
+from a page of somebody else, or without the cookie that a one-time token bought, gets nothing.
+"""
+
+import re
+import secrets
+from collections.abc import Awaitable, Callable, MutableMapping
+from http.cookies import SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs
+
+from indistinct.web.sessions import Sessions
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+SESSION = "indistinct.session"
+"""Where a request keeps its session."""
+FIRST = "/open"
+# Scripts and styles of the framework, which say nothing about a table.
+FRAMEWORK = re.compile(r"/_nicegui/[^/]+/(static|libraries|components|esm|resources)/")
+REFUSED = {
+    "host": "This server answers on this machine only, under its own address.",
+    "origin": "This server answers its own pages only.",
+    "token": "This address needs the token that the server printed when it started, and each token opens it once. "
+    "The server prints a new address whenever one was used.",
+}
+WITH_EVERYTHING = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), microphone=(), geolocation=(), payment=(), usb=()"),
+    (b"x-robots-tag", b"noindex"),
+)
+
+
+class Door:
+    """The token that opens the next session; each one opens once."""
+
+    def __init__(self, opened: Callable[[str], None] = lambda _token: None) -> None:
+        self.token = secrets.token_urlsafe(32)
+        self._opened = opened
+
+    def opens(self, token: str) -> bool:
+        """Return whether a token is the one; there is another one then, which is told."""
+        if not secrets.compare_digest(token.encode(), self.token.encode()):
+            return False
+        self.token = secrets.token_urlsafe(32)
+        self._opened(self.token)
+        return True
+
+
+class Guard:
+    """An application that lets only the stewards of this server reach another one."""
+
+    def __init__(self, app: App, sessions: Sessions, door: Door, *, port: int) -> None:
+        self._app, self._sessions, self._door = app, sessions, door
+        self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
+        self._cookie = f"indistinct-{port}"
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer a request, or pass it on."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        refused = self._refused(scope, headers)
+        if refused is not None:
+            await _refuse(scope, receive, send, refused)
+            return
+        token = parse_qs(scope["query_string"].decode("latin-1")).get("token")
+        if token is not None and scope["type"] == "http":
+            await self._enter(scope, receive, send, token[0])
+            return
+        cookies: SimpleCookie = SimpleCookie()
+        cookies.load(headers.get("cookie", ""))
+        found = cookies.get(self._cookie)
+        session = self._sessions.of(None if found is None else found.value)
+        if session is None:
+            await _refuse(scope, receive, send, "token")
+            return
+        scope[SESSION] = session
+        if scope["type"] == "http" and scope["path"] == "/":
+            await _redirect(send)
+            return
+        await self._app(scope, receive, _Sealed(scope, send) if scope["type"] == "http" else send)
+
+    def _refused(self, scope: Message, headers: dict[str, str]) -> str | None:
+        """Return why a request is refused before anybody looks at what it wants."""
+        host = headers.get("host", "").lower()
+        if host not in self._hosts:
+            return "host"
+        origin = headers.get("origin")
+        if origin is None and scope["type"] == "websocket":
+            return "origin"
+        if origin is not None and origin.lower() != f"http://{host}":
+            return "origin"
+        return "origin" if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") else None
+
+    async def _enter(self, scope: Message, receive: Receive, send: Send, token: str) -> None:
+        if scope["method"] != "GET" or not self._door.opens(token):
+            await _refuse(scope, receive, send, "token")
+            return
+        secret, _ = self._sessions.open()
+        cookie = f"{self._cookie}={secret}; Path=/; HttpOnly; SameSite=Strict"
+        await _redirect(send, (b"set-cookie", cookie.encode()))
+
+
+class _Sealed:
+    """A way back on which every answer gets the headers that keep it here."""
+
+    def __init__(self, scope: Message, send: Send) -> None:
+        self._scope, self._send = scope, send
+        self._start: Message | None = None
+        self._parts: list[bytes] = []
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            page = any(name == b"x-nicegui-content" for name, _ in message["headers"])
+            nonce = secrets.token_urlsafe(16)
+            message["headers"] = _sealed(message["headers"], self._scope, nonce)
+            if page:
+                self._start, self._nonce = message, nonce
+            else:
+                await self._send(message)
+        elif self._start is not None and message["type"] == "http.response.body":
+            self._parts.append(message.get("body", b""))
+            if not message.get("more_body"):
+                body = re.sub(rb"<script(?=[\s>])", b'<script nonce="%s"' % self._nonce.encode(), b"".join(self._parts))
+                kept = [(name, value) for name, value in self._start["headers"] if name != b"content-length"]
+                self._start["headers"] = [*kept, (b"content-length", b"%d" % len(body))]
+                await self._send(self._start)
+                await self._send({"type": "http.response.body", "body": body})
+                self._start = None
+        else:
+            await self._send(message)
+
+
+def _sealed(headers: Any, scope: Message, nonce: str) -> list[tuple[bytes, bytes]]:
+    ours = {name for name, _ in WITH_EVERYTHING} | {b"cache-control", b"content-security-policy"}
+    kept = [(name, value) for name, value in headers if name.lower() not in ours]
+    host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
+    stays = b"private, max-age=86400" if FRAMEWORK.match(scope["path"]) else b"no-store"
+    policy = content_policy(nonce, host).encode()
+    return [*kept, *WITH_EVERYTHING, (b"cache-control", stays), (b"content-security-policy", policy)]
+
+
+def content_policy(nonce: str, host: str) -> str:
+    """Return what a page may load: its own files. The framework compiles templates, and sets styles, in the page."""
+    parts = (
+        "default-src 'none'",
+        f"script-src 'self' 'nonce-{nonce}' 'unsafe-eval'",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data:",
+        "font-src 'self'",
+        f"connect-src 'self' ws://{host}",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+    return "; ".join(parts)
+
+
+async def _redirect(send: Send, *headers: tuple[bytes, bytes]) -> None:
+    start = [(b"location", FIRST.encode()), (b"cache-control", b"no-store"), *WITH_EVERYTHING, *headers]
+    await send({"type": "http.response.start", "status": 303, "headers": start})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _refuse(scope: Message, receive: Receive, send: Send, why: str) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 1008})
+        return
+    body = REFUSED[why].encode() + b"\n"
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", b"%d" % len(body)),
+        (b"cache-control", b"no-store"),
+        (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+        *WITH_EVERYTHING,
+    ]
+    await send({"type": "http.response.start", "status": 403, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,181 @@
+"""The parts that steps are made of: the browser's own controls with their labels, errors at their fields, and tables.
+
+Controls are those of HTML, so that keyboards and screen readers work as everywhere. Texts are escaped by whoever shows
+them: `say` and labels show text, and `html` takes markup that this library made.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from nicegui import ui
+from nicegui.element import Element
+from nicegui.elements.mixins.text_element import TextElement
+
+from indistinct.markup import Cell, grid, grid_html
+from indistinct.web.worker import TaskError
+
+Handler = Callable[..., Any | Awaitable[Any]]
+
+
+def tag(name: str, text: str = "", *, classes: str = "", **attributes: Any) -> Element:
+    """Return an element of HTML with a text; attributes that are None or False are left out.
+
+    An underscore in the name of an attribute is a hyphen: `aria_label`.
+    """
+    element = TextElement(tag=name, text=text) if text else Element(name)
+    if classes:
+        element.classes(classes)
+    for key, value in attributes.items():
+        if value is not None and value is not False:
+            element.props[key.replace("_", "-").removesuffix("-")] = value
+    return element
+
+
+def html(markup: str, *, name: str = "div", classes: str = "") -> Element:
+    """Return an element with markup that this library made, in which every text is escaped."""
+    element = ui.html(markup, sanitize=False, tag=name)
+    return element.classes(classes) if classes else element
+
+
+def say(text: str, *, kind: str = "") -> Element:
+    """Return a paragraph."""
+    return tag("p", text, classes=kind)
+
+
+def heading(text: str, *, level: int = 2) -> Element:
+    """Return a heading."""
+    return tag(f"h{level}", text)
+
+
+def notice(text: str, *, kind: str = "", hint: str | None = None) -> Element:
+    """Return a notice that stands out: good, bad or warning; a bad one is read aloud at once."""
+    with tag("div", classes=f"notice {kind}".strip(), role="alert" if kind == "bad" else "status") as box:
+        tag("p", text)
+        if hint:
+            tag("p", hint, classes="hint")
+    return box
+
+
+def problem(error: TaskError, *, at: str | None = None) -> Element:
+    """Return what went wrong, and what to do; `at` is the field that it is about."""
+    box = notice(error.message, kind="bad", hint=error.hint)
+    if at:
+        box.props["id"] = f"{at}-error"
+    return box
+
+
+def button(
+    text: str,
+    on_click: Handler,
+    *,
+    main: bool = False,
+    name: str | None = None,
+    disabled: bool = False,
+    label: str = "",
+) -> Element:
+    """Return a button; `main` is the one action of a step, `label` what a screen reader says instead of the text."""
+    element = tag("button", text, classes="main" if main else "", type="button", id=name, disabled=disabled)
+    if label:
+        element.props["aria-label"] = label
+    return element.on("click", lambda _event: on_click(), args=[])
+
+
+def link(text: str, target: str, *, classes: str = "", current: bool = False, download: bool = False) -> Element:
+    """Return a link."""
+    return tag(
+        "a", text, classes=classes, href=target, aria_current="step" if current else None, download=download or None
+    )
+
+
+def field(
+    label: str,
+    value: str,
+    on_change: Handler,
+    *,
+    name: str,
+    kind: str = "text",
+    hint: str = "",
+    error: TaskError | None = None,
+    **attributes: Any,
+) -> Element:
+    """Return a labelled field for a text or a number; `on_change` gets the text when it is left or entered."""
+    with tag("div", classes="field"):
+        tag("label", label, for_=name)
+        if kind == "area":
+            box = tag("textarea", id=name, value=value, spellcheck="false", **_told(name, hint, error), **attributes)
+        else:
+            box = tag("input", id=name, type=kind, value=value, **_told(name, hint, error), **attributes)
+        box.on("change", lambda event: on_change(event.args), js_handler="(e) => emit(e.target.value)")
+        _hints(name, hint, error)
+    return box
+
+
+def choice(
+    label: str,
+    options: Mapping[str, str] | Sequence[str],
+    value: str,
+    on_change: Handler,
+    *,
+    name: str,
+    hint: str = "",
+    error: TaskError | None = None,
+    hidden_label: bool = False,
+) -> Element:
+    """Return a labelled list of which one is chosen; `options` are values with what is shown for them."""
+    shown = options if isinstance(options, Mapping) else {each: each for each in options}
+    with tag("div", classes="field"):
+        tag("label", label, for_=name, classes="hidden" if hidden_label else "")
+        with tag("select", id=name, value=value, **_told(name, hint, error)) as box:
+            for key, text in shown.items():
+                tag("option", text or key, value=key, selected=key == value)
+        box.on("change", lambda event: on_change(event.args), js_handler="(e) => emit(e.target.value)")
+        _hints(name, hint, error)
+    return box
+
+
+def tick(label: str, value: bool, on_change: Handler, *, name: str, hint: str = "") -> Element:
+    """Return a labelled box that is ticked or not."""
+    with tag("div", classes="field tick"):
+        box = tag("input", id=name, type="checkbox", checked=value, **_told(name, hint, None))
+        box.on("change", lambda event: on_change(event.args), js_handler="(e) => emit(e.target.checked)")
+        tag("label", label, for_=name)
+        _hints(name, hint, None)
+    return box
+
+
+def _told(name: str, hint: str, error: TaskError | None) -> dict[str, Any]:
+    about = " ".join([*([f"{name}-error"] if error else []), *([f"{name}-hint"] if hint else [])])
+    return {"aria_describedby": about or None, "aria_invalid": "true" if error else None}
+
+
+def _hints(name: str, hint: str, error: TaskError | None) -> None:
+    if hint:
+        tag("p", hint, classes="hint", id=f"{name}-hint")
+    if error:
+        problem(error, at=name)
+
+
+def table(
+    caption: str, headings: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: Iterable[str] = ()
+) -> Element:
+    """Return a table to read, with its caption; columns named by `right` hold numbers."""
+    return html(grid_html(grid(caption, headings, rows, right=right)))
+
+
+def picture(svg: str, *, caption: str = "") -> Element:
+    """Return an SVG picture that this library drew; what it shows is told in its title."""
+    with tag("figure", classes="picture") as figure:
+        html(svg[svg.index("<svg") :].strip(), classes="wide")
+        if caption:
+            tag("figcaption", caption)
+    return figure
+
+
+def code(text: str, *, label: str, name: str) -> Element:
+    """Return a text to be copied, with a button that does so."""
+    with tag("figure", classes="code") as figure:
+        with tag("figcaption"):
+            tag("span", label)
+            button("Copy", lambda: ui.clipboard.write(text), name=f"{name}-copy", label=f"Copy {label}")
+        tag("pre", text, id=name, tabindex="0", aria_label=label, role="region")
+    return figure

@@ -1,0 +1,137 @@
+"""`serve`: the page on this machine's own address, for whoever has the address that is printed."""
+
+import json
+import logging
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from nicegui import app as nicegui_app
+from nicegui import ui
+
+from indistinct.errors import ParameterError
+from indistinct.spill import private_directory
+from indistinct.web import files, steps
+from indistinct.web.guard import Door, Guard
+from indistinct.web.sessions import Settings, sessions_in
+
+LOOPBACK = "127.0.0.1"
+GIGABYTE = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the page is, and the token that opens it once."""
+
+    port: int
+    token: str
+
+    @property
+    def url(self) -> str:
+        """The address to open in a browser."""
+        return f"http://{LOOPBACK}:{self.port}/?token={self.token}"
+
+
+def serve(
+    settings: Settings,
+    *,
+    port: int = 0,
+    started: Callable[[Address], None],
+    entered: Callable[[Address], None] = lambda _address: None,
+) -> None:
+    """Serve the page until it is interrupted; `started` gets its address, `entered` one for another browser.
+
+    Port 0 takes any that is free. Uploads and releases lie in a private folder that is removed at the end.
+    """
+    listening = _listen(port)
+    port = listening.getsockname()[1]
+    with private_directory() as folder, sessions_in(folder, settings) as sessions:
+        # The framework would keep what it stores in the folder where it was started.
+        nicegui_app.storage.path = folder / "framework"
+        door = Door(lambda token: entered(Address(port, token)))
+        app = _application(lambda: started(Address(port, door.token)))
+        guard = Guard(app, sessions, door, port=port)
+        _quiet_logs()
+        config = uvicorn.Config(
+            guard, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=1, server_header=False
+        )
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listen(port: int) -> socket.socket:
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((LOOPBACK, port))
+    except OSError as error:
+        listening.close()
+        raise ParameterError(
+            f"port {port} cannot be used: {error.strerror or 'refused'}",
+            hint="choose another one with --port, or leave it out",
+        ) from None
+    return listening
+
+
+def _application(ready: Callable[[], None]) -> Any:
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI):  # type: ignore[no-untyped-def]
+        ready()
+        yield
+
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    files.register(app)
+    steps.register()
+    ui.run_with(
+        app,
+        title="indistinct",
+        language="en-US",
+        favicon=Path(__file__).with_name("icon.svg"),
+        dark=None,
+        tailwind=False,
+        gzip_middleware_factory=None,
+        show_welcome_message=False,
+        binding_refresh_interval=None,
+        reconnect_timeout=30,
+    )
+    return app
+
+
+class _WithoutValues(logging.Filter):
+    """Log lines tell where something went wrong, not what a message quotes."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else record.msg
+        if isinstance(error, BaseException):
+            trace = error.__traceback__
+            while trace is not None and trace.tb_next is not None:
+                trace = trace.tb_next
+            where = "" if trace is None else f" in {trace.tb_frame.f_code.co_name}, line {trace.tb_lineno}"
+            record.msg, record.args, record.exc_info = f"{type(error).__name__}{where}", (), None
+        else:
+            record.msg, record.args = f"{record.name}: {record.funcName}, line {record.lineno}", ()
+        record.exc_text = record.stack_info = None
+        return True
+
+
+def _quiet_logs() -> None:
+    """Let frameworks say what went wrong without what they quote, and nothing else."""
+    for name in ("nicegui", "uvicorn", "uvicorn.error", "asyncio", "socketio", "engineio", "fastapi"):
+        log, handler = logging.getLogger(name), logging.StreamHandler(sys.stderr)
+        handler.addFilter(_WithoutValues())
+        log.handlers, log.propagate = [handler], False
+        log.setLevel(logging.ERROR)
+
+
+def described(address: Address) -> str:
+    """Return an address as one line of JSON.
+
+    >>> described(Address(8080, "abc"))
+    '{"url": "http://127.0.0.1:8080/?token=abc", "token": "abc", "port": 8080}'
+    """
+    return json.dumps({"url": address.url, "token": address.token, "port": address.port})

@@ -1,0 +1,225 @@
+"""What a steward decided and what was found, for as long as the server runs: nothing of it is in the browser.
+
+The job is one `Policy`, so that whatever is decided here can be written down and run without the page. What was found
+is kept with what it rests on: a change makes it old, and leaves the rest as it is.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from indistinct.policy import Output, Policy, Statement
+from indistinct.web.worker import Progress, StoppedError, Task, TaskError, Worker
+
+# So many changes can be undone.
+REMEMBERED = 100
+QUICK, LONG = "quick", "long"
+
+
+class ConflictError(TaskError):
+    """Another tab changed the same job meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this was changed in another tab meanwhile; what you see now is the newest state",
+            hint="look at it, and make the change again if it is still wanted",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a server allows: the folder that paths may lead to, how large an upload may be, and whether it is a demo."""
+
+    folder: Path
+    largest_upload: int
+    demo: bool = False
+
+
+def job_of(policy: Policy | None) -> Policy | None:
+    """Return what a search rests on: a policy without what people state, and without where the release goes."""
+    return None if policy is None else replace(policy, about=Statement(), reasons={}, output=Output())
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a task found, and what it rests on."""
+
+    rests_on: Any
+    value: Any
+
+
+@dataclass(slots=True)
+class Work:
+    """A long task: what it is called, whether it is done, and how it ended."""
+
+    name: str
+    error: TaskError | None = None
+    done: bool = False
+    handle: asyncio.Task[None] | None = None
+
+
+class Session:
+    """One steward: a private folder, the job and its history, what was found, and two processes.
+
+    The quick one answers what a page shows, the long one searches. Every change has a number; a tab that saw an older
+    one cannot overwrite a newer one.
+    """
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self.folder, self.settings = folder, settings
+        self.name = ""
+        """What the steward calls the table."""
+        self.policy: Policy | None = None
+        self.version = 0
+        self.work: Work | None = None
+        self._before: list[tuple[Policy | None, str]] = []
+        self._found: dict[str, Found] = {}
+        self._workers = {QUICK: Worker(), LONG: Worker()}
+
+    def start(self) -> None:
+        """Start the process that answers quickly, before it is asked."""
+        self._workers[QUICK].start()
+
+    # The job
+
+    def change(self, policy: Policy, *, seen: int | None = None, name: str | None = None) -> None:
+        """Put a policy in place of the one before; `seen` is the version that whoever changes it was shown."""
+        if seen is not None and seen != self.version:
+            raise ConflictError
+        if policy == self.policy and name in (None, self.name):
+            return
+        self._before = [*self._before[-REMEMBERED + 1 :], (self.policy, self.name)]
+        self.policy, self.name = policy, self.name if name is None else name
+        self.touch()
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is a change to take back."""
+        return bool(self._before) and self._before[-1][0] is not None
+
+    def undo(self) -> None:
+        """Take the last change back."""
+        if self.can_undo:
+            self.policy, self.name = self._before.pop()
+            self.touch()
+
+    def touch(self) -> None:
+        """Say that there is something new to see."""
+        self.version += 1
+
+    # What was found
+
+    def find(self, name: str, value: Any, *, rests_on: Any = None) -> None:
+        """Keep what was found under a name, with what it rests on."""
+        self._found[name] = Found(rests_on, value)
+        self.touch()
+
+    def found(self, name: str) -> Any:
+        """Return what was found under a name, None if nothing was."""
+        return self._found[name].value if name in self._found else None
+
+    def is_fresh(self, name: str, rests_on: Any) -> bool:
+        """Return whether what was found under a name still rests on the same."""
+        return name in self._found and bool(self._found[name].rests_on == rests_on)
+
+    def forget(self, *names: str) -> None:
+        """Forget what was found under some names, all if none is named."""
+        for name in names or tuple(self._found):
+            self._found.pop(name, None)
+        self.touch()
+
+    # Work
+
+    async def ask(self, task: Task, *arguments: Any, **options: Any) -> Any:
+        """Return what a quick task answers."""
+        return await self._workers[QUICK].run(task, *arguments, **options)
+
+    def begin(self, name: str, task: Task, *arguments: Any, then: Callable[[Any], None], options: Any = None) -> Work:
+        """Begin a long task and return at once; `then` gets what it returns. One runs at a time."""
+        if self.working:
+            raise TaskError(
+                f"{self.work.name if self.work else 'a task'} still runs", hint="wait until it is done, or stop it"
+            )
+        work = self.work = Work(name)
+
+        async def run() -> None:
+            try:
+                found = await self._workers[LONG].run(task, *arguments, **(options or {}))
+                then(found)
+            except TaskError as error:
+                work.error = error
+            finally:
+                work.done = True
+                self.touch()
+
+        work.handle = asyncio.get_running_loop().create_task(run())
+        self.touch()
+        return work
+
+    @property
+    def working(self) -> bool:
+        """Whether a long task runs."""
+        return self.work is not None and not self.work.done
+
+    @property
+    def progress(self) -> Progress:
+        """How far the long task is."""
+        return self._workers[LONG].progress or Progress()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the last long task was stopped by the steward."""
+        return self.work is not None and isinstance(self.work.error, StoppedError)
+
+    def cancel(self) -> None:
+        """Stop the long task at once."""
+        if self.working:
+            self._workers[LONG].cancel()
+
+    def close(self) -> None:
+        """End the processes and remove what lies in the folder."""
+        for worker in self._workers.values():
+            worker.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Sessions:
+    """All stewards of a server, by a secret that only their browser has."""
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self._folder, self._settings = folder, settings
+        self._by_secret: dict[str, Session] = {}
+
+    def open(self) -> tuple[str, Session]:
+        """Return a new session and its secret."""
+        folder = self._folder / secrets.token_hex(8)
+        folder.mkdir(mode=0o700)
+        secret, session = secrets.token_urlsafe(32), Session(folder, self._settings)
+        self._by_secret[secret] = session
+        session.start()
+        return secret, session
+
+    def of(self, secret: str | None) -> Session | None:
+        """Return the session of a secret, if there is one."""
+        return None if secret is None else self._by_secret.get(secret)
+
+    def close(self) -> None:
+        """End all sessions."""
+        for session in self._by_secret.values():
+            session.close()
+        self._by_secret.clear()
+
+
+@contextlib.contextmanager
+def sessions_in(folder: Path, settings: Settings) -> Iterator[Sessions]:
+    """Give the sessions of a server; they end with it."""
+    sessions = Sessions(folder, settings)
+    try:
+        yield sessions
+    finally:
+        sessions.close()

@@ -1,0 +1,20 @@
+"""Tables that tasks read: opened once for a path and a way of reading, and kept."""
+
+from typing import Any
+
+from indistinct.api import open as open_table
+from indistinct.policy import Policy
+from indistinct.tables import Reading, Table
+from indistinct.web.worker import Desk
+
+
+def opened(desk: Desk, source: Any, reading: Reading) -> Table:
+    """Return the table at a path, as it is read; the last ones are kept."""
+    stamp = (source.stat().st_mtime_ns, source.stat().st_size) if hasattr(source, "stat") else None
+    table: Table = desk.keep(("table", source, stamp, repr(reading)), lambda: open_table(source, reading=reading))
+    return table
+
+
+def table_of(desk: Desk, policy: Policy) -> Table:
+    """Return the table that a policy reads."""
+    return opened(desk, policy.source, policy.input.reading)

@@ -1,0 +1,209 @@
+"""Work in a process of its own: tasks one after another, with progress, and a stop that does not wait.
+
+A task is a function at the top of a module; it gets a `Desk`, which keeps opened tables and says how far the work is,
+and plain values. What it raises comes back as a `TaskError`, in the words of the library and without any cell.
+"""
+
+import asyncio
+import contextlib
+import functools
+import logging
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from indistinct.errors import IndistinctError
+from indistinct.memory import is_memory, out_of_memory
+
+Task = Callable[..., Any]
+SPAWN = multiprocessing.get_context("spawn")
+# Seconds between two words about progress.
+SELDOM = 0.1
+
+
+class TaskError(Exception):
+    """What went wrong in a task: a message, what to do, and the name of the library's error."""
+
+    def __init__(self, message: str, *, hint: str | None = None, kind: str = "Error") -> None:
+        super().__init__(message)
+        self.message, self.hint, self.kind = message, hint, kind
+
+
+class StoppedError(TaskError):
+    """The work was stopped by whoever asked for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a task is: a share from 0 to 1, the stage that it is in, and rows that the stage has passed."""
+
+    share: float = 0.0
+    stage: str = ""
+    rows: str = ""
+
+
+@dataclass(slots=True)
+class Desk:
+    """What a process keeps between its tasks, and how a task says how far it is."""
+
+    tell: Callable[[Progress], None] = lambda _progress: None
+    kept: dict[Any, Any] = field(default_factory=dict)
+    progress: Progress = Progress()
+
+    def report(self, share: float) -> None:
+        """Say which share of the task is done."""
+        self.progress = Progress(share, self.progress.stage, self.progress.rows)
+        self.tell(self.progress)
+
+    def enter(self, stage: str, rows: str = "") -> None:
+        """Say which stage the task is in."""
+        self.progress = Progress(self.progress.share, stage, rows)
+        self.tell(self.progress)
+
+    def keep(self, key: Any, make: Callable[[], Any], *, most: int = 2) -> Any:
+        """Return what is kept under a key; made if it is not there, and then the oldest of its kind may go."""
+        if key not in self.kept:
+            made = make()
+            alike = [each for each in self.kept if each[0] == key[0]]
+            for old in alike[: max(0, len(alike) - most + 1)]:
+                del self.kept[old]
+            self.kept[key] = made
+        return self.kept[key]
+
+
+class Worker:
+    """A process that runs tasks for one steward. It is started by its first task, and again after a stop."""
+
+    def __init__(self) -> None:
+        self._process: Any = None
+        self._pipe: Any = None
+        self._turn = asyncio.Lock()
+        self._stopped = False
+        self.progress: Progress | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a task runs."""
+        return self._turn.locked()
+
+    def start(self) -> None:
+        """Start the process, so that the first task need not wait for it."""
+        if self._process is not None and self._process.is_alive():
+            return
+        self._pipe, theirs = SPAWN.Pipe()
+        self._process = SPAWN.Process(target=_serve, args=(theirs,), name="indistinct-page")
+        self._process.start()
+        theirs.close()
+
+    async def run(self, task: Task, *arguments: Any, **options: Any) -> Any:
+        """Return what a task returns; tasks wait for each other."""
+        async with self._turn:
+            self._stopped, self.progress = False, Progress()
+            try:
+                self.start()
+                return await asyncio.to_thread(self._converse, (task, arguments, options))
+            finally:
+                self.progress = None
+
+    def _converse(self, request: Any) -> Any:
+        pipe, process = self._pipe, self._process
+        try:
+            pipe.send(request)
+            while True:
+                if pipe not in wait([pipe, process.sentinel]):
+                    raise EOFError
+                kind, value = pipe.recv()
+                if kind == "progress":
+                    self.progress = value
+                elif kind == "done":
+                    return value
+                else:
+                    raise TaskError(value["message"], hint=value["hint"], kind=value["kind"])
+        except (EOFError, OSError):
+            self.stop()
+            if self._stopped:
+                raise StoppedError("the work was stopped") from None
+            raise TaskError(
+                "the work ended before it was done, which happens when there is not enough memory",
+                hint="close other programs, or give the table fewer columns or rows",
+            ) from None
+
+    def cancel(self) -> None:
+        """Stop the running task at once."""
+        self._stopped = True
+        self.stop()
+
+    def stop(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.join()
+
+
+def _serve(pipe: Connection) -> None:
+    """Run tasks until nobody asks any more."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    turn, said = threading.Lock(), [0.0]
+
+    def tell(progress: Progress) -> None:
+        now = time.monotonic()
+        with turn:  # threads of a search speak at the same time
+            if now - said[0] >= SELDOM:
+                said[0] = now
+                pipe.send(("progress", progress))
+
+    desk = Desk(tell=tell)
+    with contextlib.suppress(EOFError, OSError, KeyboardInterrupt), _stages(desk):
+        while True:
+            task, arguments, options = pipe.recv()
+            desk.progress = Progress()
+            answer = _answer(functools.partial(task, desk, *arguments, **options))
+            with turn:
+                pipe.send(answer)
+
+
+def _answer(run: Callable[[], Any]) -> tuple[str, Any]:
+    try:
+        return "done", run()
+    except IndistinctError as error:
+        return "failed", {"message": error.message, "hint": error.hint, "kind": type(error).__name__}
+    except Exception as error:  # noqa: BLE001 (whatever it says may quote a cell)
+        if is_memory(error):
+            error = out_of_memory("this step")
+            return "failed", {"message": error.message, "hint": error.hint, "kind": type(error).__name__}
+        told = f"an unexpected {type(error).__name__} in this step; its text is not shown, because it may quote a value"
+        return "failed", {"message": told, "hint": "the same job on the command line may tell more", "kind": "Error"}
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+    os._exit(1)
+
+
+@contextlib.contextmanager
+def _stages(desk: Desk) -> Iterator[None]:
+    """Pass on which stage the library says it is in."""
+
+    class Stages(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            told = vars(record)
+            done, of = told.get("rows") or (None, None)
+            rows = "" if done is None else f"{done:,}{f' of {of:,}' if of else ''} rows"
+            desk.enter(told.get("stage") or desk.progress.stage, rows)
+
+    log, handler = logging.getLogger("indistinct.stage"), Stages()
+    log.addHandler(handler)
+    log.setLevel(logging.DEBUG)
+    log.propagate = False
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
