@@ -156,7 +156,7 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, looked: Mapping
     )
     parts.tag("p", MEANING[role].capitalize() + ".", classes="hint")
     figure = "" if column["figure"] in column["reason"] else f" ({column['figure']})"
-    parts.say(f"Suggested: {suggested}, because {column['reason']}{figure}.", kind="hint")
+    parts.say(f"Suggested {suggested}: {column['reason']}{figure}.", kind="hint")
     for told in column["findings"]:
         parts.say(f"{told}.", kind="hint")
     _why(screen, name, key, role is not suggested)
@@ -263,7 +263,7 @@ def _combinations(looked: Mapping[str, Any], policy: Any) -> None:
             for text, kind in (("columns", ""), ("alone", "number"), ("share", "number"), ("", ""), ("the roles", "")):
                 parts.tag("th", text, classes=kind, scope="col")
         with parts.tag("tbody"):
-            for each in found["sets"]:
+            for each in sorted(found["sets"], key=lambda each: -each["unique_share"]):
                 _set(each, policy, found["unit"])
     for note in found["notes"]:
         parts.say(f"{note[:1].upper()}{note[1:]}.", kind="hint")
