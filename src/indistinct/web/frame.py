@@ -16,7 +16,7 @@ from indistinct.errors import IndistinctError
 from indistinct.policy import Policy
 from indistinct.web import parts
 from indistinct.web.as_code import as_command, as_policy, as_python
-from indistinct.web.sessions import Session
+from indistinct.web.sessions import Session, Work
 from indistinct.web.standing import standing
 from indistinct.web.worker import StoppedError, TaskError
 
@@ -63,6 +63,7 @@ class Screen:
     choices: dict[str, Any] = field(default_factory=dict)
     seen: int = -1
     drawing: bool = False
+    again: str | None = None
 
     @property
     def policy(self) -> Policy:
@@ -99,7 +100,10 @@ class Screen:
     async def draw(self, *, focus: str = "") -> None:
         """Draw the step as things stand now."""
         places, page = self.places, self.places.step
-        if page.is_deleted or self.drawing:
+        if page.is_deleted:
+            return
+        if self.drawing:  # something happened meanwhile: it is shown when this is done
+            self.again = focus
             return
         self.drawing = True
         try:
@@ -107,18 +111,34 @@ class Screen:
             _redraw(places.name, lambda: parts.tag("span", self.session.name))
             _redraw(places.strip, self._draw_strip)
             _redraw(places.tools, self._draw_tools)
-            page.clear()
-            with page:
-                await self._draw_step()
+            await self._draw_anew(page)
             self.draw_work()
             if focus and not page.is_deleted:
                 page.client.run_javascript(f"document.getElementById({focus!r})?.focus()")
         finally:
             self.drawing = False
+        if self.again is not None:
+            focus, self.again = self.again, None
+            await self.draw(focus=focus)
+
+    async def _draw_anew(self, page: Element) -> None:
+        """Draw the step, and show it in place of what was there when all of it is drawn, so that nothing jumps."""
+        before = list(page)
+        with page, parts.tag("div", hidden=True) as fresh:
+            await self._draw_step()
+        if page.is_deleted:
+            return
+        for each in before:
+            page.remove(each)
+        fresh.props.pop("hidden")
+        fresh.update()
 
     async def _draw_step(self) -> None:
         parts.heading(self.step.title, level=1)
         parts.say(self.step.purpose, kind="purpose")
+        work = self.session.work
+        if work is not None and work.error is not None and self._is_told_here(work):
+            self.errors.setdefault(work.at, work.error)
         if "" in self.errors:
             parts.problem(self.errors[""])
         if self.session.policy is None and self.step is not self.steps[0]:
@@ -175,8 +195,12 @@ class Screen:
                     parts.button("Stop", self.on(session.cancel), name="stop")
             elif isinstance(work.error, StoppedError):
                 parts.notice(f"{work.name}: stopped. Nothing was changed.")
-            elif work.error is not None:
+            elif work.error is not None and not self._is_told_here(work):
                 parts.problem(work.error)
+
+    def _is_told_here(self, work: Work) -> bool:
+        """Return whether what went wrong is shown at a field of this step."""
+        return work.step == self.step.name and not isinstance(work.error, StoppedError)
 
     async def watch(self) -> None:
         """Look whether there is something new, and draw it."""

@@ -4,7 +4,7 @@ Controls are those of HTML, so that keyboards and screen readers work as everywh
 them: `say` and labels show text, and `html` takes markup that this library made.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from nicegui import ui
@@ -179,3 +179,12 @@ def code(text: str, *, label: str, name: str) -> Element:
             button("Copy", lambda: ui.clipboard.write(text), name=f"{name}-copy", label=f"Copy {label}")
         tag("pre", text, id=name, tabindex="0", aria_label=label, role="region")
     return figure
+
+
+def details(summary: str, opened: MutableMapping[str, Any], *, name: str, start: bool = False) -> Element:
+    """Return a part that can be opened; `opened` remembers under its name whether it is, when all is drawn anew."""
+    box = tag("details", id=name, open=bool(opened.get(name, start)))
+    box.on("toggle", lambda event: opened.__setitem__(name, event.args), js_handler="(e) => emit(e.target.open)")
+    with box:
+        tag("summary", summary)
+    return box
