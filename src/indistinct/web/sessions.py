@@ -139,8 +139,19 @@ class Session:
         """Return what a quick task answers."""
         return await self._workers[QUICK].run(task, *arguments, **options)
 
-    def begin(self, name: str, task: Task, *arguments: Any, then: Callable[[Any], None], options: Any = None) -> Work:
-        """Begin a long task and return at once; `then` gets what it returns. One runs at a time."""
+    def begin(
+        self,
+        name: str,
+        task: Task,
+        *arguments: Any,
+        then: Callable[[Any], None],
+        lastly: Callable[[], None] = lambda: None,
+        options: Any = None,
+    ) -> Work:
+        """Begin a long task and return at once; `then` gets what it returns. One runs at a time.
+
+        `lastly` tidies up, however the task ended: also where it was stopped.
+        """
         if self.working:
             raise TaskError(
                 f"{self.work.name if self.work else 'a task'} still runs", hint="wait until it is done, or stop it"
@@ -154,6 +165,7 @@ class Session:
             except TaskError as error:
                 work.error = error
             finally:
+                lastly()
                 work.done = True
                 self.touch()
 
