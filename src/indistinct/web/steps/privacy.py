@@ -1,5 +1,6 @@
 """The step `privacy`: which models must hold, in plain words, and how many rows may be left out for it."""
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -143,15 +144,9 @@ def distinct_values(looked: Mapping[str, Any]) -> dict[str, int]:
 
 def _add(screen: Screen) -> None:
     adding: dict[str, Any] = screen.choices.setdefault(NEW, {"name": "", "texts": {}})
-    grouped: dict[str, dict[str, str]] = {group: {} for group in GROUPS}
-    for name, kind in EVERY_MODEL.builtin.items():
-        words = words_of(kind)
-        grouped[words.group][name] = words.title
-    added = {each.name: each.name for each in EVERY_MODEL.extensions() if each.kind is not None}
-    others = {"Of other packages": added} if added else {}
     parts.choice(
         "Add another promise",
-        {"": "choose …", **grouped, **others},
+        {"": "choose …", **models_by_group()},
         adding["name"],
         screen.on(lambda name: _begin(screen, name), at="add-model"),
         name="add-model",
@@ -159,6 +154,17 @@ def _add(screen: Screen) -> None:
     )
     if adding["name"]:
         _form(screen, adding)
+
+
+@functools.cache
+def models_by_group() -> dict[str, dict[str, str]]:
+    """Return all models by what they protect from: names with what is shown for them."""
+    grouped: dict[str, dict[str, str]] = {group: {} for group in GROUPS}
+    for name, kind in EVERY_MODEL.builtin.items():
+        words = words_of(kind)
+        grouped[words.group][name] = words.title
+    added = {each.name: each.name for each in EVERY_MODEL.extensions() if each.kind is not None}
+    return {**grouped, "Of other packages": added} if added else grouped
 
 
 def _begin(screen: Screen, name: str) -> None:
