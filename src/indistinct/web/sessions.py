@@ -87,7 +87,7 @@ class Session:
         self.work: Work | None = None
         self._before: list[tuple[Policy | None, str, dict[str, Found]]] = []
         self._found: dict[str, Found] = {}
-        self._workers = {QUICK: Worker(), LONG: Worker()}
+        self._workers = {QUICK: Worker(), LONG: Worker(patient=True)}
 
     def start(self) -> None:
         """Start the process that answers quickly, before it is asked."""
@@ -104,6 +104,7 @@ class Session:
         looked = {each: self._found[each] for each in LOOKED if each in self._found}
         self._before = [*self._before[-REMEMBERED + 1 :], (self.policy, self.name, looked)]
         self.policy, self.name = policy, self.name if name is None else name
+        self._forget_failure()
         self.touch()
 
     @property
@@ -116,7 +117,13 @@ class Session:
         if self.can_undo:
             self.policy, self.name, looked = self._before.pop()
             self._found |= looked
+            self._forget_failure()
             self.touch()
+
+    def _forget_failure(self) -> None:
+        """Forget how the last task failed: what it failed for was changed."""
+        if self.work is not None and self.work.done:
+            self.work = None
 
     def touch(self) -> None:
         """Say that there is something new to see."""
@@ -155,12 +162,14 @@ class Session:
         task: Task,
         *arguments: Any,
         then: Callable[[Any], Any],
+        lastly: Callable[[], None] = lambda: None,
         options: Any = None,
         at: tuple[str, str] = ("", ""),
     ) -> Work:
         """Begin a long task and return at once; `then` gets what it returns, and is waited for. One runs at a time.
 
-        `at` is the step and the field where an error is shown.
+        `lastly` tidies up, however the task ended: also where it was stopped. `at` is the step and the field where an
+        error is shown.
         """
         if self.working:
             raise TaskError(
@@ -177,6 +186,7 @@ class Session:
             except TaskError as error:
                 work.error = error
             finally:
+                lastly()
                 work.done = True
                 self.touch()
 
