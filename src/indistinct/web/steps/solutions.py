@@ -260,7 +260,7 @@ def _draw_looked(screen: Screen, found: Explored, metric: str) -> None:
             all_nodes.columns,
             [
                 [
-                    f"{samples.before[name][place]} → {samples.after[name][level][place]}"
+                    arrow(samples.before[name][place], samples.after[name][level][place])
                     for name, level in zip(all_nodes.columns, node, strict=True)
                 ]
                 for place in range(len(samples.before[all_nodes.columns[0]]))
@@ -278,6 +278,15 @@ def _draw_looked(screen: Screen, found: Explored, metric: str) -> None:
                 name="choose-node",
                 disabled=not row["satisfied"] or screen.session.working or not _is_fresh(screen),
             )
+
+
+def arrow(before: str, after: str) -> str:
+    """Return what becomes of a value; one that stays is told once.
+
+    >>> arrow("88", "80-89"), arrow("male", "male")
+    ('88 → 80-89', 'male')
+    """
+    return before if before == after else f"{before} → {after}"
 
 
 def _facts(found: Exploration, row: Row) -> None:

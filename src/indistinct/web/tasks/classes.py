@@ -28,6 +28,7 @@ from indistinct.recoding.outputs import SENSITIVE, Assignment
 from indistinct.recoding.storage import read_recoding
 from indistinct.release.files import table_path
 from indistinct.release.fit import fit
+from indistinct.reporting.columns import MISSING
 from indistinct.schema import BUCKET, COUNT
 from indistinct.tables import Table, open_table
 from indistinct.web.tasks.tables import table_of
@@ -114,8 +115,8 @@ def _placed(sizes: Codes, wanted: Codes, *, smallest: bool) -> tuple[Codes, Code
 
 
 def as_text(value: Any) -> str:
-    """Return a cell as a text; a missing one is empty."""
-    return "" if value is None else str(value)
+    """Return a cell as a text; a missing one says so."""
+    return MISSING if value is None else str(value)
 
 
 def sorted_rows(desk: Desk, policy: Policy, files: dict[str, Any]) -> Sorted:

@@ -20,6 +20,7 @@ from indistinct.hierarchy import Order, Suppression
 from indistinct.models import KAnonymity, Model
 from indistinct.policy import Policy
 from indistinct.registry import all_of
+from indistinct.reporting.columns import MISSING
 from indistinct.tables import Table
 from indistinct.web.sessions import job_of
 from indistinct.web.tasks.tables import table_of
@@ -131,9 +132,12 @@ def _samples(table: Table, policy: Policy) -> Samples:
         order = hierarchy.values if isinstance(hierarchy, Order) else None
         column = encode_column(name, table.data[name], order=order)
         tree, codes, texts = (hierarchy or Suppression()).bind(column.domain), column.codes[rows], column.domain.texts()
-        before[name] = tuple(texts[code] or "" for code in codes)
+        before[name] = tuple(MISSING if texts[code] is None else texts[code] for code in codes)
         after[name] = tuple(
-            tuple(tree.labels[level][node] or "" for node in tree.ancestors[codes, level])
+            tuple(
+                MISSING if (label := tree.labels[level][node]) is None else label
+                for node in tree.ancestors[codes, level]
+            )
             for level in range(tree.height + 1)
         )
     return Samples(before, after)
