@@ -140,6 +140,10 @@ class Session:
         """Return what was found under a name, None if nothing was."""
         return self._found[name].value if name in self._found else None
 
+    def rests_on(self, name: str) -> Any:
+        """Return what that which was found under a name rests on, None if nothing was found."""
+        return self._found[name].rests_on if name in self._found else None
+
     def is_fresh(self, name: str, rests_on: Any) -> bool:
         """Return whether what was found under a name still rests on the same."""
         return name in self._found and bool(self._found[name].rests_on == rests_on)
