@@ -95,6 +95,7 @@ class Session:
             return
         self._before = [*self._before[-REMEMBERED + 1 :], (self.policy, self.name)]
         self.policy, self.name = policy, self.name if name is None else name
+        self._forget_failure()
         self.touch()
 
     @property
@@ -106,7 +107,13 @@ class Session:
         """Take the last change back."""
         if self.can_undo:
             self.policy, self.name = self._before.pop()
+            self._forget_failure()
             self.touch()
+
+    def _forget_failure(self) -> None:
+        """Forget how the last task failed: what it failed for was changed."""
+        if self.work is not None and self.work.done:
+            self.work = None
 
     def touch(self) -> None:
         """Say that there is something new to see."""
@@ -139,8 +146,19 @@ class Session:
         """Return what a quick task answers."""
         return await self._workers[QUICK].run(task, *arguments, **options)
 
-    def begin(self, name: str, task: Task, *arguments: Any, then: Callable[[Any], None], options: Any = None) -> Work:
-        """Begin a long task and return at once; `then` gets what it returns. One runs at a time."""
+    def begin(
+        self,
+        name: str,
+        task: Task,
+        *arguments: Any,
+        then: Callable[[Any], None],
+        lastly: Callable[[], None] = lambda: None,
+        options: Any = None,
+    ) -> Work:
+        """Begin a long task and return at once; `then` gets what it returns. One runs at a time.
+
+        `lastly` tidies up, however the task ended: also where it was stopped.
+        """
         if self.working:
             raise TaskError(
                 f"{self.work.name if self.work else 'a task'} still runs", hint="wait until it is done, or stop it"
@@ -154,6 +172,7 @@ class Session:
             except TaskError as error:
                 work.error = error
             finally:
+                lastly()
                 work.done = True
                 self.touch()
 
