@@ -1,7 +1,9 @@
 """A job as one command: flags that say the same as a policy, or a word about what they cannot say."""
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from indistinct.addresses import address_of
@@ -25,11 +27,17 @@ ROLES = {
     "identifier": "identifiers",
     "person": "person",
 }
-Flag = tuple[str, str | None]
 
 
-class _UnsaidError(Exception):
+@dataclass(frozen=True, slots=True)
+class Unsaid:
     """Something that no flag can say, in words."""
+
+    words: str
+
+
+Flag = tuple[str, str | Unsaid | None]
+Flags = Iterator[Flag]
 
 
 def command_of(policy: Policy) -> str:
@@ -37,14 +45,9 @@ def command_of(policy: Policy) -> str:
 
     Where flags cannot say all of it, comments tell what is missing, and the command runs the policy.
     """
-    flags: list[Flag] = []
-    unsaid: list[str] = []
-    for part in (_roles, _privacy, _hierarchies, _others, _reading, _output):
-        for say in part(policy):
-            try:
-                flags.append(say())
-            except _UnsaidError as reason:
-                unsaid.append(str(reason))
+    parts = (_roles, _privacy, _hierarchies, _others, _reading, _output)
+    flags = [flag for part in parts for flag in part(policy)]
+    unsaid = [value.words for _, value in flags if isinstance(value, Unsaid)]
     if unsaid:
         told = "\n".join(f"#   {each}" for each in unsaid)
         return f"# Flags cannot say all of it:\n{told}\n# Save policy.toml beside the table, and run\n{BY_POLICY}\n"
@@ -54,7 +57,7 @@ def command_of(policy: Policy) -> str:
 
 def _written(flag: Flag) -> str:
     name, value = flag
-    if value is None:
+    if not isinstance(value, str):
         return name
     gap = "=" if value.startswith("-") else " "
     return f"{name}{gap}{shlex.quote(value)}"
@@ -80,106 +83,86 @@ def _spelled(path: Path) -> str:
     return address_of(path) or path.as_posix()
 
 
-Says = Iterator[Callable[[], Flag]]
-
-
-def _roles(policy: Policy) -> Says:
+def _roles(policy: Policy) -> Flags:
     for flag, field in ROLES.items():
         names = getattr(policy.schema, field)
         if names:
-            yield lambda flag=flag, names=names: (f"--{flag}", _listed(names))
+            yield (f"--{flag}", _listed(names))
 
 
-def _listed(names: tuple[str, ...]) -> str:
-    return ",".join(map(_listed_name, names))
+def _listed(names: Sequence[str]) -> str | Unsaid:
+    if any(name != name.strip() or not name or "\n" in name or "\r" in name for name in names):
+        return Unsaid("a column whose name begins or ends with a space, or has several lines")
+    return ",".join(map(_quoted, names))
 
 
-def _listed_name(name: str) -> str:
-    if name != name.strip() or not name or "\n" in name or "\r" in name:
-        raise _UnsaidError("a column whose name begins or ends with a space, or has several lines")
+def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"' if any(mark in name for mark in ',"') else name
 
 
-def _privacy(policy: Policy) -> Says:
+def _privacy(policy: Policy) -> Flags:
     for model in policy.models:
-        yield lambda model=model: ("--model", _same(model.spec(), parse_model, model, "a model"))
+        yield ("--model", _same(model.spec(), parse_model, model, what="a model"))
     if policy.suppression:
-        yield lambda: ("--suppression", repr(policy.suppression))
+        yield ("--suppression", repr(policy.suppression))
     if policy.algorithm != Auto():
-        yield lambda: (
-            "--algorithm",
-            _same(spell(policy.algorithm), parse_algorithm, policy.algorithm, "the algorithm"),
-        )
+        spelled = _same(spell(policy.algorithm), parse_algorithm, policy.algorithm, what="the algorithm")
+        yield ("--algorithm", spelled)
 
 
-def _same(text: str, parse: Callable[[str], object], value: object, what: str) -> str:
-    """Return a spelling; raise unless it spells the value."""
-    try:
+def _same(text: str, parse: Callable[[str], object], value: object, *, what: str) -> str | Unsaid:
+    """Return a spelling, if it spells the value."""
+    with suppress(IndistinctError):
         if parse(text) == value:
             return text
-    except IndistinctError:
-        pass
-    raise _UnsaidError(f"{what}, as it stands in the policy")
+    return Unsaid(f"{what}, as it stands in the policy")
 
 
-def _of_column(name: str, spec: str, what: str) -> str:
+def _of_column(name: str, spec: str | Unsaid, *, what: str) -> str | Unsaid:
     if "=" in name or not name:
-        raise _UnsaidError(f"the {what} of a column whose name has an equals sign")
-    return f"{name}={spec}"
+        return Unsaid(f"the {what} of a column whose name has an equals sign")
+    return spec if isinstance(spec, Unsaid) else f"{name}={spec}"
 
 
-def _hierarchies(policy: Policy) -> Says:
+def _hierarchies(policy: Policy) -> Flags:
     for name, each in policy.hierarchies.items():
-        yield lambda name=name, each=each: ("--hierarchy", _of_column(name, _hierarchy(name, each), "hierarchy"))
+        yield ("--hierarchy", _of_column(name, _hierarchy(name, each), what="hierarchy"))
 
 
-def _hierarchy(column: str, hierarchy: Hierarchy) -> str:
+def _hierarchy(column: str, hierarchy: Hierarchy) -> str | Unsaid:
     told = hierarchy.to_json()
     kind, value = next(iter(told.items()))
     if isinstance(hierarchy, Explicit):
         if kind == "file" and set(told) <= {"file", "header"}:
             return f"{'header' if hierarchy.header else 'file'}:{value}"
         how = "read in a way of its own" if kind == "file" else "a tree" if kind == "tree" else "written out row by row"
-        raise _UnsaidError(f"the hierarchy of {column!r}: it is {how}")
-    spellings = {
-        "mask": lambda: f"mask:{value}",
-        "intervals": lambda: "intervals:" + ",".join(map(str, value)),
-        "dates": lambda: "dates:" + ",".join(value),
-        "order": lambda: "order:" + "|".join(map(str, value)),
-        "suppression": lambda: "suppression",
-    }
-    spell_it = spellings.get(kind)
-    spec = "" if spell_it is None else spell_it()
-    try:
-        if spec and hierarchy_from_spec(column, spec) == hierarchy:
-            return spec
-    except IndistinctError:
-        pass
-    raise _UnsaidError(f"the hierarchy of {column!r}: {kind} with these values or options")
+        return Unsaid(f"the hierarchy of {column!r}: it is {how}")
+    marks = {"mask": "", "intervals": ",", "dates": ",", "order": "|", "suppression": ""}
+    if kind in marks:
+        values = [value] if isinstance(value, str) else [] if value is True else value
+        spec = ":".join([kind, *([marks[kind].join(map(str, values))] if values else [])])
+        with suppress(IndistinctError):
+            if hierarchy_from_spec(column, spec) == hierarchy:
+                return spec
+    return Unsaid(f"the hierarchy of {column!r}: {kind} with these values or options")
 
 
-def _others(policy: Policy) -> Says:
-    for name, each in policy.transformations.items():
-        yield lambda name=name, each=each: (
-            "--transform",
-            _of_column(
-                name,
-                _same(each.spec(), parse_transformation, each, f"the transformation of {name!r}"),
-                "transformation",
-            ),
-        )
-    for name, each in policy.pseudonyms.items():
-        yield lambda name=name, each=each: ("--pseudonym", _of_column(name, _pseudonym(each), "pseudonym"))
+def _others(policy: Policy) -> Flags:
+    for name, change in policy.transformations.items():
+        spelled = _same(change.spec(), parse_transformation, change, what=f"the transformation of {name!r}")
+        yield ("--transform", _of_column(name, spelled, what="transformation"))
+    for name, shown_as in policy.pseudonyms.items():
+        yield ("--pseudonym", _of_column(name, _pseudonym(shown_as), what="pseudonym"))
     if policy.target:
-        yield lambda: ("--target", str(policy.target))
+        yield ("--target", str(policy.target))
     population = policy.input.population
     if population is not None:
-        yield lambda: ("--population", _spelled(population))
+        yield ("--population", _spelled(population))
     database = policy.input.database
     if database is not None and database.table:
-        yield lambda: ("--table", str(database.table))
+        yield ("--table", str(database.table))
     if database is not None and database.query:
-        yield lambda: ("--query", str(database.query))
+        yield ("--query", str(database.query))
 
 
 def _pseudonym(pseudonym: Pseudonym) -> str:
@@ -190,68 +173,64 @@ def _pseudonym(pseudonym: Pseudonym) -> str:
     return f"key:{Path(pseudonym.key).as_posix()}"
 
 
-def _reading(policy: Policy) -> Says:
+def _reading(policy: Policy) -> Flags:
     reading = policy.input.reading
     for name in ("delimiter", "encoding", "decimal", "thousands", "sheet"):
         value = getattr(reading, name)
         if value is not None:
-            yield lambda name=name, value=value: (f"--{name}", value)
+            yield (f"--{name}", value)
     for name in ("header", "codes"):
         if getattr(reading, name):
-            yield lambda name=name: (f"--{name}", None)
+            yield (f"--{name}", None)
     if reading.text:
-        yield lambda: ("--text", _listed(reading.text))
+        yield ("--text", _listed(reading.text))
     for column, kind in reading.types.items():
-        yield lambda column=column, kind=kind: ("--type", f"{column}={kind}")
+        yield ("--type", f"{column}={kind}")
     for form in reading.dates:
-        yield lambda form=form: ("--dates", _of_all(form))
+        yield ("--dates", _of_all(form))
     for column, form in reading.dates_in.items():
-        yield lambda column=column, form=form: ("--dates", _of_column(column, form, "date format"))
+        yield ("--dates", _of_column(column, form, what="date format"))
     yield from _missing(reading)
 
 
-def _missing(reading: Reading) -> Says:
+def _missing(reading: Reading) -> Flags:
     """Yield marks for missing cells; flags always take a cell without any text for missing."""
     if "" not in reading.missing:
-        yield _cells_without_text
+        yield ("--missing", Unsaid("that a cell without text is not missing"))
         return
     for mark in reading.missing:
         if mark:
-            yield lambda mark=mark: ("--missing", _of_all(mark))
+            yield ("--missing", _of_all(mark))
     for column, marks in reading.missing_in.items():
         for mark in marks:
-            yield lambda column=column, mark=mark: ("--missing", _of_column(column, mark, "mark for missing"))
-
-
-def _cells_without_text() -> Flag:
-    raise _UnsaidError("that a cell without text is not missing")
+            yield ("--missing", _of_column(column, mark, what="mark for missing"))
 
 
 def _of_all(text: str) -> str:
     return f"*={text}" if "=" in text else text
 
 
-def _output(policy: Policy) -> Says:
+def _output(policy: Policy) -> Flags:
     output, writing = policy.output, policy.output.writing
     if output.database is not None:
         place = output.database
-        yield lambda: ("--output", shown(place.database))
+        yield ("--output", shown(place.database))
         if place.table:
-            yield lambda: ("--output-table", str(place.table))
+            yield ("--output-table", str(place.table))
     else:
-        yield lambda: ("--output", _spelled(output.path or Path("release.csv")))
+        yield ("--output", _spelled(output.path or Path("release.csv")))
     if writing.delimiter is not None:
-        yield lambda: ("--output-delimiter", "tab" if writing.delimiter == "\t" else str(writing.delimiter))
+        yield ("--output-delimiter", "tab" if writing.delimiter == "\t" else str(writing.delimiter))
     if writing.decimal is not None:
-        yield lambda: ("--output-decimal", str(writing.decimal))
+        yield ("--output-decimal", str(writing.decimal))
     if writing.encoding is not None:
-        yield lambda: ("--output-encoding", str(writing.encoding))
+        yield ("--output-encoding", str(writing.encoding))
     if writing.bom:
-        yield lambda: ("--bom", None)
+        yield ("--bom", None)
     if writing.spreadsheet:
-        yield lambda: ("--for-spreadsheet", None)
+        yield ("--for-spreadsheet", None)
     if output.smallest_count is not None:
-        yield lambda: ("--smallest-count", str(output.smallest_count))
+        yield ("--smallest-count", str(output.smallest_count))
     ledger = output.ledger
     if ledger is not None:
-        yield lambda: ("--ledger", _spelled(ledger))
+        yield ("--ledger", _spelled(ledger))
