@@ -149,7 +149,7 @@ def _value(text: str, kind: Any, *, where: str) -> Any:
     """Return the value that a text spells for a field of a type."""
     origin = get_origin(kind)
     if hasattr(kind, "from_text"):
-        return kind.fromspell_value(_unquoted(text))
+        return kind.from_text(_unquoted(text))
     if origin in (Union, types.UnionType):
         if str in get_args(kind):
             return _unquoted(text)

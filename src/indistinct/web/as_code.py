@@ -13,10 +13,10 @@ from indistinct.errors import PolicyError
 from indistinct.hierarchy import Explicit, Hierarchy
 from indistinct.policy import Policy, policy_to_toml
 from indistinct.policy.value import relative_path
-from indistinct.release.formats import FORMATS
 from indistinct.web.as_command import command_of
 from indistinct.web.as_python import python_of
 from indistinct.web.sessions import Session
+from indistinct.web.tasks.searching import release_name
 
 NOTES = "notes"
 """Under this name a session keeps what a first look told about each column."""
@@ -104,14 +104,6 @@ def portable(policy: Policy, private: Path, *, base: Path | None = None) -> Poli
         output=output,
         base=home,
     )
-
-
-def release_name(policy: Policy) -> str:
-    """Return what the file of a release is called: as the policy says, if a table can be written there."""
-    named = policy.output.path
-    if named is not None and named.suffix.lower() in FORMATS:
-        return named.name
-    return f"{policy.input.path.name.partition('.')[0] or 'table'}-release.csv"
 
 
 def _lies_in(path: Path, folder: Path) -> bool:

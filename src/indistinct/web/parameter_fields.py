@@ -16,25 +16,41 @@ DRAFTS = "drafts"
 """Under this name a tab keeps what was typed and is not yet a value."""
 
 
-def draw_value(screen: Screen, value: T, put: Callable[[T], Any], *, prefix: str, labels: Labels) -> None:
-    """Draw the fields of a value; a change that makes sense is put in its place.
+def draw_value(
+    screen: Screen,
+    value: T,
+    put: Callable[[T], None],
+    *,
+    prefix: str,
+    labels: Labels,
+    check: Callable[[T], None] = lambda _made: None,
+) -> None:
+    """Draw the fields of a value; a change that makes sense, and passes a check, is put in its place.
 
-    Fields that only make sense together wait for each other.
+    Fields that only make sense together wait for each other, with the error beside them.
     """
     drafts, key = screen.choices.setdefault(DRAFTS, {}), (prefix, spell(value))
     schema = screen.policy.schema
 
-    def changed(name: str, text: Any) -> Any:
-        draft = {**drafts.get(key, {}), name: text}
-        drafts[key] = draft
+    def made() -> T:
+        found = built(type(value), {**texts_of(value), **drafts[key]}, schema=schema, kept=value)
+        check(found)
+        return found
+
+    def changed(name: str, text: Any) -> None:
+        drafts.setdefault(key, {})[name] = text
         try:
-            made = built(type(value), {**texts_of(value), **draft}, schema=schema, kept=value)
-            put(made)
+            put(made())
         except FieldError as error:
             screen.errors[f"{prefix}-{error.field or name}"] = error
         else:
             del drafts[key]
 
+    if key in drafts and not any(each.startswith(f"{prefix}-") for each in screen.errors):
+        try:
+            made()
+        except FieldError as error:
+            screen.errors[f"{prefix}-{error.field or next(iter(drafts[key]))}"] = error
     shown = {**texts_of(value), **drafts.get(key, {})}
     draw_fields(screen, parameters_of(type(value), schema), shown, changed, prefix=prefix, labels=labels)
 

@@ -70,9 +70,14 @@ def _parameter(field: Field[Any], hint: Any, schema: Schema) -> Parameter | None
         names = schema.sensitive if field.name == "sensitive" else ("", *schema.sensitive, *schema.insensitive)
         return Parameter(field.name, "choice", tuple(names), needed)
     if field.name == "metric":
-        plain = [name for name, each in METRICS.items() if all(f.default is not MISSING for f in fields(each))]
-        return Parameter(field.name, "choice", tuple(plain), needed)
+        # Every metric is a dataclass; one that must be told something, such as a file, is none to choose here.
+        ready = [name for name, each in METRICS.items() if not _needed(each)]
+        return Parameter(field.name, "choice", tuple(ready), needed)
     return Parameter(field.name, "text", (), needed)
+
+
+def _needed(kind: Any) -> list[str]:
+    return [each.name for each in fields(kind) if each.default is MISSING]
 
 
 def _without_none(hint: Any) -> Any:
@@ -81,6 +86,16 @@ def _without_none(hint: Any) -> Any:
         return hint
     kinds = [each for each in get_args(hint) if each is not type(None)]
     return str if str in kinds else kinds[0] if len(kinds) == 1 else hint
+
+
+def default_texts(kind: Any) -> dict[str, Any]:
+    """Return what the fields of a model or an algorithm show before anything is decided, as far as it has defaults.
+
+    >>> from indistinct.models import TCloseness
+    >>> default_texts(TCloseness)
+    {'distance': 'equal'}
+    """
+    return {each.name: _text(each.default, each.name) for each in fields(kind) if each.default is not MISSING}
 
 
 def texts_of(value: Any) -> dict[str, Any]:

@@ -30,7 +30,6 @@ def asked_by(profile: Profile, schema: Schema, *, distinct: Mapping[str, int] | 
     """
     limits = {name: exact(value) for name, value, _ in profile.limits}
     models: list[Model] = []
-    unmet: list[str] = []
     if limits.get("highest"):
         models.append(KAnonymity(math.ceil(1 / limits["highest"])))
     alone = limits.get("uniques")
@@ -43,9 +42,8 @@ def asked_by(profile: Profile, schema: Schema, *, distinct: Mapping[str, int] | 
         models += [DistinctLDiversity(name, l=2) for name in protected]
     if limits.get("largest_share"):
         models += [AlphaK(name, alpha=limits["largest_share"], k=1) for name in protected]
-    for name in ("at_risk", "population_uniques"):
-        if name in limits:
-            unmet.append(f"{LIMITS[name]}: at most {percent(float(limits[name]))}")
+    others = [name for name in ("at_risk", "population_uniques") if name in limits]
+    unmet = [f"{LIMITS[name]}: at most {percent(float(limits[name]))}" for name in others]
     if not schema.sensitive and ("homogeneous" in limits or "largest_share" in limits):
         unmet.append("what it asks of sensitive columns: no column has this role")
     return Asked(tuple(models), tuple(unmet))

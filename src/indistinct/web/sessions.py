@@ -79,7 +79,7 @@ class Session:
         self.work: Work | None = None
         self._before: list[tuple[Policy | None, str]] = []
         self._found: dict[str, Found] = {}
-        self._workers = {QUICK: Worker(), LONG: Worker()}
+        self._workers = {QUICK: Worker(), LONG: Worker(patient=True)}
 
     def start(self) -> None:
         """Start the process that answers quickly, before it is asked."""

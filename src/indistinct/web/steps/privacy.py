@@ -1,5 +1,6 @@
 """The step `privacy`: which models must hold, in plain words, and how many rows may be left out for it."""
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -14,9 +15,9 @@ from indistinct.registry import EVERY_MODEL
 from indistinct.risks.profiles import PROFILES, Profile
 from indistinct.web import parts
 from indistinct.web.frame import Screen, Step
-from indistinct.web.model_words import GROUPS, listed, promise_for_one, words_of
+from indistinct.web.model_words import GROUPS, promise_for_one, words_of
 from indistinct.web.parameter_fields import draw_fields, draw_value, made_of_draft
-from indistinct.web.parameters import FieldError, parameters_of
+from indistinct.web.parameters import FieldError, default_texts, parameters_of
 from indistinct.web.profile_models import asked_by, told_limits
 from indistinct.web.sessions import Session
 from indistinct.web.standing import INSPECTED
@@ -79,9 +80,10 @@ def _models(screen: Screen) -> None:
                 draw_value(
                     screen,
                     model,
-                    lambda made, at=place: _put(screen, at, made),
+                    _putting(screen, place),
                     prefix=f"model-{place}",
                     labels=words.labels,
+                    check=lambda made: check_model(made, screen.session),
                 )
                 parts.button(
                     "Remove",
@@ -104,10 +106,12 @@ def _needs(model: Model, policy: Policy) -> None:
         parts.notice("A table of the population is needed.", kind="warning", hint="Name it below.")
 
 
-def _put(screen: Screen, place: int, model: Model) -> None:
-    check_model(model, screen.session)
-    models = screen.policy.models
-    screen.change(replace(screen.policy, models=(*models[:place], model, *models[place + 1 :])))
+def _putting(screen: Screen, place: int) -> Callable[[Model], None]:
+    def put(model: Model) -> None:
+        models = screen.policy.models
+        screen.change(replace(screen.policy, models=(*models[:place], model, *models[place + 1 :])))
+
+    return put
 
 
 def _remove(screen: Screen, place: int) -> None:
@@ -140,15 +144,9 @@ def distinct_values(looked: Mapping[str, Any]) -> dict[str, int]:
 
 def _add(screen: Screen) -> None:
     adding: dict[str, Any] = screen.choices.setdefault(NEW, {"name": "", "texts": {}})
-    grouped: dict[str, dict[str, str]] = {group: {} for group in GROUPS}
-    for name, kind in EVERY_MODEL.builtin.items():
-        words = words_of(kind)
-        grouped[words.group][name] = words.title
-    added = {each.name: each.name for each in EVERY_MODEL.extensions() if each.kind is not None}
-    others = {"Of other packages": added} if added else {}
     parts.choice(
         "Add another promise",
-        {"": "choose …", **grouped, **others},
+        {"": "choose …", **models_by_group()},
         adding["name"],
         screen.on(lambda name: _begin(screen, name), at="add-model"),
         name="add-model",
@@ -158,12 +156,23 @@ def _add(screen: Screen) -> None:
         _form(screen, adding)
 
 
+@functools.cache
+def models_by_group() -> dict[str, dict[str, str]]:
+    """Return all models by what they protect from: names with what is shown for them."""
+    grouped: dict[str, dict[str, str]] = {group: {} for group in GROUPS}
+    for name, kind in EVERY_MODEL.builtin.items():
+        words = words_of(kind)
+        grouped[words.group][name] = words.title
+    added = {each.name: each.name for each in EVERY_MODEL.extensions() if each.kind is not None}
+    return {**grouped, "Of other packages": added} if added else grouped
+
+
 def _begin(screen: Screen, name: str) -> None:
     """Show the form of a model, with what it usually begins with."""
     texts: dict[str, Any] = {}
     if name:
         kind = EVERY_MODEL[name]
-        texts = dict(words_of(kind).start)
+        texts = {**default_texts(kind), **words_of(kind).start}
         for each in parameters_of(kind, screen.policy.schema):
             if each.form == "choice" and each.needed and each.choices:
                 texts.setdefault(each.name, each.choices[0])
@@ -219,7 +228,7 @@ def _population(screen: Screen) -> None:
     now = policy.input.population
     parts.field(
         "Path of its file",
-        screen.choices.get("population", "" if now is None else str(now)),
+        screen.choices["population"] if "population" in screen.errors else "" if now is None else str(now),
         screen.on(lambda given: _set_population(screen, given), at="population"),
         name="population",
         hint=f"Inside {screen.session.settings.folder}. It is read as the table is. Empty means none.",
@@ -236,7 +245,6 @@ def _set_population(screen: Screen, given: str) -> None:
         if not found.is_file():
             raise TaskError("there is no file at this path", hint="check its name; a path begins in that folder")
         path = relative_path(found, policy.base)
-    del screen.choices["population"]
     screen.change(replace(policy, input=replace(policy.input, population=path)))
 
 
@@ -248,7 +256,7 @@ def _suppression(screen: Screen) -> None:
     parts.heading("What may be left out")
     parts.field(
         "Per cent that may be left out",
-        screen.choices.get("suppression", _per_cent(policy.suppression)),
+        screen.choices["suppression"] if "suppression" in screen.errors else _per_cent(policy.suppression),
         screen.on(lambda given: _set_suppression(screen, given), at="suppression"),
         name="suppression",
         hint=suppression_in_words(policy.suppression, *members_of(screen.session)),
@@ -292,7 +300,6 @@ def share_of(text: str) -> float:
 def _set_suppression(screen: Screen, given: str) -> None:
     screen.choices["suppression"] = given
     share = share_of(given or "0")
-    del screen.choices["suppression"]
     screen.change(replace(screen.policy, suppression=share))
 
 
@@ -318,7 +325,10 @@ def _profile(screen: Screen, name: str, profile: Profile) -> None:
                 with parts.tag("li"):
                     parts.tag("span", f"{what}: at most {limit} ")
                     parts.tag("span", f"({source})" if source else "", classes="hint")
-        parts.say(f"It sets {listed([model.spec() for model in asked.models])}.", kind="hint")
+        parts.say("It comes to:")
+        with parts.tag("ul"):
+            for model in asked.models:
+                parts.tag("li", promise_for_one(model, policy.schema))
         for each in asked.unmet:
             parts.notice(f"Not set: {each}.", kind="warning")
         if asked.models == policy.models:

@@ -14,15 +14,16 @@ from indistinct.release.as_written import is_text_file
 from indistinct.release.certificate_grids import counted_grid, verdict_grid
 from indistinct.release.form import Writing
 from indistinct.web import parts
-from indistinct.web.as_code import portable, release_name
+from indistinct.web.as_code import portable
 from indistinct.web.blocks import listed
 from indistinct.web.files import DOWNLOADS, given_away
 from indistinct.web.frame import Screen, Step
 from indistinct.web.sessions import Session
 from indistinct.web.standing import RELEASED
 from indistinct.web.steps.opening import allowed_path
-from indistinct.web.steps.risk import identity_of, release_of
+from indistinct.web.steps.risk import release_of
 from indistinct.web.tasks.releasing import ALL, PACKAGE, prepare, write_into
+from indistinct.web.tasks.searching import release_name
 from indistinct.web.worker import TaskError
 
 PREPARED, CHOICES = "prepared", "release-choices"
@@ -125,8 +126,8 @@ def _about(screen: Screen) -> None:
 
 
 def _state(screen: Screen, key: str, value: str) -> None:
-    said = " ".join(value.split())
-    screen.change(replace(screen.policy, about=replace(screen.policy.about, **{key: said or None})))
+    said: dict[str, Any] = {key: " ".join(value.split()) or None}
+    screen.change(replace(screen.policy, about=replace(screen.policy.about, **said)))
 
 
 # How it is written
@@ -208,9 +209,10 @@ def in_format(policy: Policy, suffix: str) -> Policy:
 
 def writes_again(policy: Policy, made: Any) -> bool:
     """Return whether the table must be written otherwise than the search wrote it, or a ledger be told of it."""
-    written, output = made.get("written", Writing()), policy.output
+    before, output = made["output"], policy.output
     same = made["files"]["table"].suffix.lower() == Path(release_name(policy)).suffix.lower()
-    return not same or written != output.writing or output.ledger is not None
+    same = same and (before.writing, before.smallest_count) == (output.writing, output.smallest_count)
+    return not same or output.ledger is not None
 
 
 # What is taken

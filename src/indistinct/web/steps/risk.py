@@ -92,7 +92,7 @@ def identity_of(made: Any) -> str:
 
 
 def _chosen(session: Session) -> dict[str, Any]:
-    first = {"profile": NO_PROFILE, "population_size": "", "attacks": None, "beside": {}}
+    first: dict[str, Any] = {"profile": NO_PROFILE, "population_size": "", "attacks": None, "beside": {}}
     return first | (session.found(CHOICES) or {})
 
 
@@ -211,8 +211,8 @@ def _attacks(screen: Screen, chosen: dict[str, Any]) -> None:
             )
     with parts.tag("details", id="beside"):
         parts.tag("summary", "What an attacker has besides")
-        for kind, (label, hint) in BESIDE.items():
-            _upload(screen, kind, label, hint=hint)
+        for file, (label, hint) in BESIDE.items():
+            _upload(screen, file, label, hint=hint)
     with parts.tag("div", classes="actions"):
         parts.button("Attack", screen.on(lambda: _begin_attack(session)), name="attack", disabled=not wanted)
         parts.say(f"It takes up to {SECONDS} seconds, and can be stopped.", kind="hint")
