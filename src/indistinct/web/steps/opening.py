@@ -86,7 +86,7 @@ def allowed_path(session: Session, given: str) -> Path:
     folder = session.settings.folder
     if not given.strip():
         raise TaskError("name a file", hint="a path from the folder in which the server was started")
-    path = (folder / given.strip()).resolve()
+    path = (folder / given.strip().replace("\0", "")).resolve()
     if not path.is_relative_to(folder):
         raise TaskError(
             "this path leads out of the folder that the server may read",
