@@ -1,6 +1,7 @@
 """Files in and out: uploads stream into the private folder, and downloads come from it."""
 
 import re
+import secrets
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -8,6 +9,7 @@ from urllib.parse import quote
 from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
+from starlette.requests import ClientDisconnect
 
 from indistinct.web.guard import SESSION
 from indistinct.web.sessions import Session
@@ -39,24 +41,34 @@ async def _upload(request: Request, kind: str, name: str = "") -> Response:
     if int(request.headers.get("content-length") or 0) > most:
         return _refused(413, _too_large(most))
     folder = session.folder / UPLOADED / kind
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path, passed = folder / safe_name(name), 0
+    for each in (folder.parent, folder):
+        each.mkdir(mode=0o700, exist_ok=True)
+    path, part = folder / safe_name(name), folder / f".{secrets.token_hex(8)}"
     try:
-        with path.open("wb") as file:
-            path.chmod(0o600)
-            async for chunk in request.stream():
-                passed += len(chunk)
-                if passed > most:
-                    path.unlink()
-                    return _refused(413, _too_large(most))
-                file.write(chunk)
+        passed = await _received(request, part, most=most)
+        if passed is None:
+            return _refused(413, _too_large(most))
+        part.replace(path)  # two uploads of one name do not mix
     except OSError:
-        path.unlink(missing_ok=True)
         return _refused(507, "the file cannot be kept: there is not enough room on the disk of this machine")
-    except BaseException:  # the browser went away in the middle
-        path.unlink(missing_ok=True)
-        raise
+    except ClientDisconnect:
+        return _refused(400, "the upload broke off")
+    finally:
+        part.unlink(missing_ok=True)
     return JSONResponse({"name": path.name, "bytes": passed})
+
+
+async def _received(request: Request, path: Path, *, most: int) -> int | None:
+    """Write what comes to a path and return its size; None if it is more than may come."""
+    passed = 0
+    with path.open("xb") as file:
+        path.chmod(0o600)
+        async for chunk in request.stream():
+            passed += len(chunk)
+            if passed > most:
+                return None
+            file.write(chunk)
+    return passed
 
 
 def safe_name(name: str) -> str:
@@ -67,7 +79,8 @@ def safe_name(name: str) -> str:
     """
     last = re.split(r"[/\\\\]", name)[-1]
     kept = re.sub(r"[\x00-\x1f\x7f]", "", last).lstrip(".").strip()
-    return kept[-120:] or "table.csv"
+    # A file system takes so many bytes, and the end tells which kind of file it is.
+    return kept.encode()[-200:].decode(errors="ignore").lstrip(".") or "table.csv"
 
 
 def _too_large(most: int) -> str:
