@@ -7,7 +7,7 @@ links are broken inside buckets, the published rows themselves are shown, bucket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ import pyarrow as pa
 from indistinct.api import transform
 from indistinct.arrays import Codes, starts_of
 from indistinct.engines import open_source
+from indistinct.engines.base import Engine
 from indistinct.engines.memory.count import rows_of
 from indistinct.errors import InputError
 from indistinct.frequencies.encode import encode_column
@@ -142,7 +143,7 @@ def by_class(table: Table, policy: Policy, recoding: Recoding) -> Sorted:
         extra = (*policy.algorithm.keys, *([(policy.target,)] if policy.target else []))
         keys = tuple(dict.fromkeys([*keys_of(recoding), *model.table_keys, *extra]))
     changed = transform(table, schema, recoding.transformations or {}, hierarchies=policy.hierarchies)
-    engine, source = open_source(changed)
+    engine, source = cast(tuple[Engine, Any], open_source(changed))
     made = fit(engine, source, recoding, keys=keys)
     found, grouping = made.assignment, rows_of(source, made.assignment.domains, made.assignment.frequencies)
     owners = np.repeat(found.class_ids, found.counts)
