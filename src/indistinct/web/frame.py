@@ -114,7 +114,9 @@ class Screen:
             await self._draw_anew(page)
             self.draw_work()
             if focus and not page.is_deleted:
-                page.client.run_javascript(f"document.getElementById({focus!r})?.focus()")
+                # Whoever went on to another field stays there, unless an error calls back.
+                there = "null" if focus in self.errors else "document.getElementById(window.lastFocus)"
+                page.client.run_javascript(f"({there} ?? document.getElementById({focus!r}))?.focus()")
         finally:
             self.drawing = False
         if self.again is not None:

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Any, cast
+from typing import Any
 
 from indistinct.algorithms.auto import Auto
 from indistinct.figures import number, percent
@@ -62,13 +62,17 @@ BOUNDS = r"\b([klt]|beta|alpha|threshold) (?:=|at most) ([0-9][0-9,.]*[0-9]|[0-9
 def _with(model: Model, name: str, value: float) -> Model | None:
     """Return a model with what a table can give, None where that is stronger than what is asked for."""
     larger = name in model.larger_is_stronger
-    now, made = getattr(model, name), cast(Any, model)
+    now = getattr(model, name)
     if value >= now if larger else value <= now:
         return None
     whole: Any = math.floor(value) if isinstance(now, int) else math.floor(value * 1000) / 1000
     if not larger:
         whole = math.ceil(value * 1000) / 1000
-    return replace(made, **{name: whole}) if whole > 0 else None
+    return type(model)(**{**_given(model), name: whole}) if whole > 0 else None
+
+
+def _given(model: Any) -> dict[str, Any]:
+    return {each.name: getattr(model, each.name) for each in fields(model)}
 
 
 def _suppression(error: TaskError, policy: Policy) -> Iterator[Remedy]:
