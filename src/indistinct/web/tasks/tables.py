@@ -1,5 +1,6 @@
 """Tables that tasks read: opened once for a path and a way of reading, and kept."""
 
+from pathlib import Path
 from typing import Any
 
 from indistinct.api import open as open_table
@@ -10,7 +11,9 @@ from indistinct.web.worker import Desk
 
 def opened(desk: Desk, source: Any, reading: Reading) -> Table:
     """Return the table at a path, as it is read; the last ones are kept."""
-    stamp = (source.stat().st_mtime_ns, source.stat().st_size) if hasattr(source, "stat") else None
+    stamp = (
+        (source.stat().st_mtime_ns, source.stat().st_size) if isinstance(source, Path) and source.is_file() else None
+    )
     table: Table = desk.keep(("table", source, stamp, repr(reading)), lambda: open_table(source, reading=reading))
     return table
 
