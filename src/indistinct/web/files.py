@@ -1,6 +1,7 @@
 """Files in and out: uploads stream into the private folder, and downloads come from it."""
 
 import re
+import secrets
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -8,12 +9,19 @@ from urllib.parse import quote
 from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
+from starlette.requests import ClientDisconnect
 
 from indistinct.web.guard import SESSION
 from indistinct.web.sessions import Session
+from indistinct.web.standing import RELEASED
 
 UPLOADED = "uploaded"
 """The folder of a session's uploads."""
+DOWNLOADS = "downloads"
+"""Under this name a session keeps the files that may leave, by their kind."""
+ANY = "application/octet-stream"
+KINDS = ("table", "policy", "hierarchy", "external", "control", "earlier")
+"""What can be uploaded: the job's own files, and what an attacker may have beside a release."""
 ASSETS = Path(__file__).with_name("assets")
 
 
@@ -28,29 +36,39 @@ async def _upload(request: Request, kind: str, name: str = "") -> Response:
     """Write what comes into the private folder; what says that it is too large is refused before it is read."""
     session: Session = request.scope[SESSION]
     most = session.settings.largest_upload
-    if kind not in ("table", "policy", "hierarchy"):
+    if kind not in KINDS:
         return _refused(404, "there is nothing to be uploaded here")
     if int(request.headers.get("content-length") or 0) > most:
         return _refused(413, _too_large(most))
     folder = session.folder / UPLOADED / kind
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path, passed = folder / safe_name(name), 0
+    for each in (folder.parent, folder):
+        each.mkdir(mode=0o700, exist_ok=True)
+    path, part = folder / safe_name(name), folder / f".{secrets.token_hex(8)}"
     try:
-        with path.open("wb") as file:
-            path.chmod(0o600)
-            async for chunk in request.stream():
-                passed += len(chunk)
-                if passed > most:
-                    path.unlink()
-                    return _refused(413, _too_large(most))
-                file.write(chunk)
+        passed = await _received(request, part, most=most)
+        if passed is None:
+            return _refused(413, _too_large(most))
+        part.replace(path)  # two uploads of one name do not mix
     except OSError:
-        path.unlink(missing_ok=True)
         return _refused(507, "the file cannot be kept: there is not enough room on the disk of this machine")
-    except BaseException:  # the browser went away in the middle
-        path.unlink(missing_ok=True)
-        raise
+    except ClientDisconnect:
+        return _refused(400, "the upload broke off")
+    finally:
+        part.unlink(missing_ok=True)
     return JSONResponse({"name": path.name, "bytes": passed})
+
+
+async def _received(request: Request, path: Path, *, most: int) -> int | None:
+    """Write what comes to a path and return its size; None if it is more than may come."""
+    passed = 0
+    with path.open("xb") as file:
+        path.chmod(0o600)
+        async for chunk in request.stream():
+            passed += len(chunk)
+            if passed > most:
+                return None
+            file.write(chunk)
+    return passed
 
 
 def safe_name(name: str) -> str:
@@ -61,7 +79,8 @@ def safe_name(name: str) -> str:
     """
     last = re.split(r"[/\\\\]", name)[-1]
     kept = re.sub(r"[\x00-\x1f\x7f]", "", last).lstrip(".").strip()
-    return kept[-120:] or "table.csv"
+    # A file system takes so many bytes, and the end tells which kind of file it is.
+    return kept.encode()[-200:].decode(errors="ignore").lstrip(".") or "table.csv"
 
 
 def _too_large(most: int) -> str:
@@ -76,11 +95,25 @@ def _refused(status: int, message: str) -> Response:
 
 
 def _download(request: Request, kind: str) -> Response:
-    """Give a file that a release step made."""
+    """Give a file that the step release made, unless the job was changed since."""
     session: Session = request.scope[SESSION]
-    made: dict[str, Any] = session.found("downloads") or {}
-    if kind not in made or not Path(made[kind]).is_file():
-        return _refused(404, "this file has not been made yet, or was made anew: go back to the release step")
+    made: dict[str, Any] = session.found(DOWNLOADS) or {}
+    if kind not in made or not Path(made[kind]).is_file() or not session.is_fresh(DOWNLOADS, given_away(session)):
+        return _refused(404, "this file is not there, or the job was changed since: prepare it in the step release")
     path = Path(made[kind])
-    headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(path.name)}"}
-    return FileResponse(path, headers=headers, media_type="application/octet-stream")
+    return FileResponse(path, headers={"content-disposition": attachment(path.name)}, media_type=ANY)
+
+
+def given_away(session: Session) -> Any:
+    """Return what files that leave the page rest on: the whole job, and the file that the search published."""
+    made = session.found(RELEASED)
+    return session.policy, None if made is None else made["certificate"]["output_digest"]
+
+
+def attachment(name: str) -> str:
+    """Return the header by which a browser keeps a file under a name, and never shows it.
+
+    >>> attachment("Größe.csv")
+    "attachment; filename*=UTF-8''Gr%C3%B6%C3%9Fe.csv"
+    """
+    return f"attachment; filename*=UTF-8''{quote(safe_name(name), safe='')}"

@@ -19,7 +19,7 @@ from indistinct.web import parts
 from indistinct.web.as_code import as_command, as_policy, as_python
 from indistinct.web.sessions import Session, Work
 from indistinct.web.standing import standing
-from indistinct.web.worker import StoppedError, TaskError
+from indistinct.web.worker import StoppedError, TaskError, task_error
 
 # Seconds between two looks at whether there is something new.
 OFTEN = 0.3
@@ -85,10 +85,8 @@ class Screen:
             done = action()
             if inspect.isawaitable(done):
                 await done
-        except TaskError as error:
-            self.errors[at] = error
-        except IndistinctError as error:
-            self.errors[at] = TaskError(error.message, hint=error.hint, kind=type(error).__name__)
+        except Exception as error:  # noqa: BLE001 (it is shown, without what it may quote)
+            self.errors[at] = task_error(error)
         await self.draw(focus=at)
 
     def on(self, action: Callable[..., Any], *, at: str = "") -> Callable[..., Awaitable[None]]:
@@ -149,8 +147,8 @@ class Screen:
             return
         try:
             await self.step.draw(self)
-        except TaskError as error:
-            parts.problem(error)
+        except Exception as error:  # noqa: BLE001 (it is shown, without what it may quote)
+            parts.problem(task_error(error))
 
     def _draw_strip(self) -> None:
         for label, value, kind in standing(self.session):

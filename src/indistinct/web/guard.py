@@ -7,11 +7,10 @@ from a page of somebody else, or without the cookie that a one-time token bought
 import re
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
 
-from indistinct.web.sessions import Sessions
+from indistinct.web.sessions import Session, Sessions
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -28,7 +27,11 @@ REFUSED = {
     "origin": "This server answers its own pages only.",
     "token": "This address needs the token that the server printed when it started, and each token opens it once. "
     "The server prints a new address whenever one was used.",
+    "sessions": "As many browsers as this server takes have opened it. Stop it and start it again.",
 }
+STATUS = {"sessions": 503}
+# What a proxy would tell. There is none here, and the framework would believe it.
+OF_PROXIES = re.compile(rb"x-forwarded-.*|forwarded|x-real-ip|x-original-.*|x-rewrite-url")
 WITH_EVERYTHING = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -69,47 +72,61 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        refused = self._refused(scope, headers)
+        scope["headers"] = [(name, value) for name, value in scope["headers"] if not OF_PROXIES.fullmatch(name.lower())]
+        refused = self._refused(scope)
         if refused is not None:
             await _refuse(scope, receive, send, refused)
             return
         token = parse_qs(scope["query_string"].decode("latin-1")).get("token")
-        if token is not None and scope["type"] == "http":
+        session = self._session(scope)
+        if session is None and token is not None and scope["type"] == "http":
             await self._enter(scope, receive, send, token[0])
             return
-        cookies: SimpleCookie = SimpleCookie()
-        cookies.load(headers.get("cookie", ""))
-        found = cookies.get(self._cookie)
-        session = self._sessions.of(None if found is None else found.value)
         if session is None:
             await _refuse(scope, receive, send, "token")
             return
         scope[SESSION] = session
-        if scope["type"] == "http" and scope["path"] == "/":
+        # Whoever is in stays in: a token that is in the address again is taken out of it.
+        if scope["type"] == "http" and (scope["path"] == "/" or token is not None):
             await _redirect(send)
             return
         await self._app(scope, receive, _Sealed(scope, send) if scope["type"] == "http" else send)
 
-    def _refused(self, scope: Message, headers: dict[str, str]) -> str | None:
+    def _refused(self, scope: Message) -> str | None:
         """Return why a request is refused before anybody looks at what it wants."""
-        host = headers.get("host", "").lower()
-        if host not in self._hosts:
+        hosts, origins = _values(scope, b"host"), _values(scope, b"origin")
+        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             return "host"
-        origin = headers.get("origin")
-        if origin is None and scope["type"] == "websocket":
+        own = [f"http://{hosts[0].lower()}"]
+        if (origins or scope["type"] == "websocket") and [each.lower() for each in origins] != own:
             return "origin"
-        if origin is not None and origin.lower() != f"http://{host}":
-            return "origin"
-        return "origin" if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") else None
+        sites = _values(scope, b"sec-fetch-site")
+        return None if set(sites) <= {"none", "same-origin"} else "origin"
+
+    def _session(self, scope: Message) -> Session | None:
+        """Return the session of the cookie that a request has; programs on other ports may have set others."""
+        for cookies in _values(scope, b"cookie"):
+            for each in cookies.split(";"):
+                name, _, value = each.strip().partition("=")
+                found = self._sessions.of(value) if name == self._cookie else None
+                if found is not None:
+                    return found
+        return None
 
     async def _enter(self, scope: Message, receive: Receive, send: Send, token: str) -> None:
+        if self._sessions.full:
+            await _refuse(scope, receive, send, "sessions")
+            return
         if scope["method"] != "GET" or not self._door.opens(token):
             await _refuse(scope, receive, send, "token")
             return
         secret, _ = self._sessions.open()
         cookie = f"{self._cookie}={secret}; Path=/; HttpOnly; SameSite=Strict"
         await _redirect(send, (b"set-cookie", cookie.encode()))
+
+
+def _values(scope: Message, wanted: bytes) -> list[str]:
+    return [value.decode("latin-1") for name, value in scope["headers"] if name.lower() == wanted]
 
 
 class _Sealed:
@@ -144,8 +161,12 @@ class _Sealed:
 
 def _sealed(headers: Any, scope: Message, nonce: str) -> list[tuple[bytes, bytes]]:
     ours = {name for name, _ in WITH_EVERYTHING} | {b"cache-control", b"content-security-policy"}
-    kept = [(name, value) for name, value in headers if name.lower() not in ours]
-    host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
+    kept = [
+        (name, value)
+        for name, value in headers
+        if name.lower() not in ours and not name.lower().startswith(b"access-control-")
+    ]
+    host = _values(scope, b"host")[0]
     stays = b"private, max-age=86400" if FRAMEWORK.match(scope["path"]) else b"no-store"
     policy = content_policy(nonce, host).encode()
     return [*kept, *WITH_EVERYTHING, (b"cache-control", stays), (b"content-security-policy", policy)]
@@ -186,5 +207,5 @@ async def _refuse(scope: Message, receive: Receive, send: Send, why: str) -> Non
         (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
         *WITH_EVERYTHING,
     ]
-    await send({"type": "http.response.start", "status": 403, "headers": headers})
+    await send({"type": "http.response.start", "status": STATUS.get(why, 403), "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -1,9 +1,9 @@
 """`serve`: the page on this machine's own address, for whoever has the address that is printed."""
 
 import json
-import logging
+import signal
 import socket
-import sys
+import threading
 from collections.abc import Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,7 +19,9 @@ from indistinct.errors import ParameterError
 from indistinct.spill import private_directory
 from indistinct.web import files, steps
 from indistinct.web.guard import Door, Guard
+from indistinct.web.logs import quiet_logs
 from indistinct.web.sessions import Settings, sessions_in
+from indistinct.web.sockets import separate_sessions
 
 LOOPBACK = "127.0.0.1"
 GIGABYTE = 10**9
@@ -57,10 +59,18 @@ def serve(
         door = Door(lambda token: entered(Address(port, token)))
         app = _application(lambda: started(Address(port, door.token)))
         guard = Guard(app, sessions, door, port=port)
-        _quiet_logs()
+        quiet_logs()
         config = uvicorn.Config(
-            guard, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=1, server_header=False
+            guard,
+            log_config=None,
+            access_log=False,
+            lifespan="on",
+            timeout_graceful_shutdown=1,
+            server_header=False,
+            # Nobody stands between a browser and this machine.
+            proxy_headers=False,
         )
+        _end_with_terminal()
         uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -69,6 +79,7 @@ def _listen(port: int) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((LOOPBACK, port))
+        listening.listen()  # whoever reads the address may come before the framework is ready, and waits
     except OSError as error:
         listening.close()
         raise ParameterError(
@@ -76,6 +87,12 @@ def _listen(port: int) -> socket.socket:
             hint="choose another one with --port, or leave it out",
         ) from None
     return listening
+
+
+def _end_with_terminal() -> None:
+    """Take the private folder away also when the window in which the server runs is closed."""
+    if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
 
 
 def _application(ready: Callable[[], None]) -> Any:
@@ -99,33 +116,8 @@ def _application(ready: Callable[[], None]) -> Any:
         binding_refresh_interval=None,
         reconnect_timeout=30,
     )
+    separate_sessions()
     return app
-
-
-class _WithoutValues(logging.Filter):
-    """Log lines tell where something went wrong, not what a message quotes."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        error = record.exc_info[1] if record.exc_info else record.msg
-        if isinstance(error, BaseException):
-            trace = error.__traceback__
-            while trace is not None and trace.tb_next is not None:
-                trace = trace.tb_next
-            where = "" if trace is None else f" in {trace.tb_frame.f_code.co_name}, line {trace.tb_lineno}"
-            record.msg, record.args, record.exc_info = f"{type(error).__name__}{where}", (), None
-        else:
-            record.msg, record.args = f"{record.name}: {record.funcName}, line {record.lineno}", ()
-        record.exc_text = record.stack_info = None
-        return True
-
-
-def _quiet_logs() -> None:
-    """Let frameworks say what went wrong without what they quote, and nothing else."""
-    for name in ("nicegui", "uvicorn", "uvicorn.error", "asyncio", "socketio", "engineio", "fastapi"):
-        log, handler = logging.getLogger(name), logging.StreamHandler(sys.stderr)
-        handler.addFilter(_WithoutValues())
-        log.handlers, log.propagate = [handler], False
-        log.setLevel(logging.ERROR)
 
 
 def described(address: Address) -> str:

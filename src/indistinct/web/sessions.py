@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.policy import Output, Policy, Statement
-from indistinct.web.worker import Progress, StoppedError, Task, TaskError, Worker
+from indistinct.web.worker import Progress, StoppedError, Task, TaskError, Worker, task_error
 
 # So many changes can be undone.
 REMEMBERED = 100
 QUICK, LONG = "quick", "long"
 LOOKED = ("inspection", "notes", "starter", "form")
 """Under these names is what a first look found at a table; whoever goes back to that table has it back."""
+# So many browsers may open a server, because each has processes of its own.
+MOST = 24
 
 
 class ConflictError(TaskError):
@@ -68,6 +70,7 @@ class Work:
     at: str = ""
     error: TaskError | None = None
     done: bool = False
+    stopped: bool = False
     handle: asyncio.Task[None] | None = None
 
 
@@ -140,6 +143,10 @@ class Session:
         """Return what was found under a name, None if nothing was."""
         return self._found[name].value if name in self._found else None
 
+    def rests_on(self, name: str) -> Any:
+        """Return what that which was found under a name rests on, None if nothing was found."""
+        return self._found[name].rests_on if name in self._found else None
+
     def is_fresh(self, name: str, rests_on: Any) -> bool:
         """Return whether what was found under a name still rests on the same."""
         return name in self._found and bool(self._found[name].rests_on == rests_on)
@@ -179,12 +186,14 @@ class Session:
 
         async def run() -> None:
             try:
+                if work.stopped:  # before it began
+                    raise StoppedError("the work was stopped")
                 found = await self._workers[LONG].run(task, *arguments, **(options or {}))
                 more = then(found)
                 if inspect.isawaitable(more):
                     await more
-            except TaskError as error:
-                work.error = error
+            except Exception as error:  # noqa: BLE001 (it is shown, without what it may quote)
+                work.error = task_error(error)
             finally:
                 lastly()
                 work.done = True
@@ -211,7 +220,8 @@ class Session:
 
     def cancel(self) -> None:
         """Stop the long task at once."""
-        if self.working:
+        if self.work is not None and self.working:
+            self.work.stopped = True
             self._workers[LONG].cancel()
 
     def close(self) -> None:
@@ -227,6 +237,11 @@ class Sessions:
     def __init__(self, folder: Path, settings: Settings) -> None:
         self._folder, self._settings = folder, settings
         self._by_secret: dict[str, Session] = {}
+
+    @property
+    def full(self) -> bool:
+        """Whether there are as many as may be."""
+        return len(self._by_secret) >= MOST
 
     def open(self) -> tuple[str, Session]:
         """Return a new session and its secret."""

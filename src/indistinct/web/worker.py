@@ -10,6 +10,7 @@ import functools
 import logging
 import multiprocessing
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,10 +20,11 @@ from typing import Any
 
 from indistinct.errors import IndistinctError
 from indistinct.memory import is_memory, out_of_memory
+from indistinct.web.logs import LOG, quiet_logs
 
 Task = Callable[..., Any]
 SPAWN = multiprocessing.get_context("spawn")
-# Seconds between two words about progress.
+# Seconds between two words about progress that is no news.
 SELDOM = 0.1
 # By how much a patient process stands back for others.
 POLITENESS = 10
@@ -38,6 +40,21 @@ class TaskError(Exception):
 
 class StoppedError(TaskError):
     """The work was stopped by whoever asked for it."""
+
+
+def task_error(error: BaseException) -> TaskError:
+    """Return an error as one that may be shown: the words of the library, and of others only their kind."""
+    if isinstance(error, TaskError):
+        return error
+    if is_memory(error):
+        error = out_of_memory("this step")
+    if isinstance(error, IndistinctError):
+        return TaskError(error.message, hint=error.hint, kind=type(error).__name__)
+    LOG.error(error)
+    return TaskError(
+        f"an unexpected {type(error).__name__} in this step; its text is not shown, because it may quote a value",
+        hint="the same job on the command line may tell more",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +128,9 @@ class Worker:
             try:
                 self.start()
                 return await asyncio.to_thread(self._converse, (task, arguments, options))
+            except asyncio.CancelledError:  # the server ends, and its thread must not wait for the work
+                self.stop()
+                raise
             finally:
                 self.progress = None
 
@@ -160,14 +180,18 @@ def _serve(pipe: Connection, patient: bool) -> None:
     """Run tasks until nobody asks any more."""
     if patient and hasattr(os, "nice"):
         os.nice(POLITENESS)
+    quiet_logs()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever interrupts the server ends this process with it
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    turn, said = threading.Lock(), [0.0]
+    turn, said = threading.Lock(), [(0.0, Progress())]
 
     def tell(progress: Progress) -> None:
         now = time.monotonic()
         with turn:  # threads of a search speak at the same time
-            if now - said[0] >= SELDOM:
-                said[0] = now
+            then, last = said[0]
+            news = progress.stage != last.stage or abs(progress.share - last.share) >= 0.01
+            if news or now - then >= SELDOM:
+                said[0] = now, progress
                 pipe.send(("progress", progress))
 
     desk = Desk(tell=tell)
@@ -183,14 +207,9 @@ def _serve(pipe: Connection, patient: bool) -> None:
 def _answer(run: Callable[[], Any]) -> tuple[str, Any]:
     try:
         return "done", run()
-    except IndistinctError as error:
-        return "failed", {"message": error.message, "hint": error.hint, "kind": type(error).__name__}
     except Exception as error:  # noqa: BLE001 (whatever it says may quote a cell)
-        if is_memory(error):
-            error = out_of_memory("this step")
-            return "failed", {"message": error.message, "hint": error.hint, "kind": type(error).__name__}
-        told = f"an unexpected {type(error).__name__} in this step; its text is not shown, because it may quote a value"
-        return "failed", {"message": told, "hint": "the same job on the command line may tell more", "kind": "Error"}
+        told = task_error(error)
+        return "failed", {"message": told.message, "hint": told.hint, "kind": told.kind}
 
 
 def _end_with_parent() -> None:

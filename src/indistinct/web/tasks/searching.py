@@ -45,7 +45,7 @@ def search(desk: Desk, policy: Policy, folder: Path) -> dict[str, Any]:
         "recoding": recoding,
         "others": [table_path(path, name) for name in release.assignment.layout.tables if name != MAIN],
     }
-    return {**told, **_figures(release), "files": files}
+    return {**told, **_figures(release), "files": files, "output": policy.output}
 
 
 def _released(policy: Policy, table: Any, path: Path, *, progress: Any) -> Release:
