@@ -150,7 +150,8 @@ async def _draw_preview(screen: Screen, column: str, fit: Fit) -> None:
         )
         for why, value, count, labels in shown.values
     ]
-    parts.table(f"What becomes of {plural(fit.distinct, 'value')}, some of them", headings, rows, right=["Rows"])
+    some = "" if len(rows) == fit.distinct else ", some of them"
+    parts.table(f"What becomes of {plural(fit.distinct, 'value')}{some}", headings, rows, right=["Rows"])
 
 
 def _draw_wrong(screen: Screen, column: str, fit: Fit) -> None:
