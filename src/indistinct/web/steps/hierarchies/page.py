@@ -7,7 +7,7 @@ from nicegui import ui
 from indistinct.figures import number, plural
 from indistinct.hierarchy import Explicit
 from indistinct.web import parts
-from indistinct.web.files import UPLOADED, safe_name
+from indistinct.web.files import DOWNLOADS, UPLOADED, given_away, safe_name
 from indistinct.web.frame import Screen, Step
 from indistinct.web.steps.hierarchies.changing import COLUMN, decide
 from indistinct.web.steps.hierarchies.declarations import (
@@ -214,7 +214,9 @@ async def _export(screen: Screen, column: str) -> None:
     session = screen.session
     path = session.folder / "hierarchies" / f"{safe_name(column)}.csv"
     await session.ask(exported, screen.policy, column, path)
-    session.find("downloads", {**(session.found("downloads") or {}), "hierarchy": path})
+    rests_on = given_away(session)
+    others = session.found(DOWNLOADS) if session.is_fresh(DOWNLOADS, rests_on) else {}
+    session.find(DOWNLOADS, {**others, "hierarchy": path}, rests_on=rests_on)
     ui.navigate.to("/download/hierarchy")
 
 
