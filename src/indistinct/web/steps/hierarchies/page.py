@@ -9,6 +9,7 @@ from indistinct.hierarchy import Explicit
 from indistinct.web import parts
 from indistinct.web.files import DOWNLOADS, UPLOADED, given_away, safe_name
 from indistinct.web.frame import Screen, Step
+from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.hierarchies.changing import COLUMN, decide
 from indistinct.web.steps.hierarchies.declarations import (
     BUILDERS,
@@ -40,12 +41,25 @@ async def draw(screen: Screen) -> None:
     column = screen.choices.get(COLUMN)
     if column not in columns:
         column = screen.choices[COLUMN] = next(iter(columns))
-    fits = await screen.session.ask(survey_columns, screen.policy, tuple(columns))
+    # Values of the others were counted when the table was opened.
+    fits = {name: fit for name, fit in counted_before(screen.session.found(INSPECTED)).items() if name in columns}
+    sought = [name for name in columns if name == column or name in screen.policy.hierarchies or name not in fits]
+    fits |= await screen.session.ask(survey_columns, screen.policy, sought)
     _draw_list(screen, columns, fits)
     with parts.tag("section", aria_labelledby="chosen"):
         await _draw_column(screen, column, fits[column], quasi=column in screen.policy.schema.quasi)
     with parts.tag("div", classes="actions"):
         parts.link("Go on to privacy", "/privacy", classes="main")
+
+
+def counted_before(inspection: dict[str, Any] | None) -> dict[str, Fit]:
+    """Return what a first look at the table found of each column.
+
+    >>> counted_before({"columns": [{"name": "sex", "type": "text", "distinct": 2, "missing": 55}]})["sex"].distinct
+    3
+    """
+    columns = [] if inspection is None else inspection["columns"]
+    return {each["name"]: Fit(each["type"], each["distinct"] + (each["missing"] > 0)) for each in columns}
 
 
 def _draw_list(screen: Screen, columns: dict[str, str], fits: dict[str, Fit]) -> None:
