@@ -5,6 +5,7 @@ another tab, or when work is done; the field that had the focus gets it back.
 """
 
 import asyncio
+import functools
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -92,6 +93,7 @@ class Screen:
     def on(self, action: Callable[..., Any], *, at: str = "") -> Callable[..., Awaitable[None]]:
         """Return a handler for a control that does something with what it is given."""
 
+        @functools.wraps(action)  # the framework passes its event to whoever has a parameter for it
         async def handler(*values: Any) -> None:
             await self.act(lambda: action(*values), at=at)
 
