@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from indistinct.api import transform
 from indistinct.arrays import Codes, starts_of
-from indistinct.engines import open_source
+from indistinct.engines.memory import Memory
 from indistinct.engines.memory.count import rows_of
 from indistinct.errors import InputError
 from indistinct.frequencies.encode import encode_column
@@ -141,9 +141,8 @@ def by_class(table: Table, policy: Policy, recoding: Recoding) -> Sorted:
     if needs_joint(recoding):  # its pieces speak of what the search had counted
         extra = (*policy.algorithm.keys, *([(policy.target,)] if policy.target else []))
         keys = tuple(dict.fromkeys([*keys_of(recoding), *model.table_keys, *extra]))
-    changed = transform(table, schema, recoding.transformations or {}, hierarchies=policy.hierarchies)
-    engine, source = open_source(changed)
-    made = fit(engine, source, recoding, keys=keys)
+    source: Table = transform(table, schema, recoding.transformations or {}, hierarchies=policy.hierarchies)
+    made = fit(Memory(), source, recoding, keys=keys)
     found, grouping = made.assignment, rows_of(source, made.assignment.domains, made.assignment.frequencies)
     owners = np.repeat(found.class_ids, found.counts)
     # Rows that are left out come last.
