@@ -79,7 +79,7 @@ class Session:
         self.work: Work | None = None
         self._before: list[tuple[Policy | None, str]] = []
         self._found: dict[str, Found] = {}
-        self._workers = {QUICK: Worker(), LONG: Worker()}
+        self._workers = {QUICK: Worker(), LONG: Worker(patient=True)}
 
     def start(self) -> None:
         """Start the process that answers quickly, before it is asked."""
@@ -95,6 +95,7 @@ class Session:
             return
         self._before = [*self._before[-REMEMBERED + 1 :], (self.policy, self.name)]
         self.policy, self.name = policy, self.name if name is None else name
+        self._forget_failure()
         self.touch()
 
     @property
@@ -106,7 +107,13 @@ class Session:
         """Take the last change back."""
         if self.can_undo:
             self.policy, self.name = self._before.pop()
+            self._forget_failure()
             self.touch()
+
+    def _forget_failure(self) -> None:
+        """Forget how the last task failed: what it failed for was changed."""
+        if self.work is not None and self.work.done:
+            self.work = None
 
     def touch(self) -> None:
         """Say that there is something new to see."""
