@@ -249,9 +249,10 @@ def _take(screen: Screen) -> None:
     with parts.tag("details", id="counted"):
         parts.tag("summary", "What was counted")
         parts.html(grid_html(counted_grid(told)))
-    if found["verdict"]["warnings"]:
-        parts.say("Readers must know:")
-        listed(found["verdict"]["warnings"])
+    told_above = screen.session.found(RELEASED)["warnings"]
+    for warning in found["verdict"]["warnings"]:
+        if warning not in told_above:
+            parts.notice(warning, kind="warning")
     for note in found["notes"]:
         parts.notice(note, kind="warning")
     with parts.tag("div", classes="sides"):
