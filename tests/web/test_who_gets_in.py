@@ -221,9 +221,11 @@ def test_nonsense_does_not_end_the_server(server):
         b"GET / HTTP/9.9\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: " + b"a" * 200_000 + b"\r\n\r\n",
     ):
-        with socket.create_connection(("127.0.0.1", server.port), timeout=20) as line:
-            with contextlib.suppress(ConnectionError):
-                line.sendall(garbage)
-                line.shutdown(socket.SHUT_WR)
-                line.recv(4096)
+        with (
+            socket.create_connection(("127.0.0.1", server.port), timeout=20) as line,
+            contextlib.suppress(ConnectionError),
+        ):
+            line.sendall(garbage)
+            line.shutdown(socket.SHUT_WR)
+            line.recv(4096)
     assert server.ask("GET", "/open", cookie=server.cookie).status == 200
