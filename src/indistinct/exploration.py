@@ -99,9 +99,9 @@ class Exploration:
         """Return the row of one node."""
         return next(self._rows([self._place(levels)]))
 
-    def ranked(self, metric: str | None = None) -> list[Row]:
-        """Return the rows with satisfied nodes first, the best under a metric at the top."""
-        return list(self._rows(self._order(metric)))
+    def ranked(self, metric: str | None = None, *, first: int = 0, most: int | None = None) -> list[Row]:
+        """Return the rows with satisfied nodes first, the best under a metric at the top; some of them if asked."""
+        return list(self._rows(self._order(metric)[first : None if most is None else first + most]))
 
     def best(self, metric: str | None = None) -> Row:
         """Return the best satisfied node under a metric, the first one by default; ties go to the lower node."""

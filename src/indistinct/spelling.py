@@ -27,7 +27,7 @@ def spell(value: Any) -> str:
     'k-anonymity:k=5'
     """
     given = [(f.name, getattr(value, f.name)) for f in fields(value) if getattr(value, f.name) != f.default]
-    shown = ",".join(f"{key}={_text(part)}" for key, part in given)
+    shown = ",".join(f"{key}={spell_value(part)}" for key, part in given)
     return f"{value.name}:{shown}" if shown else str(value.name)
 
 
@@ -64,6 +64,17 @@ def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
         raise ParameterError(f"{what} {name!r} needs {', '.join(absent)}", hint=f"write {name}:{example}")
     made: T = kind(**given)
     return made
+
+
+def parse_field(text: str, kind: type[Any], field: str, *, what: str) -> Any:
+    """Return the value that a text spells for one field of a class.
+
+    >>> from indistinct.models import KAnonymity
+    >>> parse_field("5", KAnonymity, "k", what="model")
+    5
+    """
+    name = getattr(kind, "name", kind.__name__)
+    return _value(text.strip(), get_type_hints(kind)[field], where=f"`{field}` of {what} {name!r}")
 
 
 def _with_number(text: str, known: Mapping[str, type[Any]]) -> str | None:
@@ -112,9 +123,14 @@ def split_specs(text: str) -> list[str]:
     return specs
 
 
-def _text(value: Any) -> str:
+def spell_value(value: Any) -> str:
+    """Return one value as it is written in a spelling, in quotes where it holds a mark.
+
+    >>> spell_value(("a", "b,c"))
+    'a|"b,c"'
+    """
     if isinstance(value, tuple):
-        return "|".join(map(_text, value))
+        return "|".join(map(spell_value, value))
     if is_dataclass(value) and hasattr(value, "name"):
         value = spell(value)
     text = str(value).lower() if isinstance(value, bool) else str(value)

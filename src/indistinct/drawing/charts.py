@@ -3,8 +3,9 @@
 What is drawn is one text without a script, and nothing is fetched. Both packages are the extra `report`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from indistinct.errors import MissingExtraError
@@ -43,15 +44,25 @@ def altair() -> Any:
     return altair
 
 
-def draw(chart: "alt.TopLevelMixin", *, title: str, notes: Sequence[str] = (), legend: Sequence[str] = ()) -> str:
+def draw(
+    chart: "alt.TopLevelMixin",
+    *,
+    title: str,
+    notes: Sequence[str] = (),
+    legend: Sequence[str] = (),
+    visible: bool = True,
+    style: Mapping[str, Any] = MappingProxyType({}),
+) -> str:
     """Return a chart below its title and notes, which screen readers read as well, as an SVG document.
 
-    The names of a long `legend` stand in several lines.
+    The names of a long `legend` stand in several lines. A title that is not `visible` is there for screen readers
+    alone. `style` takes the place of parts of the style that all charts have.
     """
     import altair as alt
     import vl_convert
 
-    spec = chart.to_dict() | {"title": {"text": title, "subtitle": list(notes)}, "config": _style(legend)}
+    above = {"title": {"text": title, "subtitle": list(notes)}} if visible else {}
+    spec = chart.to_dict() | above | {"config": {**_style(legend), **style}}
     version = alt.SCHEMA_VERSION.rpartition(".")[0]  # vl-convert knows versions without their patch
     drawn = vl_convert.vegalite_to_svg(_clean(spec), vl_version=version, allowed_base_urls=[])
     opening, end, rest = drawn.partition(">")

@@ -132,6 +132,7 @@ def _check_leaves(rows: Sequence[tuple[str, ...]]) -> None:
             f"{len(twice)} raw value(s) of the hierarchy stand in several rows with different coarser values",
             hint="keep one row a raw value",
             values=twice,
+            level=0,
         )
 
 
@@ -145,6 +146,7 @@ def _check_nesting(rows: Sequence[tuple[str, ...]]) -> None:
                 f"broken nesting: {len(broken)} value(s) of level {place} lie below several values",
                 hint="give values of one level that lie below different values different names",
                 values=broken,
+                level=place,
             )
 
 
@@ -156,6 +158,8 @@ def _check_root(rows: Sequence[tuple[str, ...]]) -> None:
             hint="add a last column with one value for all rows, for instance *, or say rooted=False"
             + ("; if the first row names the levels, say header=True" if _only_first(rows) else ""),
             values=roots,
+            level=len(rows[0]) - 1,
+            header=_only_first(rows),
         )
 
 

@@ -1,7 +1,7 @@
 """Hierarchies from files, policies and flags: the semicolon CSV that ARX writes, the policy's form, short specs."""
 
 import csv
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from io import StringIO
@@ -19,6 +19,8 @@ from indistinct.schema import did_you_mean
 _DELIMITERS = (";", "\t", ",")
 # Rows that the delimiter is found by.
 _LOOK = 100
+# Lines that an error names.
+_TOLD = 6
 _SPELLED = ("mask", "intervals", "dates", "order", "suppression", "file", "header")
 _HINT = "for instance { intervals = [5, 10, 20] }"
 
@@ -38,15 +40,31 @@ def read_hierarchy(
     delimiter is found.
     """
     place = Path(path) if base is None else base / path
-    rows = _rows(_text(place, encoding), place, delimiter=delimiter)
-    rows = rows[1:] if header else rows
-    if not rows:
+    numbered = _rows(_text(place, encoding), place, delimiter=delimiter)[1 if header else 0 :]
+    if not numbered:
         raise HierarchyError(f"the hierarchy {place} has a header and no rows", hint="write one row a raw value")
     try:
-        declared = Explicit(tuple(rows), rooted=rooted, form="file", path=str(path), delimiter=delimiter)
+        rows = tuple(row for _, row in numbered)
+        declared = Explicit(rows, rooted=rooted, form="file", path=str(path), delimiter=delimiter)
     except HierarchyError as error:
-        raise HierarchyError(f"{place}: {error.message}", hint=error.hint, values=error.values) from None
+        told = f"{place}: {error.message}{_lines(numbered, error)}"
+        raise HierarchyError(told, hint=error.hint, values=error.values, **error.details) from None
     return replace(declared, encoding=encoding, header=header)
+
+
+def _lines(numbered: Sequence[tuple[int, tuple[str, ...]]], error: HierarchyError) -> str:
+    """Return the lines at which somebody has to look: the first one of each value with each of its parents."""
+    level = error.details.get("level")
+    if level is None:
+        return ""
+    firsts: dict[tuple[str, ...], int] = {}
+    wrong = set(error.values)
+    for line, row in numbered:
+        if row[level] in wrong:
+            firsts.setdefault(row[level:], line)
+    lines = sorted(firsts.values())
+    told = ", ".join(map(str, lines[:_TOLD]))
+    return f" ({'line' if len(lines) == 1 else 'lines'} {told}{', …' if len(lines) > _TOLD else ''})"
 
 
 def hierarchy_from_json(data: Mapping[str, Any], *, base: Path) -> Hierarchy:
@@ -133,7 +151,8 @@ def _text(place: Path, encoding: str | None) -> str:
     )
 
 
-def _rows(text: str, place: Path, *, delimiter: str | None) -> list[tuple[str, ...]]:
+def _rows(text: str, place: Path, *, delimiter: str | None) -> list[tuple[int, tuple[str, ...]]]:
+    """Return rows of equal length, each with the number of its line."""
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise HierarchyError("the delimiter must be one character", hint="for instance delimiter=';'")
     numbered = _parse(text, place, delimiter or _detect(text))
@@ -146,7 +165,7 @@ def _rows(text: str, place: Path, *, delimiter: str | None) -> list[tuple[str, .
                 f"line {line} of the hierarchy {place} has {len(row)} level(s); the first row has {width}",
                 hint="fill every row up to the top, and quote values that hold the delimiter",
             )
-    return [row for _, row in numbered]
+    return numbered
 
 
 def _detect(text: str) -> str:

@@ -6,6 +6,7 @@ runs. In doubt the safer role is suggested, and nothing here tells a value unles
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from indistinct.inspection.names_of_columns import KNOWN_TO_OTHERS, PEOPLE, SENS
 from indistinct.inspection.value import ColumnProfile, Inspection
 from indistinct.patterns.registry import FREE_TEXT, folded
 from indistinct.schema import Role
-from indistinct.tables import open_table
+from indistinct.tables import Table, open_table
 from indistinct.tables.proposals import propose
 
 # Share of rows with a value of their own from which a column points at people, and the rows to judge it by.
@@ -52,12 +53,18 @@ def inspect(table: Any, *, unique_sets: int = SIZE) -> Inspection:
             f"`unique_sets` must be a whole number of at least 1; got {unique_sets!r}", hint=f"{SIZE} is usual"
         )
     opened = open_table(table)
-    if not opened.rows:
-        raise InputError("the table has no rows", hint="check that this is the right file")
+    _require_rows(opened)
     proposal = propose(opened)
-    table = proposal.table
-    encoded = {name: _encode(table.data[name]) for name in table.columns}
-    columns = _columns(table.data, encoded, proposal.findings)
+    return inspect_as_read(proposal.table, findings=proposal.findings, unique_sets=unique_sets)
+
+
+def inspect_as_read(
+    table: Table, *, findings: Mapping[str, tuple[str, ...]] = MappingProxyType({}), unique_sets: int = SIZE
+) -> Inspection:
+    """Return the profile of a table as it was read: nothing else is proposed. `findings` are told beside columns."""
+    _require_rows(table)
+    encoded = {name: encode(table.data[name]) for name in table.columns}
+    columns = _columns(table.data, encoded, findings)
     quasi = [column.name for column in columns if column.role is Role.QUASI]
     codes = [encoded[name][1] for name in quasi] or [np.zeros(table.rows, dtype=np.int32)]
     counts = group_rows(codes, [int(column.max()) + 1 for column in codes]).counts
@@ -72,6 +79,11 @@ def inspect(table: Any, *, unique_sets: int = SIZE) -> Inspection:
         left_out=table.left_out,
         people=next((column.distinct for column in columns if column.role is Role.PERSON), None),
     )
+
+
+def _require_rows(table: Table) -> None:
+    if not table.rows:
+        raise InputError("the table has no rows", hint="check that this is the right file")
 
 
 def _columns(
@@ -150,7 +162,7 @@ def _as_identifier(column: ColumnProfile, values: pa.Array, rows: int, person: s
     return replace(column, reason=f"{column.reason}; {count}: if these are people, give it the role person")
 
 
-def _encode(column: pa.ChunkedArray) -> EncodedColumn:
+def encode(column: pa.ChunkedArray) -> EncodedColumn:
     """Return the distinct values and each cell's place among them; missing comes last."""
     if pa.types.is_nested(column.type):
         raise InputError(

@@ -143,7 +143,7 @@ def read_policy(path: str | Path) -> Policy:
 
 def policy_from_toml(text: str, *, base: Path) -> Policy:
     """Return the policy that a TOML text describes; its paths are relative to `base`."""
-    document = _parse(text)
+    document = parse_toml(text)
     _check(document, POLICY, "the policy", needed=("input", "columns"))
     tables: dict[str, dict[str, Any]] = {name: document.get(name, {}) for name in TABLES}
     for name, table in tables.items():
@@ -236,7 +236,8 @@ def _reading(given: Mapping[str, Any], schema: Schema) -> Reading:
     return reading
 
 
-def _parse(text: str) -> dict[str, Any]:
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return what the text of a policy says, before any of it is checked; raise `PolicyError` where it is no TOML."""
     _check_size(text)
     try:
         return tomllib.loads(text)

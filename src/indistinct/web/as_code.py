@@ -1,19 +1,110 @@
-"""A job without the page: as a policy, as a command and as Python."""
+"""A job without the page: as a policy, as a command and as Python.
 
-from indistinct.policy import policy_to_toml
+All three are meant for the folder in which the table lies, or would lie if it was uploaded: nothing in them leads into
+the private folder of the page.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from indistinct.addresses import is_elsewhere
+from indistinct.errors import PolicyError
+from indistinct.hierarchy import Explicit, Hierarchy
+from indistinct.policy import Policy, policy_to_toml
+from indistinct.policy.value import relative_path
+from indistinct.web.as_command import command_of
+from indistinct.web.as_python import python_of
 from indistinct.web.sessions import Session
+from indistinct.web.tasks.searching import release_name
+
+NOTES = "notes"
+"""Under this name a session keeps what a first look told about each column."""
+NOTHING_YET = "# Open a table first."
+NO_MODEL = PolicyError("nothing is promised yet", hint="choose what must hold in the step Privacy")
+HEADING = """\
+Made on the page. It reads {table}: put both into one folder and run
+  indistinct anonymize policy.toml"""
 
 
 def as_policy(session: Session) -> str:
     """Return the policy of a session's job."""
-    return "" if session.policy is None else policy_to_toml(session.policy)
+    policy = session.policy
+    if policy is None:
+        return NOTHING_YET
+    return policy_text(portable(policy, session.folder), notes=session.found(NOTES))
 
 
 def as_command(session: Session) -> str:
     """Return the command that runs a session's job."""
-    return "indistinct anonymize policy.toml"
+    return NOTHING_YET if session.policy is None else command_of(_promising(session.policy, session.folder))
 
 
 def as_python(session: Session) -> str:
     """Return Python that runs a session's job."""
-    return ""
+    return NOTHING_YET if session.policy is None else python_of(_promising(session.policy, session.folder))
+
+
+def _promising(policy: Policy, private: Path) -> Policy:
+    """Return a policy that can be run; raise for one that promises nothing."""
+    if not policy.models and policy.algorithm.promise() is None:
+        raise NO_MODEL
+    return portable(policy, private)
+
+
+def policy_text(policy: Policy, *, notes: Mapping[str, str] | None = None) -> str:
+    """Return a policy as it is downloaded; `notes` are comments above the columns that they name."""
+    told = {name: " ".join(note.split()) for name, note in (notes or {}).items() if name in policy.schema.columns}
+    return policy_to_toml(policy, heading=HEADING.format(table=_table(policy)), notes=told)
+
+
+def _table(policy: Policy) -> str:
+    return "a database" if policy.input.database else " ".join(policy.input.path.name.split())
+
+
+def portable(policy: Policy, private: Path, *, base: Path | None = None) -> Policy:
+    """Return a policy whose paths start at the folder of its table, or at `base`.
+
+    What was uploaded lies in the `private` folder of the page: it is named by its name alone, as if it lay beside the
+    table, and an uploaded hierarchy is written into the policy.
+    """
+    source = policy.source
+    home = base or (source.parent if isinstance(source, Path) else policy.base)
+
+    def moved(path: Path) -> Path:
+        place = policy.locate(path)
+        if is_elsewhere(path) or is_elsewhere(place):
+            return path
+        if _lies_in(place, private):
+            return Path(place.name)
+        return place.resolve() if _lies_in(home, private) else relative_path(place, home)
+
+    def settled(hierarchy: Hierarchy) -> Hierarchy:
+        if not isinstance(hierarchy, Explicit) or hierarchy.form != "file" or hierarchy.path is None:
+            return hierarchy
+        if _lies_in(policy.locate(Path(hierarchy.path)), private):
+            return replace(hierarchy, form="rows", path=None, delimiter=None, encoding=None, header=False)
+        return replace(hierarchy, path=moved(Path(hierarchy.path)).as_posix())
+
+    read, output = policy.input, policy.output.moved(moved)
+    if output.database is None:
+        output = replace(output, path=(output.path or Path()).parent / release_name(policy))
+    return replace(
+        policy,
+        input=replace(
+            read,
+            path=read.path if read.database else moved(read.path),
+            population=None if read.population is None else moved(read.population),
+        ),
+        hierarchies={name: settled(each) for name, each in policy.hierarchies.items()},
+        pseudonyms={
+            name: each if each.key is None else replace(each, key=moved(Path(each.key)))
+            for name, each in policy.pseudonyms.items()
+        },
+        output=output,
+        base=home,
+    )
+
+
+def _lies_in(path: Path, folder: Path) -> bool:
+    return path.resolve().is_relative_to(folder.resolve())

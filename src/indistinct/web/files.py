@@ -13,9 +13,15 @@ from starlette.requests import ClientDisconnect
 
 from indistinct.web.guard import SESSION
 from indistinct.web.sessions import Session
+from indistinct.web.standing import RELEASED
 
 UPLOADED = "uploaded"
 """The folder of a session's uploads."""
+DOWNLOADS = "downloads"
+"""Under this name a session keeps the files that may leave, by their kind."""
+ANY = "application/octet-stream"
+KINDS = ("table", "policy", "hierarchy", "external", "control", "earlier")
+"""What can be uploaded: the job's own files, and what an attacker may have beside a release."""
 ASSETS = Path(__file__).with_name("assets")
 
 
@@ -30,7 +36,7 @@ async def _upload(request: Request, kind: str, name: str = "") -> Response:
     """Write what comes into the private folder; what says that it is too large is refused before it is read."""
     session: Session = request.scope[SESSION]
     most = session.settings.largest_upload
-    if kind not in ("table", "policy", "hierarchy"):
+    if kind not in KINDS:
         return _refused(404, "there is nothing to be uploaded here")
     if int(request.headers.get("content-length") or 0) > most:
         return _refused(413, _too_large(most))
@@ -89,11 +95,25 @@ def _refused(status: int, message: str) -> Response:
 
 
 def _download(request: Request, kind: str) -> Response:
-    """Give a file that a release step made."""
+    """Give a file that the step release made, unless the job was changed since."""
     session: Session = request.scope[SESSION]
-    made: dict[str, Any] = session.found("downloads") or {}
-    if kind not in made or not Path(made[kind]).is_file():
-        return _refused(404, "this file has not been made yet, or was made anew: go back to the release step")
+    made: dict[str, Any] = session.found(DOWNLOADS) or {}
+    if kind not in made or not Path(made[kind]).is_file() or not session.is_fresh(DOWNLOADS, given_away(session)):
+        return _refused(404, "this file is not there, or the job was changed since: prepare it in the step release")
     path = Path(made[kind])
-    headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(path.name)}"}
-    return FileResponse(path, headers=headers, media_type="application/octet-stream")
+    return FileResponse(path, headers={"content-disposition": attachment(path.name)}, media_type=ANY)
+
+
+def given_away(session: Session) -> Any:
+    """Return what files that leave the page rest on: the whole job, and the file that the search published."""
+    made = session.found(RELEASED)
+    return session.policy, None if made is None else made["certificate"]["output_digest"]
+
+
+def attachment(name: str) -> str:
+    """Return the header by which a browser keeps a file under a name, and never shows it.
+
+    >>> attachment("Größe.csv")
+    "attachment; filename*=UTF-8''Gr%C3%B6%C3%9Fe.csv"
+    """
+    return f"attachment; filename*=UTF-8''{quote(safe_name(name), safe='')}"

@@ -4,6 +4,7 @@ A `Screen` is one tab that shows one step. It draws the step anew when the stewa
 another tab, or when work is done; the field that had the focus gets it back.
 """
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from indistinct.errors import IndistinctError
 from indistinct.policy import Policy
 from indistinct.web import parts
 from indistinct.web.as_code import as_command, as_policy, as_python
-from indistinct.web.sessions import Session
+from indistinct.web.sessions import Session, Work
 from indistinct.web.standing import standing
 from indistinct.web.worker import StoppedError, TaskError, task_error
 
@@ -63,6 +64,8 @@ class Screen:
     choices: dict[str, Any] = field(default_factory=dict)
     seen: int = -1
     drawing: bool = False
+    again: str | None = None
+    shown_work: tuple[Work, Element, Element] | None = None
 
     @property
     def policy(self) -> Policy:
@@ -97,7 +100,10 @@ class Screen:
     async def draw(self, *, focus: str = "") -> None:
         """Draw the step as things stand now."""
         places, page = self.places, self.places.step
-        if page.is_deleted or self.drawing:
+        if page.is_deleted:
+            return
+        if self.drawing:  # something happened meanwhile: it is shown when this is done
+            self.again = focus
             return
         self.drawing = True
         try:
@@ -105,18 +111,34 @@ class Screen:
             _redraw(places.name, lambda: parts.tag("span", self.session.name))
             _redraw(places.strip, self._draw_strip)
             _redraw(places.tools, self._draw_tools)
-            page.clear()
-            with page:
-                await self._draw_step()
+            await self._draw_anew(page)
             self.draw_work()
             if focus and not page.is_deleted:
                 page.client.run_javascript(f"document.getElementById({focus!r})?.focus()")
         finally:
             self.drawing = False
+        if self.again is not None:
+            focus, self.again = self.again, None
+            await self.draw(focus=focus)
+
+    async def _draw_anew(self, page: Element) -> None:
+        """Draw the step, and show it in place of what was there when all of it is drawn, so that nothing jumps."""
+        before = list(page)
+        with page, parts.tag("div", hidden=True) as fresh:
+            await self._draw_step()
+        if page.is_deleted:
+            return
+        for each in before:
+            page.remove(each)
+        fresh.props.pop("hidden")
+        fresh.update()
 
     async def _draw_step(self) -> None:
         parts.heading(self.step.title, level=1)
         parts.say(self.step.purpose, kind="purpose")
+        work = self.session.work
+        if work is not None and work.error is not None and self._is_told_here(work):
+            self.errors.setdefault(work.at, work.error)
         if "" in self.errors:
             parts.problem(self.errors[""])
         if self.session.policy is None and self.step is not self.steps[0]:
@@ -160,21 +182,40 @@ class Screen:
     def draw_work(self) -> None:
         """Draw how far the long task is, and how to stop it; and how the last one ended if it failed."""
         session, work = self.session, self.session.work
+        progress = session.progress
+        told = f"{work.name if work else ''} … {progress.stage} {progress.rows}".rstrip()
+        if self.shown_work is not None and self.shown_work[0] is work and not work.done:
+            # A button that is drawn anew loses the click that is on its way, and the focus.
+            _, words, bar = self.shown_work
+            words.text = told  # type: ignore[attr-defined]  # an element with a text
+            bar.props["value"] = progress.share or None
+            return
+        self.shown_work = None
         self.places.work.clear()
         if work is None:
             return
         with self.places.work:
             if not work.done:
-                progress = session.progress
-                told = " ".join(each for each in (progress.stage, progress.rows) if each)
                 with parts.tag("div", classes="work", role="status"):
-                    parts.tag("p", f"{work.name} … {told}".rstrip())
-                    parts.tag("progress", value=progress.share or None, max=1, aria_label=work.name)
-                    parts.button("Stop", self.on(session.cancel), name="stop")
+                    words = parts.tag("p", told)
+                    bar = parts.tag("progress", value=progress.share or None, max=1, aria_label=work.name)
+                    parts.button("Stop", self.on(self._stop), name="stop")
+                self.shown_work = (work, words, bar)
             elif isinstance(work.error, StoppedError):
                 parts.notice(f"{work.name}: stopped. Nothing was changed.")
-            elif work.error is not None:
+            elif work.error is not None and not self._is_told_here(work):
                 parts.problem(work.error)
+
+    def _is_told_here(self, work: Work) -> bool:
+        """Return whether what went wrong is shown at a field of this step."""
+        return work.step == self.step.name and not isinstance(work.error, StoppedError)
+
+    async def _stop(self) -> None:
+        """Stop the long task, and wait until that can be shown."""
+        self.session.cancel()
+        work = self.session.work
+        if work is not None and work.handle is not None:
+            await asyncio.wait({work.handle}, timeout=OFTEN)
 
     async def watch(self) -> None:
         """Look whether there is something new, and draw it."""

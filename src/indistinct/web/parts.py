@@ -4,7 +4,7 @@ Controls are those of HTML, so that keyboards and screen readers work as everywh
 them: `say` and labels show text, and `html` takes markup that this library made.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from nicegui import ui
@@ -112,7 +112,7 @@ def field(
 
 def choice(
     label: str,
-    options: Mapping[str, str] | Sequence[str],
+    options: Mapping[str, str] | Mapping[str, str | Mapping[str, str]] | Sequence[str],
     value: str,
     on_change: Handler,
     *,
@@ -121,25 +121,35 @@ def choice(
     error: TaskError | None = None,
     hidden_label: bool = False,
 ) -> Element:
-    """Return a labelled list of which one is chosen; `options` are values with what is shown for them."""
+    """Return a labelled list of which one is chosen; `options` are values with what is shown for them.
+
+    Where that is a mapping again, it is a group of options with its name.
+    """
     shown = options if isinstance(options, Mapping) else {each: each for each in options}
     with tag("div", classes="field"):
         tag("label", label, for_=name, classes="hidden" if hidden_label else "")
         with tag("select", id=name, value=value, **_told(name, hint, error)) as box:
             for key, text in shown.items():
-                tag("option", text or key, value=key, selected=key == value)
+                if isinstance(text, Mapping):
+                    with tag("optgroup", label=key):
+                        for inner, told in text.items():
+                            tag("option", told, value=inner, selected=inner == value)
+                else:
+                    tag("option", text or key, value=key, selected=key == value)
         box.on("change", lambda event: on_change(event.args), js_handler="(e) => emit(e.target.value)")
         _hints(name, hint, error)
     return box
 
 
-def tick(label: str, value: bool, on_change: Handler, *, name: str, hint: str = "") -> Element:
+def tick(
+    label: str, value: bool, on_change: Handler, *, name: str, hint: str = "", error: TaskError | None = None
+) -> Element:
     """Return a labelled box that is ticked or not."""
     with tag("div", classes="field tick"):
-        box = tag("input", id=name, type="checkbox", checked=value, **_told(name, hint, None))
+        box = tag("input", id=name, type="checkbox", checked=value, **_told(name, hint, error))
         box.on("change", lambda event: on_change(event.args), js_handler="(e) => emit(e.target.checked)")
         tag("label", label, for_=name)
-        _hints(name, hint, None)
+        _hints(name, hint, error)
     return box
 
 
@@ -179,3 +189,12 @@ def code(text: str, *, label: str, name: str) -> Element:
             button("Copy", lambda: ui.clipboard.write(text), name=f"{name}-copy", label=f"Copy {label}")
         tag("pre", text, id=name, tabindex="0", aria_label=label, role="region")
     return figure
+
+
+def details(summary: str, opened: MutableMapping[str, Any], *, name: str, start: bool = False) -> Element:
+    """Return a part that can be opened; `opened` remembers under its name whether it is, when all is drawn anew."""
+    box = tag("details", id=name, open=bool(opened.get(name, start)))
+    box.on("toggle", lambda event: opened.__setitem__(name, event.args), js_handler="(e) => emit(e.target.open)")
+    with box:
+        tag("summary", summary)
+    return box

@@ -6,6 +6,7 @@ is kept with what it rests on: a change makes it old, and leaves the rest as it 
 
 import asyncio
 import contextlib
+import inspect
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
@@ -19,6 +20,8 @@ from indistinct.web.worker import Progress, StoppedError, Task, TaskError, Worke
 # So many changes can be undone.
 REMEMBERED = 100
 QUICK, LONG = "quick", "long"
+LOOKED = ("inspection", "notes", "starter", "form")
+"""Under these names is what a first look found at a table; whoever goes back to that table has it back."""
 # So many browsers may open a server, because each has processes of its own.
 MOST = 24
 
@@ -57,9 +60,14 @@ class Found:
 
 @dataclass(slots=True)
 class Work:
-    """A long task: what it is called, whether it is done, and how it ended."""
+    """A long task: what it is called, whether it is done, and how it ended.
+
+    What goes wrong is shown at the field `at` of a `step`, where both are known.
+    """
 
     name: str
+    step: str = ""
+    at: str = ""
     error: TaskError | None = None
     done: bool = False
     stopped: bool = False
@@ -80,9 +88,9 @@ class Session:
         self.policy: Policy | None = None
         self.version = 0
         self.work: Work | None = None
-        self._before: list[tuple[Policy | None, str]] = []
+        self._before: list[tuple[Policy | None, str, dict[str, Found]]] = []
         self._found: dict[str, Found] = {}
-        self._workers = {QUICK: Worker(), LONG: Worker()}
+        self._workers = {QUICK: Worker(), LONG: Worker(patient=True)}
 
     def start(self) -> None:
         """Start the process that answers quickly, before it is asked."""
@@ -96,8 +104,10 @@ class Session:
             raise ConflictError
         if policy == self.policy and name in (None, self.name):
             return
-        self._before = [*self._before[-REMEMBERED + 1 :], (self.policy, self.name)]
+        looked = {each: self._found[each] for each in LOOKED if each in self._found}
+        self._before = [*self._before[-REMEMBERED + 1 :], (self.policy, self.name, looked)]
         self.policy, self.name = policy, self.name if name is None else name
+        self._forget_failure()
         self.touch()
 
     @property
@@ -108,8 +118,15 @@ class Session:
     def undo(self) -> None:
         """Take the last change back."""
         if self.can_undo:
-            self.policy, self.name = self._before.pop()
+            self.policy, self.name, looked = self._before.pop()
+            self._found |= looked
+            self._forget_failure()
             self.touch()
+
+    def _forget_failure(self) -> None:
+        """Forget how the last task failed: what it failed for was changed."""
+        if self.work is not None and self.work.done:
+            self.work = None
 
     def touch(self) -> None:
         """Say that there is something new to see."""
@@ -125,6 +142,10 @@ class Session:
     def found(self, name: str) -> Any:
         """Return what was found under a name, None if nothing was."""
         return self._found[name].value if name in self._found else None
+
+    def rests_on(self, name: str) -> Any:
+        """Return what that which was found under a name rests on, None if nothing was found."""
+        return self._found[name].rests_on if name in self._found else None
 
     def is_fresh(self, name: str, rests_on: Any) -> bool:
         """Return whether what was found under a name still rests on the same."""
@@ -142,23 +163,39 @@ class Session:
         """Return what a quick task answers."""
         return await self._workers[QUICK].run(task, *arguments, **options)
 
-    def begin(self, name: str, task: Task, *arguments: Any, then: Callable[[Any], None], options: Any = None) -> Work:
-        """Begin a long task and return at once; `then` gets what it returns. One runs at a time."""
+    def begin(
+        self,
+        name: str,
+        task: Task,
+        *arguments: Any,
+        then: Callable[[Any], Any],
+        lastly: Callable[[], None] = lambda: None,
+        options: Any = None,
+        at: tuple[str, str] = ("", ""),
+    ) -> Work:
+        """Begin a long task and return at once; `then` gets what it returns, and is waited for. One runs at a time.
+
+        `lastly` tidies up, however the task ended: also where it was stopped. `at` is the step and the field where an
+        error is shown.
+        """
         if self.working:
             raise TaskError(
                 f"{self.work.name if self.work else 'a task'} still runs", hint="wait until it is done, or stop it"
             )
-        work = self.work = Work(name)
+        work = self.work = Work(name, *at)
 
         async def run() -> None:
             try:
                 if work.stopped:  # before it began
                     raise StoppedError("the work was stopped")
                 found = await self._workers[LONG].run(task, *arguments, **(options or {}))
-                then(found)
+                more = then(found)
+                if inspect.isawaitable(more):
+                    await more
             except Exception as error:  # noqa: BLE001 (it is shown, without what it may quote)
                 work.error = task_error(error)
             finally:
+                lastly()
                 work.done = True
                 self.touch()
 

@@ -1,48 +1,82 @@
 """The strip that always says where a job stands: rows, people, k, violations, highest risk, loss."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from indistinct.figures import number, percent
-from indistinct.models import KAnonymity
+from indistinct.models import Model
 from indistinct.web.sessions import Session, job_of
 
 ABSENT = "–"
 RELEASED, INSPECTED = "release", "inspection"
 """Under these names a session keeps what a search published, and what a first look at the table found."""
+Told = list[tuple[str, str, str]]
+"""Figures: each with its name, and whether it is good, bad or old."""
 
 
-def standing(session: Session) -> list[tuple[str, str, str]]:
+def standing(session: Session) -> Told:
     """Return each figure with its name, and whether it is good, bad or old.
 
-    Before a search, risk is that of the table as it is; afterwards the release says what it achieves.
+    Before a search, risk is that of the table as it is; afterwards the release says what it achieves. Where people are
+    counted, so are k and risk.
     """
-    looked, made = session.found(INSPECTED), session.found(RELEASED)
-    models = () if session.policy is None else session.policy.models
-    asked = [model.k for model in models if isinstance(model, KAnonymity)]
-    old = made is not None and not session.is_fresh(RELEASED, job_of(session.policy))
-    kind = "old" if old else ""
-    rows = None if looked is None else looked["rows"]
-    people = None if looked is None else looked["people"]
-    told: list[tuple[str, str, str]] = [
-        ("rows", _shown(rows), ""),
-        ("people", _shown(people), ""),
-        ("k asked", _shown(max(asked, default=None)), ""),
-    ]
+    looked, made = session.found(INSPECTED) or {}, session.found(RELEASED)
+    asked = ("k asked", _shown(k_asked(() if session.policy is None else session.policy.models)), "")
     if made is None:
-        risk = None if looked is None or not looked["smallest_class"] else 1 / looked["smallest_class"]
+        smallest = looked.get("smallest_class")
+        risk = 1 / smallest if smallest else None
         return [
-            *told,
+            ("rows", _shown(looked.get("rows")), ""),
+            ("people", _shown(looked.get("people")), ""),
+            asked,
             ("violations", ABSENT, ""),
             ("highest risk", ABSENT if risk is None else f"{percent(risk)} now", "bad" if risk == 1 else ""),
             ("loss", ABSENT, ""),
         ]
-    holds = made["holds"]
+    old = not session.is_fresh(RELEASED, job_of(session.policy))
     return [
-        *told,
-        ("k reached", _shown(made["k"]), kind),
-        ("violations", _shown(made["violations"]), kind or ("good" if holds else "bad")),
-        ("highest risk", percent(1 / made["k"]) if made["k"] else ABSENT, kind),
-        ("loss", percent(made["loss"]) if made["loss"] is not None else ABSENT, kind),
+        *_released(made, asked, "old" if old else ""),
         *([("", "changed since the last search", "old")] if old else []),
     ]
+
+
+def _released(made: Mapping[str, Any], asked: tuple[str, str, str], kind: str) -> Told:
+    """Return the figures of a release; in buckets, where values are exact, risk is that of learning one."""
+    in_buckets = made["form"] is not None
+    risk = _link_risk(made) if in_buckets else 1 / made["k"] if made["k"] else None
+    told = ABSENT if risk is None else percent(risk)
+    return [
+        ("rows", _of(made["rows"], made["original_rows"]), kind),
+        ("people", _of(made["people"], made["original_people"]), kind),
+        asked,
+        ("smallest bucket" if in_buckets else "k reached", _shown(made["k"]), kind),
+        ("violations", _shown(made["violations"]), kind or ("good" if made["holds"] else "bad")),
+        ("highest risk", f"{told} for a value" if in_buckets and risk is not None else told, kind),
+        ("loss", ABSENT if made["loss"] is None else percent(made["loss"]), kind),
+    ]
+
+
+def k_asked(models: tuple[Model, ...]) -> int | None:
+    """Return the smallest group that models ask for by name; None where none does.
+
+    >>> from indistinct.models import DistinctLDiversity, KAnonymity
+    >>> k_asked((KAnonymity(5), DistinctLDiversity("disease", l=3))), k_asked((DistinctLDiversity("disease", l=3),))
+    (5, None)
+    """
+    return max((each.smallest for each in models if hasattr(each, "k") and not each.needs_population), default=None)
+
+
+def _link_risk(made: Mapping[str, Any]) -> float | None:
+    """Return the largest probability with which somebody is linked to a sensitive value."""
+    found = [each["achieved"].get("p") for each in made["models"]]
+    return max((each for each in found if each is not None), default=None)
+
+
+def _of(some: int | None, everybody: int | None) -> str:
+    """Return how many are published, and of how many where some are not."""
+    if some is None or everybody in (None, some):
+        return _shown(some)
+    return f"{some:,} of {everybody:,}"
 
 
 def _shown(value: float | None) -> str:

@@ -26,6 +26,8 @@ Task = Callable[..., Any]
 SPAWN = multiprocessing.get_context("spawn")
 # Seconds between two words about progress that is no news.
 SELDOM = 0.1
+# By how much a patient process stands back for others.
+POLITENESS = 10
 
 
 class TaskError(Exception):
@@ -96,7 +98,9 @@ class Desk:
 class Worker:
     """A process that runs tasks for one steward. It is started by its first task, and again after a stop."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, patient: bool = False) -> None:
+        """Make a worker; a patient one lets others go first, so that a page answers while a search runs."""
+        self._patient = patient
         self._process: Any = None
         self._pipe: Any = None
         self._turn = asyncio.Lock()
@@ -113,7 +117,7 @@ class Worker:
         if self._process is not None and self._process.is_alive():
             return
         self._pipe, theirs = SPAWN.Pipe()
-        self._process = SPAWN.Process(target=_serve, args=(theirs,), name="indistinct-page")
+        self._process = SPAWN.Process(target=_serve, args=(theirs, self._patient), name="indistinct-page")
         self._process.start()
         theirs.close()
 
@@ -135,8 +139,11 @@ class Worker:
         try:
             pipe.send(request)
             while True:
-                if pipe not in wait([pipe, process.sentinel]):
+                ready = wait([pipe, process.sentinel], timeout=SELDOM)
+                if self._stopped or (ready and pipe not in ready):
                     raise EOFError
+                if not ready:
+                    continue
                 kind, value = pipe.recv()
                 if kind == "progress":
                     self.progress = value
@@ -145,18 +152,21 @@ class Worker:
                 else:
                     raise TaskError(value["message"], hint=value["hint"], kind=value["kind"])
         except (EOFError, OSError):
-            self.stop()
             if self._stopped:
+                self._process = None
+                threading.Thread(target=process.join, daemon=True).start()
                 raise StoppedError("the work was stopped") from None
+            self.stop()
             raise TaskError(
                 "the work ended before it was done, which happens when there is not enough memory",
                 hint="close other programs, or give the table fewer columns or rows",
             ) from None
 
     def cancel(self) -> None:
-        """Stop the running task at once."""
-        self._stopped = True
-        self.stop()
+        """Stop the running task at once; nobody waits until the process has given back its memory."""
+        self._stopped, process = True, self._process
+        if process is not None:
+            process.kill()
 
     def stop(self) -> None:
         """End the process."""
@@ -166,8 +176,10 @@ class Worker:
             process.join()
 
 
-def _serve(pipe: Connection) -> None:
+def _serve(pipe: Connection, patient: bool) -> None:
     """Run tasks until nobody asks any more."""
+    if patient and hasattr(os, "nice"):
+        os.nice(POLITENESS)
     quiet_logs()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever interrupts the server ends this process with it
     threading.Thread(target=_end_with_parent, daemon=True).start()

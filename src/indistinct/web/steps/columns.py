@@ -1,10 +1,298 @@
-"""The step `columns`."""
+"""The step `columns`: what each column is like, its role with the reason, and which columns single people out."""
 
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nicegui import ui
+
+from indistinct.figures import number, percent, plural
+from indistinct.models import KAnonymity
+from indistinct.schema import Role
+from indistinct.web import parts
+from indistinct.web.deciding import different, names_of, unprotected, with_reason, with_role, with_suggestions
 from indistinct.web.frame import Screen, Step
+from indistinct.web.standing import INSPECTED
+from indistinct.web.steps.column_publishing import draw_publishing
+from indistinct.web.steps.opening import STARTER
+from indistinct.web.tasks.columns import Standing, pictures, standing_out
+from indistinct.web.worker import TaskError
+
+SHOWN, DRAWN = 24, 4
+"""Columns that are shown together, and pictures that are drawn together."""
+USUAL_K = 5
+MEANING = {
+    Role.IDENTIFIER: "points at a person: dropped",
+    Role.PERSON: "tells people apart who have several rows: dropped, and people are counted",
+    Role.QUASI: "others may know it: made coarser until nobody stands out",
+    Role.SENSITIVE: "must not be learnt about a person: published as it is, models protect it",
+    Role.INSENSITIVE: "neither: published as it is",
+}
 
 
 async def draw(screen: Screen) -> None:
-    """Draw the step."""
+    """Draw the columns with their roles, and what they give away together."""
+    session, looked = screen.session, screen.session.found(INSPECTED)
+    policy, names = screen.policy, names_of(looked)
+    asked = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=USUAL_K)
+    found = await session.ask(standing_out, policy, k=asked)
+    _summary(screen, looked)
+    _risk(found, policy.schema.quasi)
+    with parts.details("What the roles mean", screen.choices, name="roles-mean"):
+        parts.table("Roles", ["role", "what it means"], [(str(role), text) for role, text in MEANING.items()])
+    first = min(screen.choices.get("first", 0), (len(names) - 1) // SHOWN * SHOWN)
+    shown = looked["columns"][first : first + SHOWN]
+    ids = ids_of(names)
+    places: dict[str, Any] = {}
+    with parts.tag("div", classes="cards"):
+        for column in shown:
+            with parts.tag("section", classes="card column", aria_labelledby=f"column-{ids[column['name']]}"):
+                places[column["name"]] = _column(screen, column, ids[column["name"]], looked)
+    if len(names) > SHOWN:
+        _pages(screen, first, len(names))
+    _combinations(looked, policy)
+    _draw_pictures(screen, places)
+
+
+def ids_of(names: Sequence[str]) -> dict[str, str]:
+    """Return what the fields of each column are called in the page: its name without what an id cannot have.
+
+    >>> ids_of(["age", "date of birth", "date-of-birth"])
+    {'age': 'age', 'date of birth': 'date-of-birth', 'date-of-birth': 'date-of-birth-2'}
+    """
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for place, name in enumerate(names):
+        plain = re.sub(r"[^0-9A-Za-z_]+", "-", name).strip("-") or "column"
+        found[name] = plain if plain not in taken else f"{plain}-{place}"
+        taken.add(found[name])
+    return found
+
+
+def _summary(screen: Screen, looked: Mapping[str, Any]) -> None:
+    policy = screen.policy
+    others = different(policy, looked)
+    count = len(looked["columns"])
+    if others:
+        parts.say(f"{plural(len(others), 'role differs', 'roles differ')} from what is suggested: {', '.join(others)}.")
+    else:
+        parts.say(f"All {count} roles are as suggested. A suggestion is where to begin: you decide.")
+    with parts.tag("div", classes="actions"):
+        parts.link("Go on to hierarchies", "/hierarchies", classes="main")
+        parts.button("Accept all suggestions", screen.on(lambda: _accept(screen), at="accept"), name="accept")
+    if "accept" in screen.errors:
+        parts.problem(screen.errors["accept"], at="accept")
+    if not policy.schema.quasi:
+        parts.notice(
+            "No column is a quasi-identifier: there is nothing that a search could make coarser.",
+            kind="warning",
+            hint="Give that role to each column that others may know about a person, such as age or place.",
+        )
+    open_ones = unprotected(policy)
+    if open_ones:
+        parts.notice(
+            f"No model protects {', '.join(open_ones)} yet.",
+            kind="warning",
+            hint="Choose one in the step Privacy; or round or clear the column, if all its values differ.",
+        )
+
+
+def _accept(screen: Screen) -> None:
+    session = screen.session
+    looked, starter = session.found(INSPECTED), session.found(STARTER)
+    screen.change(with_suggestions(screen.policy, looked=looked, starter=starter))
+
+
+def _risk(found: Standing, quasi: Sequence[str]) -> None:
+    """Draw who stands out under the roles as they are now."""
+    if not quasi:
+        return
+    share = found.alone / found.members if found.members else 0.0
+    parts.heading("Who stands out now")
+    told = f"Whoever knows {_together(quasi)} of somebody finds "
+    if found.alone:
+        told += f"{percent(share)} of the {found.unit} alone: {number(found.alone)} of {number(found.members)}."
+    else:
+        told += f"nobody alone: each shares these values with {found.smallest - 1:,} others or more."
+    with parts.tag("div", classes="standing", id="standing"):
+        parts.tag("meter", min=0, max=1, value=share, aria_label=f"share of {found.unit} that stand alone")
+        parts.say(told)
+    few = f"{percent(found.few / found.members if found.members else 0.0)} of the {found.unit}"
+    parts.say(
+        f"{few} are in groups of fewer than {found.k}; there are {plural(found.classes, 'group')}. "
+        "A search makes the quasi-identifiers coarser until this ends.",
+        kind="hint",
+    )
+
+
+def _together(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _column(screen: Screen, column: Mapping[str, Any], key: str, looked: Mapping[str, Any]) -> Any:
+    """Draw a column; return the place for its picture."""
+    name, policy, rows = column["name"], screen.policy, looked["rows"]
+    role, suggested = policy.schema.role(name), Role(column["role"])
+    with parts.tag("h3", id=f"column-{key}"):
+        parts.tag("span", name)
+        if role is not suggested:
+            parts.tag("span", "differs", classes="badge", title=f"suggested: {suggested}")
+    missing = f", {percent(column['missing'] / rows)} missing" if column["missing"] else ""
+    parts.say(
+        f"{column['type']}: {plural(column['distinct'], 'value')}{missing}; {percent(column['unique_share'])} of the "
+        "rows have one of their own",
+        kind="hint",
+    )
+    place = parts.tag("div", classes="column-picture")
+    with place:
+        _picture(screen, name)
+    parts.choice(
+        "Role",
+        {each.value: f"{each.value} (suggested)" if each is suggested else each.value for each in Role},
+        role.value,
+        screen.on(lambda value: _decide(screen, name, value), at=f"role-{key}"),
+        name=f"role-{key}",
+        error=screen.errors.get(f"role-{key}"),
+    )
+    parts.tag("p", MEANING[role].capitalize() + ".", classes="hint")
+    figure = "" if column["figure"] in column["reason"] else f" ({column['figure']})"
+    parts.say(f"Suggested {suggested}: {column['reason']}{figure}.", kind="hint")
+    for told in column["findings"]:
+        parts.say(f"{told}.", kind="hint")
+    _why(screen, name, key, role is not suggested)
+    draw_publishing(screen, column, key)
+    return place
+
+
+def _why(screen: Screen, name: str, key: str, differs: bool) -> None:
+    said = screen.policy.reasons.get(name, "")
+    with parts.details("Why this role", screen.choices, name=f"why-{key}", start=bool(said) or differs):
+        parts.field(
+            "Reason",
+            said,
+            screen.on(lambda value: screen.change(with_reason(screen.policy, name, value)), at=f"reason-{key}"),
+            name=f"reason-{key}",
+            hint="It stands in the policy and in the report.",
+            error=screen.errors.get(f"reason-{key}"),
+        )
+
+
+def _decide(screen: Screen, name: str, value: str) -> None:
+    looked, starter = screen.session.found(INSPECTED), screen.session.found(STARTER)
+    screen.change(with_role(screen.policy, name, Role(value), looked=looked, starter=starter))
+
+
+def _pages(screen: Screen, first: int, count: int) -> None:
+    last = min(first + SHOWN, count)
+    with parts.tag("div", classes="actions"):
+        for text, name, to, off in (
+            ("Previous columns", "columns-back", max(0, first - SHOWN), first == 0),
+            ("Next columns", "columns-on", last, last >= count),
+        ):
+            turn = screen.on(lambda to=to: screen.choices.update(first=to), at=name)
+            parts.button(text, turn, name=name, disabled=off)
+        parts.tag("span", f"columns {first + 1:,} to {last:,} of {count:,}")
+
+
+# Pictures
+
+
+def _picture(screen: Screen, name: str) -> None:
+    """Draw the picture of a column as far as it is there."""
+    drawn = _drawn(screen).get(name)
+    if drawn:
+        parts.picture(drawn)
+    elif drawn == "":
+        parts.say("Every value is there once: nothing to draw.", kind="hint")
+
+
+def _drawn(screen: Screen) -> dict[str, str]:
+    """Return the pictures that this tab has of the table as it is read now."""
+    about = (screen.policy.source, screen.policy.input.reading)
+    if screen.choices.get("pictures of") != about:
+        screen.choices |= {"pictures of": about, "pictures": {}}
+    found: dict[str, str] = screen.choices["pictures"]
+    return found
+
+
+def _draw_pictures(screen: Screen, places: Mapping[str, Any]) -> None:
+    """Let pictures that are not there yet come after the rest, a few at a time."""
+    drawn = _drawn(screen)
+    wanted = [name for name in places if name not in drawn]
+
+    async def fill() -> None:
+        for start in range(0, len(wanted), DRAWN):
+            some = wanted[start : start + DRAWN]
+            try:
+                drawn.update(await screen.session.ask(pictures, screen.policy, some))
+            except TaskError as error:
+                drawn.update(dict.fromkeys(some, ""))
+                with places[some[0]]:
+                    parts.problem(error)
+                return
+            for name in some:
+                if places[name].is_deleted:
+                    return
+                with places[name]:
+                    _picture(screen, name)
+
+    if wanted:
+        ui.timer(0.01, fill, once=True)
+
+
+# Combinations
+
+
+def _combinations(looked: Mapping[str, Any], policy: Any) -> None:
+    """Draw which few columns together single people out, and what the roles do about it."""
+    found = looked["combinations"]
+    parts.heading("Which columns single people out together")
+    if not found["sets"]:
+        parts.say(f"No {found['size']} columns together single anybody out.")
+        return
+    parts.say(
+        f"Sets of up to {found['size']} columns, as the table is; each is needed for some of the {found['unit']}. A "
+        "set is protected when all of its columns are quasi-identifiers, or one of them is dropped."
+    )
+    with (
+        parts.tag("div", classes="wide", role="region", tabindex="0", aria_label="Sets of columns"),
+        parts.tag("table", id="combinations"),
+    ):
+        parts.tag("caption", f"Columns that single out most {found['unit']}")
+        with parts.tag("thead"), parts.tag("tr"):
+            for text, kind in (("columns", ""), ("alone", "number"), ("share", "number"), ("", ""), ("the roles", "")):
+                parts.tag("th", text, classes=kind, scope="col")
+        with parts.tag("tbody"):
+            for each in sorted(found["sets"], key=lambda each: -each["unique_share"]):
+                _set(each, policy, found["unit"])
+    for note in found["notes"]:
+        parts.say(f"{note[:1].upper()}{note[1:]}.", kind="hint")
+
+
+def _set(each: Mapping[str, Any], policy: Any, unit: str) -> None:
+    with parts.tag("tr"):
+        parts.tag("th", " + ".join(each["columns"]), scope="row")
+        parts.tag("td", number(each["unique"]), classes="number")
+        parts.tag("td", percent(each["unique_share"]), classes="number")
+        with parts.tag("td"):
+            parts.tag("meter", min=0, max=1, value=each["unique_share"], aria_label=f"share of {unit}")
+        text, kind = protection(each["columns"], policy)
+        parts.tag("td", text, classes=kind)
+
+
+def protection(columns: Sequence[str], policy: Any) -> tuple[str, str]:
+    """Return what the roles do about a set of columns that singles people out, and whether that is good or not."""
+    schema = policy.schema
+    dropped = [name for name in columns if name in schema.hidden]
+    if dropped:
+        return f"{_together(dropped)} {'is' if len(dropped) == 1 else 'are'} dropped", "good"
+    as_is = [name for name in columns if name not in schema.quasi]
+    if not as_is:
+        return "made coarser together", "good"
+    changed = [name for name in as_is if name in policy.transformations]
+    if changed == as_is:
+        return f"{_together(as_is)} published transformed", ""
+    return f"{_together([name for name in as_is if name not in changed])} published as it is", "warn"
 
 
 STEP = Step(

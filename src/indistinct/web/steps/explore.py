@@ -1,10 +1,33 @@
-"""The step `explore`."""
+"""The step `explore`: other solutions, and what became of rows and columns in the one that was found."""
 
+from indistinct.web import parts
 from indistinct.web.frame import Screen, Step
+from indistinct.web.steps.algorithm_grid import draw_grid
+from indistinct.web.steps.before_after import draw_column, draw_rows
+from indistinct.web.steps.solutions import draw_solutions
+
+VIEWS = {
+    "solutions": ("All solutions", draw_solutions),
+    "grid": ("Algorithms and k", draw_grid),
+    "rows": ("Before and after", draw_rows),
+    "column": ("One column", draw_column),
+}
+VIEW = "view"
 
 
 async def draw(screen: Screen) -> None:
-    """Draw the step."""
+    """Draw the views to choose from, and the one that is chosen."""
+    shown = screen.choices.get(VIEW, next(iter(VIEWS)))
+    with parts.tag("div", classes="views", role="group", aria_label="What to look at"):
+        for name, (title, _) in VIEWS.items():
+            at = f"view-{name}"
+            chosen = parts.button(title, screen.on(_turn(screen, name), at=at), name=at)
+            chosen.props["aria-pressed"] = "true" if name == shown else "false"
+    await VIEWS[shown][1](screen)
+
+
+def _turn(screen: Screen, name: str):  # type: ignore[no-untyped-def]
+    return lambda: screen.choices.__setitem__(VIEW, name)
 
 
 STEP = Step(

@@ -1,141 +1,230 @@
-"""The step `open`: a table by upload or by its path, a look at its first rows, and how it is read."""
+"""The step `open`: a table by upload or by its path, or with a policy; a look at its rows, and how it is read."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from indistinct.figures import plural
 from indistinct.tables import Reading
 from indistinct.web import parts
+from indistinct.web.deciding import read_anew
 from indistinct.web.files import UPLOADED
 from indistinct.web.frame import Screen, Step
 from indistinct.web.sessions import Session
 from indistinct.web.standing import INSPECTED
-from indistinct.web.tasks.looking import Look, invent_patients, look, preview
+from indistinct.web.steps.reading_form import draw_form
+from indistinct.web.tasks.columns import warm
+from indistinct.web.tasks.looking import Allowed, Look, Wanted, look, look_at_invented, look_by_policy, preview
 from indistinct.web.worker import TaskError
 
+NAME = "open"
 ROWS = 12
-NOTES = "notes"
-"""Under this name a session keeps what a first look told about each column."""
+NOTES, STARTER, FORM, WAITING = "notes", "starter", "form", "waiting"
+"""Under these names a session keeps what was told about each column, the first policy, how the file is written, and a
+policy whose table must still be uploaded."""
 
 
 async def draw(screen: Screen) -> None:
     """Draw the ways to open a table and, once one is open, its first rows."""
     session = screen.session
+    _waiting(screen)
     with parts.tag("div", classes="sides"):
         with parts.tag("section", classes="card"):
-            parts.heading("Upload a file", level=3)
-            _upload(screen)
-        with parts.tag("section", classes="card"):
-            parts.heading("Or name a file on this machine", level=3)
-            parts.field(
-                "Path",
-                screen.choices.get("path", ""),
-                lambda value: screen.choices.__setitem__("path", value),
-                name="path",
-                hint=f"Inside {session.settings.folder}",
-                error=screen.errors.get("path"),
+            parts.heading("Upload a file", level=2)
+            _upload(
+                screen, "File", "file", "table", "CSV, Parquet, Excel, SPSS, Stata or SAS. It stays on this machine."
             )
-            parts.button("Open this path", screen.on(lambda: _open_path(screen), at="path"), name="open-path")
+        with parts.tag("section", classes="card"):
+            parts.heading("Or name a file on this machine", level=2)
+            _path(screen)
+    with parts.details("Go on with a policy", screen.choices, name="with-policy", start="policy-file" in screen.errors):
+        hint = (
+            "A policy.toml of this page or of the command line: its table is opened, and all that it decides is kept."
+        )
+        _upload(screen, "Policy", "policy-file", "policy", hint)
     if session.settings.demo or session.policy is None:
         with parts.tag("div", classes="actions"):
             parts.button("Try it with invented patients", screen.on(lambda: _demo(session)), name="demo")
     if session.policy is not None:
-        await _first_rows(screen)
+        await _rows(screen)
 
 
-def _upload(screen: Screen) -> None:
-    most = screen.session.settings.largest_upload
+def _upload(screen: Screen, label: str, name: str, kind: str, hint: str) -> None:
+    most, error = screen.session.settings.largest_upload, screen.errors.get(name)
     refused = f"the file is larger than {most / 10**9:,g} GB, the most that may be uploaded: open it by its path"
-    parts.tag("label", "File", for_="file")
-    box = parts.tag(
-        "input",
-        id="file",
-        type="file",
-        data_upload="table",
-        data_most=str(most),
-        data_refused=refused,
-        aria_describedby="file-hint",
-    )
-    box.on(
-        "uploaded",
-        screen.on(lambda event: _uploaded(screen.session, event.args), at="file"),
-        js_handler="(e) => emit(e.detail)",
-    )
-    parts.tag("progress", id="file-progress", hidden=True, aria_label="Upload")
-    parts.tag(
-        "p", "CSV, Parquet, Excel, SPSS, Stata or SAS. It goes to this machine only.", classes="hint", id="file-hint"
-    )
-    if "file" in screen.errors:
-        parts.problem(screen.errors["file"], at="file")
+    with parts.tag("div", classes="field"):
+        parts.tag("label", label, for_=name)
+        box = parts.tag(
+            "input",
+            id=name,
+            type="file",
+            data_upload=kind,
+            data_most=str(most),
+            data_refused=refused,
+            aria_describedby=f"{name}-error {name}-hint" if error else f"{name}-hint",
+            aria_invalid="true" if error else None,
+        )
+        box.on(
+            "uploaded",
+            screen.on(lambda event: _uploaded(screen.session, event.args, kind, name), at=name),
+            js_handler="(e) => emit(e.detail)",
+        )
+        parts.tag("progress", id=f"{name}-progress", hidden=True, aria_label="Upload")
+        parts.tag("p", hint, classes="hint", id=f"{name}-hint")
+        if error:
+            parts.problem(error, at=name)
 
 
-def _uploaded(session: Session, told: dict[str, Any]) -> None:
+def _path(screen: Screen) -> None:
+    open_it = screen.on(lambda: _open_path(screen), at="path")
+
+    async def entered(value: str) -> None:
+        screen.choices["path"] = value
+        await open_it()
+
+    box = parts.field(
+        "Path",
+        screen.choices.get("path", ""),
+        lambda value: screen.choices.__setitem__("path", value),
+        name="path",
+        hint=f"A table or a policy inside {screen.session.settings.folder}",
+        error=screen.errors.get("path"),
+    )
+    box.on("keydown.enter", lambda event: entered(event.args), js_handler="(e) => emit(e.target.value)")
+    parts.button("Open this path", open_it, name="open-path")
+
+
+def _waiting(screen: Screen) -> None:
+    """Say which table a policy waits for."""
+    waiting = screen.session.found(WAITING)
+    if waiting is not None:
+        parts.notice(
+            f"{waiting['policy'].name} reads {waiting['table']}, which is not there.",
+            kind="warning",
+            hint="Upload that file below: it is opened as the policy says.",
+        )
+        parts.button("Go on without this policy", screen.on(lambda: screen.session.forget(WAITING)), name="no-policy")
+
+
+def _uploaded(session: Session, told: dict[str, Any], kind: str, at: str) -> None:
     if "name" not in told:
         raise TaskError(told.get("message") or "the upload was refused")
-    begin_look(session, session.folder / UPLOADED / "table" / told["name"], Reading())
+    path, waiting = session.folder / UPLOADED / kind / told["name"], session.found(WAITING)
+    if waiting is not None and kind == "table" and path.name == waiting["table"]:
+        begin_policy(session, waiting["policy"], at=at)
+    elif kind == "policy" or path.suffix.lower() == ".toml":
+        begin_policy(session, path, at=at)
+    else:
+        begin_look(session, path, Reading(), at=at)
 
 
 def _open_path(screen: Screen) -> None:
-    session = screen.session
-    begin_look(session, allowed_path(session, screen.choices.get("path", "")), Reading())
+    path = allowed_path(screen.session, screen.choices.get("path", ""))
+    if path.suffix.lower() == ".toml":
+        begin_policy(screen.session, path, at="path")
+    else:
+        begin_look(screen.session, path, Reading(), at="path")
 
 
 def allowed_path(session: Session, given: str) -> Path:
-    """Return where a path leads that a steward typed; it must stay inside the folder of the server."""
+    """Return where a path leads that a steward typed; it must be a file inside the folder of the server."""
     folder = session.settings.folder
     if not given.strip():
         raise TaskError("name a file", hint="a path from the folder in which the server was started")
-    path = (folder / given.strip().replace("\0", "")).resolve()
+    try:
+        path = (folder / given.strip()).resolve()
+    except (OSError, ValueError, RuntimeError):
+        raise TaskError("this is no path of a file", hint="check how it is written") from None
     if not path.is_relative_to(folder):
         raise TaskError(
             "this path leads out of the folder that the server may read",
             hint=f"it may read {folder}; start it with --folder for another one",
         )
+    if path.is_dir():
+        raise TaskError("this is a folder", hint="name one file in it")
     return path
 
 
 def _demo(session: Session) -> None:
     path = session.folder / UPLOADED / "table" / "patients.csv"
-
-    def then(made: Path) -> None:
-        session.work = None
-        begin_look(session, made, Reading())
-
-    session.begin("Inventing patients", invent_patients, path, then=then)
+    session.begin(
+        "Opening invented patients", look_at_invented, path, then=lambda found: _take(session, found), at=(NAME, "")
+    )
 
 
-def begin_look(session: Session, path: Path, reading: Reading) -> None:
-    """Begin to open a table; what was decided about columns that are still there is kept if it is the same file."""
+def begin_look(session: Session, path: Path, reading: Reading, *, at: str = "file", exact: bool = False) -> None:
+    """Begin to open a table; what was decided about columns that are still there is kept if it is the same file.
 
-    def then(found: Look) -> None:
-        session.find(INSPECTED, found.inspection)
-        session.find(NOTES, found.notes)
-        old = session.policy
-        same = old is not None and old.source == path and set(old.schema.columns) == set(found.policy.schema.columns)
-        if old is None or not same:
-            session.forget("release", "exploration", "risk", "attacks", "downloads")
-            session.change(found.policy, name=path.name)
+    An error is shown at a field. `exact` reads the file as declared; else what it shows is declared as well.
+    """
+    session.begin(
+        f"Opening {path.name}",
+        look,
+        path,
+        reading,
+        then=lambda found: _take(session, found, again=exact),
+        options={"exact": exact},
+        at=(NAME, at),
+    )
+
+
+def begin_policy(session: Session, path: Path, *, at: str) -> None:
+    """Begin to open a policy with its table; if that is not there, the policy waits for it."""
+    allowed = Allowed(session.settings.folder.resolve(), (session.folder / UPLOADED / "table").resolve())
+
+    async def then(found: Look | Wanted) -> None:
+        if isinstance(found, Wanted):
+            session.find(WAITING, {"policy": path, "table": found.table})
         else:
-            session.change(replace(old, input=found.policy.input), name=path.name)
+            await _take(session, found, decided=True)
 
-    session.begin(f"Opening {path.name}", look, path, reading, then=then)
+    session.begin(f"Opening {path.name}", look_by_policy, path, allowed, then=then, at=(NAME, at))
 
 
-async def _first_rows(screen: Screen) -> None:
+async def _take(session: Session, found: Look, *, again: bool = False, decided: bool = False) -> None:
+    """Make what was found the job; it is shown when the process that answers quickly has the table as well."""
+    old, policy = session.policy, found.policy
+    if old is not None and old.source == policy.source and not decided:
+        policy = read_anew(old, policy, looked=found.inspection)
+    await session.ask(warm, policy)
+    if not again:
+        session.forget("release", "exploration", "risk", "attacks", "downloads")
+    session.change(policy, name=Path(policy.input.path).name)
+    session.find(INSPECTED, found.inspection)
+    session.find(NOTES, found.notes)
+    session.find(STARTER, found.starter)
+    session.find(FORM, found.form)
+    session.forget(WAITING)
+
+
+async def _rows(screen: Screen) -> None:
     policy, looked = screen.policy, screen.session.found(INSPECTED)
-    shown = await screen.session.ask(preview, policy.source, policy.input.reading, rows=ROWS)
-    columns = len(shown["columns"])
-    parts.heading(f"{screen.session.name}: {plural(shown['of'], 'row')}, {plural(columns, 'column')}")
-    parts.table("First rows", ["", *shown["columns"]], [(str(i + 1), *row) for i, row in enumerate(shown["rows"])])
-    for told in looked["left_out"]:
-        parts.say(f"Left out: {told}.")
+    first = screen.choices.setdefault("first", 0)
+    shown = await screen.session.ask(preview, policy.source, policy.input.reading, first=first, rows=ROWS)
+    if not shown["rows"] and first:
+        screen.choices["first"] = 0
+        return await _rows(screen)
+    last = first + len(shown["rows"])
+    parts.heading(f"{screen.session.name}: {plural(shown['of'], 'row')}, {plural(shown['width'], 'column')}")
     with parts.tag("div", classes="actions"):
         parts.link("Go on to columns", "/columns", classes="main")
+    numbered = [(f"{first + place:,}", *row) for place, row in enumerate(shown["rows"], start=1)]
+    parts.table(f"Rows {first + 1:,} to {last:,} of {shown['of']:,}", ["row", *shown["columns"]], numbered)
+    if shown["width"] > len(shown["columns"]):
+        parts.say(f"The first {len(shown['columns'])} columns are shown.", kind="hint")
+    with parts.tag("div", classes="actions"):
+        for text, name, to in (("Previous rows", "rows-back", max(0, first - ROWS)), ("Next rows", "rows-on", last)):
+            off = to >= shown["of"] if name == "rows-on" else not first
+            parts.button(
+                text, screen.on(lambda to=to: screen.choices.update(first=to), at=name), name=name, disabled=off
+            )
+    for told in looked["left_out"]:
+        parts.say(f"Left out: {told}.")
+    draw_form(screen, columns=[each["name"] for each in looked["columns"]], begin=begin_look)
+    return None
 
 
 STEP = Step(
-    "open",
+    NAME,
     "Open a table",
     "Choose the table that shall be published; it stays on this machine.",
     draw,

@@ -1,10 +1,352 @@
-"""The step `privacy`."""
+"""The step `privacy`: which models must hold, in plain words, and how many rows may be left out for it."""
 
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from indistinct.figures import number, percent
+from indistinct.jobs import budget
+from indistinct.models import Model
+from indistinct.policy import Policy
+from indistinct.policy.value import relative_path
+from indistinct.registry import EVERY_MODEL
+from indistinct.risks.profiles import PROFILES, Profile
+from indistinct.web import parts
 from indistinct.web.frame import Screen, Step
+from indistinct.web.model_words import GROUPS, promise_for_one, words_of
+from indistinct.web.parameter_fields import draw_fields, draw_value, made_of_draft
+from indistinct.web.parameters import FieldError, default_texts, parameters_of
+from indistinct.web.profile_models import asked_by, told_limits
+from indistinct.web.sessions import Session
+from indistinct.web.standing import INSPECTED
+from indistinct.web.steps.opening import allowed_path
+from indistinct.web.worker import TaskError
+
+NEW = "new"
+"""Under this name a tab keeps the model that it is about to add, and what its form holds."""
 
 
 async def draw(screen: Screen) -> None:
-    """Draw the step."""
+    """Draw what is promised, the models with their fields, profiles, and suppression."""
+    _promise(screen.policy)
+    _models(screen)
+    _add(screen)
+    _population(screen)
+    _suppression(screen)
+    _profiles(screen)
+    with parts.tag("div", classes="actions"):
+        parts.link("Go on to search", "/search", classes="main")
+
+
+def members_of(session: Session) -> tuple[int | None, str]:
+    """Return how many are counted, if that is known, and what: people where a column tells them apart, else rows."""
+    looked = session.found(INSPECTED) or {}
+    by_person = session.policy is not None and bool(session.policy.schema.person)
+    return (looked.get("people"), "people") if by_person else (looked.get("rows"), "rows")
+
+
+def _promise(policy: Policy) -> None:
+    own = policy.algorithm.promise()
+    models = (*policy.models, *(() if own is None else own.parts()))
+    with parts.tag("section", classes="card promise", id="promise", aria_label="What is promised to each person"):
+        parts.heading("What this means for one person", level=3)
+        if not models:
+            parts.notice("Nothing is promised yet.", kind="warning", hint="Add a model, or choose a profile below.")
+        for model in models:
+            parts.say(promise_for_one(model, policy.schema))
+        if not policy.schema.quasi:
+            parts.notice(
+                "No column is one that others may know, so there is nothing to recode.",
+                kind="warning",
+                hint="Give such columns the role quasi-identifier in the step columns.",
+            )
+
+
+# Models
+
+
+def _models(screen: Screen) -> None:
+    policy = screen.policy
+    parts.heading("What must hold")
+    with parts.tag("div", classes="cards"):
+        for place, model in enumerate(policy.models):
+            words = words_of(type(model))
+            with parts.tag("section", classes="card", id=f"model-{place}"):
+                parts.heading(words.title, level=3)
+                parts.say(words.about, kind="hint")
+                _needs(model, policy)
+                draw_value(
+                    screen,
+                    model,
+                    _putting(screen, place),
+                    prefix=f"model-{place}",
+                    labels=words.labels,
+                    check=lambda made: check_model(made, screen.session),
+                )
+                parts.button(
+                    "Remove",
+                    screen.on(lambda at=place: _remove(screen, at)),
+                    name=f"remove-{place}",
+                    label=f"Remove: {words.title}",
+                )
+
+
+def _needs(model: Model, policy: Policy) -> None:
+    """Say what a model has not yet: a sensitive column that is one, or a population."""
+    column = getattr(model, "sensitive", None)
+    if isinstance(column, str) and column not in policy.schema.sensitive:
+        parts.notice(
+            f"{column} is not sensitive any more.",
+            kind="warning",
+            hint="Choose another column, remove this model, or give the column its role in the step columns.",
+        )
+    if model.needs_population and policy.input.population is None:
+        parts.notice("A table of the population is needed.", kind="warning", hint="Name it below.")
+
+
+def _putting(screen: Screen, place: int) -> Callable[[Model], None]:
+    def put(model: Model) -> None:
+        models = screen.policy.models
+        screen.change(replace(screen.policy, models=(*models[:place], model, *models[place + 1 :])))
+
+    return put
+
+
+def _remove(screen: Screen, place: int) -> None:
+    models = screen.policy.models
+    screen.change(replace(screen.policy, models=(*models[:place], *models[place + 1 :])))
+
+
+def check_model(model: Model, session: Session) -> None:
+    """Raise `FieldError` where it is plain before any search that a table cannot satisfy a model."""
+    looked, (members, unit) = session.found(INSPECTED) or {}, members_of(session)
+    distinct = distinct_values(looked)
+    asked, column = getattr(model, "l", None), getattr(model, "sensitive", "")
+    columns = (column,) if isinstance(column, str) else column
+    for name in columns:
+        if asked is not None and name in distinct and asked > distinct[name]:
+            raise FieldError(
+                "l",
+                f"{name} has {number(distinct[name])} different values, so that l cannot be {number(asked)}",
+                hint=f"l at most {number(distinct[name])}",
+            )
+    asked = getattr(model, "k", None)
+    if asked is not None and model.smallest == asked and members is not None and asked > members:
+        raise FieldError("k", f"k = {asked:,}, but the table has {members:,} {unit}", hint=f"k at most {members:,}")
+
+
+def distinct_values(looked: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many values each column has, by what a first look found."""
+    return {each["name"]: each["distinct"] for each in looked.get("columns", ())}
+
+
+def _add(screen: Screen) -> None:
+    adding: dict[str, Any] = screen.choices.setdefault(NEW, {"name": "", "texts": {}})
+    parts.choice(
+        "Add another promise",
+        {"": "choose …", **models_by_group()},
+        adding["name"],
+        screen.on(lambda name: _begin(screen, name), at="add-model"),
+        name="add-model",
+        error=screen.errors.get("add-model"),
+    )
+    if adding["name"]:
+        _form(screen, adding)
+
+
+@functools.cache
+def models_by_group() -> dict[str, dict[str, str]]:
+    """Return all models by what they protect from: names with what is shown for them."""
+    grouped: dict[str, dict[str, str]] = {group: {} for group in GROUPS}
+    for name, kind in EVERY_MODEL.builtin.items():
+        words = words_of(kind)
+        grouped[words.group][name] = words.title
+    added = {each.name: each.name for each in EVERY_MODEL.extensions() if each.kind is not None}
+    return {**grouped, "Of other packages": added} if added else grouped
+
+
+def _begin(screen: Screen, name: str) -> None:
+    """Show the form of a model, with what it usually begins with."""
+    texts: dict[str, Any] = {}
+    if name:
+        kind = EVERY_MODEL[name]
+        texts = {**default_texts(kind), **words_of(kind).start}
+        for each in parameters_of(kind, screen.policy.schema):
+            if each.form == "choice" and each.needed and each.choices:
+                texts.setdefault(each.name, each.choices[0])
+    screen.choices[NEW] = {"name": name, "texts": texts}
+
+
+def _form(screen: Screen, adding: dict[str, Any]) -> None:
+    kind, schema = EVERY_MODEL[adding["name"]], screen.policy.schema
+    words, wanted = words_of(kind), parameters_of(kind, schema)
+    with parts.tag("section", classes="card", id=NEW):
+        parts.heading(words.title, level=3)
+        parts.say(words.about)
+        if any(each.name == "sensitive" and not each.choices for each in wanted):
+            parts.notice(
+                "No column is sensitive, so there is nothing that it could protect.",
+                kind="warning",
+                hint="Give the column that must not be learnt the role sensitive in the step columns.",
+            )
+            parts.link("Go to columns", "/columns")
+            return
+        draw_fields(screen, wanted, adding["texts"], adding["texts"].__setitem__, prefix=NEW, labels=words.labels)
+        if NEW in screen.errors:
+            parts.problem(screen.errors[NEW])
+        with parts.tag("div", classes="actions"):
+            parts.button("Add it", screen.on(lambda: _added(screen, kind), at=NEW), name="add")
+            parts.button("Leave it", screen.on(lambda: _begin(screen, ""), at="add-model"), name="leave")
+
+
+def _added(screen: Screen, kind: type[Model]) -> None:
+    made = made_of_draft(screen, kind, screen.choices[NEW]["texts"], screen.policy.schema, prefix=NEW)
+    if made is None:
+        return
+    try:
+        check_model(made, screen.session)
+    except FieldError as error:
+        screen.errors[f"{NEW}-{error.field}"] = error
+        return
+    if made in screen.policy.models:
+        raise TaskError("this is asked for already", hint="change its figures above")
+    screen.change(replace(screen.policy, models=(*screen.policy.models, made)))
+    screen.choices[NEW] = {"name": "", "texts": {}}
+
+
+# Population
+
+
+def _population(screen: Screen) -> None:
+    policy = screen.policy
+    if policy.input.population is None and not any(each.needs_population for each in policy.models):
+        return
+    parts.heading("The population")
+    parts.say("A table of everybody from whom this one was drawn, with the same columns that others may know.")
+    now = policy.input.population
+    parts.field(
+        "Path of its file",
+        screen.choices["population"] if "population" in screen.errors else "" if now is None else str(now),
+        screen.on(lambda given: _set_population(screen, given), at="population"),
+        name="population",
+        hint=f"Inside {screen.session.settings.folder}. It is read as the table is. Empty means none.",
+        error=screen.errors.get("population"),
+    )
+
+
+def _set_population(screen: Screen, given: str) -> None:
+    policy = screen.policy
+    screen.choices["population"] = given
+    path = None
+    if given.strip():
+        found = allowed_path(screen.session, given)
+        if not found.is_file():
+            raise TaskError("there is no file at this path", hint="check its name; a path begins in that folder")
+        path = relative_path(found, policy.base)
+    screen.change(replace(policy, input=replace(policy.input, population=path)))
+
+
+# Suppression
+
+
+def _suppression(screen: Screen) -> None:
+    policy = screen.policy
+    parts.heading("What may be left out")
+    parts.field(
+        "Per cent that may be left out",
+        screen.choices["suppression"] if "suppression" in screen.errors else _per_cent(policy.suppression),
+        screen.on(lambda given: _set_suppression(screen, given), at="suppression"),
+        name="suppression",
+        hint=suppression_in_words(policy.suppression, *members_of(screen.session)),
+        error=screen.errors.get("suppression"),
+        inputmode="decimal",
+        autocomplete="off",
+    )
+
+
+def suppression_in_words(share: float, members: int | None, unit: str) -> str:
+    """Return what a share that may be left out means.
+
+    >>> suppression_in_words(0.02, 5000, "rows")
+    '2 %: at most 100 of 5,000 rows may be left out. Leaving out those who stand out keeps others detailed.'
+    """
+    if not share:
+        return f"0: no {unit} may be left out. 2 lets two in a hundred go, so that others stay more detailed."
+    much = "" if members is None else f"at most {budget(share, members):,} of {members:,} {unit} may be left out. "
+    return f"{percent(share)}: {much}Leaving out those who stand out keeps others detailed."
+
+
+def _per_cent(share: float) -> str:
+    return f"{float(Fraction(str(share)) * 100):g}"
+
+
+def share_of(text: str) -> float:
+    """Return the share that a per cent is.
+
+    >>> share_of("2.5 %")
+    0.025
+    """
+    try:
+        per_cent = Fraction(text.replace("%", "").strip().replace(",", "."))
+    except (ValueError, ZeroDivisionError):
+        raise TaskError("this is not a number", hint="a per cent from 0 to 100, such as 2") from None
+    if not 0 <= per_cent <= 100:
+        raise TaskError("it must be from 0 to 100", hint="2 means two in a hundred")
+    return float(per_cent / 100)
+
+
+def _set_suppression(screen: Screen, given: str) -> None:
+    screen.choices["suppression"] = given
+    share = share_of(given or "0")
+    screen.change(replace(screen.policy, suppression=share))
+
+
+# Profiles
+
+
+def _profiles(screen: Screen) -> None:
+    parts.heading("Or take over what is asked elsewhere")
+    parts.say("A profile takes the place of all promises above. Undo brings them back.", kind="hint")
+    with parts.tag("div", classes="cards"):
+        for name, kind in PROFILES.items():
+            _profile(screen, name, kind())
+
+
+def _profile(screen: Screen, name: str, profile: Profile) -> None:
+    policy, looked = screen.policy, screen.session.found(INSPECTED) or {}
+    asked = asked_by(profile, policy.schema, distinct=distinct_values(looked))
+    with parts.tag("section", classes="card"):
+        parts.heading(name.capitalize(), level=3)
+        parts.say((profile.__doc__ or "").strip().partition("\n")[0])
+        with parts.tag("ul"):
+            for what, limit, source in told_limits(profile):
+                with parts.tag("li"):
+                    parts.tag("span", f"{what}: at most {limit} ")
+                    parts.tag("span", f"({source})" if source else "", classes="hint")
+        parts.say("It comes to:")
+        with parts.tag("ul"):
+            for model in asked.models:
+                parts.tag("li", promise_for_one(model, policy.schema))
+        for each in asked.unmet:
+            parts.notice(f"Not set: {each}.", kind="warning")
+        if asked.models == policy.models:
+            parts.say("This is what is asked for now.", kind="hint")
+        parts.button(
+            "Use this profile", screen.on(_taking(screen, asked.models), at=f"profile-{name}"), name=f"profile-{name}"
+        )
+        if f"profile-{name}" in screen.errors:
+            parts.problem(screen.errors[f"profile-{name}"], at=f"profile-{name}")
+
+
+def _taking(screen: Screen, models: tuple[Model, ...]) -> Callable[[], None]:
+    def take() -> None:
+        for model in models:
+            check_model(model, screen.session)
+        screen.change(replace(screen.policy, models=models))
+
+    return take
 
 
 STEP = Step(

@@ -1,10 +1,318 @@
-"""The step `risk`."""
+"""The step `risk`: what remains of the risk in the published file, and attacks on it before others try."""
 
+from typing import Any
+
+from indistinct.attacks.base import Attack
+from indistinct.attacks.registry import EVERY_ATTACK
+from indistinct.figures import number, percent
+from indistinct.risks.profiles import PROFILES
+from indistinct.web import parts
+from indistinct.web.blocks import draw_section, listed
+from indistinct.web.files import UPLOADED
 from indistinct.web.frame import Screen, Step
+from indistinct.web.sessions import Session, job_of
+from indistinct.web.standing import RELEASED
+from indistinct.web.tasks.risks import assess_release, attack_release
+from indistinct.web.worker import TaskError
+
+RISK, ATTACKS, CHOICES = "risk", "attacks", "risk-choices"
+NO_PROFILE = ""
+PROFILE_WORDS = {
+    NO_PROFILE: "none: only look",
+    "public": "public: for everybody (highest risk 0.09, nobody alone)",
+    "licensed": "licensed: recipients under contract (average risk 0.09)",
+    "internal": "internal: for colleagues (average risk 0.2)",
+}
+# What an attacker has beside the release, as files that can be given here.
+BESIDE = {
+    "external": ("A register", "Names and quasi-identifiers that an attacker may have. Without it one is made up."),
+    "control": ("A control", "People of the same kind who are not in the table: what is found of them is chance."),
+    "earlier": ("Another release", "A published table about some of the same people."),
+}
+PLAIN = {
+    "record-linkage": "Look for each person's row with a register of names.",
+    "homogeneity": "Read a sensitive value off a class in which all have the same.",
+    "background-knowledge": "The same, after ruling one value out.",
+    "skewness": "Use that a class makes a value much more likely than it is among all.",
+    "similarity": "Be content with a kind of value, or a narrow range.",
+    "membership": "Say which of two people was in the table.",
+    "unsorted-matching": "Use that rows still stand in their old order.",
+    "intersection": "Put this release beside another one about the same people.",
+    "definetti": "Guess sensitive values inside buckets by what all buckets tell together.",
+    "downcoding": "Name finer values, because the release loses as little as it can.",
+    "combinatorial-refinement": "Narrow values by the order of a search.",
+    "minimality": "Compute which tables the algorithm could have had; for small tables.",
+    "predictable-seed": "Undo the shuffling by guessing a seed.",
+}
+SECONDS = 60
 
 
 async def draw(screen: Screen) -> None:
-    """Draw the step."""
+    """Draw what can be asked, and what was found."""
+    session = screen.session
+    made = release_of(screen)
+    if made is None:
+        return
+    chosen = _chosen(session)
+    _assessment(screen, chosen)
+    found = session.found(RISK)
+    if found is not None:
+        _found(session, found, made)
+    _attacks(screen, chosen)
+    outcomes = session.found(ATTACKS)
+    if outcomes is not None:
+        if not session.is_fresh(ATTACKS, identity_of(made)):
+            parts.notice("These attacks were on an earlier release.", kind="warning")
+        _outcomes(outcomes)
+    with parts.tag("div", classes="actions"):
+        parts.link("Go on to release", "/release")
+
+
+def release_of(screen: Screen) -> Any:
+    """Return what the search made; say so and return None where there is nothing, or where it is old."""
+    session = screen.session
+    made = session.found(RELEASED)
+    if made is not None and session.is_fresh(RELEASED, job_of(session.policy)):
+        return made
+    if made is None:
+        parts.notice("There is no release yet.", hint="Search for one first.")
+    else:
+        parts.notice(
+            "The job was changed since the last search, so that its release is not what the job says.",
+            kind="warning",
+            hint="Search again, or take the change back with Undo.",
+        )
+    parts.link("Go to search", "/search", classes="main")
+    return None
+
+
+def identity_of(made: Any) -> str:
+    """Return what tells the file of a release from all others."""
+    return str(made["certificate"]["output_digest"])
+
+
+def _chosen(session: Session) -> dict[str, Any]:
+    first: dict[str, Any] = {"profile": NO_PROFILE, "population_size": "", "attacks": None, "beside": {}}
+    return first | (session.found(CHOICES) or {})
+
+
+def _choose(session: Session, **changed: Any) -> None:
+    session.find(CHOICES, _chosen(session) | changed)
+
+
+def _assessment(screen: Screen, chosen: dict[str, Any]) -> None:
+    session = screen.session
+    parts.say(
+        "Three attackers: a prosecutor knows that somebody is in the table, a journalist does not, and a marketer "
+        "links as many people as possible. All of them know all quasi-identifiers."
+    )
+    with parts.tag("div", classes="sides"):
+        with parts.tag("div"):
+            parts.choice(
+                "Hold it against a profile",
+                {name: PROFILE_WORDS.get(name, name) for name in (NO_PROFILE, *PROFILES)},
+                chosen["profile"],
+                screen.on(lambda value: _choose(session, profile=value), at="profile"),
+                name="profile",
+                hint="How the release is given away decides which risk is acceptable.",
+            )
+        with parts.tag("div"):
+            parts.field(
+                "Size of the population",
+                chosen["population_size"],
+                screen.on(lambda value: _set_population(session, value), at="population-size"),
+                name="population-size",
+                hint="From how many people the table was drawn, if it is known.",
+                error=screen.errors.get("population-size"),
+                inputmode="numeric",
+            )
+    with parts.tag("div", classes="actions"):
+        parts.button("Assess", screen.on(lambda: _begin_assess(session)), main=True, name="assess")
+
+
+def _set_population(session: Session, value: str) -> None:
+    text = value.replace(",", "").replace(" ", "")
+    if text and (not text.isascii() or not text.isdigit() or not int(text)):
+        raise TaskError(
+            "the size of the population must be a whole number", hint="for example 80000; or leave it empty"
+        )
+    _choose(session, population_size=text)
+
+
+def _begin_assess(session: Session) -> None:
+    made, chosen = session.found(RELEASED), _chosen(session)
+    options = {
+        "population_size": int(chosen["population_size"]) if chosen["population_size"] else None,
+        "profile": chosen["profile"] or None,
+    }
+
+    def then(found: Any) -> None:
+        session.find(RISK, found | {"asked": options}, rests_on=identity_of(made))
+
+    session.begin("Assessing", assess_release, session.policy, made["files"], then=then, options=options)
+
+
+def _found(session: Session, found: Any, made: Any) -> None:
+    figures = found["found"]
+    if not session.is_fresh(RISK, identity_of(made)):
+        parts.notice("These figures are of an earlier release: assess again.", kind="warning")
+    _gate(figures)
+    before, after = figures["before"], figures
+    told = f"The highest risk of being found is {percent(after['prosecutor']['highest'])}"
+    told += f" ({percent(before['prosecutor']['highest'])} in the original)" if before else ""
+    parts.say(f"{told}; {number(after['uniques'])} of {number(after['members'])} {after['unit']} are alone.")
+    uniques = figures["population_uniques"]
+    if uniques["dankar"] is not None:
+        parts.say(f"About {percent(uniques['dankar'])} of the population are unique in it ({uniques['used']}).")
+    for place, section in enumerate(found["sections"]):
+        draw_section(section, closed=place > 0)
+
+
+def _gate(figures: Any) -> None:
+    gate = figures["profile"]
+    if gate is None:
+        return
+    kind, said = ("good", "passes") if gate["passed"] else ("bad", "FAILS")
+    parts.notice(f"The release {said} the profile {gate['profile']}.", kind=kind)
+    rows = [
+        (
+            line["meaning"],
+            number(line["limit"]),
+            "not known" if line["value"] is None else number(line["value"]),
+            "passed" if line["passed"] else "FAILED",
+            line["source"] or "a limit of your own",
+        )
+        for line in gate["lines"]
+    ]
+    headings = ("limit", "at most", "found", "verdict", "source")
+    parts.table(f"Profile {gate['profile']}", headings, rows, right=("at most", "found"))
+
+
+# Attacks
+
+
+def _attacks(screen: Screen, chosen: dict[str, Any]) -> None:
+    session = screen.session
+    parts.heading("Attack it before others do")
+    parts.say(
+        "The original stays here and only decides which guesses are right. An attack counts where it does better than "
+        "guessing without the release, and than on people who are not in it."
+    )
+    wanted = names_of(chosen)
+    with parts.tag("details", id="which-attacks"):
+        parts.tag("summary", f"Which attacks ({len(wanted)} of {len(_every())})")
+        for name, kind in _every().items():
+            parts.tick(
+                name,
+                name in wanted,
+                screen.on(lambda value, name=name: _tick(session, name, value), at=f"attack-{name}"),
+                name=f"attack-{name}",
+                hint=words_of(name, kind),
+            )
+    with parts.tag("details", id="beside"):
+        parts.tag("summary", "What an attacker has besides")
+        for file, (label, hint) in BESIDE.items():
+            _upload(screen, file, label, hint=hint)
+    with parts.tag("div", classes="actions"):
+        parts.button("Attack", screen.on(lambda: _begin_attack(session)), name="attack", disabled=not wanted)
+        parts.say(f"It takes up to {SECONDS} seconds, and can be stopped.", kind="hint")
+
+
+def _every() -> dict[str, type[Attack]]:
+    added = {each.name: each.kind for each in EVERY_ATTACK.extensions() if each.kind is not None}
+    return {**added, **EVERY_ATTACK.builtin}
+
+
+def names_of(chosen: dict[str, Any]) -> list[str]:
+    """Return the attacks that are ticked; at first all are that need nothing else."""
+    if chosen["attacks"] is not None:
+        return [name for name in _every() if name in chosen["attacks"]]
+    return [name for name, kind in _every().items() if not {"control", "earlier"} & set(kind.needs)]
+
+
+def words_of(name: str, kind: type[Attack]) -> str:
+    """Return what an attack tries, in plain words, and what it needs."""
+    said = PLAIN.get(name) or (kind.__doc__ or "").strip().partition("\n")[0]
+    needs = [BESIDE[need][0].lower() for need in kind.needs if need in BESIDE]
+    return f"{said} Needs {' and '.join(needs)}." if needs else said
+
+
+def _tick(session: Session, name: str, value: bool) -> None:
+    now = set(names_of(_chosen(session)))
+    _choose(session, attacks=sorted(now | {name} if value else now - {name}))
+
+
+def _upload(screen: Screen, kind: str, label: str, *, hint: str) -> None:
+    session = screen.session
+    given = _chosen(session)["beside"].get(kind)
+    name = f"beside-{kind}"
+    with parts.tag("div", classes="field"):
+        parts.tag("label", label, for_=name)
+        most = session.settings.largest_upload
+        box = parts.tag(
+            "input",
+            id=name,
+            type="file",
+            data_upload=kind,
+            data_most=str(most),
+            data_refused=f"the file is larger than {most / 10**9:,g} GB, the most that may be uploaded",
+            aria_describedby=f"{name}-hint",
+        )
+        box.on(
+            "uploaded",
+            screen.on(lambda event: _uploaded(session, kind, event.args), at=name),
+            js_handler="(e) => emit(e.detail)",
+        )
+        parts.tag("p", f"Given: {given.name}. {hint}" if given else hint, classes="hint", id=f"{name}-hint")
+        if given:
+            parts.button(
+                "Take it away",
+                screen.on(lambda: _take_away(session, kind), at=name),
+                name=f"{name}-away",
+                label=f"Take {label.lower()} away",
+            )
+        if name in screen.errors:
+            parts.problem(screen.errors[name], at=name)
+
+
+def _uploaded(session: Session, kind: str, told: dict[str, Any]) -> None:
+    if "name" not in told:
+        raise TaskError(told.get("message") or "the upload was refused")
+    path = session.folder / UPLOADED / kind / told["name"]
+    _choose(session, beside=_chosen(session)["beside"] | {kind: path})
+
+
+def _take_away(session: Session, kind: str) -> None:
+    beside = dict(_chosen(session)["beside"])
+    path = beside.pop(kind, None)
+    if path is not None:
+        path.unlink(missing_ok=True)
+    _choose(session, beside=beside)
+
+
+def _begin_attack(session: Session) -> None:
+    made, chosen = session.found(RELEASED), _chosen(session)
+
+    def then(found: Any) -> None:
+        session.find(ATTACKS, found, rests_on=identity_of(made))
+
+    options = {"attacks": names_of(chosen), "seconds": float(SECONDS), "beside": chosen["beside"]}
+    session.begin("Attacking", attack_release, session.policy, made["files"], then=then, options=options)
+
+
+def _outcomes(outcomes: Any) -> None:
+    found = outcomes["found"]
+    tried = [each["attack"] for each in found["outcomes"]]
+    won = [each["attack"] for each in found["outcomes"] if each["succeeds"]]
+    if won:
+        parts.notice(f"{len(won)} of {len(tried)} attacks do better than chance:", kind="bad")
+        listed(won)
+    elif tried:
+        parts.notice(f"None of {len(tried)} attacks is shown to do better than chance.", kind="good")
+    else:
+        parts.notice("None of these attacks applies to this release.")
+    for section in outcomes["sections"]:
+        draw_section(section)
 
 
 STEP = Step(

@@ -1,10 +1,140 @@
-"""The step `search`."""
+"""The step `search`: an algorithm, how far it is, and what it found."""
 
+import secrets
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from indistinct.algorithms.base import Algorithm
+from indistinct.registry import EVERY_ALGORITHM
+from indistinct.web import parts
+from indistinct.web.algorithm_words import algorithms_by_kind, obstacles, words_of_algorithm
 from indistinct.web.frame import Screen, Step
+from indistinct.web.parameter_fields import draw_value
+from indistinct.web.parameters import built, default_texts, parameters_of
+from indistinct.web.sessions import Session, job_of
+from indistinct.web.standing import RELEASED
+from indistinct.web.steps.found_release import draw_release
+from indistinct.web.steps.remedies import remedies_for
+from indistinct.web.tasks.searching import search
+from indistinct.web.worker import TaskError
+
+SEARCHING = "Search"
 
 
 async def draw(screen: Screen) -> None:
-    """Draw the step."""
+    """Draw the choice of an algorithm, and what the last search found."""
+    session, made = screen.session, screen.session.found(RELEASED)
+    fresh = made is not None and session.is_fresh(RELEASED, job_of(session.policy))
+    _algorithm(screen)
+    cannot, notes = obstacles(screen.policy.algorithm, screen.policy)
+    for each in notes:
+        parts.say(f"{each}.", kind="hint")
+    for each in cannot:
+        parts.notice(each, kind="warning", hint="Choose another algorithm, or change what must hold.")
+    with parts.tag("div", classes="actions"):
+        parts.button(
+            "Search again" if fresh else "Search",
+            screen.on(lambda: begin_search(session), at="search"),
+            main=not fresh,
+            name="search",
+            disabled=session.working,
+        )
+    if "search" in screen.errors:
+        parts.problem(screen.errors["search"], at="search")
+    _remedies(screen)
+    if made is not None:
+        if not fresh:
+            parts.notice(
+                "Something was changed since this search.", kind="warning", hint="Search again for a new release."
+            )
+        draw_release(made)
+    if fresh:
+        with parts.tag("div", classes="actions"):
+            parts.link("Go on to explore", "/explore", classes="main")
+            parts.link("Straight to the release", "/release")
+
+
+def _algorithm(screen: Screen) -> None:
+    algorithm = screen.policy.algorithm
+    words = words_of_algorithm(type(algorithm))
+    parts.choice(
+        "Algorithm",
+        algorithms_by_kind(),
+        algorithm.name,
+        screen.on(lambda name: _choose(screen, name), at="algorithm"),
+        name="algorithm",
+        hint=words.about,
+        error=screen.errors.get("algorithm"),
+    )
+    if not parameters_of(type(algorithm), screen.policy.schema):
+        return
+    shown = screen.choices.get("settings", False)
+    with parts.tag("details", open=shown or None, id="settings") as box:
+        parts.tag("summary", "Settings of this algorithm")
+        draw_value(screen, algorithm, _putting(screen), prefix="algorithm", labels=words.labels)
+    box.on("toggle", lambda event: screen.choices.update(settings=event.args), js_handler="(e) => emit(e.target.open)")
+
+
+def _choose(screen: Screen, name: str) -> None:
+    if name == screen.policy.algorithm.name:
+        return
+    kind = EVERY_ALGORITHM[name]
+    texts = {**default_texts(kind), **words_of_algorithm(kind).start}
+    _putting(screen)(built(kind, texts, schema=screen.policy.schema))
+
+
+def _putting(screen: Screen) -> Callable[[Algorithm], None]:
+    return lambda algorithm: screen.change(replace(screen.policy, algorithm=algorithm))
+
+
+def _remedies(screen: Screen) -> None:
+    """Offer what would let a search find something that found nothing."""
+    work = screen.session.work
+    if work is None or work.name != SEARCHING or work.error is None or screen.session.working:
+        return
+    for place, each in enumerate(remedies_for(work.error, screen.policy)):
+
+        def take(policy: Any = each.policy) -> None:
+            screen.change(policy)
+            begin_search(screen.session)
+
+        with parts.tag("div", classes="actions"):
+            parts.button(f"{each.words}, and search again", screen.on(take), name=f"remedy-{place}")
+
+
+def begin_search(session: Session) -> None:
+    """Begin to publish by the job as it stands; what was published before stays until the new release is whole.
+
+    Each search writes into a folder of its own under `release`. Whatever is not the newest whole release goes.
+    """
+    policy = session.policy
+    if policy is None:
+        raise TaskError("nothing is open", hint="open a table first")
+
+    def then(made: dict[str, Any]) -> None:
+        session.find(RELEASED, made, rests_on=job_of(policy))
+
+    folder = session.folder / RELEASED
+    session.begin(
+        SEARCHING,
+        search,
+        policy,
+        folder / secrets.token_hex(4),
+        then=then,
+        lastly=lambda: _tidy(session, folder),
+    )
+
+
+def _tidy(session: Session, folder: Path) -> None:
+    """Remove every folder of a release but that of the one which stands."""
+    made = session.found(RELEASED)
+    kept = None if made is None else made["files"]["table"].parent
+    for each in folder.glob("*"):
+        if each != kept:
+            shutil.rmtree(each, ignore_errors=True)
 
 
 STEP = Step(

@@ -1,58 +1,226 @@
-"""A first look at a table: what `inspect` says of it, and the policy to begin with."""
+"""A first look at a table: what `inspect` says of it, how it is written, and the policy to begin with."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow.csv
 
+from indistinct.addresses import is_elsewhere
 from indistinct.datasets import generate_patients
-from indistinct.inspection import inspect
-from indistinct.policy import Policy
+from indistinct.errors import IndistinctError, PolicyError
+from indistinct.hierarchy import Explicit
+from indistinct.input_files import read_ordinary
+from indistinct.inspection import Inspection, inspect
+from indistinct.inspection.inspecting import inspect_as_read
+from indistinct.policy import Policy, policy_from_toml
+from indistinct.policy.reading import LARGEST_POLICY, parse_toml
 from indistinct.policy.starter import starter_notes, starter_policy
+from indistinct.release.pseudonym_columns import Pseudonym
 from indistinct.tables import Reading
+from indistinct.tables.dialect import encodings, find_dialect
+from indistinct.tables.opening import delimited_reading
+from indistinct.tables.several import DELIMITED, LABELLED, SHEETS, kind_of_file
 from indistinct.web.tasks.tables import opened
 from indistinct.web.worker import Desk
 
 DEMO_ROWS, DEMO_SEED = 5_000, 2026
 """The invented patients are always the same; what is published of them is shuffled anew each time."""
+LONGEST_CELL, MOST_SHOWN = 80, 40
+"""Letters of a cell and columns that a preview shows."""
+NEWER = "if a newer version of indistinct wrote it, run that one"
+WHERE = "put it where the server may read, or write what it says into the policy"
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What was found at a path: the first policy, what is told about each column, and all figures as JSON values."""
+    """What was found at a path: the job, what is told about each column, and all figures as JSON values.
+
+    `starter` is the first policy that would be suggested, `form` how the file is written.
+    """
 
     policy: Policy
     notes: dict[str, str]
     inspection: dict[str, Any]
+    starter: Policy
+    form: dict[str, Any] = field(default_factory=dict)
 
 
-def look(desk: Desk, path: Path, reading: Reading) -> Look:
-    """Open a table and inspect it."""
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A policy was read whose table is not there: the name of the file that must be uploaded."""
+
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Where files of a policy may lie: in the folder of the server, or among the uploaded tables."""
+
+    folder: Path
+    uploaded: Path
+
+    def has(self, path: Path) -> bool:
+        """Return whether a path leads there."""
+        place = path.resolve()
+        return not is_elsewhere(path) and (place.is_relative_to(self.folder) or place.is_relative_to(self.uploaded))
+
+    def require(self, path: Path, what: str) -> None:
+        """Raise `PolicyError` if a path leads somewhere else."""
+        if not self.has(path):
+            raise PolicyError(
+                f"{what} leads out of the folder that the server may read",
+                hint=f"it may read {self.folder}; {WHERE}",
+            )
+
+
+def look(desk: Desk, path: Path, reading: Reading, *, exact: bool = False) -> Look:
+    """Open a table and inspect it; `exact` reads it as declared, else what it shows is declared as well."""
     desk.enter("reading")
-    table = opened(desk, path, reading)
-    desk.report(0.3)
-    desk.enter("looking at columns", f"{table.rows:,} rows")
-    found = inspect(table)
-    desk.report(0.9)
-    policy = starter_policy(found, path, path.parent, reading=found.reading)
-    return Look(policy, starter_notes(found), found.to_json(values=True))
+    with named(path):
+        table = opened(desk, path, reading)
+        desk.report(0.3)
+        desk.enter("looking at columns", f"{table.rows:,} rows")
+        found = inspect_as_read(table) if exact else inspect(table)
+        desk.report(0.9)
+        policy = starter_policy(found, path, path.parent, reading=found.reading)
+        return _looked(found, policy, policy, path)
 
 
-def invent_patients(_desk: Desk, path: Path) -> Path:
-    """Write a table of invented patients to a path, and return it."""
+def look_by_policy(desk: Desk, path: Path, allowed: Allowed) -> Look | Wanted:
+    """Read a policy and inspect its table as it says; or say which table must be uploaded first."""
+    desk.enter("reading the policy")
+    with named(path):
+        policy = _policy_at(path, allowed)
+        table_path = policy.source
+        if not isinstance(table_path, Path):
+            raise PolicyError(
+                "the policy reads a table of a database, and the page reads files",
+                hint="run it on the command line with `indistinct anonymize`, or save the table in a file",
+            )
+        if not allowed.has(table_path) or not table_path.is_file():
+            return Wanted(table_path.name)
+    with named(table_path):
+        desk.enter("reading")
+        table = opened(desk, table_path, policy.input.reading)
+        policy.schema.check(table.columns)
+        desk.report(0.3)
+        desk.enter("looking at columns", f"{table.rows:,} rows")
+        found = inspect_as_read(table)
+        starter = starter_policy(found, table_path, policy.base, reading=found.reading)
+        return _looked(found, policy, starter, table_path)
+
+
+def _looked(found: Inspection, policy: Policy, starter: Policy, path: Path) -> Look:
+    return Look(policy, starter_notes(found), found.to_json(values=True), starter, form_of(path, found.reading))
+
+
+def _policy_at(path: Path, allowed: Allowed) -> Policy:
+    """Return the policy in a file; that of an upload is read as if it lay in the folder of the server."""
+    try:
+        text = read_ordinary(path, most=LARGEST_POLICY).decode("utf-8-sig")
+    except OSError as error:
+        raise PolicyError(f"cannot read the policy {path}: {error.strerror or 'unreadable'}") from None
+    except UnicodeDecodeError:
+        raise PolicyError(f"the policy {path} is not UTF-8 text", hint="save the file as UTF-8") from None
+    uploaded = path.resolve().is_relative_to(allowed.uploaded.parent)
+    base = allowed.folder if uploaded else path.parent
+    try:
+        _check_paths(parse_toml(text), base, allowed)
+        policy = policy_from_toml(text, base=base)
+    except PolicyError as error:
+        newer = "unknown key" in error.message
+        hint = f"{error.hint}; {NEWER}" if newer and error.hint else NEWER if newer else error.hint
+        raise PolicyError(f"{path.name}, {error.message}", hint=hint, values=error.values) from None
+    if policy.input.database is not None:
+        return policy
+    lying, named_one = allowed.uploaded / policy.input.path.name, policy.locate(policy.input.path)
+    there = allowed.has(named_one) and named_one.is_file() and not uploaded
+    return _beside(policy, lying) if lying.is_file() and not there else policy
+
+
+def _check_paths(document: dict[str, Any], base: Path, allowed: Allowed) -> None:
+    """Raise `PolicyError` for a file that may not be read, before any is."""
+    columns = document.get("columns")
+    for name, column in (columns if isinstance(columns, dict) else {}).items():
+        for key, inside in (("hierarchy", "file"), ("pseudonym", "key")):
+            given = column.get(key) if isinstance(column, dict) else None
+            if isinstance(given, dict) and isinstance(given.get(inside), str):
+                allowed.require(base / given[inside], f"[columns] {name}: the {key} file")
+    source = document.get("input")
+    population = source.get("population") if isinstance(source, dict) else None
+    if isinstance(population, str):
+        allowed.require(base / population, "[input] population")
+
+
+def _beside(policy: Policy, table: Path) -> Policy:
+    """Return a policy that reads an uploaded table; other files are found from there as well."""
+    hierarchies = {
+        name: replace(each, form="rows", path=None) if isinstance(each, Explicit) and each.form == "file" else each
+        for name, each in policy.hierarchies.items()
+    }
+    pseudonyms = {
+        name: each if each.key is None else Pseudonym(key=policy.locate(Path(each.key)).resolve())
+        for name, each in policy.pseudonyms.items()
+    }
+    population = policy.population
+    read = replace(policy.input, path=Path(table.name), population=population and population.resolve())
+    return replace(policy, input=read, hierarchies=hierarchies, pseudonyms=pseudonyms, base=table.parent)
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Let errors name a file without the folder that it lies in, which may be the private one of a session."""
+    try:
+        yield
+    except IndistinctError as error:
+        error.message = error.message.replace(str(path), path.name)
+        error.hint = error.hint and error.hint.replace(str(path), path.name)
+        raise
+
+
+def form_of(path: Path, reading: Reading) -> dict[str, Any]:
+    """Return how a file is written: its kind, and what was found by itself."""
+    kind = kind_of_file(path)
+    if kind in DELIMITED:
+        how = delimited_reading(path, reading)
+        for candidate in encodings(path, reading.encoding):
+            with suppress(UnicodeError):
+                found = find_dialect(path, candidate, how.delimiter, header=reading.header)
+                return {"kind": "text", "delimiter": found.delimiter, "encoding": found.encoding}
+    if kind in SHEETS:
+        import python_calamine
+
+        with python_calamine.load_workbook(path) as book:
+            return {"kind": "workbook", "sheets": list(book.sheet_names)}
+    return {"kind": "statistics" if kind in LABELLED else "typed"}
+
+
+def look_at_invented(desk: Desk, path: Path) -> Look:
+    """Write a table of invented patients to a path, and look at it."""
+    desk.enter("inventing patients")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     pyarrow.csv.write_csv(generate_patients(DEMO_ROWS, seed=DEMO_SEED), path)
-    return path
+    return look(desk, path, Reading())
 
 
 def preview(desk: Desk, path: Any, reading: Reading, *, first: int = 0, rows: int = 20) -> dict[str, Any]:
     """Return some rows of a table as texts, for whoever may see them."""
     data = opened(desk, path, reading).data
-    part = data.slice(first, rows)
+    names = data.column_names[:MOST_SHOWN]
+    part = data.select(names).slice(first, rows)
+    columns = [[_shown(value) for value in column.to_pylist()] for column in part.columns]
     return {
-        "columns": list(data.column_names),
-        "types": [str(each) for each in data.schema.types],
-        "rows": [["" if value is None else str(value) for value in row.values()] for row in part.to_pylist()],
+        "columns": names,
+        "types": [str(each) for each in part.schema.types],
+        "rows": [list(row) for row in zip(*columns, strict=True)],
         "of": data.num_rows,
+        "width": data.num_columns,
     }
+
+
+def _shown(value: Any) -> str:
+    text = "" if value is None else str(value)
+    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"

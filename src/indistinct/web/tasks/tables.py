@@ -10,9 +10,14 @@ from indistinct.web.worker import Desk
 
 def opened(desk: Desk, source: Any, reading: Reading) -> Table:
     """Return the table at a path, as it is read; the last ones are kept."""
-    stamp = (source.stat().st_mtime_ns, source.stat().st_size) if hasattr(source, "stat") else None
-    table: Table = desk.keep(("table", source, stamp, repr(reading)), lambda: open_table(source, reading=reading))
+    table: Table = desk.keep(("table", *stamp_of(source, reading)), lambda: open_table(source, reading=reading))
     return table
+
+
+def stamp_of(source: Any, reading: Reading) -> tuple[Any, ...]:
+    """Return what tells a table from another one: where it is, when it was written, and how it is read."""
+    written = (source.stat().st_mtime_ns, source.stat().st_size) if hasattr(source, "stat") else None
+    return source, written, repr(reading)
 
 
 def table_of(desk: Desk, policy: Policy) -> Table:

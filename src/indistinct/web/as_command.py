@@ -1,0 +1,236 @@
+"""A job as one command: flags that say the same as a policy, or a word about what they cannot say."""
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from indistinct.addresses import address_of
+from indistinct.algorithms.auto import Auto
+from indistinct.engines.postgres.address import shown
+from indistinct.errors import IndistinctError
+from indistinct.hierarchy import Explicit, Hierarchy
+from indistinct.hierarchy.readers import hierarchy_from_spec
+from indistinct.policy import Policy
+from indistinct.registry import parse_algorithm, parse_model
+from indistinct.release.pseudonym_columns import Pseudonym
+from indistinct.spelling import spell
+from indistinct.tables.value import Reading
+from indistinct.transformations import parse_transformation
+
+BY_POLICY = "indistinct anonymize policy.toml"
+ROLES = {
+    "quasi": "quasi",
+    "sensitive": "sensitive",
+    "insensitive": "insensitive",
+    "identifier": "identifiers",
+    "person": "person",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Unsaid:
+    """Something that no flag can say, in words."""
+
+    words: str
+
+
+Flag = tuple[str, str | Unsaid | None]
+Flags = Iterator[Flag]
+
+
+def command_of(policy: Policy) -> str:
+    """Return a command that does what a policy says, ready for a shell.
+
+    Where flags cannot say all of it, comments tell what is missing, and the command runs the policy.
+    """
+    parts = (_roles, _privacy, _hierarchies, _others, _reading, _output)
+    flags = [flag for part in parts for flag in part(policy)]
+    unsaid = [value.words for _, value in flags if isinstance(value, Unsaid)]
+    if unsaid:
+        told = "\n".join(f"#   {each}" for each in unsaid)
+        return f"# Flags cannot say all of it:\n{told}\n# Save policy.toml beside the table, and run\n{BY_POLICY}\n"
+    lines = [f"indistinct anonymize {shlex.quote(_source(policy))}", *map(_written, flags)]
+    return "".join(f"{line}\n" for line in _left_out(policy)) + " \\\n  ".join(lines) + "\n"
+
+
+def _written(flag: Flag) -> str:
+    name, value = flag
+    if not isinstance(value, str):
+        return name
+    gap = "=" if value.startswith("-") else " "
+    return f"{name}{gap}{shlex.quote(value)}"
+
+
+def _left_out(policy: Policy) -> list[str]:
+    """Return comments about what a policy says beside the release itself."""
+    parts = {
+        "metrics": bool(policy.metrics),
+        "the report": policy.output.report is not None,
+        "what people state": policy.about != type(policy.about)(),
+        "reasons of roles": bool(policy.reasons),
+    }
+    missing = [name for name, there in parts.items() if there]
+    return [f"# Left out, as the release does not depend on it: {', '.join(missing)}"] if missing else []
+
+
+def _source(policy: Policy) -> str:
+    return shown(policy.input.database.database) if policy.input.database else _spelled(policy.input.path)
+
+
+def _spelled(path: Path) -> str:
+    return address_of(path) or path.as_posix()
+
+
+def _roles(policy: Policy) -> Flags:
+    for flag, field in ROLES.items():
+        names = getattr(policy.schema, field)
+        if names:
+            yield (f"--{flag}", _listed(names))
+
+
+def _listed(names: Sequence[str]) -> str | Unsaid:
+    if any(name != name.strip() or not name or "\n" in name or "\r" in name for name in names):
+        return Unsaid("a column whose name begins or ends with a space, or has several lines")
+    return ",".join(map(_quoted, names))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"' if any(mark in name for mark in ',"') else name
+
+
+def _privacy(policy: Policy) -> Flags:
+    for model in policy.models:
+        yield ("--model", _same(model.spec(), parse_model, model, what="a model"))
+    if policy.suppression:
+        yield ("--suppression", repr(policy.suppression))
+    if policy.algorithm != Auto():
+        spelled = _same(spell(policy.algorithm), parse_algorithm, policy.algorithm, what="the algorithm")
+        yield ("--algorithm", spelled)
+
+
+def _same(text: str, parse: Callable[[str], object], value: object, *, what: str) -> str | Unsaid:
+    """Return a spelling, if it spells the value."""
+    with suppress(IndistinctError):
+        if parse(text) == value:
+            return text
+    return Unsaid(f"{what}, as it stands in the policy")
+
+
+def _of_column(name: str, spec: str | Unsaid, *, what: str) -> str | Unsaid:
+    if "=" in name or not name:
+        return Unsaid(f"the {what} of a column whose name has an equals sign")
+    return spec if isinstance(spec, Unsaid) else f"{name}={spec}"
+
+
+def _hierarchies(policy: Policy) -> Flags:
+    for name, each in policy.hierarchies.items():
+        yield ("--hierarchy", _of_column(name, _hierarchy(name, each), what="hierarchy"))
+
+
+def _hierarchy(column: str, hierarchy: Hierarchy) -> str | Unsaid:
+    told = hierarchy.to_json()
+    kind, value = next(iter(told.items()))
+    if isinstance(hierarchy, Explicit):
+        if kind == "file" and set(told) <= {"file", "header"}:
+            return f"{'header' if hierarchy.header else 'file'}:{value}"
+        how = "read in a way of its own" if kind == "file" else "a tree" if kind == "tree" else "written out row by row"
+        return Unsaid(f"the hierarchy of {column!r}: it is {how}")
+    marks = {"mask": "", "intervals": ",", "dates": ",", "order": "|", "suppression": ""}
+    if kind in marks:
+        values = [value] if isinstance(value, str) else [] if value is True else value
+        spec = ":".join([kind, *([marks[kind].join(map(str, values))] if values else [])])
+        with suppress(IndistinctError):
+            if hierarchy_from_spec(column, spec) == hierarchy:
+                return spec
+    return Unsaid(f"the hierarchy of {column!r}: {kind} with these values or options")
+
+
+def _others(policy: Policy) -> Flags:
+    for name, change in policy.transformations.items():
+        spelled = _same(change.spec(), parse_transformation, change, what=f"the transformation of {name!r}")
+        yield ("--transform", _of_column(name, spelled, what="transformation"))
+    for name, shown_as in policy.pseudonyms.items():
+        yield ("--pseudonym", _of_column(name, _pseudonym(shown_as), what="pseudonym"))
+    if policy.target:
+        yield ("--target", str(policy.target))
+    population = policy.input.population
+    if population is not None:
+        yield ("--population", _spelled(population))
+    database = policy.input.database
+    if database is not None and database.table:
+        yield ("--table", str(database.table))
+    if database is not None and database.query:
+        yield ("--query", str(database.query))
+
+
+def _pseudonym(pseudonym: Pseudonym) -> str:
+    if pseudonym.random:
+        return "random"
+    if pseudonym.key is None:
+        return f"environment:{pseudonym.environment}"
+    return f"key:{Path(pseudonym.key).as_posix()}"
+
+
+def _reading(policy: Policy) -> Flags:
+    reading = policy.input.reading
+    for name in ("delimiter", "encoding", "decimal", "thousands", "sheet"):
+        value = getattr(reading, name)
+        if value is not None:
+            yield (f"--{name}", value)
+    for name in ("header", "codes"):
+        if getattr(reading, name):
+            yield (f"--{name}", None)
+    if reading.text:
+        yield ("--text", _listed(reading.text))
+    for column, kind in reading.types.items():
+        yield ("--type", f"{column}={kind}")
+    for form in reading.dates:
+        yield ("--dates", _of_all(form))
+    for column, form in reading.dates_in.items():
+        yield ("--dates", _of_column(column, form, what="date format"))
+    yield from _missing(reading)
+
+
+def _missing(reading: Reading) -> Flags:
+    """Yield marks for missing cells; flags always take a cell without any text for missing."""
+    if "" not in reading.missing:
+        yield ("--missing", Unsaid("that a cell without text is not missing"))
+        return
+    for mark in reading.missing:
+        if mark:
+            yield ("--missing", _of_all(mark))
+    for column, marks in reading.missing_in.items():
+        for mark in marks:
+            yield ("--missing", _of_column(column, mark, what="mark for missing"))
+
+
+def _of_all(text: str) -> str:
+    return f"*={text}" if "=" in text else text
+
+
+def _output(policy: Policy) -> Flags:
+    output, writing = policy.output, policy.output.writing
+    if output.database is not None:
+        place = output.database
+        yield ("--output", shown(place.database))
+        if place.table:
+            yield ("--output-table", str(place.table))
+    else:
+        yield ("--output", _spelled(output.path or Path("release.csv")))
+    if writing.delimiter is not None:
+        yield ("--output-delimiter", "tab" if writing.delimiter == "\t" else str(writing.delimiter))
+    if writing.decimal is not None:
+        yield ("--output-decimal", str(writing.decimal))
+    if writing.encoding is not None:
+        yield ("--output-encoding", str(writing.encoding))
+    if writing.bom:
+        yield ("--bom", None)
+    if writing.spreadsheet:
+        yield ("--for-spreadsheet", None)
+    if output.smallest_count is not None:
+        yield ("--smallest-count", str(output.smallest_count))
+    ledger = output.ledger
+    if ledger is not None:
+        yield ("--ledger", _spelled(ledger))

@@ -1,0 +1,53 @@
+"""Sections of a report on the page: the same words, tables and pictures, drawn with the parts of the page."""
+
+from collections.abc import Sequence
+
+from indistinct.markup import Grid, grid_html
+from indistinct.reporting.content import Block, Code, Listing, Notice, Paragraph, Picture, Section, Terms
+from indistinct.reporting.render import inline_svg
+from indistinct.web import parts
+
+
+def draw_section(section: Section, *, closed: bool = False) -> None:
+    """Draw a section under its heading; one that is `closed` opens when somebody wants it."""
+    if not closed:
+        parts.heading(section.title)
+        _draw(section)
+        return
+    with parts.tag("details", id=f"section-{section.anchor}"):
+        parts.tag("summary", section.title)
+        _draw(section)
+
+
+def _draw(section: Section) -> None:
+    for place, block in enumerate(section.blocks):
+        _draw_block(block, name=f"{section.anchor}-{place}")
+
+
+def _draw_block(block: Block, *, name: str) -> None:
+    match block:
+        case Paragraph(text):
+            parts.say(text)
+        case Notice(text, tone):
+            parts.notice(text, kind="" if tone == "missing" else tone)
+        case Listing(items):
+            listed(items)
+        case Grid():
+            parts.html(grid_html(block))
+        case Picture():
+            parts.picture(inline_svg(block, name=name), caption=block.caption)
+        case Code(caption, text):
+            parts.code(text, label=caption, name=name)
+        case Terms():
+            with parts.tag("dl", classes="facts"):
+                for term, cell in block.pairs:
+                    with parts.tag("div"):
+                        parts.tag("dt", term)
+                        parts.tag("dd", "–" if cell is None else cell if isinstance(cell, str) else cell.text)
+
+
+def listed(items: Sequence[str]) -> None:
+    """Draw sentences under each other."""
+    with parts.tag("ul"):
+        for each in items:
+            parts.tag("li", each)

@@ -1,0 +1,177 @@
+"""What follows from a decision about a column: its role, a reason, a transformation or a pseudonym.
+
+Each function returns a policy that can be written and read again: what a role does not go with is taken out with it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from indistinct.algorithms.auto import Auto
+from indistinct.algorithms.full_domain.node import ChosenNode
+from indistinct.errors import ParameterError
+from indistinct.frequencies.uniqueness import is_nearly_unique
+from indistinct.hierarchy import Hierarchy
+from indistinct.models import DistinctLDiversity
+from indistinct.policy import Policy
+from indistinct.policy.starter import MANY_VALUES
+from indistinct.policy.value import relative_path
+from indistinct.release.pseudonym_columns import Pseudonym
+from indistinct.schema import Role, Schema
+from indistinct.transformations import Transformation, check_transformations
+
+DROPPED = (Role.IDENTIFIER, Role.PERSON)
+"""Columns with these roles are not in a release; a pseudonym may take their place."""
+KEPT = (Role.SENSITIVE, Role.INSENSITIVE)
+"""Columns with these roles are published as they are, or transformed."""
+Inspected = Mapping[str, Any]
+"""What `inspect` found, as JSON values."""
+
+
+def names_of(looked: Inspected) -> list[str]:
+    """Return the columns in the order of the table."""
+    return [each["name"] for each in looked["columns"]]
+
+
+def different(policy: Policy, looked: Inspected) -> list[str]:
+    """Return the columns whose role is not the suggested one."""
+    return [each["name"] for each in looked["columns"] if policy.schema.role(each["name"]) != each["role"]]
+
+
+def with_role(policy: Policy, name: str, role: Role, *, looked: Inspected, starter: Policy) -> Policy:
+    """Return a policy in which a column has another role, without what the role does not go with.
+
+    A quasi-identifier gets the hierarchy that was suggested for it, and a sensitive column a model that protects it, as
+    in a first policy.
+    """
+    if policy.schema.role(name) is role:
+        return policy
+    return _with_roles(policy, {name: role}, looked=looked, starter=starter)
+
+
+def with_suggestions(policy: Policy, *, looked: Inspected, starter: Policy) -> Policy:
+    """Return a policy in which every column has the role that was suggested for it."""
+    roles = {each["name"]: Role(each["role"]) for each in looked["columns"]}
+    changed = {name: roles[name] for name in different(policy, looked)}
+    return _with_roles(policy, changed, looked=looked, starter=starter)
+
+
+def _with_roles(policy: Policy, changed: Mapping[str, Role], *, looked: Inspected, starter: Policy) -> Policy:
+    if not changed:
+        return policy
+    roles = {name: changed.get(name, policy.schema.role(name)) for name in names_of(looked)}
+    schema = Schema.from_roles(roles)
+    models = tuple(model for model in policy.models if not _is_about(model, changed, allowed=schema.sensitive))
+    new = [_protecting(each, looked["rows"]) for each in looked["columns"] if changed.get(each["name"]) == "sensitive"]
+    models = (*models, *(each for each in new if each is not None and not _is_protected(each.sensitive, models)))
+    if policy.models and not models:
+        raise ParameterError(
+            "the only model that the release is asked for is about this column, and needs it to be sensitive",
+            hint="add another model in the step Privacy first, such as k-anonymity",
+        )
+    transformations = {name: each for name, each in policy.transformations.items() if roles[name] in KEPT}
+    kept = {
+        name: each
+        for name, each in policy.hierarchies.items()
+        if roles[name] in (Role.QUASI, Role.SENSITIVE)
+        or (name in transformations and transformations[name].level is not None)
+    }
+    suggested = {n: h for n, h in starter.hierarchies.items() if changed.get(n) is Role.QUASI and n not in kept}
+    recoded = schema.quasi != policy.schema.quasi
+    return replace(
+        policy,
+        schema=schema,
+        models=models,
+        hierarchies={**kept, **suggested},
+        transformations=transformations,
+        pseudonyms={name: each for name, each in policy.pseudonyms.items() if roles[name] in DROPPED},
+        target=policy.target if policy.target in schema.published else None,
+        metrics=tuple(each for each in policy.metrics if all(n in schema.published for key in each.keys for n in key)),
+        # A node has a level for each quasi-identifier.
+        algorithm=Auto() if recoded and isinstance(policy.algorithm, ChosenNode) else policy.algorithm,
+    )
+
+
+def _is_about(model: Any, changed: Mapping[str, Role], *, allowed: tuple[str, ...] | Any) -> bool:
+    return any(name in changed and name not in allowed for key in model.keys for name in key)
+
+
+def _is_protected(name: str, models: tuple[Any, ...]) -> bool:
+    return any(name in key for model in models for key in model.keys)
+
+
+def unprotected(policy: Policy) -> list[str]:
+    """Return the sensitive columns that no model is about."""
+    return [name for name in policy.schema.sensitive if not _is_protected(name, policy.models)]
+
+
+def _protecting(column: Mapping[str, Any], rows: int) -> DistinctLDiversity | None:
+    """Return the model that a first policy asks for a sensitive column; where every value differs it says nothing."""
+    alone = round(column["unique_share"] * rows)
+    if column["distinct"] < 2 or is_nearly_unique(alone, rows):
+        return None
+    return DistinctLDiversity(column["name"], l=3 if column["distinct"] >= MANY_VALUES else 2)
+
+
+def with_reason(policy: Policy, name: str, reason: str) -> Policy:
+    """Return a policy that says why a column has its role; no text says nothing."""
+    others = {column: text for column, text in policy.reasons.items() if column != name}
+    return replace(policy, reasons={**others, name: reason.strip()} if reason.strip() else others)
+
+
+def with_transformation(
+    policy: Policy, name: str, transformation: Transformation | None, *, hierarchy: Hierarchy | None = None
+) -> Policy:
+    """Return a policy that publishes a column transformed, or as it is; `hierarchy` is used if it has none yet."""
+    others = {column: each for column, each in policy.transformations.items() if column != name}
+    hierarchies = dict(policy.hierarchies)
+    if transformation is None or transformation.level is None:
+        if policy.schema.role(name) is Role.INSENSITIVE:
+            hierarchies.pop(name, None)
+    elif hierarchy is not None:
+        hierarchies.setdefault(name, hierarchy)
+    if transformation is not None:
+        others[name] = transformation
+    check_transformations(others, policy.schema, hierarchies)
+    return replace(policy, transformations=others, hierarchies=hierarchies)
+
+
+def with_pseudonym(policy: Policy, name: str, pseudonym: Pseudonym | None) -> Policy:
+    """Return a policy that publishes a pseudonym in place of an identifier, or nothing."""
+    others = {column: each for column, each in policy.pseudonyms.items() if column != name}
+    return replace(policy, pseudonyms=others if pseudonym is None else {**others, name: pseudonym})
+
+
+def path_in(policy: Policy, path: Path, *, private: Path) -> Path:
+    """Return a path as a policy names it: from its own folder, unless that is the private one of a session."""
+    return path if policy.base.resolve().is_relative_to(private.resolve()) else relative_path(path, policy.base)
+
+
+def read_anew(old: Policy, fresh: Policy, *, looked: Inspected) -> Policy:
+    """Return a policy for a table that is read in another way: what was decided stays, as far as columns are there.
+
+    `fresh` is the first policy for the table as it is read now, which decides about columns that are new.
+    """
+    if set(old.schema.columns) == set(fresh.schema.columns):
+        return replace(old, input=fresh.input, base=fresh.base)
+    there = set(old.schema.columns) & set(fresh.schema.columns)
+    if not there:
+        return fresh
+    decided = {name: old.schema.role(name) for name in there}
+    policy = _with_roles(
+        fresh, {name: role for name, role in decided.items() if fresh.schema.role(name) is not role},
+        looked=looked, starter=fresh,
+    )  # fmt: skip
+    gone = set(old.schema.columns) - there
+    models = tuple(model for model in old.models if not any(name in gone for key in model.keys for name in key))
+    return replace(
+        policy,
+        models=models or policy.models,
+        hierarchies={**policy.hierarchies, **{name: each for name, each in old.hierarchies.items() if name in there}},
+        transformations={name: each for name, each in old.transformations.items() if name in there},
+        pseudonyms={name: each for name, each in old.pseudonyms.items() if name in there},
+        reasons={name: each for name, each in old.reasons.items() if name in there},
+        suppression=old.suppression,
+        about=old.about,
+    )

@@ -1,0 +1,130 @@
+"""A picture of solutions: risk against what they cost, with points that can be looked at from the keyboard."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from indistinct.figures import number, percent
+from indistinct.markup import escaped
+
+WIDTH, HEIGHT = 680, 340
+LEFT, RIGHT, TOP, BOTTOM = 74, 24, 18, 54
+# From so many times the smallest on, risks are laid out by their logarithm.
+WIDE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A solution that can be looked at: where it lies, what is picked by it, and what it is in words."""
+
+    risk: float
+    cost: float
+    value: str
+    words: str
+    chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    low: float
+    high: float
+    start: float
+    end: float
+    log: bool = False
+
+    def at(self, value: float) -> float:
+        """Return where a value lies."""
+        low, high, value = (math.log(max(each, 1e-12)) if self.log else each for each in (self.low, self.high, value))
+        return self.start + (self.end - self.start) * ((value - low) / (high - low) if high > low else 0.5)
+
+
+def draw_front(
+    spots: Sequence[Spot], places: Sequence[tuple[float, float]], *, cost: str, better: str = "lower"
+) -> str:
+    """Return the picture: `spots` can be picked, `places` (risk and cost of other solutions) are shown behind them.
+
+    The line along the spots is the Pareto front. `cost` is the name of what is on the other axis.
+    """
+    risks = [each.risk for each in spots] + [risk for risk, _ in places]
+    costs = [each.cost for each in spots] + [value for _, value in places]
+    x, y = _across(risks), _up(costs)
+    dots = "".join(f'<circle class="other" cx="{x.at(r):.1f}" cy="{y.at(c):.1f}" r="3"/>' for r, c in places)
+    line = " ".join(f"{x.at(each.risk):.1f},{y.at(each.cost):.1f}" for each in sorted(spots, key=lambda s: s.risk))
+    label = f"Solutions: {escaped(cost)} against the highest risk. {len(spots)} of them are beaten by none."
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="group" aria-label="{label}">'
+        + _axes(x, y, f"{cost} ({better} is better)")
+        + dots
+        + f'<polyline class="front" points="{line}"/>'
+        + "".join(_spot(each, x.at(each.risk), y.at(each.cost)) for each in spots)
+        + "</svg>"
+    )
+
+
+def _across(risks: Sequence[float]) -> _Scale:
+    low, high = min(risks), max(risks)
+    if low > 0 and high > WIDE * low:
+        return _Scale(low / 1.3, high * 1.3, LEFT, WIDTH - RIGHT, log=True)
+    room = (high - low) * 0.06 or high * 0.1 or 0.1
+    return _Scale(max(low - room, 0.0), high + room, LEFT, WIDTH - RIGHT)
+
+
+def _up(costs: Sequence[float]) -> _Scale:
+    low, high = min(costs), max(costs)
+    room = (high - low) * 0.08 or abs(high) * 0.1 or 0.1
+    return _Scale(low - room if low < 0 or low > room else 0.0, high + room, HEIGHT - BOTTOM, TOP)
+
+
+def _axes(x: _Scale, y: _Scale, title: str) -> str:
+    drawn = []
+    for value in ticks(x.low, x.high, log=x.log):
+        at = x.at(value)
+        drawn.append(f'<line class="rule" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>')
+        drawn.append(f'<text x="{at:.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle">{percent(value)}</text>')
+    for value in ticks(y.low, y.high):
+        at = y.at(value)
+        drawn.append(f'<line class="rule" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
+        drawn.append(f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{_short(value)}</text>')
+    middle, side = (LEFT + WIDTH - RIGHT) / 2, (TOP + HEIGHT - BOTTOM) / 2
+    drawn.append(
+        f'<text x="{middle}" y="{HEIGHT - 12}" text-anchor="middle">highest risk of anybody (lower is better)</text>'
+    )
+    drawn.append(f'<text transform="translate(14 {side}) rotate(-90)" text-anchor="middle">{escaped(title)}</text>')
+    return f'<g class="axes" aria-hidden="true">{"".join(drawn)}</g>'
+
+
+def _short(value: float) -> str:
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= size:
+            return f"{value / (1e3 if letter == 'k' else size):.3g}{letter}"
+    return number(round(value, 10))
+
+
+def ticks(low: float, high: float, *, log: bool = False) -> list[float]:
+    """Return about five round numbers between two others.
+
+    >>> ticks(0.0, 1.0)
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    >>> ticks(0.001, 0.5, log=True)
+    [0.001, 0.01, 0.1]
+    """
+    if log:
+        powers = range(math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9) + 1)
+        return [10.0**power for power in powers]
+    if high <= low:
+        return [low]
+    rough = (high - low) / 5
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(each * power for each in (1, 2, 5, 10) if each * power >= rough * 0.999)
+    count = math.floor(high / step + 1e-9) - math.ceil(low / step - 1e-9) + 1
+    return [round((math.ceil(low / step - 1e-9) + place) * step, 12) for place in range(count)]
+
+
+def _spot(spot: Spot, left: float, top: float) -> str:
+    pressed = "true" if spot.chosen else "false"
+    words = escaped(spot.words)
+    return (
+        f'<g class="spot" role="button" tabindex="0" aria-pressed="{pressed}" data-pick="{escaped(spot.value)}" '
+        f'aria-label="{words}" transform="translate({left:.1f} {top:.1f})"><title>{words}</title>'
+        '<circle class="reach" r="15"/><circle class="mark" r="7"/></g>'
+    )

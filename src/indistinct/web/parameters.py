@@ -1,0 +1,173 @@
+"""Parameters of models and algorithms as fields: read from their dataclasses, and put together from texts again."""
+
+import re
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields
+from fractions import Fraction
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from indistinct.errors import ParameterError
+from indistinct.registry import METRICS
+from indistinct.schema import Schema
+from indistinct.spelling import parse_field, spell_value
+from indistinct.web.worker import TaskError
+
+T = TypeVar("T")
+Form = Literal["number", "text", "flag", "choice", "columns"]
+Texts = Mapping[str, str | bool | Sequence[str]]
+"""What fields hold, by the name of the parameter: a text, whether it is ticked, or the names of columns."""
+# Parameters that name several columns, which are ticked.
+SEVERAL_COLUMNS = ("sensitive", "y")
+
+
+class FieldError(TaskError):
+    """A parameter that is not what it must be; `field` is its name."""
+
+    def __init__(self, field: str, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint, kind="ParameterError")
+        self.field = field
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter: how it is asked for, what may be chosen, and whether it must be given."""
+
+    name: str
+    form: Form
+    choices: tuple[str, ...] = ()
+    needed: bool = False
+
+
+def parameters_of(kind: type[Any], schema: Schema) -> tuple[Parameter, ...]:
+    """Return the parameters of a model or an algorithm, for a table with these roles.
+
+    One that is read from a file is left out: a path is named elsewhere, where it is looked at first.
+
+    >>> from indistinct.models import DistinctLDiversity
+    >>> [each.form for each in parameters_of(DistinctLDiversity, Schema(sensitive=["disease"]))]
+    ['choice', 'number']
+    """
+    hints = get_type_hints(kind)
+    found = (_parameter(each, hints[each.name], schema) for each in fields(kind))
+    return tuple(each for each in found if each is not None)
+
+
+def _parameter(field: Field[Any], hint: Any, schema: Schema) -> Parameter | None:
+    kind, needed = _without_none(hint), field.default is MISSING
+    if hasattr(kind, "from_text"):
+        return None
+    if kind is bool:
+        return Parameter(field.name, "flag")
+    if get_origin(kind) is Literal:
+        return Parameter(field.name, "choice", get_args(kind), needed)
+    if get_origin(kind) is tuple and field.name in SEVERAL_COLUMNS:
+        names = schema.sensitive if field.name == "sensitive" else [*schema.hidden, *schema.sensitive]
+        return Parameter(field.name, "columns", tuple(names), needed)
+    if kind is int or kind is float or Fraction in get_args(kind):
+        return Parameter(field.name, "number", (), needed)
+    if field.name in ("sensitive", "target"):
+        names = schema.sensitive if field.name == "sensitive" else ("", *schema.sensitive, *schema.insensitive)
+        return Parameter(field.name, "choice", tuple(names), needed)
+    if field.name == "metric":
+        # Every metric is a dataclass; one that must be told something, such as a file, is none to choose here.
+        ready = [name for name, each in METRICS.items() if not _needed(each)]
+        return Parameter(field.name, "choice", tuple(ready), needed)
+    return Parameter(field.name, "text", (), needed)
+
+
+def _needed(kind: Any) -> list[str]:
+    return [each.name for each in fields(kind) if each.default is MISSING]
+
+
+def _without_none(hint: Any) -> Any:
+    """Return a type without None; where texts are among several types, they are what is written."""
+    if get_origin(hint) not in (Union, types.UnionType):
+        return hint
+    kinds = [each for each in get_args(hint) if each is not type(None)]
+    return str if str in kinds else kinds[0] if len(kinds) == 1 else hint
+
+
+def default_texts(kind: Any) -> dict[str, Any]:
+    """Return what the fields of a model or an algorithm show before anything is decided, as far as it has defaults.
+
+    >>> from indistinct.models import TCloseness
+    >>> default_texts(TCloseness)
+    {'distance': 'equal'}
+    """
+    return {each.name: _text(each.default, each.name) for each in fields(kind) if each.default is not MISSING}
+
+
+def texts_of(value: Any) -> dict[str, Any]:
+    """Return what the fields of a model or an algorithm show.
+
+    >>> from indistinct.models import TCloseness
+    >>> texts_of(TCloseness("disease", t=0.2))
+    {'sensitive': 'disease', 't': '0.2', 'distance': 'equal'}
+    """
+    return {each.name: _text(getattr(value, each.name), each.name) for each in fields(value)}
+
+
+def _text(value: Any, name: str) -> Any:
+    if isinstance(value, bool) or (isinstance(value, tuple) and name in SEVERAL_COLUMNS):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return spell_value(value)
+    if isinstance(value, float):
+        return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else repr(value)
+    return str(value)
+
+
+def built(kind: type[T], texts: Texts, *, schema: Schema, kept: Any = None) -> T:
+    """Return the model or the algorithm that fields spell; raise `FieldError` for the first that cannot be.
+
+    What no field shows stays as it is in `kept`.
+    """
+    given: dict[str, Any] = {}
+    shown = {each.name: each for each in parameters_of(kind, schema)}
+    for each in fields(kind):  # type: ignore[arg-type]  # what is registered is a dataclass
+        if each.name not in shown:
+            if kept is not None:
+                given[each.name] = getattr(kept, each.name)
+        elif each.name in texts:
+            value = _value(kind, shown[each.name], texts[each.name])
+            if value is not MISSING:
+                given[each.name] = value
+        elif shown[each.name].needed:
+            _value(kind, shown[each.name], "")
+    try:
+        return kind(**given)
+    except ParameterError as error:
+        named = re.match(r"`(\w+)`", error.message)
+        raise FieldError(named[1] if named else "", _plain(error.message), hint=error.hint) from None
+
+
+def _value(kind: type[Any], parameter: Parameter, text: Any) -> Any:
+    """Return what a field spells; MISSING where it is empty and need not be given."""
+    if isinstance(text, bool):
+        return text
+    if parameter.form == "columns":
+        names = tuple(text)
+        if parameter.needed and not names:
+            raise FieldError(parameter.name, "choose at least one column")
+        return names
+    if not text.strip():
+        if not parameter.needed:
+            return MISSING
+        missing = "choose a column" if parameter.name == "sensitive" else f"{parameter.name} must be given"
+        raise FieldError(parameter.name, missing)
+    try:
+        return parse_field(text, kind, parameter.name, what="parameter")
+    except ParameterError as error:
+        raise FieldError(parameter.name, _plain(error.message), hint=error.hint) from None
+
+
+def _plain(message: str) -> str:
+    """Return a message without the name of a class: the field that it stands at says what it is about.
+
+    >>> _plain("`k` of KAnonymity must be at least 1; got 0")
+    'k must be at least 1; got 0'
+    """
+    return re.sub(r"^`(\w+)` of (?:\w+|parameter '[^']*') ", r"\1 ", message)

@@ -1,0 +1,99 @@
+"""How a table is read, as the texts of fields: one line for each thing that is said of several columns."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from indistinct.errors import ParameterError
+from indistinct.tables import Reading
+from indistinct.tables.reading import Declarations, declare, to_options
+from indistinct.tables.value import EVERY
+
+LISTS = ("missing", "dates", "types", "text")
+"""What is said of columns, a line each: `text`, or `column = text` for one of them."""
+STRUCTURE = ("delimiter", "encoding", "header", "sheet", "codes")
+"""What decides which columns there are; everything else is proposed anew when one of these changes."""
+KEYS = (*STRUCTURE, "decimal", "thousands", *LISTS)
+Texts = Mapping[str, Any]
+
+
+def texts_of(reading: Reading) -> dict[str, Any]:
+    """Return what fields show of a reading; nothing where nothing is declared.
+
+    >>> texts_of(declare(missing=["", "-99"], decimal=","))["missing"]
+    '-99'
+    """
+    options = to_options(reading)
+    shown: dict[str, Any] = {key: options.get(key, "") for key in KEYS}
+    for key in LISTS:
+        shown[key] = _lines(options.get(key))
+    return {**shown, "header": bool(shown["header"]), "codes": bool(shown["codes"])}
+
+
+def reading_of(texts: Texts, columns: Collection[str] = ()) -> Reading:
+    """Return the reading that fields say; raise `ParameterError`, with the `field` in its details."""
+    reading: Reading | None = None
+    for key in KEYS:
+        try:
+            reading = declare(reading, **_declared(key, texts.get(key), columns))
+        except ParameterError as error:
+            raise ParameterError(error.message, hint=error.hint, field=key) from None
+    return reading or Reading()
+
+
+def changed(before: Reading, after: Reading) -> list[str]:
+    """Return the fields in which two readings differ."""
+    one, two = texts_of(before), texts_of(after)
+    return [key for key in KEYS if one[key] != two[key]]
+
+
+def _declared(key: str, given: Any, columns: Collection[str]) -> Declarations:
+    found: Any
+    if key in ("header", "codes"):
+        found = bool(given)
+    elif key not in LISTS:
+        found = given or None
+    elif key == "text":
+        found = [line.strip() for line in str(given or "").splitlines() if line.strip()]
+    else:
+        found = _by_column(str(given or ""), columns)
+        if key == "missing":
+            found[EVERY] = ["", *found.get(EVERY, [])]
+        elif key == "types":
+            if EVERY in found:
+                raise ParameterError("a type is one of a column", hint="write column = type, such as zipcode = text")
+            found = {name: each[0] for name, each in found.items()}
+    return {key: found}  # type: ignore[misc]
+
+
+def _by_column(text: str, columns: Collection[str]) -> dict[str, list[str]]:
+    r"""Return what lines say of single columns, and of all of them.
+
+    >>> _by_column("-99\nage = 999", ["age"])
+    {'*': ['-99'], 'age': ['999']}
+    """
+    parted: dict[str, list[str]] = {}
+    for line in filter(str.strip, text.splitlines()):
+        name, said = _parted(line, columns)
+        parted.setdefault(name, []).append(said)
+    return parted
+
+
+def _parted(line: str, columns: Collection[str]) -> tuple[str, str]:
+    """Return the column that a line is about, whose name may have an equals sign in it, and what it says."""
+    for place, letter in enumerate(line):
+        if letter == "=" and line[:place].strip() in (*columns, EVERY):
+            return line[:place].strip(), line[place + 1 :].strip()
+    column, equals, rest = line.partition("=")
+    return (column.strip(), rest.strip()) if equals and column.strip() else (EVERY, line.strip())
+
+
+def _lines(given: Any) -> str:
+    if isinstance(given, Mapping):
+        everywhere = _lines(given.get(EVERY))
+        own = [f"{name} = {text}" for name, each in given.items() if name != EVERY for text in _listed(each)]
+        return "\n".join([*([everywhere] if everywhere else []), *own])
+    return "\n".join(f"{EVERY} = {text}" if "=" in text else text for text in _listed(given) if text)
+
+
+def _listed(given: Any) -> list[str]:
+    return [] if given is None else [given] if isinstance(given, str) else list(given)

@@ -1,0 +1,193 @@
+"""A grid of algorithms and sizes of k: what each would give, to be looked at beside each other."""
+
+from dataclasses import replace
+from typing import Any
+
+from indistinct.figures import number, percent
+from indistinct.models import KAnonymity
+from indistinct.policy import Policy
+from indistinct.registry import parse_algorithm
+from indistinct.spelling import spell
+from indistinct.web import parts
+from indistinct.web.frame import Screen
+from indistinct.web.picking import Entry, Pick, pickable, table_html
+from indistinct.web.steps.search import begin_search
+from indistinct.web.steps.solutions import require_rest, whole
+from indistinct.web.tasks.exploring import Grid, compare_grid, explored_job, models_with, plain_trials
+from indistinct.web.worker import TaskError
+
+COMPARED = "grid"
+"""Under this name a session keeps what algorithms gave for several k."""
+SIZES, TICKED = "grid-k", "grid-algorithms"
+OFFERED = {
+    "mondrian": "Mondrian: regions of the table, each with its own ranges",
+    "mondrian:choose=loss": "Mondrian by loss: slower, keeps more",
+    "single-dimensional": "Single-dimensional: the same ranges for all rows",
+    "top-down": "Top-down clustering: groups of similar rows",
+    "two-level": "Two-level clustering: slower, keeps more",
+    "datafly": "Datafly: one level a column, quick",
+    "optimal": "Optimal: one level a column, the best there is",
+    "auto": "Auto: tries several, keeps the best",
+}
+BEGIN_WITH = ("mondrian", "datafly", "optimal")
+# More releases than this are not compared at once.
+MOST_POINTS = 30
+
+
+async def draw_grid(screen: Screen) -> None:
+    """Draw what to compare and, once it was compared, what came of it."""
+    session = screen.session
+    parts.say(
+        "Each algorithm makes a release for each k. It is measured and thrown away: only figures stay. On a large "
+        "table this takes its time, and you can stop it."
+    )
+    ticked = chosen_algorithms(screen)
+    with parts.tag("fieldset", classes="ticks", id=TICKED):
+        parts.tag("legend", "Algorithms")
+        for spec, words in offered(screen.policy).items():
+            name = f"grid-{spec.replace(':', '-').replace('=', '-')}"
+            parts.tick(words, spec in ticked, _ticking(screen, spec), name=name)
+    if TICKED in screen.errors:
+        parts.problem(screen.errors[TICKED], at=TICKED)
+    parts.field(
+        "Sizes of k",
+        screen.choices.get(SIZES, begin_sizes(screen.policy)),
+        lambda value: screen.choices.__setitem__(SIZES, value),
+        name=SIZES,
+        hint="Several, with commas between them: 2, 5, 10. Whatever else was asked for stays.",
+        error=screen.errors.get(SIZES),
+    )
+    with parts.tag("div", classes="actions"):
+        found: Grid | None = session.found(COMPARED)
+        parts.button(
+            "Compare",
+            screen.on(lambda: begin_comparing(screen), at=SIZES),
+            main=True,
+            name="compare",
+            disabled=session.working,
+        )
+    if found is not None:
+        _draw_found(screen, found)
+
+
+def offered(policy: Policy) -> dict[str, str]:
+    """Return the algorithms that can be compared, with that of the job among them, and what they do."""
+    own = policy.algorithm
+    spec = spell(own)
+    if own.traits.buckets or own.name == "node" or spec in OFFERED:
+        return OFFERED
+    return {**OFFERED, spec: f"{spec}: as it stands in this job"}
+
+
+def begin_sizes(policy: Policy) -> str:
+    """Return the sizes of k to begin with: that of the job, and some around it.
+
+    >>> from indistinct.policy import Input
+    >>> from indistinct.schema import Schema
+    >>> from pathlib import Path
+    >>> begin_sizes(Policy(Input(Path("a.csv")), Schema(quasi=["age"]), (KAnonymity(11),)))
+    '2, 5, 11, 20'
+    """
+    asked = [model.k for model in policy.models if isinstance(model, KAnonymity)]
+    return ", ".join(str(k) for k in sorted({2, 5, *(asked or [10]), 20}))
+
+
+def chosen_algorithms(screen: Screen) -> tuple[str, ...]:
+    """Return the algorithms that are ticked, in the order in which they are offered."""
+    chosen = screen.choices.get(TICKED, BEGIN_WITH)
+    return tuple(spec for spec in offered(screen.policy) if spec in chosen)
+
+
+def _ticking(screen: Screen, spec: str):  # type: ignore[no-untyped-def]
+    def tick(value: Any) -> None:
+        others = [each for each in chosen_algorithms(screen) if each != spec]
+        screen.choices[TICKED] = [*others, spec] if value else others
+
+    return tick
+
+
+def sizes_of(text: str) -> tuple[int, ...]:
+    """Return the sizes of k that somebody typed, ascending; raise for anything else.
+
+    >>> sizes_of("10, 2 5")
+    (2, 5, 10)
+    """
+    found = {whole(each, what="k") for each in text.replace(",", " ").replace(";", " ").split()}
+    if not found:
+        raise TaskError("name at least one k", hint="for example 2, 5, 10")
+    return tuple(sorted(found))
+
+
+def begin_comparing(screen: Screen) -> None:
+    """Begin to compare what is ticked."""
+    session, policy, algorithms = screen.session, screen.policy, chosen_algorithms(screen)
+    sizes = sizes_of(screen.choices.get(SIZES, begin_sizes(policy)))
+    if not algorithms:
+        raise TaskError("tick at least one algorithm")
+    if len(sizes) * len(algorithms) > MOST_POINTS:
+        raise TaskError(
+            f"{len(algorithms)} algorithms with {len(sizes)} sizes of k are {len(sizes) * len(algorithms)} releases",
+            hint=f"compare at most {MOST_POINTS} at once",
+        )
+
+    def then(found: Grid) -> None:
+        session.find(COMPARED, found, rests_on=grid_job(policy))
+
+    session.begin("Comparing algorithms", compare_grid, policy, algorithms, sizes, then=then)
+
+
+def grid_job(policy: Policy) -> Policy | None:
+    """Return what a comparison rests on: a job, whatever its k and however it is searched."""
+    return explored_job(replace(policy, models=models_with(policy.models, 2), metrics=()))
+
+
+def _draw_found(screen: Screen, found: Grid) -> None:
+    fresh = screen.session.is_fresh(COMPARED, grid_job(screen.policy))
+    if not fresh:
+        parts.notice("The job was changed since: these figures are those of before.", kind="warning")
+    trials = plain_trials(found)
+    metrics = list(found.comparison.metrics)
+    counts = ("k", "left out", "classes", "smallest", "highest risk", *metrics, "seconds")
+    rows: list[list[Entry]] = []
+    for place, trial in enumerate(trials):
+        done = trial["state"] == "done"
+        rows.append(
+            [
+                trial["algorithm"],
+                str(trial["k"]),
+                *(number(trial[key]) if done else "–" for key in ("suppressed", "classes", "smallest")),
+                percent(trial["highest"]) if done and trial["highest"] is not None else "–",
+                *(number(trial[name]) if trial[name] is not None else "–" for name in metrics),
+                f"{trial['seconds']:.1f}",
+                Pick(
+                    "Choose",
+                    str(place),
+                    f"Choose {trial['algorithm']} with k = {trial['k']}",
+                    not fresh or screen.session.working,
+                )
+                if done
+                else f"{trial['state']}: {trial['reason']}",
+            ]
+        )
+    best = [place for place, trial in enumerate(trials) if trial["best"]]
+    markup = table_html("What each would give", ("algorithm", *counts, "choose"), rows, right=counts, marked=best)
+    with parts.tag("section", id="grid", tabindex="-1", aria_label="What algorithms would give"):
+        pickable(markup, screen.on(lambda place: choose(screen, found, int(place)), at="grid"), name="grid-table")
+        if "grid" in screen.errors:
+            parts.problem(screen.errors["grid"], at="grid")
+        parts.say(f"Marked: no other one is better in both {metrics[0]} and highest risk.", kind="hint")
+        for name in ("sweep", "risk-and-utility"):
+            if name in found.pictures:
+                parts.picture(found.pictures[name])
+
+
+def choose(screen: Screen, found: Grid, place: int) -> None:
+    """Take an algorithm and a k for the job, and publish by them."""
+    require_rest(screen)
+    trial, policy = plain_trials(found)[place], screen.policy
+    if trial["state"] != "done" or not screen.session.is_fresh(COMPARED, grid_job(policy)):
+        raise TaskError("this was compared for another job", hint="compare again")
+    models = models_with(policy.models, trial["k"])
+    screen.change(replace(policy, algorithm=parse_algorithm(trial["algorithm"]), models=models))
+    begin_search(screen.session)
+    screen.choices["view"] = "rows"

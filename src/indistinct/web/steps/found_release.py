@@ -1,0 +1,103 @@
+"""What a search found: whether the promise holds, what was published, what was lost, and why this algorithm."""
+
+from typing import Any
+
+from indistinct.figures import number, percent, plural
+from indistinct.web import parts
+
+Made = dict[str, Any]
+
+
+def draw_release(made: Made) -> None:
+    """Draw the summary of a release."""
+    parts.heading("The release")
+    if made["holds"]:
+        parts.notice("Every promise holds. This was verified on the file as it was written.", kind="good")
+    else:
+        parts.notice("A promise does not hold.", kind="bad", hint="Do not publish this.")
+    for each in made["warnings"]:
+        parts.notice(_sentence(each), kind="warning")
+    with parts.tag("dl", classes="facts", id="found"):
+        for label, value in facts_of(made):
+            with parts.tag("div"):
+                parts.tag("dt", label)
+                parts.tag("dd", value)
+    _verdicts(made)
+    _losses(made)
+    _why(made)
+
+
+def facts_of(made: Made) -> list[tuple[str, str]]:
+    """Return what was published, in words."""
+    people = made["people"] is not None
+    unit = "people" if people else "rows"
+    shown, of = (made["people"], made["original_people"]) if people else (made["rows"], made["original_rows"])
+    gone = made["suppressed_people"] if people else made["suppressed_rows"]
+    groups = ("class", "classes") if made["form"] is None else ("bucket", "buckets")
+    told = [("Algorithm", made["algorithm"] or "–")]
+    if people:
+        told.append(("Rows", f"{made['rows']:,} of {made['original_rows']:,}"))
+    told.append((unit.capitalize(), f"{shown:,} of {of:,}" if of else f"{shown:,}"))
+    if gone is not None:
+        told.append(("Left out", f"{gone:,} {unit}{f' ({percent(gone / of)})' if of and gone else ''}"))
+    told.append(("Groups", f"{plural(made['classes'], *groups)}, the smallest of {number(made['k'])} {unit}"))
+    if made["loss"] is not None:
+        told.append(("Detail lost", percent(made["loss"])))
+    return [*told, ("Time", f"{made['counters']['seconds']:.1f} s")]
+
+
+def _verdicts(made: Made) -> None:
+    broken = "groups that break it"
+    parts.table(
+        "What was asked for, and what was reached",
+        ["promise", "holds", "reached", broken],
+        [
+            (
+                each["model"],
+                "yes" if each["holds"] else "NO",
+                ", ".join(
+                    f"{key} = {'–' if value is None else number(value)}" for key, value in each["achieved"].items()
+                ),
+                f"{each['violating_classes']:,}",
+            )
+            for each in made["models"]
+        ],
+        right=(broken,),
+    )
+
+
+def _losses(made: Made) -> None:
+    if not made["column_losses"]:
+        parts.say("Values are published as they are; what is lost is which of them belong together.")
+        return
+    lost = "detail lost"
+    ordered = sorted(made["column_losses"].items(), key=lambda item: -item[1])
+    parts.table(
+        "What each column loses", ["column", lost], [(name, percent(loss)) for name, loss in ordered], right=(lost,)
+    )
+
+
+def _why(made: Made) -> None:
+    why = made.get("explanation")
+    if why is None:
+        return
+    with parts.tag("details", id="why"):
+        parts.tag("summary", "Why this algorithm was chosen")
+        parts.say(f"Each was judged by {why['metric']}; {why['better']} is better.")
+        tried = [each for each in why["attempts"] if each.get("loss") is not None]
+        best = sorted(tried, key=lambda each: each["loss"] * (1 if why["better"] == "lower" else -1))
+        parts.table(
+            "What was tried",
+            ["algorithm", why["metric"], "groups"],
+            [(each["algorithm"], number(each["loss"]), f"{each['classes']:,}") for each in best],
+            right=(why["metric"], "groups"),
+        )
+        with parts.tag("ul"):
+            for each in made["reasons"]:
+                parts.tag("li", _sentence(each))
+
+
+def _sentence(text: str) -> str:
+    """Return what the library says as a sentence; one that begins with a spelling is left as it is."""
+    worded = text.partition(" ")[0].isalpha()
+    return f"{text[:1].upper() if worded else text[:1]}{text[1:].rstrip('.')}."

@@ -1,0 +1,5 @@
+"""The step `hierarchies`: to which coarser values each column may be recoded, with what becomes of its values."""
+
+from indistinct.web.steps.hierarchies.page import STEP
+
+__all__ = ["STEP"]

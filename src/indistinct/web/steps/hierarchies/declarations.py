@@ -1,0 +1,209 @@
+"""What a steward types into fields as the declaration of a hierarchy, in the form in which a policy has it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from indistinct.algorithms.base import Algorithm
+from indistinct.domain import Kind
+from indistinct.figures import plural
+from indistinct.hierarchy import CutPoints, Dates, Explicit, Hierarchy, Intervals, Masking, Order, hierarchy_from_json
+from indistinct.models import TCloseness
+from indistinct.policy import Policy
+from indistinct.web.worker import TaskError
+
+NONE, TREE = "none", "tree"
+UNITS = ("day", "month", "quarter", "year", "decade")
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """A way to declare a hierarchy: what it is called, what it does, and the kinds of columns that it is for."""
+
+    title: str
+    meaning: str
+    kinds: tuple[str, ...] = ()
+
+
+BUILDERS = {
+    NONE: Builder("None", "No coarser values are declared; the algorithm decides what becomes of values."),
+    "intervals": Builder(
+        "Intervals of equal width", "Each number becomes the interval that it lies in.", (Kind.NUMBER,)
+    ),
+    "cuts": Builder(
+        "Intervals between cut points", "You say where one interval ends and the next begins.", ("number",)
+    ),
+    "dates": Builder(
+        "Periods of the calendar", "Each date becomes its month, quarter, year or decade.", ("date", "text")
+    ),
+    "mask": Builder("Masking", "Each level hides one more character, as for postal codes."),
+    TREE: Builder("Tree of groups", "You put values into groups, and groups into larger groups."),
+    "order": Builder("Order", "You say which value is lower than which; neighbours may then be joined to a range."),
+    "suppression": Builder("Suppression", "A value is published as it is, or not at all."),
+}
+"""What can be chosen, by the key that declares it in a policy; a table or a file of rows is a tree here."""
+
+
+def builder_of(hierarchy: Hierarchy | None) -> str:
+    """Return which builder made a hierarchy.
+
+    >>> builder_of(Hierarchy.masking())
+    'mask'
+    """
+    if hierarchy is None:
+        return NONE
+    return TREE if isinstance(hierarchy, Explicit) else next(iter(hierarchy.to_json()))
+
+
+def builders_for(kind: str, chosen: str) -> dict[str, str]:
+    """Return the titles of the builders that a column of a kind can have, and of the one that it has."""
+    return {key: each.title for key, each in BUILDERS.items() if not each.kinds or kind in each.kinds or key == chosen}
+
+
+def described(hierarchy: Hierarchy | None) -> str:
+    """Return a declaration in a few words.
+
+    >>> described(Hierarchy.intervals([5, 10]))
+    'intervals of 5, 10'
+    """
+    match hierarchy:
+        case None:
+            return "none"
+        case Intervals():
+            start = f" from {hierarchy.origin:g}" if hierarchy.origin else ""
+            return f"intervals of {spelled(hierarchy.widths)}{start}"
+        case CutPoints():
+            return f"cut points on {plural(len(hierarchy.cuts), 'level')}"
+        case Dates():
+            return ", ".join(hierarchy.levels)
+        case Masking():
+            return f"masking from the {hierarchy.side}"
+        case Order():
+            return f"order of {plural(len(hierarchy.values), 'value')}"
+        case Explicit():
+            source = f", from {Path(hierarchy.path).name}" if hierarchy.form == "file" and hierarchy.path else ""
+            return f"tree of {plural(len(hierarchy.rows), 'value')}{source}"
+        case _:
+            return "suppression"
+
+
+def with_option(hierarchy: Hierarchy, key: str, value: Any) -> Hierarchy:
+    """Return a hierarchy with one key of its declaration changed; None leaves the key out.
+
+    >>> with_option(Hierarchy.intervals([5]), "origin", 2).to_json()
+    {'intervals': [5], 'origin': 2}
+    """
+    declared = {**hierarchy.to_json(), key: value}
+    return hierarchy_from_json({name: each for name, each in declared.items() if each is not None}, base=Path())
+
+
+def numbers(text: str) -> list[float]:
+    """Return the numbers that a text lists.
+
+    >>> numbers("5, 10; 12.5")
+    [5, 10, 12.5]
+    """
+    parts = [part for part in re.split(r"[\s,;]+", text.strip()) if part]
+    if not parts:
+        raise TaskError("name one number at least", hint="for instance 5, 10, 20")
+    return [_number(part, place) for place, part in enumerate(parts, start=1)]
+
+
+def number_of(text: str) -> float:
+    """Return the one number of a text; none is 0."""
+    return _number(text.strip(), 1) if text.strip() else 0
+
+
+def whole_number_of(text: str) -> int | None:
+    """Return the whole number of a text, None if it is empty."""
+    if not text.strip():
+        return None
+    if not text.strip().isdecimal():
+        raise TaskError("this must be a whole number", hint="or leave the field empty")
+    return int(text)
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text that are not empty, without blanks at their ends."""
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def cuts_of(text: str) -> list[list[float]]:
+    """Return the cut points of each level: a line a level, finest first.
+
+    >>> cuts_of("18, 40, 65")
+    [[18, 40, 65]]
+    """
+    lines = lines_of(text)
+    if not lines:
+        raise TaskError("name one cut point at least", hint="for instance 18, 40, 65")
+    found = []
+    for place, line in enumerate(lines, start=1):
+        try:
+            found.append(numbers(line))
+        except TaskError as error:
+            raise TaskError(f"level {place}: {error.message}", hint=error.hint) from None
+    return found
+
+
+def spelled(values: Sequence[float]) -> str:
+    """Return numbers as `numbers` reads them.
+
+    >>> spelled([5, 2.5])
+    '5, 2.5'
+    """
+    return ", ".join(map(repr, values))
+
+
+def _number(text: str, place: int) -> float:
+    try:
+        return int(text) if re.fullmatch(r"[+-]?\d+", text, re.ASCII) else float(text)
+    except ValueError:
+        raise TaskError(
+            f"entry {place} is not a number", hint="separate numbers by commas, and write decimals with a point: 2.5"
+        ) from None
+
+
+def columns_with_hierarchies(policy: Policy) -> dict[str, str]:
+    """Return the columns that a hierarchy is good for, each with what it is for."""
+    found = dict.fromkeys(policy.schema.quasi, "quasi-identifier")
+    for model in policy.models:
+        for part in model.parts():
+            if isinstance(part, TCloseness) and part.distance == "hierarchical":
+                found[part.sensitive] = "sensitive, distances of t-closeness"
+    for name, transformation in policy.transformations.items():
+        if transformation.level is not None:
+            found[name] = f"published on level {transformation.level}"
+    for name in policy.hierarchies:
+        if name in policy.schema.published:
+            found.setdefault(name, str(policy.schema.role(name)))
+    return found
+
+
+def remark(algorithm: Algorithm, hierarchy: Hierarchy | None, *, kind: str, quasi: bool) -> str:
+    """Return what an algorithm makes of the hierarchy of a column, where that is not what somebody would expect."""
+    traits, name = algorithm.traits, algorithm.name
+    if not quasi:
+        return ""
+    if traits.buckets:
+        return f"{name} keeps values as they are, so that it publishes no hierarchy." if hierarchy else ""
+    if traits.ranges and kind != Kind.TEXT and (hierarchy is None or not hierarchy.categorical):
+        if hierarchy is None:
+            return f"{name} makes ranges of its own for this column: it needs no hierarchy."
+        return (
+            f"{name} makes ranges of its own for this column and does not publish these; figures of loss alone look "
+            "at them. An algorithm over levels, such as optimal, publishes them."
+        )
+    if hierarchy is not None:
+        return ""
+    if traits.hierarchies:
+        return f"Without a hierarchy {name} publishes a value of this column as it is, or not at all."
+    return f"Without a hierarchy {name} joins values of this column to sets, such as {{a, b}}."
+
+
+def replaced(hierarchies: Mapping[str, Hierarchy], column: str, hierarchy: Hierarchy | None) -> dict[str, Hierarchy]:
+    """Return hierarchies in which a column has another one, or none."""
+    kept = {name: each for name, each in hierarchies.items() if name != column or hierarchy is not None}
+    return kept if hierarchy is None else {**kept, column: hierarchy}

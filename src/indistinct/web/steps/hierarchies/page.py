@@ -1,0 +1,225 @@
+"""The step `hierarchies`: a list of columns, and for one of them its builder, a preview, and files in and out."""
+
+from typing import Any
+
+from nicegui import ui
+
+from indistinct.figures import number, plural
+from indistinct.hierarchy import Explicit
+from indistinct.web import parts
+from indistinct.web.files import UPLOADED, safe_name
+from indistinct.web.frame import Screen, Step
+from indistinct.web.steps.hierarchies.changing import COLUMN, decide
+from indistinct.web.steps.hierarchies.declarations import (
+    BUILDERS,
+    NONE,
+    builder_of,
+    builders_for,
+    columns_with_hierarchies,
+    described,
+    remark,
+)
+from indistinct.web.steps.hierarchies.editor import draw_tree
+from indistinct.web.steps.hierarchies.fields import draw_fields
+from indistinct.web.tasks.hierarchies import Fit, Imported, begun, completed, exported, imported, preview, suggested
+from indistinct.web.tasks.hierarchies import survey as survey_columns
+from indistinct.web.worker import TaskError
+
+MISSING = "(missing)"
+TOLD = "told"
+"""Under this name a tab keeps what an import told."""
+
+
+async def draw(screen: Screen) -> None:
+    """Draw the columns, and everything about the chosen one."""
+    columns = columns_with_hierarchies(screen.policy)
+    if not columns:
+        parts.notice("No column is recoded.", hint="Give a column the role quasi-identifier first.")
+        parts.link("Go back to columns", "/columns", classes="main")
+        return
+    column = screen.choices.get(COLUMN)
+    if column not in columns:
+        column = screen.choices[COLUMN] = next(iter(columns))
+    fits = await screen.session.ask(survey_columns, screen.policy, tuple(columns))
+    _draw_list(screen, columns, fits)
+    with parts.tag("section", aria_labelledby="chosen"):
+        await _draw_column(screen, column, fits[column], quasi=column in screen.policy.schema.quasi)
+    with parts.tag("div", classes="actions"):
+        parts.link("Go on to privacy", "/privacy", classes="main")
+
+
+def _draw_list(screen: Screen, columns: dict[str, str], fits: dict[str, Fit]) -> None:
+    with parts.tag("div", classes="wide", role="region", tabindex="0", aria_label="Columns"), parts.tag("table"):
+        parts.tag("caption", "Choose a column to see and change its hierarchy")
+        with parts.tag("thead"), parts.tag("tr"):
+            for name in ("Column", "Role", "Hierarchy", "Labels on each level", "State"):
+                parts.tag("th", name, scope="col")
+        with parts.tag("tbody"):
+            for place, (name, use) in enumerate(columns.items()):
+                _draw_line(screen, place, name, use=use, fit=fits[name])
+
+
+def _draw_line(screen: Screen, place: int, name: str, *, use: str, fit: Fit) -> None:
+    chosen, hierarchy = screen.choices[COLUMN] == name, screen.policy.hierarchies.get(name)
+    told = remark(screen.policy.algorithm, hierarchy, kind=fit.kind, quasi=name in screen.policy.schema.quasi)
+    with parts.tag("tr", classes="marked" if chosen else ""):
+        with parts.tag("th", scope="row"):
+            box = parts.button(name, screen.on(lambda: _choose(screen, name), at=f"column-{place}"))
+            box.props["id"], box.props["aria-pressed"] = f"column-{place}", "true" if chosen else "false"
+        parts.tag("td", use)
+        parts.tag("td", described(hierarchy))
+        parts.tag("td", " → ".join(map(number, fit.sizes or (fit.distinct,))))
+        if fit.message:
+            parts.tag(
+                "td", f"{plural(fit.uncovered, 'value')} not covered" if fit.uncovered else "wrong", classes="bad"
+            )
+        else:
+            parts.tag("td", "not published" if told and hierarchy is not None else "")
+
+
+def _choose(screen: Screen, column: str) -> None:
+    screen.choices = {COLUMN: column}
+
+
+async def _draw_column(screen: Screen, column: str, fit: Fit, *, quasi: bool) -> None:
+    hierarchy = screen.policy.hierarchies.get(column)
+    parts.tag("h2", column, id="chosen")
+    told = remark(screen.policy.algorithm, hierarchy, kind=fit.kind, quasi=quasi)
+    if told:
+        parts.notice(told)
+    with parts.tag("div", classes="sides builder"):
+        with parts.tag("div"):
+            await _draw_builder(screen, column, fit)
+        with parts.tag("div"):
+            await _draw_preview(screen, column, fit)
+    if isinstance(hierarchy, Explicit):
+        draw_tree(screen, column, hierarchy)
+
+
+async def _draw_builder(screen: Screen, column: str, fit: Fit) -> None:
+    hierarchy = screen.policy.hierarchies.get(column)
+    chosen = builder_of(hierarchy)
+    parts.choice(
+        "Kind of hierarchy",
+        builders_for(fit.kind, chosen),
+        chosen,
+        screen.on(lambda kind: _begin(screen, column, kind), at="builder"),
+        name="builder",
+        hint=BUILDERS[chosen].meaning,
+        error=screen.errors.get("builder"),
+    )
+    draw_fields(screen, column, hierarchy)
+    advice = await screen.session.ask(suggested, screen.policy, column)
+    with parts.tag("div", classes="actions"):
+        if advice != hierarchy:
+            parts.button(
+                f"Use the suggestion: {described(advice)}",
+                screen.on(lambda: decide(screen, column, advice), at="builder"),
+                name="suggestion",
+            )
+        else:
+            parts.tag("span", "This is what is suggested.", classes="hint")
+        if hierarchy is not None:
+            parts.button("Export as CSV", screen.on(lambda: _export(screen, column), at="export"), name="export")
+    if "export" in screen.errors:
+        parts.problem(screen.errors["export"], at="export")
+    _draw_import(screen, column)
+
+
+async def _begin(screen: Screen, column: str, kind: str) -> None:
+    made = None if kind == NONE else await screen.session.ask(begun, screen.policy, column, kind=kind)
+    decide(screen, column, made)
+
+
+async def _draw_preview(screen: Screen, column: str, fit: Fit) -> None:
+    if fit.message:
+        _draw_wrong(screen, column, fit)
+    shown = await screen.session.ask(preview, screen.policy, column)
+    headings = [
+        "Value",
+        "Why",
+        "Rows",
+        *(f"Level {level}: {told}" for level, told in enumerate(shown.meanings, start=1)),
+    ]
+    rows = [
+        (
+            value or MISSING,
+            why,
+            number(count),
+            *("not covered" if label is None else label or MISSING for label in labels),
+        )
+        for why, value, count, labels in shown.values
+    ]
+    parts.table(f"What becomes of {plural(fit.distinct, 'value')}, some of them", headings, rows, right=["Rows"])
+
+
+def _draw_wrong(screen: Screen, column: str, fit: Fit) -> None:
+    with parts.notice(fit.message, kind="bad", hint=fit.hint) as box:
+        box.props["id"] = "fit-error"
+        if fit.strangers:
+            more = f" and {fit.uncovered - len(fit.strangers):,} more" if fit.uncovered > len(fit.strangers) else ""
+            parts.tag("p", "Not covered: " + ", ".join(fit.strangers) + more)
+    if fit.uncovered and builder_of(screen.policy.hierarchies.get(column)) in ("tree", "order"):
+
+        async def complete() -> None:
+            decide(screen, column, await screen.session.ask(completed, screen.policy, column))
+
+        parts.button("Add these values, each as it is", screen.on(complete, at="complete"), name="complete")
+
+
+def _draw_import(screen: Screen, column: str) -> None:
+    error, most = screen.errors.get("import"), screen.session.settings.largest_upload
+    with parts.tag("div", classes="field"):
+        parts.tag("label", "Import a hierarchy from a CSV file", for_="import")
+        box = parts.tag(
+            "input",
+            id="import",
+            type="file",
+            accept=".csv,.txt,.tsv",
+            data_upload="hierarchy",
+            data_most=str(most),
+            data_refused="this file is too large for a hierarchy",
+            aria_describedby="import-error import-hint" if error else "import-hint",
+            aria_invalid="true" if error else None,
+        )
+        box.on(
+            "uploaded",
+            screen.on(lambda event: _import(screen, column, event.args), at="import"),
+            js_handler="(e) => emit(e.detail)",
+        )
+        parts.tag(
+            "p",
+            "A line a value: the value, then its coarser values, separated by semicolons; a first line with names of "
+            "the levels is found. It is written into the policy.",
+            classes="hint",
+            id="import-hint",
+        )
+        if error:
+            parts.problem(error, at="import")
+        for told in screen.choices.get(TOLD, ()):
+            parts.notice(told, kind="good")
+
+
+async def _import(screen: Screen, column: str, told: dict[str, Any]) -> None:
+    if "name" not in told:
+        raise TaskError(told.get("message") or "the upload was refused")
+    path = screen.session.folder / UPLOADED / "hierarchy" / safe_name(told["name"])
+    found: Imported = await screen.session.ask(imported, screen.policy, column, path)
+    decide(screen, column, found.hierarchy)
+    screen.choices[TOLD] = (f"{plural(len(found.hierarchy.rows), 'value')} imported.", *found.notes)
+
+
+async def _export(screen: Screen, column: str) -> None:
+    session = screen.session
+    path = session.folder / "hierarchies" / f"{safe_name(column)}.csv"
+    await session.ask(exported, screen.policy, column, path)
+    session.find("downloads", {**(session.found("downloads") or {}), "hierarchy": path})
+    ui.navigate.to("/download/hierarchy")
+
+
+STEP = Step(
+    "hierarchies",
+    "Hierarchies",
+    "Say to which coarser values each column may be recoded, and see what becomes of its values.",
+    draw,
+)

@@ -1,0 +1,322 @@
+"""All solutions of a lattice: the Pareto front, the lattice, a ranking, and one solution to look at and choose."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from indistinct.algorithms.full_domain.node import ChosenNode, spelled
+from indistinct.exploration import Exploration, Row
+from indistinct.figures import number, percent, plural
+from indistinct.web import parts
+from indistinct.web.frame import Screen
+from indistinct.web.front import Spot, draw_front
+from indistinct.web.picking import Entry, Pick, first_of, lattice, pages, pickable, table_html
+from indistinct.web.steps.search import begin_search
+from indistinct.web.tasks.exploring import MOST_NODES, Explored, explore_all, explored_job
+from indistinct.web.worker import TaskError
+
+EXPLORED = "exploration"
+"""Under this name a session keeps the lattice of its job."""
+MOST, METRIC, LOOKED, EVERY, FIRST = "most-nodes", "metric", "looked", "every-node", "nodes-page"
+ON_PAGE = 15
+# The longest front that is listed whole.
+LISTED = 40
+
+
+async def draw_solutions(screen: Screen) -> None:
+    """Draw how to compute all solutions and, once they are there, what they are."""
+    policy, session = screen.policy, screen.session
+    parts.say(
+        "Every combination of levels is tried: each column as it is, or one of the coarser levels of its hierarchy for "
+        "all its values. See what each costs, and which risk it leaves."
+    )
+    if policy.model is None:
+        parts.notice(
+            "Nothing is asked of the release yet.", hint="Choose what must hold: then solutions can be judged."
+        )
+        parts.link("Go to privacy", "/privacy", classes="main")
+        return
+    _bare_columns(screen)
+    found: Explored | None = session.found(EXPLORED)
+    parts.field(
+        "At most so many solutions",
+        str(screen.choices.get(MOST, MOST_NODES)),
+        lambda value: screen.choices.__setitem__(MOST, value),
+        name=MOST,
+        kind="number",
+        min="1",
+        hint="More are refused, because they take long. Fewer levels or columns make fewer solutions.",
+        error=screen.errors.get(MOST),
+    )
+    with parts.tag("div", classes="actions"):
+        parts.button(
+            "Compute all solutions" if found is None else "Compute all solutions again",
+            screen.on(lambda: begin_exploring(screen), at=MOST),
+            main=found is None or not _is_fresh(screen),
+            name="explore-all",
+            disabled=session.working,
+        )
+    if found is not None:
+        _draw_found(screen, found)
+
+
+def _bare_columns(screen: Screen) -> None:
+    """Say which columns have no hierarchy, and where to give them one."""
+    bare = [name for name in screen.policy.schema.quasi if name not in screen.policy.used_hierarchies]
+    if bare:
+        parts.notice(
+            f"Without a hierarchy: {', '.join(bare)}. Such a column is published as it is, or not at all.",
+            kind="warning",
+            hint="With a hierarchy there are solutions in between.",
+        )
+        parts.link("Give them hierarchies", "/hierarchies")
+
+
+def begin_exploring(screen: Screen) -> None:
+    """Begin to compute all solutions of the job as it stands."""
+    session, policy = screen.session, screen.policy
+    most = whole(screen.choices.get(MOST, MOST_NODES), what="the number of solutions")
+
+    def then(found: Explored) -> None:
+        session.find(EXPLORED, found, rests_on=explored_job(policy))
+
+    session.begin("Computing all solutions", explore_all, policy, most, then=then)
+
+
+def whole(text: Any, *, what: str) -> int:
+    """Return the whole number from 1 that somebody typed; raise where it is none.
+
+    >>> whole(" 20,000 ", what="it")
+    20000
+    """
+    plain = str(text).replace(",", "").replace("_", "").strip()
+    if not plain.isascii() or not plain.isdigit() or int(plain) < 1:
+        raise TaskError(f"{what} must be a whole number of at least 1", hint="for example 20000")
+    return int(plain)
+
+
+def _is_fresh(screen: Screen) -> bool:
+    return screen.session.is_fresh(EXPLORED, explored_job(screen.policy))
+
+
+def _draw_found(screen: Screen, found: Explored) -> None:
+    all_nodes = found.lattice
+    if not _is_fresh(screen):
+        parts.notice("The job was changed since: these solutions are those of before.", kind="warning")
+    held = int(all_nodes.satisfied.sum())
+    parts.heading(f"{plural(len(all_nodes), 'solution')}, {held:,} of which keep the promise")
+    parts.say(
+        f"The promise is {all_nodes.model}, with at most {all_nodes.suppression:,} of {all_nodes.rows:,} "
+        f"{all_nodes.unit} left out."
+    )
+    if not held:
+        least = int(all_nodes.suppressed_rows.min())
+        parts.notice(
+            f"No solution keeps the promise. The one that needs least leaves out {least:,} of {all_nodes.rows:,} "
+            f"{all_nodes.unit}.",
+            kind="warning",
+            hint="Allow more rows to be left out in the step Privacy, or give columns coarser levels.",
+        )
+    metric = _metric(screen, found)
+    if held:
+        _draw_front(screen, found, metric)
+    _draw_looked(screen, found, metric)
+    _draw_ranking(screen, all_nodes, metric, held=held)
+    _draw_lattice(screen, found)
+
+
+def _metric(screen: Screen, found: Explored) -> str:
+    """Draw the metrics to choose from, and return the chosen one."""
+    names = list(found.lattice.metrics)
+    chosen = screen.choices.get(METRIC, names[0])
+    chosen = chosen if chosen in names else names[0]
+    if len(names) > 1:
+        parts.choice(
+            "What a solution costs",
+            names,
+            chosen,
+            screen.on(lambda value: screen.choices.__setitem__(METRIC, value), at=METRIC),
+            name=METRIC,
+        )
+    return chosen
+
+
+def _look(screen: Screen):  # type: ignore[no-untyped-def]
+    def look(node: str) -> None:
+        screen.choices[LOOKED] = tuple(int(level) for level in node.split(","))
+
+    return screen.on(look, at="solution")
+
+
+def _draw_front(screen: Screen, found: Explored, metric: str) -> None:
+    front = found.fronts[metric]
+    parts.heading("The best trade-offs", level=3)
+    parts.say(
+        f"Of these, none is beaten in {metric} and risk together. Look at one: click its point, or go to it with the "
+        "Tab key and press Enter."
+    )
+    looked = screen.choices.get(LOOKED)
+    spots = [
+        Spot(
+            row["risk"], row[metric], spelled(row["node"]), in_words(found.lattice, row, metric), row["node"] == looked
+        )
+        for row in front
+    ]
+    better = "lower" if found.lattice.goals[metric] == "min" else "higher"
+    picture = draw_front(spots, found.places[metric], cost=metric, better=better)
+    pickable(picture, _look(screen), name="front", classes="plot")
+    _node_table(screen, found.lattice, front[:LISTED], "The best trade-offs", name="front-table")
+
+
+def in_words(found: Exploration, row: Row, metric: str) -> str:
+    """Return what a solution is, in a sentence: its levels, its risk and its cost."""
+    risk = f"highest risk {percent(row['risk'])}, {metric} {number(row[metric])}"
+    return f"{levels_in_words(found, row['node'])}: {risk}, {row['suppressed_rows']:,} {found.unit} left out"
+
+
+def levels_in_words(found: Exploration, node: Sequence[int]) -> str:
+    """Return what is published of each column that does not stay as it is."""
+    coarser = [
+        f"{column} {meanings[level]}"
+        for column, meanings, level in zip(found.columns, found.meanings, node, strict=True)
+        if level
+    ]
+    return "; ".join(coarser) or "everything as it is"
+
+
+def _node_table(screen: Screen, found: Exploration, rows: Sequence[Row], caption: str, *, name: str) -> None:
+    counts = ("left out", "classes", "smallest", "highest risk", *found.metrics)
+    entries: list[list[Entry]] = [
+        [
+            spelled(row["node"]),
+            levels_in_words(found, row["node"]),
+            "yes" if row["satisfied"] else "no",
+            *(f"{row[key]:,}" for key in ("suppressed_rows", "classes", "smallest_class")),
+            percent(row["risk"]) if row["smallest_class"] else "–",
+            *(number(row[metric]) for metric in found.metrics),
+            Pick("Look", spelled(row["node"]), f"Look at solution {spelled(row['node'])}"),
+        ]
+        for row in rows
+    ]
+    looked = screen.choices.get(LOOKED)
+    marked = [place for place, row in enumerate(rows) if row["node"] == looked]
+    headings = ("levels", "coarser than the table", "holds", *counts, "look")
+    markup = table_html(caption, headings, entries, right=counts, marked=marked)
+    pickable(markup, _look(screen), name=name)
+
+
+def _draw_ranking(screen: Screen, found: Exploration, metric: str, *, held: int) -> None:
+    parts.heading("Every solution", level=3)
+    every = bool(screen.choices.get(EVERY)) or not held
+    if held < len(found) and held:
+        parts.tick(
+            "Also those that do not keep the promise",
+            every,
+            screen.on(lambda value: screen.choices.__setitem__(EVERY, bool(value)), at=EVERY),
+            name=EVERY,
+        )
+    of = len(found) if every else held
+    first = first_of(screen, FIRST, of=of, step=ON_PAGE)
+    rows = found.ranked(metric, first=first, most=min(ON_PAGE, of - first))
+    _node_table(screen, found, rows, f"The best {metric} first", name="nodes-table")
+    pages(screen, FIRST, of=of, step=ON_PAGE, what="Solutions")
+    with parts.tag("details"):
+        parts.tag("summary", "What the levels mean")
+        parts.table(
+            "Levels of each column",
+            ("column", "levels"),
+            [
+                (column, "; ".join(f"{level}: {words}" for level, words in enumerate(meanings)))
+                for column, meanings in zip(found.columns, found.meanings, strict=True)
+            ],
+        )
+
+
+def _draw_lattice(screen: Screen, found: Explored) -> None:
+    parts.heading("The lattice", level=3)
+    if found.picture is None:
+        parts.say(f"A picture of {len(found.lattice):,} solutions cannot be read: the list above has all of them.")
+        return
+    parts.say("Lines go from a solution to those one step coarser. Click a box to look at it.")
+    lattice(found.picture, _look(screen), name="lattice")
+
+
+def _draw_looked(screen: Screen, found: Explored, metric: str) -> None:
+    """Draw the solution that is looked at: what it publishes, what it costs, some rows, and how to choose it."""
+    node, all_nodes = screen.choices.get(LOOKED), found.lattice
+    if (
+        node is None
+        or len(node) != len(all_nodes.heights)
+        or any(level > height for level, height in zip(node, all_nodes.heights, strict=True))
+    ):
+        return
+    row = all_nodes.node(node)
+    with parts.tag("section", classes="card", id="solution", tabindex="-1", aria_label="The solution you look at"):
+        parts.heading(f"Solution {spelled(node)}", level=3)
+        _facts(all_nodes, row)
+        samples = found.samples
+        parts.table(
+            "Some rows, before → after",
+            all_nodes.columns,
+            [
+                [
+                    arrow(samples.before[name][place], samples.after[name][level][place])
+                    for name, level in zip(all_nodes.columns, node, strict=True)
+                ]
+                for place in range(len(samples.before[all_nodes.columns[0]]))
+            ],
+        )
+        if "choose-node" in screen.errors:
+            parts.problem(screen.errors["choose-node"], at="choose-node")
+        if not row["satisfied"]:
+            parts.notice("This solution does not keep the promise, so it cannot be chosen.", kind="warning")
+        with parts.tag("div", classes="actions"):
+            parts.button(
+                "Choose this solution",
+                screen.on(lambda: choose(screen, node), at="choose-node"),
+                main=_is_fresh(screen),
+                name="choose-node",
+                disabled=not row["satisfied"] or screen.session.working or not _is_fresh(screen),
+            )
+
+
+def arrow(before: str, after: str) -> str:
+    """Return what becomes of a value; one that stays is told once.
+
+    >>> arrow("88", "80-89"), arrow("male", "male")
+    ('88 → 80-89', 'male')
+    """
+    return before if before == after else f"{before} → {after}"
+
+
+def _facts(found: Exploration, row: Row) -> None:
+    levels = zip(found.columns, found.meanings, row["node"], strict=True)
+    told = [
+        *((column, meanings[level]) for column, meanings, level in levels),
+        ("keeps the promise", "yes" if row["satisfied"] else "no"),
+        ("left out", f"{row['suppressed_rows']:,} of {found.rows:,} {found.unit}"),
+        ("classes", f"{row['classes']:,}"),
+        ("smallest class", f"{row['smallest_class']:,} {found.unit}"),
+        ("highest risk", percent(row["risk"]) if row["smallest_class"] else "–"),
+        *((metric, number(row[metric])) for metric in found.metrics),
+    ]
+    with parts.tag("dl", classes="facts"):
+        for name, words in told:
+            with parts.tag("div"):
+                parts.tag("dt", name)
+                parts.tag("dd", words)
+
+
+def choose(screen: Screen, node: tuple[int, ...]) -> None:
+    """Take a node for the algorithm of the job, and publish by it."""
+    require_rest(screen)
+    screen.change(replace(screen.policy, algorithm=ChosenNode(node)))
+    begin_search(screen.session)
+    screen.choices["view"] = "rows"
+
+
+def require_rest(screen: Screen) -> None:
+    """Raise while a long task runs, before anything is changed for another one."""
+    work = screen.session.work
+    if work is not None and not work.done:
+        raise TaskError(f"{work.name} still runs", hint="wait until it is done, or stop it")

@@ -1,0 +1,200 @@
+"""Before and after, row by row: which class each original row went to, and what the class shows.
+
+Who went where is found once by the recoding that was kept, and remembered; a page of rows is then some lookups. Where
+links are broken inside buckets, the published rows themselves are shown, bucket by bucket.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.api import transform
+from indistinct.arrays import Codes, starts_of
+from indistinct.engines import open_source
+from indistinct.engines.memory.count import rows_of
+from indistinct.errors import InputError
+from indistinct.frequencies.encode import encode_column
+from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.value import PERSON, Key
+from indistinct.policy import Policy
+from indistinct.promise import promise_of
+from indistinct.recoding.assign import keys_of, needs_joint
+from indistinct.recoding.kinds import ByBucket, Recoding
+from indistinct.recoding.outputs import SENSITIVE, Assignment
+from indistinct.recoding.storage import read_recoding
+from indistinct.release.files import table_path
+from indistinct.release.fit import fit
+from indistinct.reporting.columns import MISSING
+from indistinct.schema import BUCKET, COUNT
+from indistinct.tables import Table, open_table
+from indistinct.web.tasks.tables import table_of
+from indistinct.web.worker import Desk
+
+ROWS = 40
+"""So many rows are on a page."""
+ORDERS = ("release", "smallest", "suppressed")
+"""All classes as they are published, the smallest first, or only what was left out."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sorted:
+    """Rows class after class: class `c` has `sizes[c]` rows of `order`, and behind them are those left out.
+
+    `before` has the columns that are shown on the left. `labels` gives, for some classes, what stands on the right, one
+    list a class, under `headings`. `people` are those of each class, where people are counted.
+    """
+
+    before: pa.Table
+    order: Codes
+    sizes: Codes
+    headings: tuple[str, ...]
+    labels: Callable[[Sequence[int]], list[list[str]]]
+    people: Codes | None = None
+    buckets: bool = False
+
+    @property
+    def published(self) -> int:
+        """Return how many rows are published."""
+        return int(self.sizes.sum())
+
+
+def class_page(
+    desk: Desk, policy: Policy, files: dict[str, Any], *, by: str = "release", first: int = 0, rows: int = ROWS
+) -> dict[str, Any]:
+    """Return some rows before and after, as texts, for whoever may see them.
+
+    `first` is the place of the first row, in the order that `by` names.
+    """
+    found = sorted_rows(desk, policy, files)
+    if by == "suppressed":
+        begin, of = found.published, len(found.order) - found.published
+        places = np.arange(begin + first, begin + min(first + rows, of))
+        classes = np.full(len(places), -1)
+    else:
+        of = found.published
+        classes, places = _placed(found.sizes, np.arange(first, min(first + rows, of)), smallest=by == "smallest")
+    part = found.before.take(pa.array(found.order[places])) if len(places) else found.before.slice(0, 0)
+    cells = [[as_text(value) for value in part[name].to_pylist()] for name in found.before.column_names]
+    shown = [int(each) for each in dict.fromkeys(classes.tolist()) if each >= 0]
+    labels = dict(zip(shown, found.labels(shown), strict=True))
+    nothing = [""] * len(found.headings)
+    return {
+        "before": list(found.before.column_names),
+        "after": list(found.headings),
+        "buckets": found.buckets,
+        "people": found.people is not None,
+        "rows": [
+            {
+                "class": int(each) + 1,
+                "size": int(found.sizes[each]) if each >= 0 else 0,
+                "people": int(found.people[each]) if each >= 0 and found.people is not None else None,
+                "before": [column[place] for column in cells],
+                "after": labels.get(int(each), nothing),
+            }
+            for place, each in enumerate(classes.tolist())
+        ],
+        "first": first,
+        "of": of,
+        "classes": len(found.sizes),
+        "smallest": int(found.sizes.min()) if len(found.sizes) else 0,
+        "suppressed": len(found.order) - found.published,
+    }
+
+
+def _placed(sizes: Codes, wanted: Codes, *, smallest: bool) -> tuple[Codes, Codes]:
+    """Return the class of each wanted place, and where its row stands among all rows."""
+    ranked = np.argsort(sizes, kind="stable") if smallest else np.arange(len(sizes))
+    shown, begins = starts_of(sizes[ranked]), starts_of(sizes)
+    at = np.searchsorted(shown, wanted, side="right") - 1
+    classes = ranked[at]
+    return classes, begins[classes] + wanted - shown[at]
+
+
+def as_text(value: Any) -> str:
+    """Return a cell as a text; a missing one says so."""
+    return MISSING if value is None else str(value)
+
+
+def sorted_rows(desk: Desk, policy: Policy, files: dict[str, Any]) -> Sorted:
+    """Return the rows of a release by class, found once for its recoding."""
+    path = Path(files["recoding"])
+    stamp = (path.stat().st_mtime_ns, path.stat().st_size)
+    found: Sorted = desk.keep(("classes", path, stamp), lambda: _sorted(desk, policy, files), most=1)
+    return found
+
+
+def _sorted(desk: Desk, policy: Policy, files: dict[str, Any]) -> Sorted:
+    recoding = read_recoding(files["recoding"])
+    if isinstance(recoding, ByBucket):
+        return _by_bucket(recoding, Path(files["table"]))
+    return by_class(table_of(desk, policy), policy, recoding)
+
+
+def by_class(table: Table, policy: Policy, recoding: Recoding) -> Sorted:
+    """Return the rows of a table by the classes to which a recoding sends them."""
+    schema, model = promise_of(recoding, None)
+    keys: tuple[Key, ...] = ((PERSON,),) if schema.person else ()
+    if needs_joint(recoding):  # its pieces speak of what the search had counted
+        extra = (*policy.algorithm.keys, *([(policy.target,)] if policy.target else []))
+        keys = tuple(dict.fromkeys([*keys_of(recoding), *model.table_keys, *extra]))
+    changed = transform(table, schema, recoding.transformations or {}, hierarchies=policy.hierarchies)
+    engine, source = open_source(changed)
+    made = fit(engine, source, recoding, keys=keys)
+    found, grouping = made.assignment, rows_of(source, made.assignment.domains, made.assignment.frequencies)
+    owners = np.repeat(found.class_ids, found.counts)
+    # Rows that are left out come last.
+    arranged = np.argsort(np.where(owners < 0, len(found.classes), owners), kind="stable")
+    outputs = [(name, values, j) for j, column in enumerate(found.columns) for name, values in column.outputs]
+    people = found.classes.members if found.classes.unit == "people" else None
+    return Sorted(
+        source.data.select(list(schema.quasi)),
+        grouping.order[arranged],
+        found.classes.sizes,
+        tuple(name for name, _, _ in outputs),
+        _labels(found, [(values, j) for _, values, j in outputs]),
+        people,
+    )
+
+
+def _labels(found: Assignment, outputs: Sequence[tuple[pa.Array, int]]) -> Callable[[Sequence[int]], list[list[str]]]:
+    def labels(classes: Sequence[int]) -> list[list[str]]:
+        return [[as_text(values[int(found.values[each, j])].as_py()) for values, j in outputs] for each in classes]
+
+    return labels
+
+
+def _by_bucket(recoding: ByBucket, path: Path) -> Sorted:
+    """Return the rows of a release in buckets as they were published, and the values that stand apart, if some do."""
+    table = open_table(path, published=True).data
+    names = list(table.column_names)
+    if recoding.form == "multiset":
+        columns = [encode_column(name, table[name], required=False) for name in recoding.names if name in names]
+        grouping = group_rows([each.codes for each in columns], [len(each.domain) for each in columns])
+        return Sorted(table, grouping.order, grouping.counts, (), lambda classes: [[] for _ in classes], buckets=True)
+    if BUCKET not in names:
+        raise InputError("the release has no column with its buckets", hint="search again")
+    numbers = table[BUCKET].to_numpy().astype(np.int64) - 1
+    sizes = np.bincount(numbers)
+    order = np.argsort(numbers, kind="stable")
+    before = table.drop_columns([BUCKET])
+    if recoding.form != "tables":
+        return Sorted(before, order, sizes, (), lambda classes: [[] for _ in classes], buckets=True)
+    apart = open_table(table_path(path, SENSITIVE), published=True).data
+    owners = apart[BUCKET].to_numpy().astype(np.int64) - 1
+    arranged = np.argsort(owners, kind="stable")
+    starts = starts_of(np.bincount(owners, minlength=len(sizes)))
+    values = [name for name in apart.column_names if name not in (BUCKET, COUNT)]
+
+    def labels(classes: Sequence[int]) -> list[list[str]]:
+        return [[_counted(apart.take(pa.array(arranged[starts[c] : starts[c + 1]])), values)] for c in classes]
+
+    return Sorted(before, order, sizes, (" and ".join(values),), labels, buckets=True)
+
+
+def _counted(part: pa.Table, names: Sequence[str]) -> str:
+    rows = part.to_pylist()
+    return ", ".join(f"{' and '.join(as_text(row[name]) for name in names)} × {row[COUNT]}" for row in rows)

@@ -1,0 +1,298 @@
+"""Hierarchies over the values of a column: how they fit, what each level publishes, and how to begin with one."""
+
+import csv
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.arrays import Codes
+from indistinct.domain import Domain, Kind
+from indistinct.drawing.levels import level_meanings
+from indistinct.errors import HierarchyError
+from indistinct.figures import plural
+from indistinct.frequencies.encode import encode_column
+from indistinct.hierarchy import Explicit, Hierarchy, Intervals, suggest
+from indistinct.hierarchy.value import Taxonomy
+from indistinct.policy import Policy
+from indistinct.web.tasks.tables import stamp_of, table_of
+from indistinct.web.tree_edits import Rows, add_top, add_values, rows_of_values, tree_of
+from indistinct.web.worker import Desk
+
+MOST_WRITTEN = 5_000
+"""So many values at most begin a tree or an order: more of them nobody sorts by hand."""
+MOST_STRANGERS = 50
+"""So many values that are not covered are shown."""
+FREQUENT, ENDS = 6, 3
+"""So many of the most frequent values are shown, and of the smallest and the largest."""
+# Columns whose values and hierarchies are kept.
+KEPT = 64
+# About so many cut points begin a hierarchy.
+FIRST_CUTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How a hierarchy fits a column: how many labels each level has, or what is wrong with it.
+
+    `uncovered` counts the values that it does not know, of which `strangers` are the first.
+    """
+
+    kind: str
+    distinct: int
+    sizes: tuple[int, ...] = ()
+    message: str = ""
+    hint: str | None = None
+    uncovered: int = 0
+    strangers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What some values of a column become: why each is shown, the value, its rows, and its label on each level.
+
+    `meanings` say what each level is. A label that is None does not exist, because the value is not covered.
+    """
+
+    meanings: tuple[str, ...]
+    values: tuple[tuple[str, str, int, tuple[str | None, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A hierarchy from a file, and what was done to it so that it is one."""
+
+    hierarchy: Explicit
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bound:
+    """A hierarchy over those values of a domain that it covers; `codes` are the nodes' rows of each value, or -1."""
+
+    fit: Fit
+    taxonomy: Taxonomy | None
+    codes: Codes
+
+
+def survey(desk: Desk, policy: Policy, columns: Sequence[str]) -> dict[str, Fit]:
+    """Return how the hierarchies of some columns fit; a column without one has its values and nothing else."""
+    return {name: _bound(desk, policy, name).fit for name in columns}
+
+
+def preview(desk: Desk, policy: Policy, column: str) -> Preview:
+    """Return what the hierarchy of a column makes of its most frequent, smallest and largest values."""
+    domain, counts = _values(desk, policy, column)
+    bound, texts = _bound(desk, policy, column), domain.texts()
+    taxonomy = bound.taxonomy
+    meanings = () if taxonomy is None else level_meanings(taxonomy, policy.hierarchies[column])[1:]
+    shown = []
+    for why, code in _chosen(domain, counts):
+        place = int(bound.codes[code])
+        labels = () if taxonomy is None else tuple(_label(taxonomy, place, level) for level in _above(taxonomy))
+        shown.append((why, texts[code] or "", int(counts[code]), labels))
+    return Preview(meanings, tuple(shown))
+
+
+def suggested(desk: Desk, policy: Policy, column: str) -> Hierarchy:
+    """Return the hierarchy that the library suggests for a column."""
+    return suggest(_values(desk, policy, column)[0])
+
+
+def begun(desk: Desk, policy: Policy, column: str, *, kind: str) -> Hierarchy:
+    """Return a hierarchy of a kind to begin with, which covers a column; a tree keeps the levels that there are."""
+    domain, _ = _values(desk, policy, column)
+    made: Hierarchy
+    match kind:
+        case "intervals":
+            made = _intervals(domain)
+        case "cuts":
+            made = Hierarchy.intervals(cuts=_cuts(domain))
+        case "dates":
+            made = Hierarchy.dates()
+        case "mask":
+            made = Hierarchy.masking()
+        case "order":
+            made = Hierarchy.order(_few(domain))
+        case "tree":
+            made = _tree(domain, _bound(desk, policy, column), policy.hierarchies.get(column))
+        case _:
+            made = Hierarchy.suppression()
+    made.bind(domain)
+    return made
+
+
+def completed(desk: Desk, policy: Policy, column: str) -> Hierarchy:
+    """Return the tree or the order of a column with those of its values that it did not cover, each as it is."""
+    hierarchy, bound = policy.hierarchies[column], _bound(desk, policy, column)
+    texts = _values(desk, policy, column)[0].texts()
+    strangers = [texts[code] or "" for code in np.flatnonzero(bound.codes < 0).tolist()]
+    if isinstance(hierarchy, Explicit):
+        return tree_of(add_values(hierarchy.rows, strangers, rooted=hierarchy.rooted), rooted=hierarchy.rooted)
+    return Hierarchy.order([*hierarchy.to_json()["order"], *strangers])
+
+
+def imported(desk: Desk, policy: Policy, column: str, path: Path) -> Imported:
+    """Return the hierarchy of a file: a row a value, levels left to right, with or without names of the levels.
+
+    Where there is no top it gets one.
+    """
+    texts = set(_values(desk, policy, column)[0].texts())
+    try:
+        rows, notes = _read(path, texts)
+        return Imported(tree_of(rows), notes)
+    except HierarchyError as error:
+        told = error.message.replace(str(path), path.name)
+        raise HierarchyError(told, hint=(error.hint or "").partition(", or say rooted=False")[0] or None) from None
+
+
+def exported(desk: Desk, policy: Policy, column: str, path: Path) -> Path:
+    """Write the hierarchy of a column as `imported` reads it, and return where."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    rows = _rows(_values(desk, policy, column)[0], _bound(desk, policy, column), policy.hierarchies[column])
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, delimiter=";").writerows(rows)
+    return path
+
+
+def _values(desk: Desk, policy: Policy, column: str) -> tuple[Domain, Codes]:
+    """Return the domain of a column and how many rows have each value; kept, because counting reads all rows."""
+
+    def count() -> tuple[Domain, Codes]:
+        encoded = encode_column(column, table_of(desk, policy).data[column], required=False)
+        return encoded.domain, np.bincount(encoded.codes, minlength=len(encoded.domain))
+
+    key = ("column values", *stamp_of(policy.source, policy.input.reading), column)
+    found: tuple[Domain, Codes] = desk.keep(key, count, most=KEPT)
+    return found
+
+
+def _bound(desk: Desk, policy: Policy, column: str) -> _Bound:
+    hierarchy = policy.hierarchies.get(column)
+    domain, _ = _values(desk, policy, column)
+    key = ("fit", *stamp_of(policy.source, policy.input.reading), column, hierarchy)
+    found: _Bound = desk.keep(key, lambda: _laid(hierarchy, domain), most=KEPT)
+    return found
+
+
+def _laid(hierarchy: Hierarchy | None, domain: Domain) -> _Bound:
+    """Lay a hierarchy over a column; if it does not know some values, over the others."""
+    codes = np.arange(len(domain))
+    kind, size = str(domain.kind), len(domain)
+    if hierarchy is None:
+        return _Bound(Fit(kind, size), None, codes)
+    try:
+        taxonomy = hierarchy.bind(domain)
+        return _Bound(Fit(kind, size, _sizes(taxonomy)), taxonomy, codes)
+    except HierarchyError as error:
+        wrong = Fit(kind, size, message=error.message, hint=error.hint)
+        strange = {str(value) for value in error.values}
+    known = np.array([text is None or text not in strange for text in domain.texts()], dtype=bool)
+    missing = int(domain.missing)
+    with suppress(HierarchyError):
+        part = Domain(domain.column, domain.values.filter(pa.array(known[missing:])), domain.missing, domain.declared)
+        if strange and not known.all():
+            taxonomy = hierarchy.bind(part)
+            strangers = tuple(text or "" for text, is_known in zip(domain.texts(), known, strict=True) if not is_known)
+            fit = Fit(kind, size, _sizes(taxonomy), wrong.message, wrong.hint, len(strangers), strangers)
+            fit = _shortened(fit)
+            return _Bound(fit, taxonomy, np.where(known, np.cumsum(known) - 1, -1))
+    return _Bound(wrong, None, codes)
+
+
+def _shortened(fit: Fit) -> Fit:
+    return Fit(fit.kind, fit.distinct, fit.sizes, fit.message, fit.hint, fit.uncovered, fit.strangers[:MOST_STRANGERS])
+
+
+def _sizes(taxonomy: Taxonomy) -> tuple[int, ...]:
+    return tuple(map(len, taxonomy.labels))
+
+
+def _above(taxonomy: Taxonomy) -> range:
+    return range(1, taxonomy.height + 1)
+
+
+def _label(taxonomy: Taxonomy, code: int, level: int) -> str | None:
+    """Return what a value becomes on a level, None if it is not covered."""
+    return None if code < 0 else taxonomy.labels[level][taxonomy.ancestors[code, level]] or ""
+
+
+def _chosen(domain: Domain, counts: Codes) -> list[tuple[str, int]]:
+    """Return which values are shown, and why."""
+    first, last = ("smallest", "largest") if domain.kind is not Kind.TEXT else ("first", "last")
+    present, size = int(domain.missing), len(domain)
+    frequent = np.argsort(-counts, kind="stable")[:FREQUENT].tolist()
+    chosen = dict.fromkeys(frequent, "frequent")
+    for code in range(present, min(present + ENDS, size)):
+        chosen.setdefault(code, first)
+    for code in range(max(present, size - ENDS), size):
+        chosen.setdefault(code, last)
+    return [(why, code) for code, why in chosen.items()]
+
+
+def _rows(domain: Domain, bound: _Bound, hierarchy: Hierarchy) -> Rows:
+    """Return a hierarchy as rows: as declared, or what it makes of each value of the data."""
+    if isinstance(hierarchy, Explicit):
+        return hierarchy.rows
+    if bound.taxonomy is None:
+        raise HierarchyError(bound.fit.message, hint=bound.fit.hint)
+    taxonomy, texts = bound.taxonomy, domain.texts()
+    columns = [[labels[node] for node in taxonomy.ancestors[:, level]] for level, labels in enumerate(taxonomy.labels)]
+    paths: list[tuple[Any, ...]] = list(zip(*columns, strict=True))
+    known = [code for code in range(int(domain.missing), len(domain)) if bound.codes[code] >= 0]
+    return tuple((texts[code] or "", *(label or "" for label in paths[bound.codes[code]][1:])) for code in known)
+
+
+def _few(domain: Domain) -> list[str]:
+    """Return the values of a column, if they are few enough to be sorted by hand."""
+    if len(domain.values) > MOST_WRITTEN:
+        raise HierarchyError(
+            f"column {domain.column!r} has {plural(len(domain.values), 'value')}; at most {MOST_WRITTEN:,} can be "
+            "arranged here",
+            hint="choose masking, intervals or dates, or import a file",
+        )
+    return [text for text in domain.texts() if text is not None]
+
+
+def _tree(domain: Domain, bound: _Bound, hierarchy: Hierarchy | None) -> Explicit:
+    if isinstance(hierarchy, Explicit):
+        return tree_of(hierarchy.rows, rooted=hierarchy.rooted)
+    values = _few(domain)
+    if hierarchy is None or len(bound.fit.sizes) <= 2:
+        return tree_of(rows_of_values(values))
+    rows = _rows(domain, bound, hierarchy)
+    known = {row[0] for row in rows}
+    return tree_of(add_values(rows, [value for value in values if value not in known]))
+
+
+def _intervals(domain: Domain) -> Intervals:
+    found = suggest(domain)
+    return found if isinstance(found, Intervals) else Intervals((1,))
+
+
+def _cuts(domain: Domain) -> list[list[float]]:
+    """Return cut points at the ends of the widest suggested intervals, and at every other one of them."""
+    width, line = _intervals(domain).widths[-1], domain.positions()
+    low, high = (int(line.min() // width), int(line.max() // width)) if len(line) else (0, 0)
+    step = max(1, (high - low) // FIRST_CUTS)
+    places = range(low + 1, high + 1, step) or range(low, low + 1)
+    ends: list[float] = [round(place * width, 12) for place in places]
+    return [ends, ends[1::2]] if len(ends) > 2 else [ends]
+
+
+def _read(path: Path, texts: set[str | None]) -> tuple[Rows, tuple[str, ...]]:
+    """Read the rows of a file; names of levels are left out, and a top is added where there is none."""
+    named, topped = "The first line names the levels and was left out.", "A top level * was added."
+    try:
+        return Hierarchy.read_csv(path).rows, ()
+    except HierarchyError as error:
+        if error.details.get("header"):
+            return Hierarchy.read_csv(path, header=True).rows, (named,)
+    rows = Hierarchy.read_csv(path, rooted=False).rows
+    if rows[0][0] not in texts and any(row[0] in texts for row in rows[1:]):
+        return add_top(rows[1:]), (named, topped)
+    return add_top(rows), (topped,)

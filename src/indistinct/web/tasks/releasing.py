@@ -1,0 +1,231 @@
+"""What leaves the page: a release verified afresh, its certificate, reports, policy and recoding, and all in a zip."""
+
+import os
+import shutil
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from indistinct import api
+from indistinct.errors import MissingExtraError, VerificationError
+from indistinct.policy import Policy, policy_to_toml
+from indistinct.promise import promised_model
+from indistinct.recoding.outputs import SENSITIVE
+from indistinct.recoding.storage import beside
+from indistinct.release.files import certificate_path, table_path
+from indistinct.release.small_counts import SMALLEST
+from indistinct.release.staging import Produce, filled, publish, stage, staging
+from indistinct.release.targets import check_targets
+from indistinct.reporting.report import report
+from indistinct.web.tasks.published import Compared, Files, compared, original_of, population_of, read_published
+from indistinct.web.worker import Desk
+
+ALL, PACKAGE = "everything", "package"
+"""The two archives: one with everything for the steward, and one with what recipients may have."""
+FOR_RECIPIENTS = ("table", "second", "certificate", "report")
+"""What recipients may have; all else stays with the steward."""
+# The first moment that an archive can name: the same files make the same archive.
+EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def prepare(
+    desk: Desk,
+    policy: Policy,
+    made: Mapping[str, Any],
+    folder: Path,
+    *,
+    shipped: Policy,
+    again: bool = False,
+    reports: bool = True,
+) -> dict[str, Any]:
+    """Make the files of a release as the policy wants them written, and verify them afresh.
+
+    `made` is what the search found, and `shipped` the policy as it is given away. The table is written `again` from the
+    recoding if it shall look otherwise; else it is the one that the search wrote. Returns `verdict`, the files of
+    `downloads` by their kind, and `notes`. Raises `VerificationError` if a promise does not hold.
+    """
+    folder.mkdir(mode=0o700, parents=True)
+    path = folder / shipped_name(shipped)
+    files: dict[str, Any] = {"table": path, "certificate": certificate_path(path), "recoding": _recoding_of(path)}
+    _copy_recoding(made["files"]["recoding"], files["recoding"])
+    if again:
+        desk.enter("writing again")
+        _write_again(desk, policy, made, path)
+    else:
+        for old, new in _renamed(made["files"], path):
+            _give(old, new)
+    files["others"] = [each for each in (table_path(path, SENSITIVE),) if each.is_file()]
+    desk.report(0.2)
+    desk.enter("verifying")
+    verdict = verify_files(desk, policy, files)
+    if not verdict["holds"]:
+        raise VerificationError(
+            "the published file does not keep its promise, so that there is nothing to take",
+            hint="search again; if it stays so, please tell us: this must not happen",
+        )
+    desk.report(0.4)
+    downloads, notes = _told(desk, policy, files, shipped=shipped, reports=reports)
+    desk.enter("packing")
+    stem = path.name.partition(".")[0]
+    handed = {kind: each for kind, each in downloads.items() if kind in FOR_RECIPIENTS}
+    downloads[PACKAGE] = _zipped(folder / f"{stem}.zip", handed.values())
+    everything = [each for kind, each in downloads.items() if kind != PACKAGE]
+    downloads[ALL] = _zipped(folder / f"{stem}-everything-private.zip", everything)
+    desk.report(1.0)
+    return {"verdict": verdict, "downloads": downloads, "notes": notes}
+
+
+def shipped_name(policy: Policy) -> str:
+    """Return what the table of a policy that is given away is called."""
+    return "release.csv" if policy.output.path is None else policy.output.path.name
+
+
+def _recoding_of(path: Path) -> Path:
+    return path.with_name(f"{path.name.partition('.')[0]}.recoding.json")
+
+
+def _renamed(old: Files, path: Path) -> Iterable[tuple[Path, Path]]:
+    """Yield where each published file lies, and under which name it is given away."""
+    yield old["table"], path
+    yield old["certificate"], certificate_path(path)
+    for each in old["others"]:
+        yield each, table_path(path, SENSITIVE)
+
+
+def _give(old: Path, new: Path) -> None:
+    """Put a file under a second name; copy it where the disk knows no second names."""
+    try:
+        os.link(old, new)
+    except OSError:
+        shutil.copyfile(old, new)
+        new.chmod(0o600)
+
+
+def _copy_recoding(old: Path, new: Path) -> None:
+    _give(old, new)
+    if beside(old).is_file():
+        _give(beside(old), beside(new))
+
+
+def _write_again(desk: Desk, policy: Policy, made: Mapping[str, Any], path: Path) -> None:
+    """Publish the table anew under the recoding that was found, in another form; a ledger remembers it."""
+    output = policy.output
+    release = api.apply(
+        made["files"]["recoding"],
+        original_of(desk, policy),
+        hierarchies=policy.hierarchies,
+        pseudonyms=policy.located_pseudonyms,
+        population=policy.population,
+        ledger=None if output.ledger is None else policy.locate(output.ledger),
+    )
+    told = replace(release.check.about, algorithm=made["certificate"]["algorithm"])
+    release = replace(release, check=replace(release.check, about=told))
+    smallest = SMALLEST if output.smallest_count is None else output.smallest_count
+    release.write(path, smallest_count=smallest, writing=output.writing)
+
+
+def verify_files(desk: Desk, policy: Policy, files: Files) -> dict[str, Any]:
+    """Return what `indistinct verify` says of a release, with all counts: it is for the steward."""
+    return api.verify(
+        read_published(policy, files["table"]),
+        policy.schema,
+        promised_model(policy.model, policy.algorithm, policy.schema),
+        original=original_of(desk, policy),
+        recoding=files["recoding"],
+        hierarchies=policy.hierarchies,
+        population=population_of(policy),
+        transformations=policy.transformations or None,
+        pseudonyms=policy.pseudonyms,
+    ).to_json()
+
+
+def _told(
+    desk: Desk, policy: Policy, files: Files, *, shipped: Policy, reports: bool
+) -> tuple[dict[str, Path], list[str]]:
+    """Write policy and reports; return all files by their kind, and what could not be written."""
+    path, notes = files["table"], []
+    downloads = {"table": path, "certificate": files["certificate"], "recoding": files["recoding"]}
+    if files["others"]:
+        (downloads["second"],) = files["others"]
+    if beside(files["recoding"]).is_file():
+        downloads["recoding-arrays"] = beside(files["recoding"])
+    downloads["policy"] = path.with_name("policy.toml")
+    downloads["policy"].write_text(policy_to_toml(shipped), encoding="utf-8", newline="\n")
+    downloads["policy"].chmod(0o600)
+    stem = path.name.partition(".")[0]
+    names = {"report": ("external", f"{stem}.report.html"), "report-internal": ("internal", f"{stem}.internal.html")}
+    given = compared(desk, policy, files) if reports else None
+    for place, (kind, (edition, name)) in enumerate(names.items()):
+        if given is None:
+            break
+        desk.enter(f"writing the {edition} report")
+        try:
+            downloads[kind] = _report(given, shipped, files, edition=edition, target=path.with_name(name))
+        except MissingExtraError as error:
+            notes.append(f"There is no report: {error.message}. {error.hint or ''}".strip())
+            break
+        desk.report(0.6 + 0.15 * place)
+    return downloads, notes
+
+
+def _report(given: Compared, policy: Policy, files: Files, *, edition: str, target: Path) -> Path:
+    made = report(
+        given.published,
+        policy.schema,
+        edition=edition,
+        policy=policy,
+        original=given.original,
+        population=given.population,
+        model=policy.model,
+        hierarchies=policy.hierarchies,
+        recoding=files["recoding"],
+    )
+    return made.write(target)
+
+
+def _zipped(target: Path, files: Iterable[Path]) -> Path:
+    """Write an archive in which files have their names and nothing else: no folder, no time, no owner."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(files, key=lambda each: each.name):
+            entry = zipfile.ZipInfo(path.name, EPOCH)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as place:
+                shutil.copyfileobj(source, place, 1 << 20)
+    target.chmod(0o600)
+    return target
+
+
+def write_into(
+    _desk: Desk,
+    folder: Path,
+    downloads: Mapping[str, Path],
+    *,
+    policy: Policy,
+    sources: Sequence[Path],
+    overwrite: bool,
+) -> list[str]:
+    """Put the files of a release into a folder: all whole, or none. Return their names.
+
+    The archives are left out. The policy is written with paths as they are seen from there, and what is only for the
+    steward can be read by its owner alone. No file of `sources` is replaced.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    kinds = [kind for kind in downloads if kind not in (ALL, PACKAGE, "certificate")]
+    kinds.append("certificate")  # which vouches for the others, and comes last
+    targets = {kind: folder / downloads[kind].name for kind in kinds}
+    check_targets(targets.values(), sources=sources, overwrite=overwrite)
+    with staging() as staged:
+        for kind, target in targets.items():
+            produce = filled(policy_to_toml(policy)) if kind == "policy" else _copied(downloads[kind])
+            staged.append(stage(target, produce, private=kind not in FOR_RECIPIENTS))
+        publish(staged, overwrite=overwrite)
+    return [target.name for target in targets.values()]
+
+
+def _copied(source: Path) -> Produce:
+    def produce(target: Path) -> None:
+        shutil.copyfile(source, target)
+
+    return produce

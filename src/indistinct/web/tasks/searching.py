@@ -1,0 +1,123 @@
+"""A search: from a policy to the files of a verified release, and what was found on the way."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from indistinct import api
+from indistinct.errors import IndistinctError
+from indistinct.measuring import column_losses, measure
+from indistinct.metrics.people import counted_in_people
+from indistinct.policy import Policy
+from indistinct.recoding.outputs import MAIN
+from indistinct.registry import parse_algorithm
+from indistinct.release.files import certificate_path, table_path
+from indistinct.release.formats import FORMATS
+from indistinct.release.release import Release
+from indistinct.release.small_counts import SMALLEST
+from indistinct.summary import summary_of_release
+from indistinct.web.tasks.tables import table_of
+from indistinct.web.worker import Desk
+
+RECODING = "recoding.json"
+
+
+def search(desk: Desk, policy: Policy, folder: Path) -> dict[str, Any]:
+    """Publish by a policy into a folder of its own, and return the summary of the run with where its files lie.
+
+    The release is verified as written. It is the one that `indistinct anonymize` makes of the policy: its recoding is
+    kept, but an algorithm that chooses by itself is not held to those that suit other tables. A ledger is asked and not
+    told: a release that is only looked at is none.
+    """
+    folder.mkdir(mode=0o700, parents=True)
+    path, recoding = folder / release_name(policy), folder / RECODING
+    desk.enter("reading")
+    table = table_of(desk, policy)
+    release = _released(policy, table, path, progress=lambda share: desk.report(0.9 * share))
+    release.write_recoding(recoding)
+    desk.enter("measuring")
+    told = summary_of_release(release, path, metrics=_measured(release, policy), recoding=recoding).to_json()
+    desk.report(1.0)
+    files = {
+        "table": path,
+        "certificate": certificate_path(path),
+        "recoding": recoding,
+        "others": [table_path(path, name) for name in release.assignment.layout.tables if name != MAIN],
+    }
+    return {**told, **_figures(release), "files": files, "output": policy.output}
+
+
+def _released(policy: Policy, table: Any, path: Path, *, progress: Any) -> Release:
+    options: dict[str, Any] = {
+        "smallest_count": SMALLEST if policy.output.smallest_count is None else policy.output.smallest_count,
+        "writing": policy.output.writing,
+    }
+    ledger = None if policy.output.ledger is None else policy.locate(policy.output.ledger)
+    release = api.anonymize(
+        table,
+        policy.schema,
+        model=policy.model,
+        algorithm=policy.algorithm,
+        hierarchies=policy.hierarchies,
+        suppression=policy.suppression,
+        target=policy.target,
+        progress=progress,
+        population=policy.population,
+        transformations=policy.transformations,
+        pseudonyms=policy.located_pseudonyms,
+        ledger=ledger,
+        output=path if ledger is None else None,
+        **options,
+    )
+    if ledger is None:
+        return release
+    unrecorded = replace(release, record=None)
+    return replace(unrecorded, certificate=unrecorded.write(path, **options))
+
+
+def release_name(policy: Policy) -> str:
+    """Return what the file of a release is called: as the policy says, if that is a file that can be written here.
+
+    >>> from indistinct.policy import Input, Output
+    >>> from indistinct.schema import Schema
+    >>> job = Policy(Input(Path("people.csv")), Schema(quasi=["age"]), ())
+    >>> release_name(job)
+    'people-release.csv'
+    >>> release_name(replace(job, output=Output(Path("out/open.parquet"))))
+    'open.parquet'
+    """
+    named = policy.output.path
+    if named is not None and named.suffix.lower() in FORMATS:
+        return named.name
+    return f"{policy.input.path.name.partition('.')[0] or 'table'}-release.csv"
+
+
+def _measured(release: Release, policy: Policy) -> Any:
+    """Measure what the policy asks for; a metric that cannot be measured leaves a verified release as it is."""
+    try:
+        return measure(release, policy.metrics or None, target=policy.target)
+    except IndistinctError:
+        return measure(release)
+
+
+def _figures(release: Release) -> dict[str, Any]:
+    """Return what the strip and the result show beside the summary.
+
+    Losses are shares of detail, by column, and their mean; where values are not recoded there are none.
+    """
+    certificate, losses = release.certificate, _losses(release)
+    return {
+        "violations": sum(verdict.violating_classes for verdict in certificate.verdicts),
+        "column_losses": dict(losses),
+        "loss": sum(losses.values()) / len(losses) if losses else None,
+        "people": None if certificate.people is None else certificate.people.published,
+        "original_people": None if certificate.people is None else certificate.people.original,
+        "suppressed_people": None if certificate.people is None else certificate.people.suppressed,
+        "reusable": parse_algorithm(certificate.algorithm or "auto").traits.reusable,
+        "reasons": [] if release.explanation is None else list(release.explanation.reasons()),
+    }
+
+
+def _losses(release: Release) -> Mapping[str, float]:
+    return {} if release.buckets is not None else column_losses(counted_in_people(release.assignment))
