@@ -157,7 +157,7 @@ class Page:
     def demo(self) -> None:
         """Open the invented patients."""
         self.click("demo")
-        self.wait_for("First rows")
+        self.wait_for("Rows 1 to")
         self.drawn()
 
     def looks(self, *, width: int = 1280, dark: bool = False) -> None:

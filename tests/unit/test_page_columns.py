@@ -355,9 +355,9 @@ def test_who_stands_out_is_as_counted_slowly(seed):
     drawn = np.random.default_rng(seed)
     classes = np.unique(drawn.integers(0, 12, 60), return_inverse=True)[1]
     people = np.unique(drawn.integers(0, 25, 60), return_inverse=True)[1]
-    rows = tasks.count_standing(classes, None, k=4)
+    rows = tasks.standing_of_rows(np.bincount(classes), k=4)
     assert (rows.alone, rows.few, rows.members) == slow_standing(classes, range(60), 4)
-    found = tasks.count_standing(classes, people, k=4)
+    found = tasks.standing_of_people(classes, people, k=4)
     assert (found.alone, found.few, found.members) == slow_standing(classes, people.tolist(), 4)
 
 
@@ -372,6 +372,9 @@ def test_standing_follows_the_roles(desk, looked):
     assert (found.classes, found.smallest, found.alone, found.unit) == (2, ROWS // 2, 0, "rows")
     people = tasks.standing_out(desk, decide(looked, "disease", Role.PERSON, sexes), k=2)
     assert (people.unit, people.members) == ("people", 4)
+    single = tasks.standing_out(desk, decide(looked, "name", Role.PERSON, fewer), k=2)
+    rows = tasks.standing_out(desk, fewer, k=2)
+    assert single == replace(rows, unit="people")
 
 
 def test_pictures_tell_no_value_in_their_title(desk, looked):

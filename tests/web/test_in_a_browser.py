@@ -16,9 +16,9 @@ def test_the_browser_is_told_nothing_that_it_could_keep(demo):
 
 def test_reload_keeps_what_was_done(demo):
     before = demo.find("step").text
-    assert "First rows" in before
+    assert "Rows 1 to" in before
     demo.chrome.refresh()
-    demo.wait_for("First rows")
+    demo.wait_for("Rows 1 to")
     demo.wait("the same again", lambda: demo.find("step").text == before)
 
 
@@ -142,7 +142,7 @@ def test_a_file_that_is_no_table_is_told_and_nothing_is_lost(page, tmp_path):
     page.wait("an error", lambda: page.chrome.find_elements(By.CSS_SELECTOR, "[role=alert]"))
     assert "Mustermann" not in page.text
     page.at("open")
-    page.wait_for("First rows")
+    page.wait_for("Rows 1 to")
 
 
 HOSTILE = (
@@ -156,7 +156,7 @@ def test_what_is_in_a_table_is_text(page, tmp_path):
     name = "<img src=x onerror=window.planted=9>.csv"
     (tmp_path / name).write_text(HOSTILE + cells * 3)
     page.upload(tmp_path / name)
-    page.wait_for("First rows")
+    page.wait_for("Rows 1 to")
     assert "{{7*7}}x" in page.text
     assert "<b onclick=window.planted=5>x</b>" in page.text
     for step in STEPS:

@@ -63,11 +63,8 @@ def _upload(screen: Screen, label: str, name: str, kind: str, hint: str) -> None
             aria_describedby=f"{name}-error {name}-hint" if error else f"{name}-hint",
             aria_invalid="true" if error else None,
         )
-        box.on(
-            "uploaded",
-            screen.on(lambda event: _uploaded(screen.session, event.args, kind, name), at=name),
-            js_handler="(e) => emit(e.detail)",
-        )
+        take = screen.on(lambda told: _uploaded(screen.session, told, kind, name), at=name)
+        box.on("uploaded", lambda event: take(event.args), js_handler="(e) => emit(e.detail)")
         parts.tag("progress", id=f"{name}-progress", hidden=True, aria_label="Upload")
         parts.tag("p", hint, classes="hint", id=f"{name}-hint")
         if error:
@@ -106,6 +103,7 @@ def _waiting(screen: Screen) -> None:
 
 
 def _uploaded(session: Session, told: dict[str, Any], kind: str, at: str) -> None:
+    _forget_failure(session)
     if "name" not in told:
         raise TaskError(told.get("message") or "the upload was refused")
     path, waiting = session.folder / UPLOADED / kind / told["name"], session.found(WAITING)
@@ -117,7 +115,14 @@ def _uploaded(session: Session, told: dict[str, Any], kind: str, at: str) -> Non
         begin_look(session, path, Reading(), at=at)
 
 
+def _forget_failure(session: Session) -> None:
+    """Forget how the last attempt to open something failed: this is another one."""
+    if not session.working:
+        session.work = None
+
+
 def _open_path(screen: Screen) -> None:
+    _forget_failure(screen.session)
     path = allowed_path(screen.session, screen.choices.get("path", ""))
     if path.suffix.lower() == ".toml":
         begin_policy(screen.session, path, at="path")

@@ -4,7 +4,7 @@ What is counted once of a column is kept as long as the table is, so that a chan
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from indistinct.arrays import Codes
 from indistinct.domain import Kind, kind_of
 from indistinct.drawing.columns import Bars, bars_of_numbers, bars_of_values, draw_bars
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.grouping import Grouping, group_rows
 from indistinct.inspection.inspecting import encode
 from indistinct.policy import Policy
 from indistinct.release.pseudonym_columns import read_key
@@ -112,35 +112,55 @@ def standing_out(desk: Desk, policy: Policy, *, k: int) -> Standing:
 
     def count() -> Standing:
         quasi = [counted(desk, table, name) for name in policy.schema.quasi]
-        person = [counted(desk, table, name) for name in policy.schema.person]
-        return count_standing(_grouped(quasi, table.rows), _grouped(person, table.rows) if person else None, k=k)
+        people = _people(desk, table, policy.schema.person)
+        if people is not None and not len(people):
+            return replace(standing_of_rows(_grouped(quasi, table.rows).counts, k=k), unit="people")
+        if people is None:
+            return standing_of_rows(_grouped(quasi, table.rows).counts, k=k)
+        return standing_of_people(_grouped(quasi, table.rows).group_ids(), people, k=k)
 
     found: Standing = desk.keep(key, count, most=50)
     return found
 
 
-def _grouped(columns: Sequence[CountedColumn], rows: int) -> Codes:
-    """Return for each row the number of its vector of values."""
+def _people(desk: Desk, table: Table, names: Sequence[str]) -> Codes | None:
+    """Return whom each row is about, None where rows are counted, and nobody where everybody has one row."""
+    if not names:
+        return None
+
+    def find() -> Codes:
+        found = _grouped([counted(desk, table, name) for name in names], table.rows)
+        return found.group_ids() if len(found) < table.rows else np.zeros(0, dtype=np.int32)
+
+    people: Codes = desk.keep(("people", id(table), tuple(names)), find)
+    return people
+
+
+def _grouped(columns: Sequence[CountedColumn], rows: int) -> Grouping:
+    """Return the rows by their vectors of values."""
     if not columns:
-        return np.zeros(rows, dtype=np.int32)
-    return group_rows([each.codes for each in columns], [each.size for each in columns]).group_ids()
+        return group_rows([np.zeros(rows, dtype=np.int32)], [1])
+    return group_rows([each.codes for each in columns], [each.size for each in columns])
 
 
-def count_standing(classes: Codes, people: Codes | None, *, k: int) -> Standing:
-    """Return how members stand out: the class of each row, and whom it is about if somebody has several.
+def standing_of_rows(sizes: Codes, *, k: int) -> Standing:
+    """Return how rows stand out in classes of some sizes.
+
+    >>> standing_of_rows(np.array([2, 1, 1]), k=2).alone
+    2
+    """
+    alone, few = int((sizes == 1).sum()), int(sizes[sizes < k].sum())
+    return Standing("rows", int(sizes.sum()), len(sizes), int(sizes.min()), alone, few, k)
+
+
+def standing_of_people(classes: Codes, people: Codes, *, k: int) -> Standing:
+    """Return how people stand out: the class of each row, and whom it is about.
 
     Somebody in several classes counts once, where they stand out most.
 
-    >>> count_standing(np.array([0, 0, 1, 2]), None, k=2).alone
-    2
-    >>> count_standing(np.array([0, 0, 1, 2]), np.array([0, 0, 1, 1]), k=2).alone
+    >>> standing_of_people(np.array([0, 0, 1, 2]), np.array([0, 0, 1, 1]), k=2).alone
     2
     """
-    if people is None:
-        sizes = np.bincount(classes)
-        members = len(classes)
-        alone, few = int((sizes == 1).sum()), int(sizes[sizes < k].sum())
-        return Standing("rows", members, len(sizes), int(sizes.min()), alone, few, k)
     pairs = group_rows([classes, people], [int(classes.max()) + 1, int(people.max()) + 1]).first
     own, owners = classes[pairs], people[pairs]
     sizes = np.bincount(own)

@@ -1,5 +1,6 @@
 """Tables that tasks read: opened once for a path and a way of reading, and kept."""
 
+from pathlib import Path
 from typing import Any
 
 from indistinct.api import open as open_table
@@ -16,7 +17,8 @@ def opened(desk: Desk, source: Any, reading: Reading) -> Table:
 
 def stamp_of(source: Any, reading: Reading) -> tuple[Any, ...]:
     """Return what tells a table from another one: where it is, when it was written, and how it is read."""
-    written = (source.stat().st_mtime_ns, source.stat().st_size) if hasattr(source, "stat") else None
+    is_file = isinstance(source, Path) and source.is_file()
+    written = (source.stat().st_mtime_ns, source.stat().st_size) if is_file else None
     return source, written, repr(reading)
 
 
