@@ -271,11 +271,8 @@ def _upload(screen: Screen, kind: str, label: str, *, hint: str) -> None:
             data_refused=f"the file is larger than {most / 10**9:,g} GB, the most that may be uploaded",
             aria_describedby=f"{name}-hint",
         )
-        box.on(
-            "uploaded",
-            screen.on(lambda event: _uploaded(screen, kind, event.args), at=name),
-            js_handler="(e) => emit(e.detail)",
-        )
+        take = screen.on(lambda told: _uploaded(screen, kind, told), at=name)
+        box.on("uploaded", lambda event: take(event.args), js_handler="(e) => emit(e.detail)")
         parts.tag("p", f"Given: {given.name}. {hint}" if given else hint, classes="hint", id=f"{name}-hint")
         if given:
             parts.button(

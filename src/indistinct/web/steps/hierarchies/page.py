@@ -197,11 +197,8 @@ def _draw_import(screen: Screen, column: str) -> None:
             aria_describedby="import-error import-hint" if error else "import-hint",
             aria_invalid="true" if error else None,
         )
-        box.on(
-            "uploaded",
-            screen.on(lambda event: _import(screen, column, event.args), at="import"),
-            js_handler="(e) => emit(e.detail)",
-        )
+        take = screen.on(lambda told: _import(screen, column, told), at="import")
+        box.on("uploaded", lambda event: take(event.args), js_handler="(e) => emit(e.detail)")
         parts.tag(
             "p",
             "A line a value: the value, then its coarser values, separated by semicolons; a first line with names of "

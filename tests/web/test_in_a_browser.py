@@ -1,0 +1,173 @@
+"""The frame of the page in a real browser: reload, back, undo, two tabs, the keyboard, and people who see little."""
+
+import pytest
+from references.page_browser import STEPS
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+
+def test_the_browser_is_told_nothing_that_it_could_keep(demo):
+    assert demo.script("return document.cookie") == ""
+    assert demo.script("return Object.keys(localStorage)") == []
+    kept = demo.script("return JSON.stringify(sessionStorage)")
+    assert "patients" not in kept
+    assert "token" not in demo.chrome.current_url
+
+
+def test_reload_keeps_what_was_done(demo):
+    before = demo.find("step").text
+    assert "Rows 1 to" in before
+    demo.chrome.refresh()
+    demo.wait_for("Rows 1 to")
+    demo.wait("the same again", lambda: demo.find("step").text == before)
+
+
+def test_every_step_has_an_address_and_back_leads_back(demo):
+    demo.complaints()
+    for step in STEPS:
+        demo.at(step)
+        [current] = demo.chrome.find_elements(By.CSS_SELECTOR, "nav a[aria-current=step]")
+        assert current.get_attribute("href").endswith(f"/{step}")
+        assert demo.chrome.find_element(By.TAG_NAME, "h1").text
+        assert "5,000" in demo.chrome.find_element(By.CSS_SELECTOR, "dl.strip").text
+    demo.chrome.back()
+    demo.drawn()
+    assert demo.chrome.current_url.endswith(f"/{STEPS[-2]}")
+    assert demo.complaints() == []
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False), (390, True)])
+def test_nobody_is_kept_out(demo, width, dark):
+    demo.looks(width=width, dark=dark)
+    found = {}
+    for step in STEPS:
+        demo.at(step)
+        found[step] = demo.barriers()
+        beside = demo.script("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert beside <= 0, f"{step} is wider than {width} pixels"
+    assert {step: barriers for step, barriers in found.items() if barriers} == {}
+
+
+def focused(page):
+    return page.script("const e = document.activeElement; return e.matches('a') ? e.textContent.trim() : e.id")
+
+
+def test_the_keyboard_alone_reaches_everything(demo):
+    demo.script("document.activeElement.blur()")
+    body = demo.chrome.find_element(By.TAG_NAME, "body")
+    body.send_keys(Keys.TAB)
+    assert focused(demo) == "Skip to the step"
+    reached = []
+    for _ in range(40):
+        demo.chrome.switch_to.active_element.send_keys(Keys.TAB)
+        reached.append(focused(demo))
+        if reached[-1] == "Go on to columns":
+            break
+    assert reached[:8] == [step.capitalize() for step in STEPS]
+    assert reached[8] in ("undo", "as-code")
+    assert {"file", "path", "open-path"} <= set(reached)
+    shown = demo.script("return getComputedStyle(document.activeElement).outlineStyle")
+    assert shown != "none"
+    demo.chrome.switch_to.active_element.send_keys(Keys.ENTER)
+    demo.wait("the next step", lambda: demo.chrome.current_url.endswith("/columns"))
+    demo.drawn()
+
+
+def test_whoever_skips_is_at_the_step(demo):
+    demo.chrome.find_element(By.TAG_NAME, "body").send_keys(Keys.TAB)
+    demo.chrome.switch_to.active_element.send_keys(Keys.ENTER)
+    demo.wait("the step to have the focus", lambda: focused(demo) == "step" or demo.chrome.current_url.endswith("#step"))
+    demo.chrome.switch_to.active_element.send_keys(Keys.TAB)
+    demo.wait("a control of the step", lambda: demo.script("return document.activeElement.closest('#step') !== null"))
+
+
+def test_the_job_is_shown_as_code_and_can_be_copied(demo):
+    demo.chrome.execute_cdp_cmd(
+        "Browser.grantPermissions",
+        {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"], "origin": f"http://{demo.server.host}"},
+    )
+    opener = demo.find("as-code")
+    opener.send_keys(Keys.ENTER)
+    policy = demo.wait("the policy", lambda: demo.find("code-policy").text)
+    assert "[input]" in policy
+    assert demo.script("return document.getElementById('code').open")
+    assert demo.barriers() == []
+    demo.click("code-policy-copy")
+    read = "const done = arguments[0]; navigator.clipboard.readText().then(done, e => done('' + e))"
+    demo.wait("a copy", lambda: demo.chrome.execute_async_script(read).strip() == policy.strip())
+    demo.chrome.switch_to.active_element.send_keys(Keys.ESCAPE)
+    demo.wait("the dialog to be gone", lambda: not demo.has("code"))
+    demo.wait("the focus to be back", lambda: focused(demo) == "as-code")
+    opener.send_keys(Keys.ENTER)
+    demo.click("code-close")
+    demo.wait("the dialog to be gone", lambda: not demo.has("code"))
+
+
+def test_bad_input_is_told_at_its_field(page, tmp_path):
+    folder = page.server.folder
+    (folder / "outside").unlink(missing_ok=True)
+    (tmp_path / "secret.csv").write_text("name\nErika Mustermann\n")
+    (folder / "outside").symlink_to(tmp_path)
+    (folder / "no-table.csv").write_bytes(b"PK\x03\x04\x00\xff\xfe Erika Mustermann")
+    told = {
+        "": "name a file",
+        "../../etc/passwd": "leads out of the folder",
+        "/etc/passwd": "leads out of the folder",
+        "outside/secret.csv": "leads out of the folder",
+    }
+    for path, message in told.items():
+        page.write("path", path)
+        page.click("open-path")
+        page.wait(message, lambda m=message: m in page.error_at("path"))
+    for path in ("nowhere.csv", "no-table.csv", "a\x00b.csv"):
+        page.write("path", path.replace("\x00", ""))
+        page.click("open-path")
+        page.wait("an error", lambda: page.chrome.find_elements(By.CSS_SELECTOR, "[role=alert]"))
+        assert "Mustermann" not in page.text
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_sent(page, tmp_path):
+    large = tmp_path / "large.csv"
+    with large.open("wb") as file:
+        file.truncate(5 * 10**9)  # it takes no room
+    page.upload(large)
+    assert "larger than 0.001 GB" in page.error_at("file")
+
+
+def test_a_file_that_is_no_table_is_told_and_nothing_is_lost(page, tmp_path):
+    page.demo()
+    page.at("open")
+    (tmp_path / "nonsense.parquet").write_bytes(b"Erika Mustermann\x00" * 100)
+    page.upload(tmp_path / "nonsense.parquet")
+    page.wait("an error", lambda: page.chrome.find_elements(By.CSS_SELECTOR, "[role=alert]"))
+    assert "Mustermann" not in page.text
+    page.at("open")
+    page.wait_for("Rows 1 to")
+
+
+HOSTILE = (
+    "<img src=x onerror=window.planted=1>,<script>window.planted=2</script>,"
+    "{{constructor.constructor('window.planted=3')()}},\"a\"\"><svg onload=window.planted=4>\"\n"
+)
+
+
+def test_what_is_in_a_table_is_text(page, tmp_path):
+    cells = "<b onclick=window.planted=5>x</b>,</script><script>window.planted=6</script>,{{7*7}}x,`${8*8}`\n"
+    name = "<img src=x onerror=window.planted=9>.csv"
+    (tmp_path / name).write_text(HOSTILE + cells * 3)
+    page.upload(tmp_path / name)
+    page.wait_for("Rows 1 to")
+    assert "{{7*7}}x" in page.text
+    assert "<b onclick=window.planted=5>x</b>" in page.text
+    for step in STEPS:
+        page.at(step)
+        assert page.script("return window.planted ?? null") is None
+        assert b"planted" not in page.server.ask("GET", f"/{step}", cookie=cookie(page)).body
+    page.click("as-code")
+    page.find("code-policy")
+    assert page.script("return window.planted ?? null") is None
+
+
+def cookie(page):
+    [found] = page.chrome.get_cookies()
+    return f"{found['name']}={found['value']}"
