@@ -1,9 +1,10 @@
 """The frame of the page in a real browser: reload, back, undo, two tabs, the keyboard, and people who see little."""
 
 import pytest
-from references.page_browser import STEPS
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+
+from references.page_browser import STEPS
 
 
 def test_the_browser_is_told_nothing_that_it_could_keep(demo):
@@ -76,7 +77,9 @@ def test_the_keyboard_alone_reaches_everything(demo):
 def test_whoever_skips_is_at_the_step(demo):
     demo.chrome.find_element(By.TAG_NAME, "body").send_keys(Keys.TAB)
     demo.chrome.switch_to.active_element.send_keys(Keys.ENTER)
-    demo.wait("the step to have the focus", lambda: focused(demo) == "step" or demo.chrome.current_url.endswith("#step"))
+    demo.wait(
+        "the step to have the focus", lambda: focused(demo) == "step" or demo.chrome.current_url.endswith("#step")
+    )
     demo.chrome.switch_to.active_element.send_keys(Keys.TAB)
     demo.wait("a control of the step", lambda: demo.script("return document.activeElement.closest('#step') !== null"))
 
@@ -147,7 +150,7 @@ def test_a_file_that_is_no_table_is_told_and_nothing_is_lost(page, tmp_path):
 
 HOSTILE = (
     "<img src=x onerror=window.planted=1>,<script>window.planted=2</script>,"
-    "{{constructor.constructor('window.planted=3')()}},\"a\"\"><svg onload=window.planted=4>\"\n"
+    '{{constructor.constructor(\'window.planted=3\')()}},"a""><svg onload=window.planted=4>"\n'
 )
 
 
