@@ -10,6 +10,7 @@ from indistinct.engines.base import Engine, Source
 from indistinct.errors import ParameterError, SchemaError
 from indistinct.hierarchy import Hierarchy
 from indistinct.memory import needs_memory
+from indistinct.metrics.buckets import rows_alone
 from indistinct.models.base import Model
 from indistinct.models.parameters import exact
 from indistinct.promise import judging
@@ -123,7 +124,13 @@ def _judged(
         risk,
         float(wanted.threshold),
         before,
-        findings(shown, smallest=risk.smallest, uniques=risk.uniques, homogeneous=risk.homogeneous),
+        findings(
+            shown,
+            smallest=risk.smallest,
+            uniques=risk.uniques,
+            homogeneous=risk.homogeneous,
+            alone=None if table.evidence.links is None else rows_alone(table.evidence.links),
+        ),
         None if profile is None else judge(profile, risk.figures(profile.attacker)),
         _notes(table, before, weights=wanted.weights),
         None if table.evidence.buckets is None else table.evidence.buckets.buckets.form,

@@ -15,7 +15,7 @@ from indistinct.arrays import Codes
 from indistinct.attacks.base import Tally, Target
 from indistinct.domain import Domain
 from indistinct.engines.base import Source
-from indistinct.errors import HierarchyError, InputError, ParameterError
+from indistinct.errors import HierarchyError, InputError, OriginalError, ParameterError
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.frequencies.grouping import group_rows
 from indistinct.hierarchy import Order
@@ -115,9 +115,9 @@ def original_crowd(target: Target) -> Crowd:
     return known
 
 
-def not_contained(reason: str) -> InputError:
+def not_contained(reason: str) -> OriginalError:
     """Return the error of an original that the release cannot come from."""
-    return InputError(
+    return OriginalError(
         f"the original does not contain the release: {reason}",
         hint="give the table that the release was made from, with the roles and hierarchies that it had",
     )

@@ -77,7 +77,7 @@ def command(
             job.schema,
             edition=edition,
             policy=policy,
-            original=None if original is None else opened(job, original),
+            original=None if original is None else opened(job, original, raw=True),
             population=opened_population(job),
             model=job.model,
             algorithm=None if policy is not None else job.algorithm,

@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import Any, get_args
 
 from indistinct.assessing import assess
-from indistinct.errors import ParameterError
+from indistinct.errors import InputError, ParameterError
 from indistinct.markup import Document
 from indistinct.release.small_counts import for_others
 from indistinct.reporting.content import EDITIONS, Edition
@@ -22,12 +22,21 @@ from indistinct.reporting.facts import Facts
 from indistinct.reporting.subject import Subject
 from indistinct.schema import did_you_mean
 
-HIDDEN = "This compares the release with its original, and is in the internal edition alone."
+HIDDEN = (
+    "Distances of distributions, answers to queries and what classifiers learn compare the release with its original: "
+    "they are in the internal edition alone."
+)
+LOST = "What the release lost compares it with its original, and is in the internal edition alone."
 BEFORE = "The risk of the original is in the internal edition alone."
 POPULATION = "A comparison with a population, where one was made, is in the internal edition alone."
+PEOPLE = "People have several rows; what classes hold of people is in the internal edition alone."
+MEMBERSHIP = "How well the release hides who is in it takes the original to tell, and is in the internal edition alone."
+NOT_TRIED = "No attack was tried for this edition: guesses are judged by the original, which was not at hand."
 STEP = 0.01
 # What a certificate tells that is no matter of its readers: where files lie, what was drawn.
 PRIVATE = ("seeded",)
+# What a certificate beside a file tells of it that cannot be counted again.
+DIGESTS = ("algorithm", "recoding_digest", "output_digest", "other_digests")
 # What an assessment of the file tells that names classes.
 NAMING = "worst"
 
@@ -51,11 +60,14 @@ def for_readers(facts: Facts) -> Facts:
     told = _certificate(facts)
     if told is not None:
         documents["certificate"] = Document("certificate", told)
-    risk = _risk(subject)
-    if risk is None:
-        reasons["assess"] = "People have several rows; what classes hold of people is in the internal edition alone."
-    else:
+    try:
+        risk = _risk(subject)
+    except (InputError, ParameterError) as error:
+        risk, reasons["assess"] = None, f"This could not be computed: {error.message}."
+    if risk is not None:
         documents["assess"] = Document("assess", risk)
+    elif subject.schema.person:
+        reasons["assess"] = PEOPLE
     documents["columns"] = Document("columns", _columns(facts))
     documents["suppression"] = Document("suppression", {"starred": _at(facts, "suppression", "starred") or {}})
     coarse = _coarse(facts)
@@ -66,7 +78,9 @@ def for_readers(facts: Facts) -> Facts:
     attacks = _attacks(facts)
     if attacks is not None:
         documents["attack"] = Document("attack", attacks)
-    reasons |= dict.fromkeys(("distributions", "membership", "query", "classify"), HIDDEN)
+    elif subject.original is None:
+        reasons["attack"] = NOT_TRIED
+    reasons |= dict.fromkeys(("distributions", "query", "classify"), HIDDEN) | {"membership": MEMBERSHIP}
     reasons |= {"before": BEFORE, "population": POPULATION}
     return Facts(subject, documents, reasons)
 
@@ -81,7 +95,7 @@ def _certificate(facts: Facts) -> dict[str, Any] | None:
     else:
         told = for_others(facts.certificate, smallest=facts.subject.smallest)
         beside = facts.subject.told
-        told |= {key: beside[key] for key in ("algorithm", "recoding_digest", "output_digest") if beside.get(key)}
+        told |= {key: beside[key] for key in DIGESTS if beside.get(key)}
         told |= {"overlap": beside["overlap"]} if beside.get("overlap") and not told.get("overlap") else {}
     return {key: value for key, value in told.items() if key not in PRIVATE}
 
@@ -112,7 +126,7 @@ def _risk(subject: Subject) -> dict[str, Any] | None:
     roles = replace(subject.schema, identifiers=(), person=()) if subject.in_buckets else subject.roles
     found = assess(subject.table, roles).to_json()
     columns = {name: {k: v for k, v in each.items() if k != NAMING} for name, each in found["sensitive"].items()}
-    kept = {key: value for key, value in found.items() if key not in ("columns", "notes", "before", "journalist")}
+    kept = {key: value for key, value in found.items() if key not in ("columns", "before", "journalist")}
     return {**kept, "sensitive": columns, "before": None}
 
 
@@ -138,7 +152,7 @@ def _unrounded(facts: Facts) -> str:
         return "Rows were suppressed, so what the release lost is in the internal edition alone."
     if certificate is not None and certificate.rows < _enough(facts):
         return f"The table has fewer than {_enough(facts):,} rows: what it lost is in the internal edition alone."
-    return facts.reasons.get("measure", HIDDEN)
+    return LOST
 
 
 def _enough(facts: Facts) -> int:

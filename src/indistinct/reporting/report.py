@@ -12,12 +12,14 @@ from indistinct.memory import needs_memory
 from indistinct.models.base import Model
 from indistinct.policy.value import Policy
 from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.storage import read_recoding
 from indistinct.release.staging import filled
 from indistinct.release.writing import write_atomically
 from indistinct.reporting import beginning, closing, risk, utility
 from indistinct.reporting.content import Content, Section
 from indistinct.reporting.editions import edition_of, for_readers, plain_documents
 from indistinct.reporting.facts import Facts, gather
+from indistinct.reporting.originals import require_original
 from indistinct.reporting.render import html_of, require_extra
 from indistinct.reporting.subject import Beside, place_of, policy_of, subject_of
 from indistinct.schema import Schema
@@ -102,7 +104,7 @@ def report(
         hierarchies=hierarchies,
         original=original,
         population=population,
-        recoding=recoding,
+        recoding=read_recoding(recoding) if isinstance(recoding, str | Path) else recoding,
         workload=workload,
         target=target,
         classifiers=classifiers,
@@ -112,7 +114,9 @@ def report(
         path=None if path is None else Path(path),
     )
     internal = chosen == "internal"
-    facts = gather(subject_of(release, schema, beside), internal=internal)
+    subject = subject_of(release, schema, beside)
+    require_original(subject)
+    facts = gather(subject, internal=internal)
     shown = facts if internal else for_readers(facts)
     made = datetime.now(UTC).date().isoformat()
     sections = _sections(shown, made=made, digest=digest, internal=internal)
@@ -125,7 +129,7 @@ def _sections(facts: Facts, *, made: str, digest: str | None, internal: bool) ->
     return (
         beginning.summary(facts),
         beginning.identity(facts, made=made, policy_digest=digest, internal=internal),
-        beginning.purpose(facts),
+        beginning.purpose(facts, internal=internal),
         beginning.columns(facts, internal=internal),
         risk.thresholds(facts),
         risk.found_again(facts),

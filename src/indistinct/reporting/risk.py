@@ -12,16 +12,24 @@ from indistinct.reporting.facts import Facts
 from indistinct.risks.assessment import NO_POPULATION
 from indistinct.risks.risk_grids import practice_grid, risk_grid, sensitive_grid
 
-# Our words, and those of ISO/IEC 20889:2018 and NIST SP 800-188 for the same.
+# Our words, and those of ISO/IEC 20889:2018 and NIST SP 800-188 for the same; only words that public accounts of the
+# two documents use are named.
 STANDARDS = (
-    ("identifier, dropped", "direct identifier; suppression (masking)", "direct identifier, removed"),
+    ("identifier, dropped", "masking, a suppression technique", "direct identifier, removed"),
+    ("identifier, shown as a pseudonym", "pseudonymization", "pseudonymization"),
     ("quasi-identifier, recoded", "quasi-identifier; generalization", "quasi-identifier, transformed"),
-    ("suppressed row; cell shown as *", "record suppression; local suppression", "suppression"),
-    ("class", "equivalence class", "equivalence class"),
+    ("rounded or cut off at the ends", "rounding; top and bottom coding", "–"),
+    ("suppressed row", "record suppression", "–"),
+    ("cell shown as *", "local suppression", "–"),
+    ("class", "equivalence class", "–"),
     ("links broken inside buckets", "anatomization; permutation", "–"),
-    ("k-anonymity, l-diversity, t-closeness", "formal privacy measurement models", "k-anonymity and its extensions"),
-    ("risk of being found", "singling out; linking", "identity disclosure"),
-    ("attribute disclosure", "inference", "attribute disclosure; inferential disclosure"),
+    ("k-anonymity", "k-anonymity model, a formal privacy measurement model", "k-anonymity"),
+    ("risk of being found", "singling out; linking", "re-identification"),
+    ("attribute disclosure", "inference", "–"),
+)
+TERMS = (
+    "Terms follow ISO/IEC 20889:2018 and NIST SP 800-188, as far as public accounts of them show; a dash stands where "
+    "none was found. The table translates words. It claims no conformity with a standard."
 )
 
 
@@ -41,7 +49,7 @@ def thresholds(facts: Facts) -> Section:
         blocks.append(practice_grid(found))
     headings = ("here", "ISO/IEC 20889", "NIST SP 800-188")
     blocks.append(grid("The same in the terms of standards", headings, STANDARDS))
-    blocks.append(Paragraph("The table translates words. It claims no conformity with a standard."))
+    blocks.append(Paragraph(TERMS))
     return Section("thresholds", "Model, thresholds, terms", tuple(blocks))
 
 
@@ -72,7 +80,7 @@ def _pictures(facts: Facts, found: Document) -> list[Block]:
     unit, k = str(found.at("unit")), _k(told)
     words = f"{groups} by size; {_told(sides, k)}"
     drawn = {
-        f"Share of {unit} by the size of their {groups}; the line is k": draw_class_sizes,
+        f"Share of {unit} by the size of their {groups}{'' if k is None else '; the line is k'}": draw_class_sizes,
         f"Running share of {unit} in {groups} of at most a size": draw_cumulative,
     }
     return [
@@ -86,7 +94,8 @@ def _told(sides: Mapping[str, Mapping[int, int]], k: int | None) -> str:
     for name, sizes in sides.items():
         members = sum(size * count for size, count in sizes.items()) or 1
         below = sum(size * count for size, count in sizes.items() if k is not None and size < k)
-        parts.append(f"{name}: smallest {min(sizes, default=0)}, {percent(below / members)} below k = {k}")
+        limit = "" if k is None else f", {percent(below / members)} below k = {k}"
+        parts.append(f"{name}: smallest {min(sizes, default=0)}{limit}")
     return "; ".join(parts)
 
 
@@ -127,7 +136,8 @@ def attributes(facts: Facts, *, internal: bool) -> Section:
 def _worst(found: Document, name: str) -> list[Block]:
     worst = found.at("sensitive", name, "worst")
     if not worst:
-        return [Notice(f"Classes that tell most about {name} are named only of a release, and not in buckets.")]
+        why = "Buckets are not named" if found.at("form") else "Classes are named only of a release"
+        return [Notice(f"{why}: which tell most about {name} is not shown.")]
     columns = list(worst[0]["values"])
     rows: list[tuple[Cell, ...]] = []
     for index, each in enumerate(worst):

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
+from indistinct.api import transform
 from indistinct.attacking import require_time
 from indistinct.engines import open_source
 from indistinct.engines.base import DatabaseTable, Source
@@ -32,6 +34,9 @@ from indistinct.release.small_counts import SMALLEST, check_smallest
 from indistinct.release.staging import digest_of
 from indistinct.schema import Schema, require_schema
 from indistinct.tables import open_table
+from indistinct.transformations import Transformation, kept_hierarchies
+
+STAR = "*"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +54,7 @@ class Beside:
     hierarchies: Mapping[str, Hierarchy] | None = None
     original: Any = None
     population: Any = None
-    recoding: Recoding | str | Path | None = None
+    recoding: Recoding | None = None
     workload: Any = None
     target: str | None = None
     classifiers: Sequence[str] | None = None
@@ -107,12 +112,27 @@ class Subject:
         return made or self.told.get("pseudonyms") or {}
 
     @property
+    def recoding(self) -> Recoding | None:
+        """How the release was made, where that is known."""
+        return self.beside.recoding if self.release is None else self.release.recoding
+
+    @property
+    def made_by(self) -> Algorithm | None:
+        """The algorithm that made the release, as it is given or as the certificate beside the file tells it."""
+        given = self.algorithm
+        if given is not None and given.name != Auto.name:
+            return given
+        return _found_by(self.told.get("algorithm"))
+
+    @property
     def transformations(self) -> Mapping[str, str]:
         """What is published of columns that are not recoded, as flags spell it."""
-        known = {} if self.policy is None else self.policy.transformations
-        if self.release is not None:
-            known = {**known, **(self.release.recoding.transformations or {})}
-        return {name: each.spec() for name, each in known.items()}
+        return {name: each.spec() for name, each in transformations_of(self.beside, self.recoding).items()}
+
+    @property
+    def tells_transformations(self) -> bool:
+        """Whether it is known which columns were transformed, and so which were not."""
+        return self.policy is not None or self.recoding is not None
 
     @property
     def in_buckets(self) -> bool:
@@ -120,15 +140,29 @@ class Subject:
         return self.opened.buckets is not None
 
     @property
+    def shown(self) -> tuple[str, ...]:
+        """The columns that the release shows, in all of its tables."""
+        return tuple(name for source in self.opened.sources.values() for name in source.columns)
+
+    @property
     def roles(self) -> Schema:
         """The roles of the columns that the release shows."""
-        shown = [name for source in self.opened.sources.values() for name in source.columns]
-        return published_schema(self.schema, shown)
+        return published_schema(self.schema, self.shown)
 
     @property
     def data(self) -> pa.Table:
         """The published table, in memory."""
         return open_table(self.opened.sources[MAIN], published=True).data
+
+    def stars(self, name: str) -> int:
+        """Return how many cells of a column are published as a star."""
+        data = self.data
+        if name not in data.column_names:
+            return 0
+        column = data[name]
+        plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        text = pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type)
+        return int(pc.sum(pc.equal(plain, STAR)).as_py() or 0) if text else 0
 
     def schema_digest(self) -> str:
         """Return the SHA-256 of the columns and roles of the original, in their order."""
@@ -141,9 +175,8 @@ def subject_of(release: Any, schema: Schema | None, beside: Beside) -> Subject:
     if beside.smallest_count is not None:
         check_smallest(beside.smallest_count)
     require_time(beside.seconds)
-    original = None if beside.original is None else open_source(beside.original)[1]
     if isinstance(release, Release):
-        return _ours(release, beside, original)
+        return _ours(release, beside)
     policy = beside.policy
     roles = schema or (None if policy is None else policy.schema)
     if roles is None:
@@ -160,18 +193,38 @@ def subject_of(release: Any, schema: Schema | None, beside: Beside) -> Subject:
             f"the certificate beside {opened.path} is that of another file",
             hint="give the release as it was written, with its own certificate, or move the certificate away",
         )
-    known = {**({} if policy is None else policy.hierarchies), **(beside.hierarchies or {})}
+    declared = {**({} if policy is None else policy.hierarchies), **(beside.hierarchies or {})}
+    original, known = _compared(beside, beside.recoding, roles, declared)
     model = _model(beside, algorithm, roles, told)
     return Subject(table, opened, roles, model, algorithm, known, beside, original, None, opened.path, told or {})
 
 
-def _ours(release: Release, beside: Beside, original: Source | None) -> Subject:
+def _compared(
+    beside: Beside, recoding: Recoding | None, schema: Schema, declared: Mapping[str, Hierarchy]
+) -> tuple[Source | None, Mapping[str, Hierarchy]]:
+    """Return the original with its columns transformed as in the release, and the hierarchies that still hold."""
+    changes = transformations_of(beside, recoding)
+    if beside.original is None:
+        return None, kept_hierarchies(declared, changes)
+    source = open_source(beside.original)[1]
+    present = {name: each for name, each in changes.items() if name in source.columns}
+    return transform(source, schema, present, hierarchies=declared), kept_hierarchies(declared, changes)
+
+
+def transformations_of(beside: Beside, recoding: Recoding | None) -> Mapping[str, Transformation]:
+    """Return what was done to columns that are not recoded, as a policy or a recoding says."""
+    known = {} if beside.policy is None else dict(beside.policy.transformations)
+    return {**known, **((recoding and recoding.transformations) or {})}
+
+
+def _ours(release: Release, beside: Beside) -> Subject:
     table: Any = release.table
     if release.buckets is not None:
         buckets, second = release.buckets, release.others.get(SENSITIVE)
         table = BucketTable(release.table, buckets.slices, buckets.form, second, buckets.generalized)
     algorithm = _algorithm(beside) or _found_by(release.certificate.algorithm)
-    known = {**release.hierarchies, **(beside.hierarchies or {})}
+    declared = {**release.hierarchies, **(beside.hierarchies or {})}
+    original, known = _compared(beside, release.recoding, release.check.schema, declared)
     opened, check = open_published(table, release.check.schema), release.check
     told = _beside_file(beside.path)
     roles, model, path = check.schema, check.model, beside.path

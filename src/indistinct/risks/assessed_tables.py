@@ -11,7 +11,7 @@ import numpy as np
 
 from indistinct.domain import Kind
 from indistinct.engines.base import Engine, Source
-from indistinct.errors import InputError, SchemaError
+from indistinct.errors import InputError, OriginalError, SchemaError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
@@ -204,7 +204,7 @@ def published_table(
     source = published.sources[MAIN]
     whole = before.evidence.counted
     if source.rows > original.rows:
-        raise InputError(
+        raise OriginalError(
             f"the release has {source.rows:,} rows; the original has {original.rows:,}",
             hint="check that this is the original of this release",
         )
@@ -305,7 +305,7 @@ def _require_contained(
     empty, few = int((rows == 0).sum()), int((rows < counted.frequencies.counts).sum())
     if few:
         which = f"{empty:,} of them cover no row of the original" if empty else "more rows than they cover there"
-        raise InputError(
+        raise OriginalError(
             f"the original does not contain the release: {few:,} published combination(s) have rows that it has not, "
             f"{which}",
             hint="check that this is the original of this release, with its hierarchies; means do not say what they "
@@ -319,7 +319,7 @@ def _same_original(given: Counted, known: Counted | None) -> Counted:
     if known is not None:
         mine, cells = given.frequencies, _projected(known, given.frequencies.names).frequencies
         if not (np.array_equal(mine.vectors, cells.vectors) and np.array_equal(mine.counts, cells.counts)):
-            raise InputError(
+            raise OriginalError(
                 f"the table of {mine.rows:,} rows is not the original of this release, which has other values",
                 hint="leave `original` out: the release knows what was counted on its own",
             )
