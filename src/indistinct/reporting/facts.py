@@ -39,6 +39,8 @@ NOT_LEARNED = "Nothing was learned from the release: no classifier was asked for
 NOT_VERIFIED = "The release was not verified here"
 LARGEST_MEMBERSHIP = 200_000
 """Of an original with more rows membership is not measured here: it takes longer than all the rest."""
+MOST_ATTACKED, SAMPLE = 100_000, 10_000
+"""Of an original with more rows a sample is attacked, which is enough for figures with narrow intervals."""
 Found = TypeVar("Found")
 
 
@@ -278,6 +280,8 @@ def _attacked(found: _Gathering) -> None:
     needs = None if subject.original is not None else NO_ORIGINAL
     given: dict[str, Any] = {"schema": None if subject.release is not None else subject.schema}
     given |= {"original": subject.original, "hierarchies": subject.hierarchies, "seed": subject.beside.seed}
+    if subject.original is not None and subject.original.rows > MOST_ATTACKED:
+        given["sample"] = SAMPLE
     if subject.release is None:
         given |= {"model": subject.model, "algorithm": _named(subject)}
     seconds = subject.beside.seconds

@@ -209,7 +209,15 @@ def attacks(facts: Facts, *, internal: bool) -> Section:
         )
     headings = ("attack", "tried", "found", "baseline", "control", "risk", "at least", "at most", "beats chance")
     caption = "What attacks achieve, with a confidence of 95 %"
-    blocks: list[Block] = [grid(caption, headings, rows, right=headings[1:8])]
+    table = grid(caption, headings, rows, right=headings[1:8])
+    blocks: list[Block] = [table] if rows else [Notice("No attack was through in time.")]
+    if found.at("sample"):
+        blocks.append(
+            Paragraph(
+                f"Attacked were {number(found.at('sample'))} rows of the original, drawn by chance; intervals allow "
+                "for that. `indistinct attack all` attacks every row, which takes its time."
+            )
+        )
     blocks.append(Listing(tuple(_sentence(each) for each in found.at("outcomes"))))
     refused = tuple(f"{name}: {reason}" for name, reason in found.at("refused").items())
     if refused:
