@@ -336,3 +336,34 @@ def test_readers_are_told_nothing_twice_and_nothing_that_they_cannot_do(written,
     for section in report.content.sections:
         said = [block.text for block in section.blocks if hasattr(block, "text")]
         assert len(said) == len(set(said)), section.title
+
+
+# Siblings that a look at the pages found.
+
+
+def test_values_before_are_those_of_the_original_as_it_was(people):
+    table = people.append_column("cost", pa.array([float(place) for place in range(people.num_rows)]))
+    schema = replace(ROLES, insensitive=("cost",))
+    changes = {"cost": ind.Transformation(round=50)}
+    release = ind.anonymize(table, schema, model="k-anonymity:k=2", algorithm="mondrian", transformations=changes)
+    shown = ind.report(release, original=table, seconds=0.2).content.documents["columns"]["cost"]
+    assert (shown["before"], shown["after"]) == (204, 5)
+
+
+@pytest.mark.parametrize("edition", ["internal", "external"])
+def test_a_declared_pseudonym_is_no_identifier_that_was_left(people, edition, tmp_path):
+    given = {"pseudonyms": {"name": ind.Pseudonym(random=True)}}
+    release = ind.anonymize(people, ROLES, model="k-anonymity:k=2", algorithm="mondrian", **given)
+    release.write(tmp_path / "release.csv")
+    for asked in (release, tmp_path / "release.csv"):
+        report = ind.report(asked, ROLES, model="k-anonymity:k=2", original=people, edition=edition, seconds=0.2)
+        text = text_of(report)
+        assert done_to(report)["name"] == "replaced by pseudonyms (random)"
+        assert "drop it" not in text
+        assert "no role" not in text
+
+
+def test_a_caption_is_as_wide_as_the_screen(written):
+    html = ind.report(written["optimal"][1], seconds=0.2).html
+    assert "caption span { display: block; max-width: calc(100vw" in html
+    assert html.count("<caption><span>") == html.count("<caption>")

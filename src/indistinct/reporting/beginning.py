@@ -196,6 +196,7 @@ def columns(facts: Facts, *, internal: bool) -> Section:
     if facts.subject.in_buckets:
         blocks.append(Paragraph("The column `bucket` was added: rows with the same number stand in one bucket."))
         unknown = [name for name in unknown if name not in ADDED]
+    unknown = [name for name in unknown if name not in facts.subject.pseudonyms]
     if unknown:
         blocks.append(Notice(f"Columns that were added or have no role: {', '.join(unknown)}", "warning"))
     return Section("columns", "Columns", tuple(blocks))

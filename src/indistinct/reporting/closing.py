@@ -95,17 +95,16 @@ def limits(facts: Facts) -> Section:
 
 def _limits(facts: Facts) -> Iterator[str]:
     schema, told = facts.subject.schema, facts.document("certificate")
-    others = ", ".join((*schema.sensitive, *schema.insensitive)) or "there is none"
-    yield (
-        "Every promise is relative to the columns that were named quasi-identifiers. Whoever knows another published "
-        f"column of a person ({others}) may find the row."
-    )
+    others = ", ".join((*schema.sensitive, *schema.insensitive))
+    beyond = f" Whoever knows another published column of a person ({others}) may find the row." if others else ""
+    yield f"Every promise is relative to the columns that were named quasi-identifiers.{beyond}"
     models = " ".join(str(verdict["model"]) for verdict in (told and told.at("verdicts")) or ())
     if schema.sensitive and not any(
         name in models for name in ("diversity", "diverse", "closeness", "beta", "delta-disclosure", "alpha")
     ):
         yield "No promise was made about sensitive values: if all of a class share one, it is disclosed."
-    yield "Sensitive values are published as they are; a value that occurs once may name its owner."
+    if schema.sensitive:
+        yield "Sensitive values are not recoded; a value that occurs once may name its owner."
     yield "It may be learned that a person is in the table, or is not: no model here promises otherwise."
     yield "Releases about the same people may tell together what each hides alone, also releases by others."
     yield "Algorithms are public and recode no more than needed, which itself tells something (minimality)."

@@ -64,8 +64,8 @@ def column_facts(subject: Subject, *, assignment: Assignment | None) -> dict[str
 
 def _distinct_before(subject: Subject) -> dict[str, int]:
     """Return how many values columns of the original have, as far as these were counted."""
-    if subject.original is not None:
-        data = open_table(subject.original).data
+    if subject.given is not None:
+        data = open_table(subject.given).data
         return {name: _distinct(data[name]) for name in subject.schema.columns if name in data.column_names}
     reference = None if subject.release is None else subject.release.check.reference
     if reference is not None:

@@ -127,7 +127,7 @@ def _risk(subject: Subject) -> dict[str, Any] | None:
     found = assess(subject.table, roles).to_json()
     columns = {name: {k: v for k, v in each.items() if k != NAMING} for name, each in found["sensitive"].items()}
     kept = {key: value for key, value in found.items() if key not in ("columns", "before", "journalist")}
-    return {**kept, "sensitive": columns, "before": None}
+    return {**kept, "sensitive": columns, "before": None, "notes": subject.notes(found["notes"], roles)}
 
 
 def _columns(facts: Facts) -> dict[str, Any]:

@@ -157,7 +157,7 @@ def _certified(found: _Gathering) -> Certificate | None:
             hierarchies=subject.hierarchies,
             population=subject.beside.population,
             transformations={},  # the original is transformed already
-            pseudonyms=() if subject.policy is None else subject.policy.pseudonyms,
+            pseudonyms=tuple(subject.pseudonyms) if subject.policy is None else subject.policy.pseudonyms,
         )
 
     needs = f"{NOT_VERIFIED}: no model is known." if model is None else None
@@ -189,7 +189,8 @@ def _assessed(found: _Gathering) -> None:
     )
     if known is None:
         return
-    found.add("assess", known.to_json())
+    told = known.to_json()
+    found.add("assess", told | {"notes": subject.notes(told["notes"], subject.schema)})
     if known.before is None:
         found.reasons["before"] = NO_ORIGINAL
     if subject.beside.population is None:

@@ -75,7 +75,7 @@ def _spec(told: dict[str, Any]) -> str | None:
     match told:
         case {"intervals": widths} if len(told) == 1:
             return f"intervals:{','.join(map(str, widths))}"
-        case {"mask": side} if len(told) == 1:
+        case {"mask": side} if set(told) <= {"mask", "length"}:  # of the same values the length is the same
             return f"mask:{side}"
         case {"dates": parts} if len(told) == 1:
             return f"dates:{','.join(parts)}"

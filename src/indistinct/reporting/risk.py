@@ -78,7 +78,7 @@ def _pictures(facts: Facts, found: Document) -> list[Block]:
     told = facts.document("certificate")
     groups = "classes" if found.at("form") is None else "buckets"
     unit, k = str(found.at("unit")), _k(told)
-    words = f"{groups} by size; {_told(sides, k)}"
+    words = _told(sides, k)
     drawn = {
         f"Share of {unit} by the size of their {groups}{'' if k is None else '; the line is k'}": draw_class_sizes,
         f"Running share of {unit} in {groups} of at most a size": draw_cumulative,

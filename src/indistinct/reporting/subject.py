@@ -26,7 +26,7 @@ from indistinct.promise import promised_model
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, SENSITIVE
 from indistinct.registry import parse_algorithm, parse_model
-from indistinct.release.columns import published_schema
+from indistinct.release.columns import appearance_of, published_schema
 from indistinct.release.published import BucketTable, Published, belongs_to, open_published, read_certificate
 from indistinct.release.reading import read_release
 from indistinct.release.release import Release
@@ -69,7 +69,7 @@ class Subject:
     """A release that is opened, with its roles, its promise and where it came from.
 
     `table` is what readers have: the published table alone, or a `BucketTable`. `release` is there where we made it,
-    and `path` where it is a file.
+    and `path` where it is a file. `original` has its columns transformed as the release does, and `given` as they were.
     """
 
     table: Any
@@ -83,6 +83,7 @@ class Subject:
     release: Release | None = None
     path: Path | None = None
     told: Mapping[str, Any] = field(default_factory=dict)
+    given: Source | None = None
 
     @property
     def policy(self) -> Policy | None:
@@ -164,6 +165,15 @@ class Subject:
         text = pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type)
         return int(pc.sum(pc.equal(plain, STAR)).as_py() or 0) if text else 0
 
+    def notes(self, told: Sequence[str], roles: Schema) -> list[str]:
+        """Return the notes of an assessment by some roles; it takes pseudonyms for identifiers that were left."""
+        if not self.pseudonyms:
+            return list(told)
+        tables, buckets = {MAIN: self.shown}, self.opened.buckets
+        taken = appearance_of(roles, tables, buckets).warnings
+        known = appearance_of(self.schema, tables, buckets, pseudonyms=tuple(self.pseudonyms)).warnings
+        return [*known, *(note for note in told if note not in taken)]
+
     def schema_digest(self) -> str:
         """Return the SHA-256 of the columns and roles of the original, in their order."""
         roles = [[name, str(self.schema.role(name))] for name in self.schema.columns]
@@ -194,21 +204,21 @@ def subject_of(release: Any, schema: Schema | None, beside: Beside) -> Subject:
             hint="give the release as it was written, with its own certificate, or move the certificate away",
         )
     declared = {**({} if policy is None else policy.hierarchies), **(beside.hierarchies or {})}
-    original, known = _compared(beside, beside.recoding, roles, declared)
-    model = _model(beside, algorithm, roles, told)
-    return Subject(table, opened, roles, model, algorithm, known, beside, original, None, opened.path, told or {})
+    given = None if beside.original is None else open_source(beside.original)[1]
+    original, known = _compared(given, transformations_of(beside, beside.recoding), roles, declared)
+    model, says = _model(beside, algorithm, roles, told), told or {}
+    return Subject(table, opened, roles, model, algorithm, known, beside, original, None, opened.path, says, given)
 
 
 def _compared(
-    beside: Beside, recoding: Recoding | None, schema: Schema, declared: Mapping[str, Hierarchy]
+    given: Source | None, changes: Mapping[str, Transformation], schema: Schema, declared: Mapping[str, Hierarchy]
 ) -> tuple[Source | None, Mapping[str, Hierarchy]]:
     """Return the original with its columns transformed as in the release, and the hierarchies that still hold."""
-    changes = transformations_of(beside, recoding)
-    if beside.original is None:
-        return None, kept_hierarchies(declared, changes)
-    source = open_source(beside.original)[1]
-    present = {name: each for name, each in changes.items() if name in source.columns}
-    return transform(source, schema, present, hierarchies=declared), kept_hierarchies(declared, changes)
+    kept = kept_hierarchies(declared, changes)
+    if given is None or not changes:
+        return given, kept
+    present = {name: each for name, each in changes.items() if name in given.columns}
+    return transform(given, schema, present, hierarchies=declared), kept
 
 
 def transformations_of(beside: Beside, recoding: Recoding | None) -> Mapping[str, Transformation]:
@@ -224,11 +234,13 @@ def _ours(release: Release, beside: Beside) -> Subject:
         table = BucketTable(release.table, buckets.slices, buckets.form, second, buckets.generalized)
     algorithm = _algorithm(beside) or _found_by(release.certificate.algorithm)
     declared = {**release.hierarchies, **(beside.hierarchies or {})}
-    original, known = _compared(beside, release.recoding, release.check.schema, declared)
+    given = None if beside.original is None else open_source(beside.original)[1]
+    changes = transformations_of(beside, release.recoding)
+    original, known = _compared(given, changes, release.check.schema, declared)
     opened, check = open_published(table, release.check.schema), release.check
     told = _beside_file(beside.path)
     roles, model, path = check.schema, check.model, beside.path
-    return Subject(table, opened, roles, model, algorithm, known, beside, original, release, path, told)
+    return Subject(table, opened, roles, model, algorithm, known, beside, original, release, path, told, given)
 
 
 def _beside_file(path: Path | None) -> Mapping[str, Any]:
