@@ -16,7 +16,8 @@ from typing import Any, get_args
 from indistinct.assessing import assess
 from indistinct.errors import InputError, ParameterError
 from indistinct.markup import Document
-from indistinct.release.small_counts import for_others
+from indistinct.release.small_counts import ALWAYS_SHOWN, FIGURES, SAMPLE_SIZE, SMALLEST_GROUPS, for_others
+from indistinct.release.small_counts import HIDDEN as NOT_TOLD
 from indistinct.reporting.content import EDITIONS, Edition
 from indistinct.reporting.facts import Facts
 from indistinct.reporting.subject import Subject
@@ -55,7 +56,8 @@ def edition_of(name: str) -> Edition:
 
 def for_readers(facts: Facts) -> Facts:
     """Return the facts that an external edition may know."""
-    subject, reasons = facts.subject, dict(facts.reasons)
+    subject = facts.subject
+    reasons = {name: _uncounted(reason) for name, reason in facts.reasons.items()}
     documents: dict[str, Document] = {}
     told = _certificate(facts)
     if told is not None:
@@ -85,6 +87,11 @@ def for_readers(facts: Facts) -> Facts:
     return Facts(subject, documents, reasons)
 
 
+def _uncounted(reason: str) -> str:
+    """Return why something is missing, without what was counted: an error may tell how many rows it is about."""
+    return f"{reason.partition(':')[0].rstrip('.')}." if re.search(r"\d", reason) else reason
+
+
 def _certificate(facts: Facts) -> dict[str, Any] | None:
     """Return the certificate for others; one that lies beside a file is such a one."""
     found = facts.document("certificate")
@@ -97,7 +104,19 @@ def _certificate(facts: Facts) -> dict[str, Any] | None:
         beside = facts.subject.told
         told |= {key: beside[key] for key in DIGESTS if beside.get(key)}
         told |= {"overlap": beside["overlap"]} if beside.get("overlap") and not told.get("overlap") else {}
+    told |= {"overlap": _overlap(told["overlap"], facts.subject.smallest)} if told.get("overlap") else {}
     return {key: value for key, value in told.items() if key not in PRIVATE}
+
+
+def _overlap(told: Mapping[str, Any], smallest: int) -> dict[str, Any]:
+    """Return what earlier releases tell together, without any count of people where one of them is small."""
+    people = [path[1] for path in FIGURES if path[0] == "overlap"]
+    counts = [count for key in people if (count := told.get(key))]
+    small = any(count < smallest for count in counts)
+    small = small or any(0 < abs(one - other) < smallest for one, other in combinations(counts, 2))
+    groups = [key for _, key in SMALLEST_GROUPS if 0 < (told.get(key) or 0) < smallest]
+    hidden = [key for key in people if told.get(key)] if small else []
+    return {**told, **dict.fromkeys((*hidden, *groups))}
 
 
 def _without_small(told: dict[str, Any], smallest: int) -> dict[str, Any]:
@@ -115,8 +134,19 @@ def _without_small(told: dict[str, Any], smallest: int) -> dict[str, Any]:
     hidden = [*(told.get("hidden") or ()), "original_rows", "suppressed_rows", *(f"people.{key}" for key in people)]
     nobody = dict.fromkeys(people) if people else None
     warnings = [warning for warning in told.get("warnings") or () if not re.search(r"\d", str(warning))]
-    kept = {"original_rows": None, "suppressed_rows": None, "people": nobody, "warnings": warnings}
+    verdicts = [_verdict(each) for each in told.get("verdicts") or ()]
+    kept: dict[str, Any] = {"original_rows": None, "suppressed_rows": None, "people": nobody, "warnings": warnings}
+    kept |= {"verdicts": verdicts}
     return told | kept | {"hidden": list(dict.fromkeys(hidden)), "smallest_count": smallest}
+
+
+def _verdict(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a verdict without what only the original shows: how much was achieved, but for k and l, and the sample."""
+    achieved = {key: value if key in ALWAYS_SHOWN else None for key, value in (told.get("achieved") or {}).items()}
+    model = SAMPLE_SIZE.sub(NOT_TOLD, str(told.get("model")))
+    return {**told, "model": model, "achieved": achieved} | (
+        {"violating_rows": None} if told.get("needs_original") else {}
+    )
 
 
 def _risk(subject: Subject) -> dict[str, Any] | None:
