@@ -253,7 +253,7 @@ def test_buckets_are_not_judged_as_classes(in_buckets, algorithm):
     sizes = [rule for rule in rules if rule.startswith(("ema", "health", "ontario", "cms"))]
     assert {rules[rule] for rule in sizes} == {"not checkable"}
     text = text_of(report)
-    assert "classes are buckets: what is told is how many rows a person may be among" in text
+    assert "Classes are buckets: what is told is how many rows a person may be among" in text
     assert "Columns that were added or have no role" not in text
 
 

@@ -9,7 +9,7 @@ from indistinct.markup import Cell, Document, grid
 from indistinct.policy.writing import policy_to_toml
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate_grids import counted_grid, groups_of, verdict_grid
-from indistinct.reporting.content import Block, Code, Listing, Notice, Paragraph, Section, Terms
+from indistinct.reporting.content import Block, Code, Listing, Notice, Paragraph, Section, Terms, sentence
 from indistinct.reporting.facts import Facts
 from indistinct.reporting.flags import flags_of
 from indistinct.reporting.subject import Subject, place_of
@@ -35,7 +35,7 @@ def summary(facts: Facts) -> Section:
         blocks.append(Notice(facts.why_not("certificate")))
     else:
         blocks += _verdict(facts, told)
-        blocks += [Notice(str(warning), "warning") for warning in told.at("warnings") or ()]
+        blocks += [Notice(sentence(str(warning)), "warning") for warning in told.at("warnings") or ()]
         if told.at("hidden"):
             count = number(told.at("smallest_count") or 0)
             blocks.append(Paragraph(f"Counts below {count}, and figures that tell one, are hidden."))

@@ -7,7 +7,7 @@ from indistinct.drawing.histograms import draw_matching
 from indistinct.figures import number, percent
 from indistinct.markup import Cell, Document, grid
 from indistinct.release.certificate_grids import groups_of
-from indistinct.reporting.content import Block, Listing, Notice, Paragraph, Picture, Section
+from indistinct.reporting.content import Block, Listing, Notice, Paragraph, Picture, Section, sentence
 from indistinct.reporting.facts import Facts
 from indistinct.risks.assessment import NO_POPULATION
 from indistinct.risks.risk_grids import practice_grid, risk_grid, sensitive_grid
@@ -64,7 +64,7 @@ def found_again(facts: Facts) -> Section:
     if found.at("journalist") is None or found.at("journalist", "basis") == NO_POPULATION:
         blocks.append(Notice(facts.why_not("population")))
     blocks += _pictures(facts, found)
-    blocks += [Paragraph(note) for note in found.at("notes") or ()]
+    blocks += [Paragraph(sentence(note)) for note in found.at("notes") or ()]
     return Section("risk", "Risk of being found", tuple(blocks))
 
 
@@ -72,9 +72,10 @@ def _pictures(facts: Facts, found: Document) -> list[Block]:
     sides = {}
     if found.at("before") is not None:
         sides["before"] = _sizes(found.at("before", "class_sizes", "histogram"))
-    sides["after"] = _sizes(found.at("class_sizes", "histogram"))
-    if not sides["after"]:
+    published = _sizes(found.at("class_sizes", "histogram"))
+    if not published:
         return [Notice("No row is published, so there is nothing to draw.")]
+    sides["after" if sides else "release"] = published
     told = facts.document("certificate")
     groups = "classes" if found.at("form") is None else "buckets"
     unit, k = str(found.at("unit")), _k(told)

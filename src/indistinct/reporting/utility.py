@@ -106,8 +106,9 @@ def _distributions(facts: Facts) -> list[Block]:
         notes = () if each.exact else (SPREAD,)
         svg = draw_shares(name, each.labels, before=each.before, after=each.after, notes=notes)
         far = max(abs(b - a) for b, a in zip(each.before, each.after, strict=True))
-        words = f"{name}: {number(len(each.labels))} groups of values; the largest difference is {percent(far)}"
-        blocks.append(Picture(f"Distribution of {name} before and after", words, svg))
+        title = f"Distribution of {name} before and after"
+        words = f"{title}: {number(len(each.labels))} groups of values; the largest difference is {percent(far)}"
+        blocks.append(Picture(title, words, svg))
     return blocks
 
 
