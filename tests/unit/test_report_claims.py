@@ -363,6 +363,15 @@ def test_a_declared_pseudonym_is_no_identifier_that_was_left(people, edition, tm
         assert "no role" not in text
 
 
+def test_attacks_that_had_no_time_are_not_said_to_have_failed(people, written):
+    path, _ = written["optimal"]
+    known = {"model": "k-anonymity:k=15", "hierarchies": AGES, "original": people, "seconds": 1e-9}
+    for edition in ("internal", "external"):
+        said = section_of(ind.report(path, ROLES, edition=edition, **known), "attacks")
+        assert said[0] == "No attack was through in time."
+        assert not any("chance" in each for each in said)
+
+
 def test_a_caption_is_as_wide_as_the_screen(written):
     html = ind.report(written["optimal"][1], seconds=0.2).html
     assert "caption span { display: block; max-width: calc(100vw" in html

@@ -189,7 +189,9 @@ def attacks(facts: Facts, *, internal: bool) -> Section:
     if found is None:
         return Section("attacks", "Attacks that were tried", (Notice(facts.why_not("attack")),))
     if not internal:
-        tried = Paragraph(f"Tried: {', '.join(found.at('tried')) or 'none'}.")
+        if not found.at("tried"):
+            return Section("attacks", "Attacks that were tried", (Notice("No attack was through in time."),))
+        tried = Paragraph(f"Tried: {', '.join(found.at('tried'))}.")
         said = "At least one of them did better than chance." if found.at("succeeds") else "None beat chance."
         return Section("attacks", "Attacks that were tried", (tried, Paragraph(said)))
     rows: list[tuple[Cell, ...]] = []
