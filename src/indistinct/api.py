@@ -305,8 +305,8 @@ def verify(
     them apart, are counted on the original; `recoding` is needed where labels do not say which rows they stand for.
     `population` is a table of everybody from whom the original was drawn, for models that compare with it: its people
     are counted again, by what the labels cover, or by the recoding. `transformations` are those of the release, by
-    default the recoding's: the original is transformed alike. Columns that `pseudonyms` name are judged by what they
-    link, and people are counted by them where there is no original.
+    default the recoding's: the published columns must show them, and the original is transformed alike. Columns that
+    `pseudonyms` name are judged by what they link, and people are counted by them where there is no original.
     The certificate that lies beside a file must be its own. `engine` and `memory` are as in `anonymize`, for the
     published table and the original.
     """
@@ -314,10 +314,12 @@ def verify(
     published = open_published(table, schema, engine=engine, memory=memory)
     by = read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
     changes = transformations if transformations is not None or by is None else by.transformations
+    changes = check_transformations(changes or {}, schema, hierarchies or {})
     if original is not None:
         how = reading_again(by) if by is not None and schema.person else None
         original = open_source(original, how, engine=engine, memory=memory)[1]
-        original, _ = _transformed(original, schema, hierarchies or {}, changes)
+        original, made = _transformed(original, schema, hierarchies or {}, changes)
+        changes = made.declared
     kept = kept_hierarchies(hierarchies or {}, changes)
     declared = {name: h for name, h in kept.items() if any(name in key for key in wanted.keys)}
     reference, assignment, main = None, None, published.sources[MAIN]
@@ -336,7 +338,7 @@ def verify(
     others = open_population(population, wanted, published.engine, main, schema=schema)
     beside = None if others is None else Population(published.engine, others, schema, by, kept)
     check = replace(check, model=wanted, reference=reference, assignment=assignment, hierarchies=declared)
-    check = replace(check, population=beside)
+    check = replace(check, population=beside, transformations=changes)
     says = certificate_of(published)
     foreign = published.path is not None and not belongs_to(says, published.path, apart=published.apart)
     told += [ROWS_COUNTED] if says and says.get("people") and not schema.person else []

@@ -99,6 +99,32 @@ def test_flags_and_a_policy_publish_the_same(run, visits, tmp_path):
         assert ran.code == 0, (command, ran.err)
 
 
+@pytest.mark.parametrize("name", ["icd", "cost", "day", "note"])
+def test_a_file_that_was_not_transformed_does_not_hold(run, visits, tmp_path, name):
+    """Policy, flags and recoding alike tell what a published column must show."""
+    out, raw, kept = tmp_path / "out.csv", tmp_path / "raw.csv", tmp_path / "recoding.json"
+    ran = run("anonymize", visits, *ROLES, *MODEL, *CHANGES, "-o", out, "--save-recoding", kept)
+    assert ran.code == 0, ran.err
+    (tmp_path / "policy.toml").write_text(POLICY)
+    before, rows = rows_of(visits), rows_of(out)
+    with raw.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows({**row, name: before[place][name]} for place, row in enumerate(rows))
+    model = ["--model", "k-anonymity:k=3"]
+    ways = (["--policy", tmp_path / "policy.toml"], [*ROLES, *model, *CHANGES], [*ROLES, *model, "--recoding", kept])
+    for way in ways:
+        # Without pseudonyms people are counted on the original.
+        assert run("verify", out, *way, "--original", visits).code == 0
+        ran = run("verify", raw, *way, "--original", visits, "--json")
+        assert ran.code == 4
+        verdicts = json.loads(ran.out)["certificate"]["verdicts"]
+        assert [each["model"] for each in verdicts if not each["holds"]] == ["transformed-as-declared"]
+        told = " ".join(json.loads(ran.out)["warnings"])
+        assert f"column {name!r} was not transformed as declared" in told
+        assert not any(row[name] in told for row in before if len(row[name]) > 2)
+
+
 def test_a_policy_is_what_was_written(visits, tmp_path):
     (tmp_path / "policy.toml").write_text(POLICY)
     policy = read_policy(tmp_path / "policy.toml")
