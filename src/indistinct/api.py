@@ -52,6 +52,7 @@ from indistinct.release.pseudonym_columns import Pseudonym, check_pseudonyms, ki
 from indistinct.release.published import belongs_to, certificate_of, open_published
 from indistinct.release.release import Release
 from indistinct.release.small_counts import SMALLEST
+from indistinct.release.unkeyed import HASHES, unkeyed_columns
 from indistinct.schema import Schema
 from indistinct.spelling import spell
 from indistinct.stages import enter
@@ -323,7 +324,9 @@ def verify(
     kept = kept_hierarchies(hierarchies or {}, changes)
     declared = {name: h for name, h in kept.items() if any(name in key for key in wanted.keys)}
     reference, assignment, main = None, None, published.sources[MAIN]
-    about = About(pseudonyms=kinds_of(pseudonyms, schema))
+    kinds = kinds_of(pseudonyms, schema)
+    hashed = () if original is None else unkeyed_columns(main, original, tuple(kinds), schema.hidden)
+    about = About(pseudonyms={name: kind for name, kind in kinds.items() if name not in hashed})
     check = Check(published.engine, schema, wanted, published.buckets, about=about)
     if schema.person:
         shown = check.shows_people(main.columns)
@@ -335,6 +338,7 @@ def verify(
     asked = wanted
     wanted = asked.sampled(main.rows if reference is None else reference.frequencies.members)
     told = [SAMPLE_SHOWN] if reference is None and wanted != asked else []
+    told += [f"column {name!r} {HASHES}" for name in hashed]
     others = open_population(population, wanted, published.engine, main, schema=schema)
     beside = None if others is None else Population(published.engine, others, schema, by, kept)
     check = replace(check, model=wanted, reference=reference, assignment=assignment, hierarchies=declared)

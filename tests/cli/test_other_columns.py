@@ -7,7 +7,7 @@ import pytest
 
 from indistinct.policy import policy_from_toml, policy_to_toml, read_policy
 
-KEY = "5f" * 32
+KEY = "5f60718293a4b5c6" * 4
 ROLES = ["--person", "patient", "--identifier", "visit", "--quasi", "age", "--sensitive", "icd"]
 ROLES += ["--insensitive", "cost,day,note"]
 MODEL = ["--model", "k-anonymity:k=3", "--algorithm", "mondrian"]

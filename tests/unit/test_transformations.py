@@ -210,7 +210,7 @@ def test_tables_of_a_database_are_transformed_where_they_lie(postgres):
         "pseudonyms": {"id": ind.Pseudonym(environment="TRANSFORMED_TEST_KEY")},
     }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRANSFORMED_TEST_KEY", "7e" * 16)
+        patch.setenv("TRANSFORMED_TEST_KEY", "7e8f90a1b2c3d4e5" * 2)
         with ind.open(postgres.url, table=name) as source:
             there = ind.anonymize(source, SCHEMA, **options)
         here = ind.anonymize(stays(), SCHEMA, **options)
