@@ -353,11 +353,11 @@ def test_the_key_is_nowhere(key, tmp_path, caplog, capfd):
 
 
 HASHED = {
-    "md5": lambda text: hashlib.new("md5", text.encode()).hexdigest(),
+    "md5": lambda text: hashlib.new("md5", text.encode(), usedforsecurity=False).hexdigest(),
     "sha256": lambda text: hashlib.sha256(text.encode()).hexdigest(),
     "its beginning": lambda text: hashlib.sha256(text.encode()).hexdigest()[:32],
     "its end": lambda text: hashlib.sha512(text.encode()).hexdigest()[-32:],
-    "its first half": lambda text: hashlib.new("sha1", text.encode()).hexdigest()[:20],
+    "its first half": lambda text: hashlib.new("sha1", text.encode(), usedforsecurity=False).hexdigest()[:20],
     "of a line": lambda text: hashlib.sha256(f"{text}\n".encode()).hexdigest()[:40],
     "of large letters": lambda text: hashlib.sha384(text.upper().encode()).hexdigest(),
     "in large letters": lambda text: hashlib.sha256(text.encode()).hexdigest().upper(),
