@@ -88,6 +88,18 @@ def test_a_raw_column_is_told_without_its_values(release, name, tmp_path):
     assert RULE not in broken(table.drop_columns([name]))[0] if name != "s" else True
 
 
+def test_labels_behind_apostrophes_are_labels(tmp_path):
+    """A file for a spreadsheet has them, where a label looks like a day."""
+    schema = ind.Schema(quasi=["age"], insensitive=["c"])
+    hierarchies, declared = {"c": ind.Hierarchy.intervals([5, 10])}, {"c": ind.Transformation(level=1)}
+    table = pa.table({"age": [1] * 6, "c": [1, 2, 3, 7, 8, 9]})
+    options = {"hierarchies": hierarchies, "transformations": declared}
+    writing = ind.Writing(spreadsheet=True, delimiter=";")
+    ind.anonymize(table, schema, model=MODEL, output=tmp_path / "out.csv", writing=writing, **options)
+    assert "'5-9" in (tmp_path / "out.csv").read_text()
+    assert ind.verify(tmp_path / "out.csv", schema, MODEL, **options).holds
+
+
 def test_one_cell_is_enough(release):
     cells = release.table["c"].to_pylist()
     cells[7] = 51.0

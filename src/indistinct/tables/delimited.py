@@ -86,8 +86,8 @@ def read_delimited(
 
         parts.append(in_its_encoding(path, reading, read))
         check_same_names(files[0], parts[0].dialect, path, parts[-1].dialect)
-    read = _typed(parts, choose(parts[0].dialect.columns, columns), reading, every=columns is None)
-    return read._replace(notes=guesses_at([(part.path, part.dialect) for part in parts], reading))
+    found = _typed(parts, choose(parts[0].dialect.columns, columns), reading, every=columns is None)
+    return found._replace(notes=guesses_at([(part.path, part.dialect) for part in parts], reading))
 
 
 def guesses_at(parts: Sequence[tuple[Path, Dialect]], reading: Reading) -> tuple[str, ...]:

@@ -35,13 +35,20 @@ def may_come_of(given: Transformation, values: pa.Array) -> Codes:
         presence = given.clear == "presence"
         return _texts_equal(values, PRESENT) if presence else np.zeros(len(values), dtype=bool)
     if given.level is not None:
-        known = None
-        if given.hierarchy is not None:
-            known = are_labels(given.hierarchy, values.cast(pa.string()).to_pylist(), level=given.level)
-        return np.ones(len(values), dtype=bool) if known is None else known
+        return _labels(given, values.cast(pa.string()).to_pylist(), level=given.level)
     if given.truncate is not None:
         return _begin_a_period(values, given.truncate)
     return _rounded_and_bounded(given, values)
+
+
+def _labels(given: Transformation, texts: Sequence[str], *, level: int) -> Codes:
+    """Return which texts are labels of a level, also behind an apostrophe, as in a file that is for a spreadsheet."""
+    every = np.ones(len(texts), dtype=bool)
+    if given.hierarchy is None:
+        return every
+    known = are_labels(given.hierarchy, texts, level=level)
+    behind = are_labels(given.hierarchy, [text.removeprefix("'") for text in texts], level=level)
+    return every if known is None or behind is None else known | behind
 
 
 def _texts_equal(values: pa.Array, text: str) -> Codes:
