@@ -125,6 +125,38 @@ def test_a_file_that_was_not_transformed_does_not_hold(run, visits, tmp_path, na
         assert not any(row[name] in told for row in before if len(row[name]) > 2)
 
 
+def test_every_command_knows_by_flags_what_it_knows_by_a_policy(run, visits, tmp_path):
+    """Transformations and pseudonyms of the release make no difference between flags and a policy."""
+    out, page = tmp_path / "by-policy.csv", tmp_path / "page.html"
+    (tmp_path / "policy.toml").write_text(POLICY)
+    assert run("anonymize", tmp_path / "policy.toml").code == 0
+    flags = [*ROLES, *CHANGES, "--pseudonym", "patient=random"]
+    policy, model = ["--policy", tmp_path / "policy.toml"], ["--model", "k-anonymity:k=3"]
+    for original in (["--original", visits], []):
+        told = [run("assess", out, *way, *original, "--json") for way in (flags, policy)]
+        assert [each.code for each in told] == [0, 0], told[0].err
+        assert told[0].out == told[1].out
+        assert "drop it" not in told[0].err + told[0].out
+        for way in (policy, [*flags, *model]):
+            ran = run("report", out, *way, *original, "--seconds", "1", "-o", page, "--overwrite", "--json")
+            assert ran.code == 0, ran.err
+            document = json.loads(ran.out)
+            verdicts = {each["model"]: each["holds"] for each in document["documents"]["certificate"]["verdicts"]}
+            assert verdicts == {"k-anonymity:k=3": True, "class-sets-shared": True, "transformed-as-declared": True}
+            assert document["documents"]["certificate"]["people"]["published"] == 12
+            assert "transformed (round:100,top:500)" in page.read_text()
+    for command in ("measure", "distributions"):
+        pseudonym = [] if command == "measure" else ["--pseudonym", "patient=random"]
+        given = [each for each in flags if each not in pseudonym]
+        ran = run(command, out, *given, "--original", visits)
+        assert ran.code == 0, (command, ran.err)
+        assert "drop it" not in ran.err
+    raw = out.read_text().replace("I**", "I10")
+    (tmp_path / "raw.csv").write_text(raw)
+    ran = run("report", tmp_path / "raw.csv", *flags, *model, "--seconds", "1", "-o", page, "--overwrite")
+    assert ran.code == 4, ran.err
+
+
 def test_a_policy_is_what_was_written(visits, tmp_path):
     (tmp_path / "policy.toml").write_text(POLICY)
     policy = read_policy(tmp_path / "policy.toml")

@@ -129,7 +129,8 @@ def _certified(found: _Gathering) -> Certificate | None:
     if subject.release is not None:
         found.add("certificate", subject.release.certificate.to_json())
         return subject.release.certificate
-    if subject.model is None or (subject.schema.person and subject.original is None):
+    nobody = subject.schema.person and subject.original is None and not subject.shows_people
+    if subject.model is None or nobody:
         if told:
             found.add("certificate", told)
         why = "no model is known" if subject.model is None else "people are counted on the original, which is not given"
@@ -139,11 +140,12 @@ def _certified(found: _Gathering) -> Certificate | None:
         subject.table,
         subject.schema,
         subject.model,
-        original=subject.original,
+        original=subject.beside.original,
         recoding=subject.beside.recoding,
         hierarchies=subject.hierarchies,
         population=subject.beside.population,
-        pseudonyms=() if subject.policy is None else subject.policy.pseudonyms,
+        transformations=subject.changes,
+        pseudonyms=subject.declared,
     )
     kept = {key: told.get(key) for key in ("algorithm", "recoding_digest", "output_digest", "other_digests", "overlap")}
     counted = certificate.to_json()
@@ -154,7 +156,8 @@ def _certified(found: _Gathering) -> Certificate | None:
 def _assessed(found: _Gathering) -> None:
     """Add the risk before and after."""
     subject = found.subject
-    if subject.schema.person and subject.original is None and subject.release is None:
+    counted = subject.release is not None or subject.original is not None or subject.shows_people
+    if subject.schema.person and not counted:
         found.reasons["assess"] = "People are counted on the original, which was not given (--original)."
         return
     schema = None if subject.release is not None else subject.schema
@@ -165,6 +168,7 @@ def _assessed(found: _Gathering) -> None:
         population=subject.beside.population,
         hierarchies=subject.hierarchies,
         recoding=subject.beside.recoding if subject.release is None else None,
+        pseudonyms=subject.declared if subject.release is None else (),
     )
     found.add("assess", known.to_json())
     if known.before is None:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
+from indistinct.api import transform
 from indistinct.attacking import require_time
-from indistinct.engines import open_source
 from indistinct.engines.base import DatabaseTable, Source
 from indistinct.errors import IndistinctError, InputError, ParameterError
 from indistinct.hierarchy import Hierarchy
@@ -23,8 +23,10 @@ from indistinct.policy.writing import policy_to_toml
 from indistinct.promise import promised_model
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, SENSITIVE
+from indistinct.recoding.storage import read_recoding
 from indistinct.registry import parse_algorithm, parse_model
 from indistinct.release.columns import published_schema
+from indistinct.release.pseudonym_columns import Pseudonym, kinds_of
 from indistinct.release.published import BucketTable, Published, belongs_to, open_published, read_certificate
 from indistinct.release.reading import read_release
 from indistinct.release.release import Release
@@ -32,21 +34,24 @@ from indistinct.release.small_counts import SMALLEST, check_smallest
 from indistinct.release.staging import digest_of
 from indistinct.schema import Schema, require_schema
 from indistinct.tables import open_table
+from indistinct.transformations import Transformation, check_transformations, kept_hierarchies
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beside:
     """What a caller knows beside a release; everything may be left out.
 
-    `policy` gives roles, model, hierarchies, algorithm and what people state. `original` and `population` are tables.
-    `workload` are queries to compare, and `target` a column to learn. Attacks take up to `seconds`, and `seed` fixes
-    what they draw at random. `path` is where a release of ours was written.
+    `policy` gives roles, model, hierarchies, algorithm, transformations, pseudonyms and what people state. `original`
+    and `population` are tables, as they are. `workload` are queries to compare, and `target` a column to learn. Attacks
+    take up to `seconds`, and `seed` fixes what they draw at random. `path` is where a release of ours was written.
     """
 
     policy: Policy | None = None
     model: Model | str | None = None
     algorithm: Algorithm | str | None = None
     hierarchies: Mapping[str, Hierarchy] | None = None
+    transformations: Mapping[str, Transformation] | None = None
+    pseudonyms: Mapping[str, Pseudonym] | Sequence[str] = ()
     original: Any = None
     population: Any = None
     recoding: Recoding | str | Path | None = None
@@ -64,7 +69,7 @@ class Subject:
     """A release that is opened, with its roles, its promise and where it came from.
 
     `table` is what readers have: the published table alone, or a `BucketTable`. `release` is there where we made it,
-    and `path` where it is a file.
+    and `path` where it is a file. `changes` are the transformations of the release, and `original` is transformed so.
     """
 
     table: Any
@@ -78,6 +83,7 @@ class Subject:
     release: Release | None = None
     path: Path | None = None
     told: Mapping[str, Any] = field(default_factory=dict)
+    changes: Mapping[str, Transformation] = field(default_factory=dict)
 
     @property
     def policy(self) -> Policy | None:
@@ -104,15 +110,25 @@ class Subject:
     def pseudonyms(self) -> Mapping[str, str]:
         """Columns that are shown as pseudonyms, and of which kind these are."""
         made = None if self.release is None else self.release.certificate.pseudonyms
-        return made or self.told.get("pseudonyms") or {}
+        shown = self.opened.sources[MAIN].columns
+        declared = {name: kind for name, kind in kinds_of(self.declared, self.schema).items() if name in shown}
+        return made or self.told.get("pseudonyms") or declared
+
+    @property
+    def declared(self) -> Mapping[str, Pseudonym] | Sequence[str]:
+        """The pseudonyms that the release is said to show."""
+        return self.beside.pseudonyms or ({} if self.policy is None else self.policy.pseudonyms)
+
+    @property
+    def shows_people(self) -> bool:
+        """Whether everybody has a pseudonym, by which people are counted where there is no original."""
+        person, shown = self.schema.person, self.opened.sources[MAIN].columns
+        return bool(person) and all(name in self.declared and name in shown for name in person)
 
     @property
     def transformations(self) -> Mapping[str, str]:
         """What is published of columns that are not recoded, as flags spell it."""
-        known = {} if self.policy is None else self.policy.transformations
-        if self.release is not None:
-            known = {**known, **(self.release.recoding.transformations or {})}
-        return {name: each.spec() for name, each in known.items()}
+        return {name: each.spec() for name, each in self.changes.items()}
 
     @property
     def in_buckets(self) -> bool:
@@ -141,9 +157,8 @@ def subject_of(release: Any, schema: Schema | None, beside: Beside) -> Subject:
     if beside.smallest_count is not None:
         check_smallest(beside.smallest_count)
     require_time(beside.seconds)
-    original = None if beside.original is None else open_source(beside.original)[1]
     if isinstance(release, Release):
-        return _ours(release, beside, original)
+        return _ours(release, beside)
     policy = beside.policy
     roles = schema or (None if policy is None else policy.schema)
     if roles is None:
@@ -161,11 +176,28 @@ def subject_of(release: Any, schema: Schema | None, beside: Beside) -> Subject:
             hint="give the release as it was written, with its own certificate, or move the certificate away",
         )
     known = {**({} if policy is None else policy.hierarchies), **(beside.hierarchies or {})}
-    model = _model(beside, algorithm, roles, told)
-    return Subject(table, opened, roles, model, algorithm, known, beside, original, None, opened.path, told or {})
+    model, changes = _model(beside, algorithm, roles, told), _changes(beside, roles, known)
+    kept, original = kept_hierarchies(known, changes), _original(beside, roles, changes)
+    made = Subject(table, opened, roles, model, algorithm, kept, beside, original, None, opened.path, told or {})
+    return replace(made, changes=changes)
 
 
-def _ours(release: Release, beside: Beside, original: Source | None) -> Subject:
+def _changes(beside: Beside, schema: Schema, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Transformation]:
+    """Return how columns of a release were transformed: as is said here, by the policy, or by the recoding."""
+    policy, made = beside.policy, beside.recoding
+    known = beside.transformations or (None if policy is None else policy.transformations)
+    if not known and made is not None:
+        recoding = made if isinstance(made, Recoding) else read_recoding(made)
+        known = recoding.transformations
+    return check_transformations(known or {}, schema, hierarchies)
+
+
+def _original(beside: Beside, schema: Schema, changes: Mapping[str, Transformation]) -> Source | None:
+    """Return the original with its columns transformed as in the release."""
+    return None if beside.original is None else transform(beside.original, schema, changes)
+
+
+def _ours(release: Release, beside: Beside) -> Subject:
     table: Any = release.table
     if release.buckets is not None:
         buckets, second = release.buckets, release.others.get(SENSITIVE)
@@ -175,7 +207,10 @@ def _ours(release: Release, beside: Beside, original: Source | None) -> Subject:
     opened, check = open_published(table, release.check.schema), release.check
     told = _beside_file(beside.path)
     roles, model, path = check.schema, check.model, beside.path
-    return Subject(table, opened, roles, model, algorithm, known, beside, original, release, path, told)
+    changes = release.recoding.transformations or {}
+    original = _original(beside, roles, changes)
+    made = Subject(table, opened, roles, model, algorithm, known, beside, original, release, path, told)
+    return replace(made, changes=changes)
 
 
 def _beside_file(path: Path | None) -> Mapping[str, Any]:
