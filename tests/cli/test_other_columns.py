@@ -137,14 +137,13 @@ def test_every_command_knows_by_flags_what_it_knows_by_a_policy(run, visits, tmp
         assert [each.code for each in told] == [0, 0], told[0].err
         assert told[0].out == told[1].out
         assert "drop it" not in told[0].err + told[0].out
-        for way in (policy, [*flags, *model]):
-            ran = run("report", out, *way, *original, "--seconds", "1", "-o", page, "--overwrite", "--json")
-            assert ran.code == 0, ran.err
-            document = json.loads(ran.out)
-            verdicts = {each["model"]: each["holds"] for each in document["documents"]["certificate"]["verdicts"]}
-            assert verdicts == {"k-anonymity:k=3": True, "class-sets-shared": True, "transformed-as-declared": True}
-            assert document["documents"]["certificate"]["people"]["published"] == 12
-            assert "transformed (round:100,top:500)" in page.read_text()
+        ran = run("report", out, *flags, *model, *original, "--seconds", "0.1", "-o", page, "--overwrite", "--json")
+        assert ran.code == 0, ran.err
+        document = json.loads(ran.out)
+        verdicts = {each["model"]: each["holds"] for each in document["documents"]["certificate"]["verdicts"]}
+        assert verdicts == {"k-anonymity:k=3": True, "class-sets-shared": True, "transformed-as-declared": True}
+        assert document["documents"]["certificate"]["people"]["published"] == 12
+        assert "transformed (round:100,top:500)" in page.read_text()
     for command in ("measure", "distributions"):
         pseudonym = [] if command == "measure" else ["--pseudonym", "patient=random"]
         given = [each for each in flags if each not in pseudonym]
@@ -153,7 +152,7 @@ def test_every_command_knows_by_flags_what_it_knows_by_a_policy(run, visits, tmp
         assert "drop it" not in ran.err
     raw = out.read_text().replace("I**", "I10")
     (tmp_path / "raw.csv").write_text(raw)
-    ran = run("report", tmp_path / "raw.csv", *flags, *model, "--seconds", "1", "-o", page, "--overwrite")
+    ran = run("report", tmp_path / "raw.csv", *policy, "--seconds", "0.1", "-o", page, "--overwrite")
     assert ran.code == 4, ran.err
 
 
