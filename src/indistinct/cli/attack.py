@@ -51,7 +51,7 @@ Sample = Annotated[
 ]
 
 
-@shared(*ROLES, "model", "algorithm", "hierarchy", *READING, *SCREEN, algorithm=MadeBy)
+@shared(*ROLES, "model", "algorithm", "hierarchy", "transform", *READING, *SCREEN, algorithm=MadeBy)
 def command(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="An attack, such as record-linkage:errors=0.05, or all of them: all.")

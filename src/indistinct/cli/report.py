@@ -38,7 +38,8 @@ Seconds = Annotated[float, typer.Option("--seconds", metavar="N", help="How long
 
 
 @shared(
-    *(*ROLES, "model", "algorithm", "hierarchy", "population", "smallest_count", *READING, *SCREEN),
+    *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "population", "smallest_count"),
+    *(*READING, *SCREEN),
     algorithm=MadeBy,
     population=PopulationFile,
 )
@@ -82,6 +83,8 @@ def command(
             model=job.model,
             algorithm=None if policy is not None else job.algorithm,
             hierarchies=job.hierarchies,
+            transformations=job.transformations,
+            pseudonyms=job.pseudonyms,
             recoding=recoding,
             workload=workload,
             target=learn,

@@ -70,6 +70,7 @@ def inspect(table: Any, *, unique_sets: int = SIZE) -> Inspection:
         combinations=_together(columns, encoded, table.rows, unique_sets),
         reading=table.reading,
         left_out=table.left_out,
+        notes=table.notes,
         people=next((column.distinct for column in columns if column.role is Role.PERSON), None),
     )
 

@@ -152,12 +152,12 @@ def _certified(found: _Gathering) -> Certificate | None:
             subject.table,
             subject.schema,
             model,
-            original=subject.original,
+            original=subject.given,
             recoding=subject.beside.recoding,
             hierarchies=subject.hierarchies,
             population=subject.beside.population,
-            transformations={},  # the original is transformed already
-            pseudonyms=tuple(subject.pseudonyms) if subject.policy is None else subject.policy.pseudonyms,
+            transformations=subject.changes,
+            pseudonyms=subject.declared or tuple(subject.pseudonyms),
         )
 
     needs = f"{NOT_VERIFIED}: no model is known." if model is None else None
@@ -185,6 +185,7 @@ def _assessed(found: _Gathering) -> None:
             population=subject.beside.population,
             hierarchies=subject.hierarchies,
             recoding=subject.beside.recoding if subject.release is None else None,
+            pseudonyms=() if subject.release is not None else subject.declared or tuple(subject.pseudonyms),
         ),
     )
     if known is None:

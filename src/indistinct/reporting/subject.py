@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, SENSITIVE
 from indistinct.registry import parse_algorithm, parse_model
 from indistinct.release.columns import appearance_of, published_schema
+from indistinct.release.pseudonym_columns import Pseudonym, kinds_of
 from indistinct.release.published import BucketTable, Published, belongs_to, open_published, read_certificate
 from indistinct.release.reading import read_release
 from indistinct.release.release import Release
@@ -34,7 +35,7 @@ from indistinct.release.small_counts import SMALLEST, check_smallest
 from indistinct.release.staging import digest_of
 from indistinct.schema import Schema, require_schema
 from indistinct.tables import open_table
-from indistinct.transformations import Transformation, kept_hierarchies
+from indistinct.transformations import Transformation, check_transformations, kept_hierarchies
 
 STAR = "*"
 
@@ -43,15 +44,17 @@ STAR = "*"
 class Beside:
     """What a caller knows beside a release; everything may be left out.
 
-    `policy` gives roles, model, hierarchies, algorithm and what people state. `original` and `population` are tables.
-    `workload` are queries to compare, and `target` a column to learn. Attacks take up to `seconds`, and `seed` fixes
-    what they draw at random. `path` is where a release of ours was written.
+    `policy` gives roles, model, hierarchies, algorithm, transformations, pseudonyms and what people state. `original`
+    and `population` are tables, as they are. `workload` are queries to compare, and `target` a column to learn. Attacks
+    take up to `seconds`, and `seed` fixes what they draw at random. `path` is where a release of ours was written.
     """
 
     policy: Policy | None = None
     model: Model | str | None = None
     algorithm: Algorithm | str | None = None
     hierarchies: Mapping[str, Hierarchy] | None = None
+    transformations: Mapping[str, Transformation] | None = None
+    pseudonyms: Mapping[str, Pseudonym] | Sequence[str] = ()
     original: Any = None
     population: Any = None
     recoding: Recoding | None = None
@@ -69,7 +72,8 @@ class Subject:
     """A release that is opened, with its roles, its promise and where it came from.
 
     `table` is what readers have: the published table alone, or a `BucketTable`. `release` is there where we made it,
-    and `path` where it is a file. `original` has its columns transformed as the release does, and `given` as they were.
+    and `path` where it is a file. `changes` are the transformations of the release; `original` is transformed so, and
+    `given` is as it was.
     """
 
     table: Any
@@ -84,6 +88,7 @@ class Subject:
     path: Path | None = None
     told: Mapping[str, Any] = field(default_factory=dict)
     given: Source | None = None
+    changes: Mapping[str, Transformation] = field(default_factory=dict)
 
     @property
     def policy(self) -> Policy | None:
@@ -110,7 +115,20 @@ class Subject:
     def pseudonyms(self) -> Mapping[str, str]:
         """Columns that are shown as pseudonyms, and of which kind these are."""
         made = None if self.release is None else self.release.certificate.pseudonyms
-        return made or self.told.get("pseudonyms") or {}
+        shown = self.opened.sources[MAIN].columns
+        declared = {name: kind for name, kind in kinds_of(self.declared, self.schema).items() if name in shown}
+        return made or self.told.get("pseudonyms") or declared
+
+    @property
+    def declared(self) -> Mapping[str, Pseudonym] | Sequence[str]:
+        """The pseudonyms that the release is said to show."""
+        return self.beside.pseudonyms or ({} if self.policy is None else self.policy.pseudonyms)
+
+    @property
+    def shows_people(self) -> bool:
+        """Whether everybody has a pseudonym, by which people are counted where there is no original."""
+        person, shown = self.schema.person, self.opened.sources[MAIN].columns
+        return bool(person) and all(name in self.declared and name in shown for name in person)
 
     @property
     def recoding(self) -> Recoding | None:
@@ -128,12 +146,12 @@ class Subject:
     @property
     def transformations(self) -> Mapping[str, str]:
         """What is published of columns that are not recoded, as flags spell it."""
-        return {name: each.spec() for name, each in transformations_of(self.beside, self.recoding).items()}
+        return {name: each.spec() for name, each in self.changes.items()}
 
     @property
     def tells_transformations(self) -> bool:
         """Whether it is known which columns were transformed, and so which were not."""
-        return self.policy is not None or self.recoding is not None
+        return self.policy is not None or self.recoding is not None or self.beside.transformations is not None
 
     @property
     def in_buckets(self) -> bool:
@@ -204,10 +222,12 @@ def subject_of(release: Any, schema: Schema | None, beside: Beside) -> Subject:
             hint="give the release as it was written, with its own certificate, or move the certificate away",
         )
     declared = {**({} if policy is None else policy.hierarchies), **(beside.hierarchies or {})}
+    changes = _changes(beside, roles, declared)
     given = None if beside.original is None else open_source(beside.original)[1]
-    original, known = _compared(given, transformations_of(beside, beside.recoding), roles, declared)
+    original, known = _compared(given, changes, roles, declared)
     model, says = _model(beside, algorithm, roles, told), told or {}
-    return Subject(table, opened, roles, model, algorithm, known, beside, original, None, opened.path, says, given)
+    made = Subject(table, opened, roles, model, algorithm, known, beside, original, None, opened.path, says, given)
+    return replace(made, changes=changes)
 
 
 def _compared(
@@ -221,10 +241,11 @@ def _compared(
     return transform(given, schema, present, hierarchies=declared), kept
 
 
-def transformations_of(beside: Beside, recoding: Recoding | None) -> Mapping[str, Transformation]:
-    """Return what was done to columns that are not recoded, as a policy or a recoding says."""
+def _changes(beside: Beside, schema: Schema, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Transformation]:
+    """Return how columns of a release were transformed, as is said here, or as policy and recoding say."""
     known = {} if beside.policy is None else dict(beside.policy.transformations)
-    return {**known, **((recoding and recoding.transformations) or {})}
+    made = {**known, **((beside.recoding and beside.recoding.transformations) or {})}
+    return check_transformations(beside.transformations or made, schema, hierarchies)
 
 
 def _ours(release: Release, beside: Beside) -> Subject:
@@ -235,12 +256,13 @@ def _ours(release: Release, beside: Beside) -> Subject:
     algorithm = _algorithm(beside) or _found_by(release.certificate.algorithm)
     declared = {**release.hierarchies, **(beside.hierarchies or {})}
     given = None if beside.original is None else open_source(beside.original)[1]
-    changes = transformations_of(beside, release.recoding)
+    changes = release.recoding.transformations or {}
     original, known = _compared(given, changes, release.check.schema, declared)
     opened, check = open_published(table, release.check.schema), release.check
     told = _beside_file(beside.path)
     roles, model, path = check.schema, check.model, beside.path
-    return Subject(table, opened, roles, model, algorithm, known, beside, original, release, path, told, given)
+    made = Subject(table, opened, roles, model, algorithm, known, beside, original, release, path, told, given)
+    return replace(made, changes=changes)
 
 
 def _beside_file(path: Path | None) -> Mapping[str, Any]:

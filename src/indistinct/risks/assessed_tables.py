@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from indistinct.domain import Kind
+from indistinct.engines import count_source
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError, OriginalError, SchemaError
 from indistinct.frequencies.count import Counted
@@ -27,6 +28,7 @@ from indistinct.release.columns import BOUNDS, COMPANIONS, appearance_of, publis
 from indistinct.release.containment import require_in_original
 from indistinct.release.evidence import Evidence
 from indistinct.release.population import people_by_label
+from indistinct.release.pseudonym_columns import are_pseudonyms
 from indistinct.release.published import Published, published_tables
 from indistinct.release.release import Release
 from indistinct.risks.attribute_disclosure import Shares, keys_of
@@ -239,13 +241,19 @@ def bucket_table(published: Published, schema: Schema, *, reference: Counted | N
     return AssessedTable(source, schema, schema, evidence, people=False, published=True)
 
 
-def appearance_notes(table: AssessedTable, *, weights: str | None) -> tuple[str, ...]:
-    """Return what the columns of a table tell a reader: those without a role, and in a published one identifiers."""
+def appearance_notes(table: AssessedTable, *, weights: str | None, pseudonyms: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return what the columns of a table tell a reader: those without a role, and in a published one identifiers.
+
+    Columns that are said to show `pseudonyms` are identifiers unless their values look like some.
+    """
     if table.source is None:
         return ()
     buckets = None if table.evidence.buckets is None else table.evidence.buckets.buckets
     columns = [name for name in table.source.columns if name != weights or name in table.schema.columns]
-    shows = appearance_of(table.schema, {MAIN: columns}, buckets)
+    source, named = table.source, [name for name in pseudonyms if name in columns]
+    domains = {name: count_source(source, Request((name,), published=True)).known[name] for name in named}
+    shown = [name for name, domain in domains.items() if are_pseudonyms(domain.values)]
+    shows = appearance_of(table.schema, {MAIN: columns}, buckets, pseudonyms=shown)
     return (shows if table.published else replace(shows, identifiers=())).warnings
 
 
