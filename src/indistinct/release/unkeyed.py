@@ -9,7 +9,7 @@ import binascii
 import hashlib
 import re
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -43,16 +43,22 @@ def holds_unkeyed(shown: Sequence[str], known: Sequence[str]) -> bool:
     return any(digest[:TELLING] in begins or digest[-TELLING:] in ends for digest in _hashes(known))
 
 
-def unkeyed_columns(
-    published: Source, original: Source, names: Sequence[str], hidden: Sequence[str]
-) -> tuple[str, ...]:
-    """Return which published columns hold hashes without a key of any hidden column of the original."""
-    known = [_texts(original, name) for name in hidden if name in original.columns]
-    shown = [name for name in names if name in published.columns]
-    return tuple(name for name in shown if any(holds_unkeyed(_texts(published, name), texts) for texts in known))
+def without_hashes(
+    kinds: Mapping[str, str], published: Source, original: Source | None, *, hidden: Sequence[str]
+) -> tuple[dict[str, str], list[str]]:
+    """Return the pseudonyms of a release without columns that hold hashes without a key, and what is said of these.
+
+    They may be hashes of any `hidden` column of the original; where there is none, nobody can tell.
+    """
+    columns = () if original is None else original.columns
+    known = [_texts(original, name) for name in hidden if name in columns] if kinds else []
+    shown = [name for name in kinds if name in published.columns]
+    hashed = [name for name in shown if any(holds_unkeyed(_texts(published, name), texts) for texts in known)]
+    kept = {name: kind for name, kind in kinds.items() if name not in hashed}
+    return kept, [f"column {name!r} {HASHES}" for name in hashed]
 
 
-def _texts(source: Source, name: str) -> list[str]:
+def _texts(source: Source | None, name: str) -> list[str]:
     """Return the distinct values of a column; whole numbers have no point, whatever their column stores them as."""
     counted = count_source(source, Request((name,), published=True))
     return [text for _, text in canonical(counted.known[name].values)]
