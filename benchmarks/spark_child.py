@@ -1,6 +1,7 @@
 """One whole release by the engine spark in a process of its own; prints seconds beyond the start of Spark as JSON."""
 
 import json
+import os
 import sys
 import tempfile
 import time
@@ -31,8 +32,8 @@ def main() -> None:
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "2g",
         "spark.driver.host": "127.0.0.1",
-        "spark.pyspark.python": sys.executable,
     }
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(f"local[{parallel}]")
     for name, value in settings.items():
         builder = builder.config(name, value)

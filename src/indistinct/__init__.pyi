@@ -45,6 +45,7 @@ from .errors import IndistinctError as IndistinctError
 from .errors import InfeasibleError as InfeasibleError
 from .errors import InputError as InputError
 from .errors import MissingExtraError as MissingExtraError
+from .errors import OriginalError as OriginalError
 from .errors import OutOfMemoryError as OutOfMemoryError
 from .errors import OutputError as OutputError
 from .errors import ParameterError as ParameterError

@@ -52,6 +52,7 @@ from indistinct.release.pseudonym_columns import Pseudonym, check_pseudonyms, ki
 from indistinct.release.published import belongs_to, certificate_of, open_published
 from indistinct.release.release import Release
 from indistinct.release.small_counts import SMALLEST
+from indistinct.release.unkeyed import without_hashes
 from indistinct.schema import Schema
 from indistinct.spelling import spell
 from indistinct.stages import enter
@@ -305,23 +306,25 @@ def verify(
     them apart, are counted on the original; `recoding` is needed where labels do not say which rows they stand for.
     `population` is a table of everybody from whom the original was drawn, for models that compare with it: its people
     are counted again, by what the labels cover, or by the recoding. `transformations` are those of the release, by
-    default the recoding's: the original is transformed alike. Columns that `pseudonyms` name are judged by what they
-    link, and people are counted by them where there is no original.
-    The certificate that lies beside a file must be its own. `engine` and `memory` are as in `anonymize`, for the
-    published table and the original.
+    default the recoding's: the published columns must show them, and the original is transformed alike. Columns that
+    `pseudonyms` name are judged by what they link, and people are counted by them where there is no original. The
+    certificate beside a file must be its own. `engine` and `memory` are as in `anonymize`, for both tables.
     """
     wanted = judging(model, schema)
     published = open_published(table, schema, engine=engine, memory=memory)
     by = read_recoding(recoding) if isinstance(recoding, str | Path) else recoding
     changes = transformations if transformations is not None or by is None else by.transformations
+    changes = check_transformations(changes or {}, schema, hierarchies or {})
     if original is not None:
         how = reading_again(by) if by is not None and schema.person else None
         original = open_source(original, how, engine=engine, memory=memory)[1]
-        original, _ = _transformed(original, schema, hierarchies or {}, changes)
+        original, made = _transformed(original, schema, hierarchies or {}, changes)
+        changes = made.declared
     kept = kept_hierarchies(hierarchies or {}, changes)
     declared = {name: h for name, h in kept.items() if any(name in key for key in wanted.keys)}
     reference, assignment, main = None, None, published.sources[MAIN]
-    about = About(pseudonyms=kinds_of(pseudonyms, schema))
+    kinds, told = without_hashes(kinds_of(pseudonyms, schema), main, original, hidden=schema.hidden)
+    about = About(pseudonyms=kinds)
     check = Check(published.engine, schema, wanted, published.buckets, about=about)
     if schema.person:
         shown = check.shows_people(main.columns)
@@ -332,11 +335,11 @@ def verify(
         reference = reference_of(original, schema, wanted, buckets=published.buckets, hierarchies=declared)
     asked = wanted
     wanted = asked.sampled(main.rows if reference is None else reference.frequencies.members)
-    told = [SAMPLE_SHOWN] if reference is None and wanted != asked else []
+    told += [SAMPLE_SHOWN] if reference is None and wanted != asked else []
     others = open_population(population, wanted, published.engine, main, schema=schema)
     beside = None if others is None else Population(published.engine, others, schema, by, kept)
     check = replace(check, model=wanted, reference=reference, assignment=assignment, hierarchies=declared)
-    check = replace(check, population=beside)
+    check = replace(check, population=beside, transformations=changes)
     says = certificate_of(published)
     foreign = published.path is not None and not belongs_to(says, published.path, apart=published.apart)
     told += [ROWS_COUNTED] if says and says.get("people") and not schema.person else []

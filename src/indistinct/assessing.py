@@ -10,6 +10,7 @@ from indistinct.engines.base import Engine, Source
 from indistinct.errors import ParameterError, SchemaError
 from indistinct.hierarchy import Hierarchy
 from indistinct.memory import needs_memory
+from indistinct.metrics.buckets import rows_alone
 from indistinct.models.base import Model
 from indistinct.models.parameters import exact
 from indistinct.promise import judging
@@ -18,6 +19,7 @@ from indistinct.recoding.outputs import MAIN
 from indistinct.recoding.storage import read_recoding
 from indistinct.release.files import certificate_path
 from indistinct.release.kinds import reading_again, settled
+from indistinct.release.pseudonym_columns import Pseudonym, kinds_of
 from indistinct.release.published import BucketTable, Published, open_published
 from indistinct.release.release import Release
 from indistinct.risks.assessed_tables import (
@@ -65,6 +67,7 @@ def assess(
     profile: Profile | str | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     recoding: Recoding | str | Path | None = None,
+    pseudonyms: Mapping[str, Pseudonym] | Sequence[str] = (),
     show_values: bool = False,
     suda: int | None = None,
     unique_sets: int | None = None,
@@ -78,9 +81,10 @@ def assess(
     or a `BucketTable`. With `original`, or for a `Release`, both are assessed side by side. What lies beyond the table
     is known by one of `population`, a table with the same quasi-identifiers, `population_size` and `sampling_fraction`.
     Somebody is at risk above `threshold`. A `profile` such as "public" or "public:highest=0.05" makes it a gate.
-    `recoding` says where people went if labels do not. Classes are named by their values only where these are
-    published; `show_values` names them of any table. `weights` is a column of survey weights; `suda` and `unique_sets`
-    are how many columns together are looked at for special uniques, and for sets of columns that single people out.
+    `recoding` says where people went if labels do not. Columns that `pseudonyms` name are no identifiers that leaked.
+    Classes are named by their values only where these are published; `show_values` names them of any table. `weights`
+    is a column of survey weights; `suda` and `unique_sets` are how many columns together are looked at for special
+    uniques, and for sets of columns that single people out.
     `engine` and `memory` are as in `anonymize`.
     """
     check_known(population, population_size, sampling_fraction)
@@ -103,7 +107,9 @@ def assess(
     above = taxonomies_of_values(sample.evidence.counted.domains, declared)
     first = None if before is None else risk_of(before, known, wanted, taxonomies=above)
     own = above if before is None else taxonomies_of_labels(after.evidence.counted.domains, above)
-    return _judged(after, risk_of(after, known, wanted, taxonomies=own), first, chosen, wanted)
+    shown = table.certificate.pseudonyms if isinstance(table, Release) else kinds_of(pseudonyms, after.schema)
+    notes = _notes(after, first, weights=weights, pseudonyms=tuple(shown))
+    return _judged(after, risk_of(after, known, wanted, taxonomies=own), first, chosen, wanted, notes)
 
 
 def _reading(table: Any, sample: AssessedTable) -> Callable[[Sequence[str]], Reading]:
@@ -115,7 +121,12 @@ def _reading(table: Any, sample: AssessedTable) -> Callable[[Sequence[str]], Rea
 
 
 def _judged(
-    table: AssessedTable, risk: TableRisk, before: TableRisk | None, profile: Profile | None, wanted: Wanted
+    table: AssessedTable,
+    risk: TableRisk,
+    before: TableRisk | None,
+    profile: Profile | None,
+    wanted: Wanted,
+    notes: tuple[str, ...],
 ) -> Assessment:
     """Return an assessment: figures, and what rules of practice and a profile say of them."""
     shown = Shown(table.schema, table.kinds, table.evidence.known)
@@ -123,9 +134,15 @@ def _judged(
         risk,
         float(wanted.threshold),
         before,
-        findings(shown, smallest=risk.smallest, uniques=risk.uniques, homogeneous=risk.homogeneous),
+        findings(
+            shown,
+            smallest=risk.smallest,
+            uniques=risk.uniques,
+            homogeneous=risk.homogeneous,
+            alone=None if table.evidence.links is None else rows_alone(table.evidence.links),
+        ),
         None if profile is None else judge(profile, risk.figures(profile.attacker)),
-        _notes(table, before, weights=wanted.weights),
+        notes,
         None if table.evidence.buckets is None else table.evidence.buckets.buckets.form,
     )
 
@@ -226,10 +243,12 @@ def _share(threshold: Any) -> Fraction:
     return exact(threshold)
 
 
-def _notes(after: AssessedTable, before: TableRisk | None, *, weights: str | None) -> tuple[str, ...]:
+def _notes(
+    after: AssessedTable, before: TableRisk | None, *, weights: str | None, pseudonyms: Sequence[str]
+) -> tuple[str, ...]:
     """Return what a reader must know beside the figures."""
     told = list(after.notes)
-    told += appearance_notes(after, weights=weights)
+    told += appearance_notes(after, weights=weights, pseudonyms=pseudonyms)
     if after.in_buckets:
         told.append(IN_BUCKETS)
     if after.people:

@@ -7,6 +7,7 @@ from typing import Any, Literal, overload
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.attacks.base import Attack, Outcome, Progress, Target
+from indistinct.attacks.crowd import is_sampled
 from indistinct.attacks.groups import evidence_of
 from indistinct.attacks.matching import require_contained
 from indistinct.attacks.register import register_of
@@ -31,12 +32,16 @@ SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """What several attacks achieved, the worst first; which did not apply and why; and which were left out for time."""
+    """What several attacks achieved, the worst first; which did not apply and why; and which were left out for time.
+
+    `sample` is how many rows of the original were attacked, about, where not all were.
+    """
 
     outcomes: tuple[Outcome, ...]
     refused: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     seconds: float = 0.0
+    sample: int | None = None
 
     @property
     def succeeds(self) -> bool:
@@ -51,6 +56,7 @@ class Outcomes:
             "left_out": list(self.left_out),
             "succeeds": self.succeeds,
             "seconds": self.seconds,
+            "sample": self.sample,
         }
 
 
@@ -141,7 +147,8 @@ def attack_all(
         except InputError as error:
             refused[each.name] = error.message
     ordered = sorted(outcomes, key=lambda found: (not found.succeeds, -found.interval[0], -found.risk))
-    return Outcomes(tuple(ordered), refused, tuple(left_out), time.monotonic() - began)
+    sample = target.sample if is_sampled(target) else None
+    return Outcomes(tuple(ordered), refused, tuple(left_out), time.monotonic() - began, sample)
 
 
 def _require_original(target: Target) -> None:
@@ -199,14 +206,18 @@ def target_of(
     model: Model | str | None = None,
     algorithm: Algorithm | str | None = None,
     seed: int | None = None,
+    sample: int | None = None,
     progress: Progress | None = None,
 ) -> Target:
     """Return a release and everything that is known beside it, opened.
 
     `hierarchies` are those that published labels come from, and those of sensitive columns. `external` is what the
     attacker knows of people, `control` has people who are not in the release, and `earlier` is another release about
-    some of the same people, made from `earlier_original`.
+    some of the same people, made from `earlier_original`. Of a large original a `sample` of about so many rows may be
+    attacked: then intervals are wider. It is not used where people have several rows, or with `external` or `earlier`.
     """
+    if sample is not None and sample < 1:
+        raise ParameterError(f"`sample` of attacks must be at least 1; got {sample}", hint="leave it out to attack all")
     published, roles, declared = opened_release(release, schema, hierarchies=hierarchies)
     if isinstance(release, Release):
         model = model or release.check.model
@@ -229,6 +240,7 @@ def target_of(
         earlier=before,
         suppression=release.recoding.suppression if isinstance(release, Release) else 0.0,
         seed=seed,
+        sample=sample,
         progress=progress or (lambda _share: None),
     )
 

@@ -4,7 +4,8 @@
     ├── InputError            the table, a file or a column cannot be used (exit 1)
     │   ├── SchemaError       columns and roles do not fit
     │   ├── HierarchyError    a hierarchy is broken or does not cover the data
-    │   └── UnseenValueError  a recoding meets a value that it does not know
+    │   ├── UnseenValueError  a recoding meets a value that it does not know
+    │   └── OriginalError     a table is not the original of the release that it is given with
     ├── PolicyError           a policy file cannot be read (exit 1)
     ├── OutputError           the release cannot be written (exit 1)
     ├── OutOfMemoryError      a step needs more memory than there is (exit 1)
@@ -61,6 +62,10 @@ class HierarchyError(InputError):
 
 class UnseenValueError(InputError):
     """A recoding meets a value, or a combination of values, that it does not know."""
+
+
+class OriginalError(InputError):
+    """A table is not the original of the release that it is given with."""
 
 
 class PolicyError(IndistinctError):

@@ -132,7 +132,7 @@ def grid_html(table: Grid) -> str:
     caption = escaped(table.caption)
     return (
         f'<div class="wide" role="region" tabindex="0" aria-label="{caption}"><table{_width(table)}>'
-        f"<caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+        f"<caption><span>{caption}</span></caption><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 

@@ -8,6 +8,7 @@ import functools
 import os
 import re
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from indistinct.errors import OutOfMemoryError
@@ -18,6 +19,10 @@ Result = TypeVar("Result")
 MEGABYTE = 1 << 20
 # Libraries of compiled code are mapped whole, and every thread has its stack: below, some of them end the process.
 LIBRARIES, PER_CORE = 900 * MEGABYTE, 80 * MEGABYTE
+# The files of a control group: its limit, what is used, and what of it is cached; of the second and the first version.
+GROUP = ("memory.max", "memory.current", "inactive_file")
+OLD_GROUP = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+UNLIMITED = 1 << 60
 HINTS = {
     "reading": "save only the columns that are used, or save the table as Parquet, which takes less than text",
     "counting": "leave out quasi-identifiers, or give those with many values a coarser hierarchy",
@@ -106,6 +111,54 @@ def address_space() -> int | None:
         return None
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     return None if limit == resource.RLIM_INFINITY else limit
+
+
+def free_bytes() -> int | None:
+    """Return how much memory this process may still take, None where the system does not tell."""
+    found = [each for each in (_free_in_system(), free_in_container()) if each is not None]
+    return min(found, default=None)
+
+
+def _free_in_system() -> int | None:
+    try:
+        told = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"))
+        return 1024 * int(told[1]) if told else None
+    except OSError:
+        try:
+            return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES"))
+        except (ValueError, OSError, AttributeError):
+            return None
+
+
+def free_in_container(groups: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> int | None:
+    """Return how much memory the control groups of this process leave it, None where none limits it.
+
+    Groups lie in each other, and the tightest one counts. What files take that are only cached can be had again.
+    """
+    try:
+        lines = [line.split(":", 2) for line in own.read_text(encoding="utf-8").splitlines()]
+    except OSError:
+        return None
+    found = []
+    for _, controllers, place in (line for line in lines if len(line) == 3):
+        if controllers not in ("", "memory"):
+            continue
+        top, names = (groups / controllers, OLD_GROUP) if controllers else (groups, GROUP)
+        inside = top.joinpath(*Path(place).parts[1:])
+        found += [_left_in(folder, *names) for folder in (inside, *inside.parents) if folder.is_relative_to(top)]
+    return min((each for each in found if each is not None), default=None)
+
+
+def _left_in(group: Path, limit: str, used: str, cached: str) -> int | None:
+    """Return what a control group leaves, None if it has no limit."""
+    try:
+        most, taken = (group / limit).read_text(encoding="ascii").strip(), (group / used).read_text(encoding="ascii")
+        again = re.search(rf"^{cached} (\d+)$", (group / "memory.stat").read_text(encoding="ascii"), re.MULTILINE)
+    except OSError:
+        return None
+    if not most.isdecimal() or int(most) >= UNLIMITED:
+        return None
+    return max(0, int(most) - int(taken) + (int(again[1]) if again else 0))
 
 
 def _size_of(arguments: Iterable[Any]) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from indistinct.policy import policy_from_toml, policy_to_toml, read_policy
 
-KEY = "5f" * 32
+KEY = "5f60718293a4b5c6" * 4
 ROLES = ["--person", "patient", "--identifier", "visit", "--quasi", "age", "--sensitive", "icd"]
 ROLES += ["--insensitive", "cost,day,note"]
 MODEL = ["--model", "k-anonymity:k=3", "--algorithm", "mondrian"]
@@ -97,6 +97,63 @@ def test_flags_and_a_policy_publish_the_same(run, visits, tmp_path):
     for command in ("measure", "distributions", "scan"):
         ran = run(command, out, "--policy", tmp_path / "policy.toml", "--original", visits)
         assert ran.code == 0, (command, ran.err)
+
+
+@pytest.mark.parametrize("name", ["icd", "cost", "day", "note"])
+def test_a_file_that_was_not_transformed_does_not_hold(run, visits, tmp_path, name):
+    """Policy, flags and recoding alike tell what a published column must show."""
+    out, raw, kept = tmp_path / "out.csv", tmp_path / "raw.csv", tmp_path / "recoding.json"
+    ran = run("anonymize", visits, *ROLES, *MODEL, *CHANGES, "-o", out, "--save-recoding", kept)
+    assert ran.code == 0, ran.err
+    (tmp_path / "policy.toml").write_text(POLICY)
+    before, rows = rows_of(visits), rows_of(out)
+    with raw.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows({**row, name: before[place][name]} for place, row in enumerate(rows))
+    model = ["--model", "k-anonymity:k=3"]
+    ways = (["--policy", tmp_path / "policy.toml"], [*ROLES, *model, *CHANGES], [*ROLES, *model, "--recoding", kept])
+    for way in ways:
+        # Without pseudonyms people are counted on the original.
+        assert run("verify", out, *way, "--original", visits).code == 0
+        ran = run("verify", raw, *way, "--original", visits, "--json")
+        assert ran.code == 4
+        verdicts = json.loads(ran.out)["certificate"]["verdicts"]
+        assert [each["model"] for each in verdicts if not each["holds"]] == ["transformed-as-declared"]
+        told = " ".join(json.loads(ran.out)["warnings"])
+        assert f"column {name!r} was not transformed as declared" in told
+        assert not any(row[name] in told for row in before if len(row[name]) > 2)
+
+
+def test_every_command_knows_by_flags_what_it_knows_by_a_policy(run, visits, tmp_path):
+    """Transformations and pseudonyms of the release make no difference between flags and a policy."""
+    out, page = tmp_path / "by-policy.csv", tmp_path / "page.html"
+    (tmp_path / "policy.toml").write_text(POLICY)
+    assert run("anonymize", tmp_path / "policy.toml").code == 0
+    flags = [*ROLES, *CHANGES, "--pseudonym", "patient=random"]
+    policy, model = ["--policy", tmp_path / "policy.toml"], ["--model", "k-anonymity:k=3"]
+    for original in (["--original", visits], []):
+        told = [run("assess", out, *way, *original, "--json") for way in (flags, policy)]
+        assert [each.code for each in told] == [0, 0], told[0].err
+        assert told[0].out == told[1].out
+        assert "drop it" not in told[0].err + told[0].out
+        ran = run("report", out, *flags, *model, *original, "--seconds", "0.1", "-o", page, "--overwrite", "--json")
+        assert ran.code == 0, ran.err
+        document = json.loads(ran.out)
+        verdicts = {each["model"]: each["holds"] for each in document["documents"]["certificate"]["verdicts"]}
+        assert verdicts == {"k-anonymity:k=3": True, "class-sets-shared": True, "transformed-as-declared": True}
+        assert document["documents"]["certificate"]["people"]["published"] == 12
+        assert "transformed (round:100,top:500)" in page.read_text()
+    for command in ("measure", "distributions"):
+        pseudonym = [] if command == "measure" else ["--pseudonym", "patient=random"]
+        given = [each for each in flags if each not in pseudonym]
+        ran = run(command, out, *given, "--original", visits)
+        assert ran.code == 0, (command, ran.err)
+        assert "drop it" not in ran.err
+    raw = out.read_text().replace("I**", "I10")
+    (tmp_path / "raw.csv").write_text(raw)
+    ran = run("report", tmp_path / "raw.csv", *policy, "--seconds", "0.1", "-o", page, "--overwrite")
+    assert ran.code == 4, ran.err
 
 
 def test_a_policy_is_what_was_written(visits, tmp_path):

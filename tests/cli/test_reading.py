@@ -200,3 +200,23 @@ def test_a_file_without_names_is_refused_everywhere_and_not_shown(june: Path, ru
             assert secret not in ran.err + ran.out
     assert not out.exists()
     assert not policy.exists()
+
+
+def test_a_guessed_encoding_is_told_and_declared(run, tmp_path):
+    path, out = tmp_path / "people.csv", tmp_path / "out.csv"
+    lines = ["город,возраст", *(f"{('Москва', 'Пермь')[row % 2]},{20 + row % 3}" for row in range(24))]
+    path.write_bytes("\n".join(lines).encode("cp1251") + b"\n")
+    seen = run("inspect", path)
+    assert "read as cp1252 (Western European), which looks wrong" in seen.err
+    assert "cp1251" in seen.err
+    assert "cp1251" in run("inspect", path, "--json").err
+    quasi = ["--quasi", "возраст", "--sensitive", "город", "--model", "k-anonymity:k=3", "-o", out]
+    ran = run("anonymize", path, *quasi, "--encoding", "cp1251")
+    assert ran.code == 0, ran.err
+    assert "UTF-8" not in ran.err
+    assert "Москва" in out.read_text(encoding="utf-8")
+    latin = tmp_path / "latin.csv"
+    latin.write_bytes("\n".join(["ort,alter", *(f"Köln,{20 + row % 3}" for row in range(24))]).encode("cp1252"))
+    ran = run("anonymize", latin, "--quasi", "alter", "--insensitive", "ort", *quasi[4:-1], tmp_path / "b.csv")
+    assert ran.code == 0, ran.err
+    assert "latin.csv is not UTF-8; it was read as cp1252" in ran.err

@@ -84,7 +84,7 @@ def test_a_store_that_fails_is_left_as_it_was(store, monkeypatch, failing):
     def fail(*arguments, **options):
         calls.append(arguments)
         if len(calls) == 2:
-            raise OSError("denied to ann:secret")
+            raise OSError("denied to zoe7:secret")
         return real(*arguments, **options)
 
     real = getattr(store, failing)
@@ -98,11 +98,11 @@ def test_a_store_that_fails_is_left_as_it_was(store, monkeypatch, failing):
 @pytest.mark.parametrize(
     "address",
     [
-        "s3://ann:secret@bucket/a.csv",
-        "foo://ann:secret@bucket/a.csv",
-        "https://ann:sec/ret@host/a.csv?token=secret#secret",
-        "sftp://ann:secret@@host/a.csv",
-        "memory://ann:secret@nowhere/a.csv?sig=secret",
+        "s3://zoe7:secret@bucket/a.csv",
+        "foo://zoe7:secret@bucket/a.csv",
+        "https://zoe7:sec/ret@host/a.csv?token=secret#secret",
+        "sftp://zoe7:secret@@host/a.csv",
+        "memory://zoe7:secret@nowhere/a.csv?sig=secret",
     ],
 )
 def test_no_message_repeats_what_lets_somebody_in(address, tmp_path, capsys, store):
@@ -121,13 +121,13 @@ def test_no_message_repeats_what_lets_somebody_in(address, tmp_path, capsys, sto
         said = capsys.readouterr()
         assert code in (1, 2), run
         assert "unexpected" not in said.err, run
-        for part in ("secret", "sec/ret", "ret@", "ann"):
+        for part in ("secret", "sec/ret", "ret@", "zoe7"):
             assert part not in said.out + said.err, run
 
 
 def test_what_succeeds_does_not_show_it_either(store, tmp_path, capsys):
-    store.pipe("/ann:secret@in/a.csv", store.cat("/in/a.csv"))
-    source, target = "memory://ann:secret@in/a.csv", "memory://ann:secret@in/r.csv"
+    store.pipe("/zoe7:secret@in/a.csv", store.cat("/in/a.csv"))
+    source, target = "memory://zoe7:secret@in/a.csv", "memory://zoe7:secret@in/r.csv"
     roles = ["--identifier", "name", "--quasi", "age,sex,zipcode,admitted", "--sensitive", "disease,cost"]
     model = ["--model", "k-anonymity:k=5"]
     runs = [
@@ -163,7 +163,7 @@ def test_addresses_survive_as_paths_and_are_shown_without_secrets(tmp_path):
     assert address_of(Path("file:///folder/a.csv")) == "file:///folder/a.csv"
     assert address_of(tmp_path / "a.csv") is None
     assert address_of("C:/a.csv") is None
-    assert shown("s3://ann:pa@ss@bucket/a.csv?x=1") == "s3://***@bucket/a.csv?***"
+    assert shown("s3://zoe7:pa@ss@bucket/a.csv?x=1") == "s3://***@bucket/a.csv?***"
 
 
 def test_without_the_package_one_sentence_says_what_to_install(monkeypatch):

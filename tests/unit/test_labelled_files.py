@@ -140,6 +140,65 @@ def test_what_a_program_cannot_hold_is_named(tmp_path):
     refused({"age": [1, 2], "AGE": ["secret", "b"]}, "for one", ind.Schema(quasi=["age"], insensitive=["AGE"]))
 
 
+@pytest.mark.parametrize("suffix", [".sav", ".dta", ".xpt", ".csv", ".tsv"])
+@pytest.mark.parametrize("coded", [False, True])
+def test_a_text_that_would_end_at_a_nul_is_refused(tmp_path, suffix, coded):
+    texts = pa.array(["secret\0part", "b"])
+    table = pa.table({"age": [1, 2], "note": texts.dictionary_encode() if coded else texts})
+    job = {"model": "k-anonymity:k=2", "algorithm": "mondrian"}
+    with pytest.raises(ind.OutputError, match="column 'note' has a text with a NUL character") as caught:
+        ind.anonymize(table, NOTED, output=tmp_path / f"out{suffix}", **job)
+    assert "secret" not in str(caught.value)
+    assert caught.value.hint
+    assert list(tmp_path.iterdir()) == []
+
+
+NOTED = ind.Schema(quasi=["age"], insensitive=["note"])
+
+
+@pytest.mark.parametrize(
+    ("suffix", "kept"), [(".sav", ["a", "b"]), (".xpt", ["a", "b"]), (".dta", ["a ", "b"]), (".csv", ["a ", "b"])]
+)
+def test_blanks_at_the_end_are_told_where_they_are_lost(tmp_path, suffix, kept):
+    table = pa.table({"age": [1, 2], "note": ["a ", "b"]})
+    path = tmp_path / f"out{suffix}"
+    release = ind.anonymize(table, NOTED, output=path, model="k-anonymity:k=2", algorithm="mondrian")
+    told = [each for each in release.certificate.warnings if "blanks at the end" in each]
+    assert len(told) == (kept[0] == "a")
+    assert all("column 'note'" in each for each in told)
+    assert sorted(ind.open(path).data["note"].to_pylist()) == kept
+
+
+def test_texts_of_blanks_and_of_many_bytes_are_refused(tmp_path):
+    job = {"model": "k-anonymity:k=2", "algorithm": "mondrian"}
+    cases = (("  ", "blank texts", (".sav", ".xpt")), ("x" * 32_768, "32,767 bytes", (".sav", ".xpt")))
+    for text, told, suffixes in cases:
+        table = pa.table({"age": [1, 2], "note": [text, "b"]})
+        for suffix in suffixes:
+            with pytest.raises(ind.OutputError, match=told):
+                ind.anonymize(table, NOTED, output=tmp_path / f"out{suffix}", **job)
+        ind.anonymize(table, NOTED, output=tmp_path / "out.dta", overwrite=True, **job)
+        assert sorted(ind.open(tmp_path / "out.dta").data["note"].to_pylist()) == sorted([text, "b"])
+    longest = pa.table({"age": [1, 2], "note": ["é" * 16_383, "b"]})
+    ind.anonymize(longest, NOTED, output=tmp_path / "out.sav", **job)
+    assert sorted(ind.open(tmp_path / "out.sav").data["note"].to_pylist())[-1] == "é" * 16_383
+
+
+def test_labels_that_are_too_long_are_told_or_written_as_text(tmp_path):
+    """A label that is cut may be that of another code; what describes a column is cut and told."""
+    long = {1.0: "x" * 130 + "one", 2.0: "x" * 130 + "two", 3.0: "y"}
+    source = tmp_path / "a.dta"
+    titles = {"ill": "t" * 80}
+    pyreadstat.write_dta(frame(), source, variable_value_labels={"ill": long}, column_labels=titles)
+    ind.anonymize(source, SCHEMA, output=tmp_path / "out.sav", **JOB)
+    assert set(ind.open(tmp_path / "out.sav").data["ill"].to_pylist()) == set(long.values())
+    source = tmp_path / "a.sav"
+    pyreadstat.write_sav(frame(), source, column_labels={"ill": "é" * 100})
+    release = ind.anonymize(source, SCHEMA, output=tmp_path / "out.dta", **JOB)
+    assert any("the label of column 'ill' is longer than Stata keeps" in each for each in release.certificate.warnings)
+    assert pyreadstat.read_dta(tmp_path / "out.dta")[1].column_names_to_labels["ill"] == "é" * 80
+
+
 def test_long_numbers_zones_and_digits_of_seconds_are_text(tmp_path):
     moment = dt.datetime(2020, 1, 2, 3, 4, 5, 678)
     table = pa.table(

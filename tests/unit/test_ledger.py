@@ -94,7 +94,7 @@ def test_it_needs_people(tmp_path: Path) -> None:
     assert not (tmp_path / "releases.ledger").exists()
     made(tmp_path)
     numbers = JUNE.set_column(0, "patient", pa.array(range(6)))
-    with pytest.raises(ind.InputError, match="is read as integer now and as text"):
+    with pytest.raises(ind.InputError, match="is read as number now and as text"):
         made(tmp_path, "july", numbers)
     named = JUNE.rename_columns(["name", "age", "disease"])
     schema = ind.Schema(quasi=["age"], sensitive=["disease"], person=["name"])

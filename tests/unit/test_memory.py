@@ -8,7 +8,14 @@ import pytest
 
 import indistinct as ind
 from indistinct.engines.memory import Memory
-from indistinct.memory import check_address_space, is_memory, needs_memory, wanted_bytes
+from indistinct.memory import (
+    check_address_space,
+    free_bytes,
+    free_in_container,
+    is_memory,
+    needs_memory,
+    wanted_bytes,
+)
 
 TABLE = pa.table({"age": [20, 30] * 5})
 
@@ -73,3 +80,35 @@ def test_too_few_addresses_are_told_before_libraries_load(monkeypatch, limit):
 def test_no_limit_is_no_error(monkeypatch):
     monkeypatch.setattr("indistinct.memory.address_space", lambda: None)
     check_address_space()
+
+
+def group(folder, names, *, limit, used, cached):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in zip(names, (limit, used, f"file 9\n{names[2]} {cached}\n"), strict=True):
+        (folder / ("memory.stat" if name == names[2] else name)).write_text(f"{text}\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "top", "names"),
+    [
+        ("0::/a/b", "", ("memory.max", "memory.current", "inactive_file")),
+        ("4:memory:/a/b", "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")),
+    ],
+)
+def test_the_tightest_group_of_a_container_says_what_is_left(tmp_path, line, top, names):
+    own, groups = tmp_path / "own", tmp_path / "groups"
+    own.write_text(f"9:pids:/\n{line}\n")
+    assert free_in_container(groups, own) is None, "no group, no limit"
+    group(groups / top / "a", names, limit="1000", used="700", cached="100")
+    group(groups / top / "a" / "b", names, limit="max" if not top else str((1 << 63) - 4096), used="600", cached="0")
+    assert free_in_container(groups, own) == 400
+    group(groups / top / "a" / "b", names, limit="500", used="490", cached="20")
+    assert free_in_container(groups, own) == 30
+    assert free_in_container(groups, tmp_path / "no such file") is None
+
+
+def test_what_is_free_is_what_both_system_and_container_leave(monkeypatch):
+    free = free_bytes()
+    assert free is None or free > 0
+    monkeypatch.setattr("indistinct.memory.free_in_container", lambda: 12)
+    assert free_bytes() == 12

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import indistinct as ind
+from indistinct.cli import main
 from indistinct.engines import chosen_engine
 from indistinct.engines.duckdb import DuckDB
 from indistinct.errors import InputError, ParameterError
@@ -295,19 +296,16 @@ def test_stages_and_rows_are_told(text, tmp_path, caplog):
     assert (1200, 1200) in [each["rows"] for each in told]
 
 
-def test_the_command_line_takes_folders_and_tables(table, parts, tmp_path):
+def test_the_command_line_takes_folders_and_tables(table, parts, tmp_path, capsys):
     roles = ["--identifier", "name", "--quasi", "age,zip", "--sensitive", "disease", "--model", JOB["model"]]
     path, out = tmp_path / "clinic.duckdb", tmp_path / "out.parquet"
     with duckdb.connect(str(path)) as made:
         made.from_arrow(table).create("visits")
     for source in ([str(parts / "*.parquet"), "--engine", "duckdb"], [str(path), "--table", "visits"]):
-        command = [sys.executable, "-m", "indistinct", "anonymize", *source, *roles, "--algorithm", "mondrian"]
-        done = subprocess.run([*command, "-o", str(out), "--overwrite"], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-    command = [sys.executable, "-m", "indistinct", "verify", str(out), *roles, "--original", str(parts)]
-    command += ["--engine", "duckdb", "--memory", "500MB"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+        command = ["anonymize", *source, *roles, "--algorithm", "mondrian", "-o", str(out), "--overwrite"]
+        assert main(command) == 0, capsys.readouterr().err
+    command = ["verify", str(out), *roles, "--original", str(parts), "--engine", "duckdb", "--memory", "500MB"]
+    assert main(command) == 0, capsys.readouterr().err
 
 
 def test_a_run_that_is_stopped_leaves_nothing(tmp_path):

@@ -1,12 +1,15 @@
 """Sheets of workbooks: types, names, what is refused, and what no message repeats."""
 
 import datetime as dt
+import shutil
+import subprocess
 import sys
 
 import pyarrow as pa
 import pytest
 
 import indistinct as ind
+from references.open_documents import open_document
 from references.sheets import spreadsheet
 
 ROWS = [
@@ -83,6 +86,64 @@ def test_an_encrypted_workbook_is_named_as_such(tmp_path):
     (tmp_path / "broken.xlsx").write_bytes(b"hello")
     with pytest.raises(ind.InputError, match="cannot be read as a workbook"):
         ind.open(tmp_path / "broken.xlsx")
+
+
+KINDS = {"age": pa.int64(), "city": pa.string(), "born": pa.date32(), "seen": pa.timestamp("us"), "well": pa.bool_()}
+
+
+def check_people(table):
+    """Check that a table is what the rows are, whatever wrote the workbook."""
+    assert {field.name: field.type for field in table.data.schema} == KINDS
+    assert table.data["age"].to_pylist() == [31, None, 7]
+    assert table.data["city"].to_pylist() == ["Oslo", "Bergen", "Molde"]
+    assert table.data["born"].to_pylist() == [dt.date(1980, 2, 3), None, dt.date(1981, 2, 3)]
+    assert table.data["seen"].to_pylist() == [dt.datetime(2020, 1, 2, 3, 4, 5), None, dt.datetime(2020, 1, 2)]
+    assert table.data["well"].to_pylist() == [True, False, None]
+    assert table.left_out == ("1 empty line",)
+
+
+def test_sheets_of_open_documents(tmp_path):
+    path = tmp_path / "book.ods"
+    path.write_bytes(open_document({"People": ROWS}))
+    check_people(ind.open(path))
+    path.write_bytes(open_document({"People": ROWS, "Notes": [["code"], ["x"]], "Empty": []}))
+    check_people(ind.open(path, sheet="People"))
+    with pytest.raises(ind.InputError, match="2 sheets with cells"):
+        ind.open(path)
+    path.write_bytes(open_document({"People": ROWS}, encrypted=True))
+    with pytest.raises(ind.InputError, match="an encrypted workbook"):
+        ind.open(path)
+    path.write_bytes(open_document({"People": ROWS})[:900])
+    with pytest.raises(ind.InputError, match="cannot be read as a workbook"):
+        ind.open(path)
+
+
+def test_merged_cells_of_open_documents(tmp_path):
+    """They are told as those of other workbooks are, and only where they are on the sheet that is read."""
+    path, other = tmp_path / "book.ods", [["code", "word"], ["x", None]]
+    path.write_bytes(open_document({"People": ROWS, "Rest & more": other}, merged="Rest & more"))
+    check_people(ind.open(path, sheet="People"))
+    with pytest.raises(ind.InputError, match="has 1 merged cells") as caught:
+        ind.open(path, sheet="Rest & more")
+    assert "word" not in str(caught.value)
+
+
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice, which writes .xls files, is not installed")
+def test_sheets_of_old_workbooks(write, tmp_path):
+    """A file as Excel 97 wrote it, and the same with the record that says that it is encrypted."""
+    book = write({"People": ROWS})
+    command = ["soffice", "--headless", f"-env:UserInstallation=file://{tmp_path}/profile", "--convert-to", "xls"]
+    subprocess.run([*command, "--outdir", str(tmp_path), str(book)], capture_output=True, timeout=120, check=True)
+    old = tmp_path / "book.xls"
+    check_people(ind.open(old))
+    content = old.read_bytes()
+    second = content.index(bytes.fromhex("09081000")) + 20  # behind the record that begins a workbook
+    (tmp_path / "locked.xls").write_bytes(content[:second] + b"\x2f\x00" + content[second + 2 :])
+    with pytest.raises(ind.InputError, match="an encrypted workbook"):
+        ind.open(tmp_path / "locked.xls")
+    (tmp_path / "cut.xls").write_bytes(content[:1500])
+    with pytest.raises(ind.InputError, match="cannot be read as a workbook"):
+        ind.open(tmp_path / "cut.xls")
 
 
 def test_a_column_of_several_types_is_text_and_declarations_hold(write):

@@ -1,6 +1,6 @@
 """Transformations: what is published of columns that no recoding touches, and what cannot be done to them."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 
 import pyarrow as pa
@@ -88,13 +88,54 @@ def test_bad_declarations(spec):
 
 
 @pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("round:nan", "`round` must be a finite number; got nan"),
+        ("round:inf", "`round` must be a finite number; got inf"),
+        ("top:-inf", "`top` must be a finite number; got -inf"),
+        ("round:0", "`round` must be a step above 0; got 0"),
+        ("round:-5", "`round` must be a step above 0; got -5"),
+        ("round", "`round` of a transformation needs a number"),
+        ("round:much", "`round` of a transformation must be a number"),
+        ("level:1.5", "`level` of a transformation must be a whole number"),
+        ("level", "`level` must be a whole number"),
+    ],
+)
+def test_what_is_said_of_numbers_that_are_none(spec, told):
+    with pytest.raises(ParameterError) as caught:
+        parse_transformation(spec)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["100", False])
+def test_a_step_is_a_number(value):
+    with pytest.raises(ParameterError):
+        ind.Transformation(round=value)
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("spec", ["round:100", "truncate:month", "top:5,bottom:1"])
+def test_a_column_without_a_value_stays_without(tmp_path, spec, engine):
+    """Next month nobody may have a cost: a text file does not say of what type these are."""
+    path, out = tmp_path / "july.csv", tmp_path / "out.csv"
+    path.write_text("id,age,s,c\n" + "".join(f"{row},{row % 2},x,\n" for row in range(8)))
+    given = {"c": parse_transformation(spec)}
+    release = ind.anonymize(path, SCHEMA, model=ind.KAnonymity(3), transformations=given, engine=engine, output=out)
+    assert release.table["c"].null_count == 8
+    assert ind.verify(out, SCHEMA, ind.KAnonymity(3), transformations=given, original=path, engine=engine).holds
+
+
+@pytest.mark.parametrize(
     ("values", "transformation", "told"),
     [
         (["12", "x"], ind.Transformation(round=10), "holds text"),
         (["2024-01-01x"], ind.Transformation(truncate="month"), "holds text"),
         ([1.5], ind.Transformation(truncate="month"), "holds number"),
         ([date(2024, 1, 1)], ind.Transformation(top=3), "holds date"),
-        ([True], ind.Transformation(round=2), "holds text"),
+        ([True], ind.Transformation(round=2), "holds true and false, which cannot be rounded"),
+        ([timedelta(1)], ind.Transformation(round=2), "holds durations, which cannot be rounded"),
+        ([timedelta(1)], ind.Transformation(truncate="month"), "holds durations, which cannot be cut down"),
+        ([time(1)], ind.Transformation(truncate="day"), "holds times of the day, which cannot be cut down"),
         ([1, 2], ind.Transformation(round=0.5), "whole numbers"),
         ([2**62 + 1], ind.Transformation(round=10), "beyond"),
     ],
@@ -210,7 +251,7 @@ def test_tables_of_a_database_are_transformed_where_they_lie(postgres):
         "pseudonyms": {"id": ind.Pseudonym(environment="TRANSFORMED_TEST_KEY")},
     }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRANSFORMED_TEST_KEY", "7e" * 16)
+        patch.setenv("TRANSFORMED_TEST_KEY", "7e8f90a1b2c3d4e5" * 2)
         with ind.open(postgres.url, table=name) as source:
             there = ind.anonymize(source, SCHEMA, **options)
         here = ind.anonymize(stays(), SCHEMA, **options)

@@ -204,8 +204,8 @@ def test_a_policy_says_how_files_are_written(tmp_path):
         policy_from_toml(text.replace('decimal = ","', 'decimal = "x"'), base=tmp_path)
 
 
-def cells_in(path, folder):
-    """Return the cells that LibreOffice makes of a file, guessing as much as it can: formulas, kinds and texts."""
+def cells_in(paths, folder):
+    """Return the cells that LibreOffice makes of each file, guessing as much as it can: formulas, kinds and texts."""
     # Comma, double quote, UTF-8, from line 1, no types given, English, quoted fields are no text, special numbers are.
     command = ["soffice", "--headless", f"-env:UserInstallation=file://{folder}/profile"]
     command += [
@@ -214,21 +214,20 @@ def cells_in(path, folder):
         "fods",
         "--outdir",
         str(folder),
-        str(path),
+        *map(str, paths),
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    made = folder / f"{path.stem}.fods"
-    assert made.exists(), done.stderr
-    return re.findall(
-        r'<table:table-cell([^>]*)office:value-type="(\w+)"[^>]*>\s*<text:p>([^<]*)', made.read_text("utf-8")
-    )
+    made = [folder / f"{path.stem}.fods" for path in paths]
+    assert all(each.exists() for each in made), done.stderr
+    cell = r'<table:table-cell([^>]*)office:value-type="(\w+)"[^>]*>\s*<text:p>([^<]*)'
+    return [re.findall(cell, each.read_text("utf-8")) for each in made]
 
 
 @pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice (libreoffice-calc) is not installed")
 def test_libreoffice_runs_no_formula_and_makes_no_date_of_a_file_written_for_it(tmp_path):
     ind.anonymize(table(), SCHEMA, output=tmp_path / "plain.csv", **JOB)
     ind.anonymize(table(), SCHEMA, output=tmp_path / "safe.csv", writing=ind.Writing(spreadsheet=True), **JOB)
-    plain, safe = (cells_in(tmp_path / name, tmp_path) for name in ("plain.csv", "safe.csv"))
+    plain, safe = cells_in([tmp_path / "plain.csv", tmp_path / "safe.csv"], tmp_path)
     # The danger is real: without the option this very program runs formulas and takes texts for dates.
     assert any("table:formula" in how for how, _, _ in plain)
     assert any(kind == "date" for _, kind, _ in plain)

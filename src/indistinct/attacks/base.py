@@ -33,6 +33,7 @@ class Target:
     `external` is a table of people with quasi-identifiers, and names or other columns; `control` has people who are not
     in the release. `model` and `algorithm` are how the release was made, where that is known, and `earlier` is another
     release about some of the same people. `seed` fixes what an attack draws at random; nothing published depends on it.
+    Where there is a `sample`, about so many rows of the original are attacked, drawn by chance.
     `learned` keeps what several attacks look at, such as the classes of the release.
     """
 
@@ -47,6 +48,7 @@ class Target:
     earlier: "Target | None" = None
     suppression: float = 0.0
     seed: int | None = None
+    sample: int | None = None
     progress: Progress = _silent
     learned: dict[str, Any] = field(default_factory=dict)
 

@@ -15,7 +15,7 @@ from indistinct.arrays import Codes
 from indistinct.attacks.base import Tally, Target
 from indistinct.domain import Domain
 from indistinct.engines.base import Source
-from indistinct.errors import HierarchyError, InputError, ParameterError
+from indistinct.errors import HierarchyError, InputError, OriginalError, ParameterError
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.frequencies.grouping import group_rows
 from indistinct.hierarchy import Order
@@ -104,20 +104,36 @@ def table_of(source: Source | None, what: str) -> pa.Table:
 
 
 def original_crowd(target: Target) -> Crowd:
-    """Return the people of the original: all of them, in their order."""
+    """Return the people of the original in their order: all of them, or a sample where one is asked for."""
     if "original" not in target.learned:
         crowd = crowd_of(target, target.original, "the original")
         published = target.published.sources[""].rows
         if published > len(crowd):
             raise not_contained(f"the release has {published:,} rows, and the original has {len(crowd):,}")
-        target.learned["original"] = crowd
+        sample = sample_of(target)
+        target.learned["original"] = crowd if sample is None else drawn(crowd, target, most=sample)
     known: Crowd = target.learned["original"]
     return known
 
 
-def not_contained(reason: str) -> InputError:
+def sample_of(target: Target) -> int | None:
+    """Return how many rows of the original are attacked, None for all.
+
+    People with several rows, and people whom other tables tell of, cannot be judged by a part of the original.
+    """
+    whole = target.schema.person or target.external is not None or target.earlier is not None
+    return None if whole else target.sample
+
+
+def is_sampled(target: Target) -> bool:
+    """Return whether only a part of the original is attacked."""
+    sample = sample_of(target)
+    return target.original is not None and sample is not None and sample < target.original.rows
+
+
+def not_contained(reason: str) -> OriginalError:
     """Return the error of an original that the release cannot come from."""
-    return InputError(
+    return OriginalError(
         f"the original does not contain the release: {reason}",
         hint="give the table that the release was made from, with the roles and hierarchies that it had",
     )

@@ -80,7 +80,9 @@ def _classes(target: Target, sensitive: str | None) -> Groups:
         nothing = np.zeros(0, dtype=np.int64)
         return Groups(nothing, nothing, (), Shown(np.zeros(1, dtype=np.int64), nothing, nothing), nothing)
     columns = columns_known(target)
-    class_of_row, covers = covered_classes(published, columns, schema=target.schema)
+    if "classes" not in target.learned:
+        target.learned["classes"] = covered_classes(published, columns, schema=target.schema)
+    class_of_row, covers = target.learned["classes"]
     sizes = np.bincount(class_of_row)
     parts = []
     for column, cover in zip(columns, covers, strict=True):

@@ -7,7 +7,7 @@ import numpy as np
 
 from indistinct.arrays import Codes, run_entries, starts_of
 from indistinct.attacks.base import Progress, Target
-from indistinct.attacks.crowd import MOST_ROWS, Crowd, not_contained, original_crowd
+from indistinct.attacks.crowd import MOST_ROWS, Crowd, is_sampled, not_contained, original_crowd
 from indistinct.attacks.groups import Groups, Part, groups_of, one_code
 from indistinct.frequencies.grouping import group_rows
 from indistinct.ordering import distinct, distinct_with_places
@@ -69,10 +69,11 @@ def matches_of(target: Target, groups: Groups, crowd: Crowd) -> Matches:
 def require_contained(target: Target) -> None:
     """Raise unless an original can be that of the release: a class covers at least as many rows as it publishes.
 
-    Very many rows are not compared, but what the release shows must be readable with the original's values.
+    Very many rows, or a sample of them, are not compared, but what the release shows must be readable with the
+    original's values.
     """
     crowd, groups = original_crowd(target), groups_of(target)
-    if not groups.linked or len(crowd) > MOST_ROWS:
+    if not groups.linked or len(crowd) > MOST_ROWS or is_sampled(target):
         return
     matches = matches_of(target, groups, crowd)
     rows = np.bincount(matches.vector_of_row, minlength=len(matches.indptr) - 1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from indistinct.arrays import Codes
 from indistinct.attacks.base import Attack, Outcome, Tally, Target
-from indistinct.attacks.crowd import table_of
+from indistinct.attacks.crowd import is_sampled, table_of
 from indistinct.attacks.row_order import RowOrder, row_orders
 from indistinct.attacks.sentences import share_of
 from indistinct.engines.memory.publish import FIRST_SLICE, contents_of
@@ -66,6 +66,8 @@ class PredictableSeed(Attack):
     def refusal(self, target: Target) -> str | None:
         """Return why the attack does not apply: rows must have a place that a shuffle could have given them."""
         missing = Attack.refusal(self, target)
+        if missing is None and is_sampled(target):
+            return "it needs every row of the original, of which a sample is attacked"
         if missing is not None or _trials(target):
             return missing
         return (

@@ -51,7 +51,7 @@ class RecordLinkage(Attack):
         original = original_crowd(target)
         truth = matches_of(target, groups, original)
         published = distinct(register.originals[truth.covered])
-        matches = match(groups, register.people, target.progress)
+        matches = matches_of(target, groups, register.people)
         register, matches = _bounded(register, matches, target)
         inside = np.isin(register.entries, published)
         counts, single = _candidates(groups, matches, truth, register, people=bool(target.schema.person))
@@ -200,7 +200,7 @@ def _plain(target: Target, groups: Groups) -> tuple[Codes, Codes]:
     ids = group_rows(both, [int(codes.max(initial=0)) + 1 for codes in both]).group_ids().astype(np.int64)
     some = np.zeros(len(groups), dtype=np.int64)
     some[groups.class_of_row] = np.arange(published.num_rows)
-    return ids[: published.num_rows][some], ids[published.num_rows :]
+    return ids[: published.num_rows][some], ids[published.num_rows :][original_crowd(target).rows]
 
 
 def _of_bucket(target: Target, groups: Groups, rows: int) -> tuple[Codes, Codes]:

@@ -117,7 +117,9 @@ def _kinds(target: Target, published: pa.Table) -> Iterator[_Kinds]:
     if groups.class_of_row is not None:
         crowd = original_crowd(target)
         plain = [*schema.sensitive, *schema.insensitive]
-        classes = (groups.class_of_row, matches_of(target, groups, crowd).only())
+        known = np.full(original.num_rows, -1)
+        known[crowd.rows] = matches_of(target, groups, crowd).only()
+        classes = (groups.class_of_row, known)
         yield (*_together(published, original, plain, classes), 0)
         return
     buckets = target.published.buckets

@@ -72,6 +72,7 @@ def command(
     metrics = measured(lambda: measuring.measure(release, policy.metrics or None, target=policy.target))
     if page is not None:
         with progress("reporting"):
-            write_report(page, release, policy, original=source_of(policy, flags), overwrite=overwrite, place=path)
+            original = source_of(policy, flags, raw=True)
+            write_report(page, release, policy, original=original, overwrite=overwrite, place=path)
     summary = summary_of_release(release, path, metrics=metrics, recoding=save_recoding, report=page)
     report(summary, as_json=flags.as_json)

@@ -53,7 +53,7 @@ Threshold = Annotated[
 
 
 @shared(
-    *(*ROLES, "algorithm", "hierarchy", "population", *READING, *ENGINE, *SCREEN),
+    *(*ROLES, "algorithm", "hierarchy", "transform", "pseudonym", "population", *READING, *ENGINE, *SCREEN),
     algorithm=MadeBy,
     population=PopulationFile,
 )
@@ -95,6 +95,7 @@ def command(
             profile=profile,
             hierarchies=asked.used_hierarchies,
             recoding=recoding,
+            pseudonyms=asked.pseudonyms,
             show_values=flags.show_values,
             suda=suda,
             unique_sets=unique_sets,

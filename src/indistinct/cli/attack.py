@@ -45,9 +45,13 @@ Seconds = Annotated[
 Chance = Annotated[
     int | None, typer.Option("--seed", help="Fix what an attack draws at random, such as errors of a register.")
 ]
+Sample = Annotated[
+    int | None,
+    typer.Option("--sample", metavar="ROWS", help="Attack about so many rows of a large original, drawn by chance."),
+]
 
 
-@shared(*ROLES, "model", "algorithm", "hierarchy", *READING, *SCREEN, algorithm=MadeBy)
+@shared(*ROLES, "model", "algorithm", "hierarchy", "transform", *READING, *SCREEN, algorithm=MadeBy)
 def command(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="An attack, such as record-linkage:errors=0.05, or all of them: all.")
@@ -62,6 +66,7 @@ def command(
     earlier_original: EarlierOriginal = None,
     seconds: Seconds = None,
     seed: Chance = None,
+    sample: Sample = None,
 ) -> None:
     """Attack a published table, whoever made it, and say how often that succeeds.
 
@@ -76,7 +81,7 @@ def command(
     beside = {"external": external, "control": control, "earlier_original": earlier_original}
     known = _known(asked, opened(asked.policy, original), beside, earlier)
     with progress("attacking") as share:
-        given = {"schema": asked.policy.schema, "seed": seed, "progress": share, **known}
+        given = {"schema": asked.policy.schema, "seed": seed, "sample": sample, "progress": share, **known}
         found: Outcome | Outcomes = attack(name, asked.published, seconds=seconds, **given)
     if flags.as_json:
         print_json(found.to_json())

@@ -44,7 +44,7 @@ FinishedRelease = Annotated[
 Chance = Annotated[int, typer.Option("--seed", help="What folds, samples and forests are drawn from.")]
 
 
-@shared(*ROLES, "model", "algorithm", "hierarchy", "suppression", *READING, *SCREEN)
+@shared(*ROLES, "model", "algorithm", "hierarchy", "transform", "suppression", *READING, *SCREEN)
 def command(
     table: Annotated[Path, typer.Argument(metavar="FILE|POLICY", help="The original table, or a policy (.toml).")],
     flags: Flags,

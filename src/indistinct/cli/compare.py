@@ -44,7 +44,7 @@ Workers = Annotated[
 ]
 
 
-@shared(*ROLES, "hierarchy", "target", "population", *READING, *SCREEN)
+@shared(*ROLES, "hierarchy", "transform", "target", "population", *READING, *SCREEN)
 def command(
     source: Annotated[Path, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), or a table.")],
     flags: Flags,

@@ -24,7 +24,7 @@ Chart = Annotated[
 ]
 
 
-@shared(*ROLES, "algorithm", "hierarchy", *READING, *SCREEN, algorithm=MadeBy)
+@shared(*ROLES, "algorithm", "hierarchy", "transform", *READING, *SCREEN, algorithm=MadeBy)
 def command(
     published: Annotated[Path, typer.Argument(metavar="PUBLISHED", help="The published table.")],
     flags: Flags,

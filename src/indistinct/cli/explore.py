@@ -29,7 +29,7 @@ Every = Annotated[bool, typer.Option("--all", help="Show all nodes, also those t
 Most = Annotated[int, typer.Option("--most", metavar="N", min=1, help="Refuse a lattice of more nodes than this.")]
 
 
-@shared(*ROLES, "model", "hierarchy", "suppression", "population", *READING, *ENGINE, *SCREEN)
+@shared(*ROLES, "model", "hierarchy", "transform", "suppression", "population", *READING, *ENGINE, *SCREEN)
 def command(
     source: Annotated[Path, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), or a table.")],
     flags: Flags,

@@ -19,7 +19,19 @@ if TYPE_CHECKING:
     from indistinct.metrics import Measurements, Metric
 
 
-@shared(*ROLES, "model", "algorithm", "hierarchy", "target", *READING, *ENGINE, *SCREEN, algorithm=MadeBy)
+@shared(
+    *ROLES,
+    "model",
+    "algorithm",
+    "hierarchy",
+    "transform",
+    "pseudonym",
+    "target",
+    *READING,
+    *ENGINE,
+    *SCREEN,
+    algorithm=MadeBy,
+)
 def command(
     published: Annotated[Path, typer.Argument(metavar="PUBLISHED", help="The published table.")],
     flags: Flags,

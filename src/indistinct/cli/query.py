@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from indistinct.tables import Table
 
 
-@shared(*ROLES, "algorithm", "hierarchy", *READING, *SCREEN, algorithm=MadeBy)
+@shared(*ROLES, "algorithm", "hierarchy", "transform", *READING, *SCREEN, algorithm=MadeBy)
 def command(
     published: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published table.")],
     flags: Flags,

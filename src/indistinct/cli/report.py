@@ -38,7 +38,8 @@ Seconds = Annotated[float, typer.Option("--seconds", metavar="N", help="How long
 
 
 @shared(
-    *(*ROLES, "model", "algorithm", "hierarchy", "population", "smallest_count", *READING, *SCREEN),
+    *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "population", "smallest_count"),
+    *(*READING, *SCREEN),
     algorithm=MadeBy,
     population=PopulationFile,
 )
@@ -77,11 +78,13 @@ def command(
             job.schema,
             edition=edition,
             policy=policy,
-            original=None if original is None else opened(job, original),
+            original=None if original is None else opened(job, original, raw=True),
             population=opened_population(job),
             model=job.model,
             algorithm=None if policy is not None else job.algorithm,
             hierarchies=job.hierarchies,
+            transformations=job.transformations,
+            pseudonyms=job.pseudonyms,
             recoding=recoding,
             workload=workload,
             target=learn,

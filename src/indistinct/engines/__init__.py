@@ -1,7 +1,6 @@
 """Engines open sources, count them and publish what an assignment says; they know no algorithm and no recoding."""
 
 import logging
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.input_files import no_file
+from indistinct.memory import free_bytes
 from indistinct.schema import did_you_mean
 from indistinct.stages import enter
 from indistinct.tables import Reading
@@ -171,19 +171,6 @@ def bytes_of(memory: str | int) -> int:
             hint="the libraries alone take that",
         )
     return amount
-
-
-def free_bytes() -> int | None:
-    """Return how much memory is free, None where the system does not tell."""
-    try:
-        told = Path("/proc/meminfo").read_text(encoding="ascii")
-        found = re.search(r"MemAvailable:\s+(\d+) kB", told)
-        return 1024 * int(found[1]) if found else None
-    except OSError:
-        try:
-            return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES"))
-        except (ValueError, OSError, AttributeError):
-            return None
 
 
 def count_source(source: Any, request: Request) -> Counted:

@@ -172,7 +172,7 @@ def _match(rows: Iterable[tuple[str, ...]], domain: Domain) -> tuple[list[Path],
     """Return the path of each leaf, and the leaf of each code."""
     paths: dict[Hashable, Path] = {}
     for path in rows:
-        key = _key(path[0], domain.kind)
+        key = value_key(path[0], domain.kind)
         if paths.setdefault(key, path)[1:] != path[1:]:
             raise HierarchyError(
                 f"the hierarchy of column {domain.column!r} has one value in several rows that differ above",
@@ -181,7 +181,7 @@ def _match(rows: Iterable[tuple[str, ...]], domain: Domain) -> tuple[list[Path],
                 column=domain.column,
             )
     texts = domain.texts()
-    keys: list[Hashable] = [None if text is None else _key(text, domain.kind) for text in texts]
+    keys: list[Hashable] = [None if text is None else value_key(text, domain.kind) for text in texts]
     if domain.missing:
         _place_missing(paths, taken="" in keys)
     places = {key: place for place, key in enumerate(paths)}
@@ -209,7 +209,7 @@ def _place_missing(paths: dict[Hashable, Path], *, taken: bool) -> None:
     paths[None] = (*[None] * (width - 1), roots.pop() if len(roots) == 1 else None)
 
 
-def _key(text: str, kind: Kind) -> Hashable:
+def value_key(text: str, kind: Kind) -> Hashable:
     """Return what two spellings of one value share."""
     if kind is Kind.DATE:
         spaced = text.replace("T", " ")

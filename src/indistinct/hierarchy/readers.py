@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from indistinct.encodings import encodings_of
+from indistinct.encodings import doubt_of, encodings_of
 from indistinct.errors import HierarchyError, ParameterError
 from indistinct.hierarchy.explicit import Explicit
 from indistinct.hierarchy.value import Hierarchy
@@ -138,7 +138,7 @@ def _text(place: Path, encoding: str | None) -> str:
         ) from None
     for candidate in encodings_of(content) if encoding is None else (encoding,):
         try:
-            return content.decode("utf-8-sig" if candidate == "utf-8" else candidate)
+            text = content.decode("utf-8-sig" if candidate == "utf-8" else candidate)
         except UnicodeDecodeError:
             continue
         except LookupError:
@@ -146,6 +146,13 @@ def _text(place: Path, encoding: str | None) -> str:
                 f"the encoding {encoding!r} of the hierarchy {place} is not known",
                 hint="use utf-8, cp1252 or latin-1, or leave the encoding out to have it found",
             ) from None
+        doubt = None if encoding else doubt_of(candidate, content)
+        if doubt is not None:  # nobody would be told, and its labels are published
+            raise HierarchyError(
+                f"the hierarchy {place} is not UTF-8, and {candidate} looks wrong: {doubt}",
+                hint="save it as UTF-8, or name its encoding: { file = …, encoding = … } in a policy, encoding=",
+            )
+        return text
     raise HierarchyError(
         f"the hierarchy {place} is not text in the encoding {encoding}", hint="leave it out to have it found"
     )

@@ -77,6 +77,7 @@ def inspect_as_read(
         combinations=_together(columns, encoded, table.rows, unique_sets),
         reading=table.reading,
         left_out=table.left_out,
+        notes=table.notes,
         people=next((column.distinct for column in columns if column.role is Role.PERSON), None),
     )
 

@@ -97,6 +97,8 @@ def _pairs(found: Inspection) -> Iterator[str]:
 
 def _columns(found: Inspection) -> Iterator[str]:
     yield page.heading("Columns, and the roles that are suggested")
+    for note in found.notes:
+        yield page.paragraph(note)
     heads = ("column", "type", "distinct", "missing", "unique", "part of a set", "role", "why")
     yield page.table(heads, [_row(each, found) for each in found.columns], right=heads[2:6])
     yield page.paragraph(

@@ -87,7 +87,8 @@ class Inspection:
 
     `reading` declares what the table shows: notations of numbers and dates, marks for missing. `people` is how many
     there are, where a column tells them apart and somebody has several rows. `combinations` are the few columns that
-    single people out. `left_out` says which empty lines and columns of a text file were skipped.
+    single people out. `left_out` says which empty lines and columns of a text file were skipped, `notes` what else
+    must be known of how it was read.
     """
 
     rows: int
@@ -99,6 +100,7 @@ class Inspection:
     reading: Reading = Reading()  # noqa: RUF009 (a frozen value)
     people: int | None = None
     left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def schema(self) -> Schema:
@@ -132,6 +134,7 @@ class Inspection:
             "warnings": list(self.warnings),
             "people": self.people,
             "left_out": list(self.left_out),
+            "notes": list(self.notes),
             "reading": to_options(self.reading),
         }
 

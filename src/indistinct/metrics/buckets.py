@@ -44,13 +44,17 @@ def unique_values(links: Links) -> float:
 
     A slice's value is the vector of its attributes that are not sensitive. Of several slices it is the largest share.
     """
-    shares = [0.0]
+    return float(rows_alone(links) / links.sizes.sum())
+
+
+def rows_alone(links: Links) -> int:
+    """Return how many rows have a value in some slice that is like no other; of several slices the most."""
+    found = [0]
     for index, each in enumerate(links.slices):
-        if set(each.names) <= set(links.sensitive):
-            continue
-        rows = np.bincount(links.known(index)[0], weights=each.counts)
-        shares.append(float((rows == 1).sum() / links.sizes.sum()))
-    return max(shares)
+        if not set(each.names) <= set(links.sensitive):
+            rows = np.bincount(links.known(index)[0], weights=each.counts)
+            found.append(int((rows == 1).sum()))
+    return max(found)
 
 
 def measure_buckets(links: Links, *, k: int) -> Measurements:

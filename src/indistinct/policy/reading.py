@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -136,7 +137,7 @@ def read_policy(path: str | Path) -> Policy:
     except UnicodeDecodeError:
         raise PolicyError(f"the policy {place} is not UTF-8 text", hint="save the file as UTF-8") from None
     try:
-        return policy_from_toml(text, base=place.parent)
+        return replace(policy_from_toml(text, base=place.parent), name=place.name)
     except PolicyError as error:
         raise PolicyError(f"{place}, {error.message}", hint=error.hint, values=error.values) from None
 

@@ -85,7 +85,8 @@ class Policy:
     `suppression` is the share of the original rows that may be dropped, `target` the column of the
     classification metric, and no `metrics` means the standard ones. `transformations` are those of columns that are
     not recoded, and `pseudonyms` stand in place of identifiers, with paths as they are written. `reasons` say why a
-    column has its role, and `about` is what people state about the release.
+    column has its role, and `about` is what people state about the release. `name` is that of its file, where it is in
+    one.
     """
 
     input: Input
@@ -102,6 +103,7 @@ class Policy:
     about: Statement = Statement()
     reasons: Mapping[str, str] = field(default_factory=dict)
     base: Path = field(default=Path(), compare=False)
+    name: str | None = field(default=None, compare=False)
 
     @property
     def model(self) -> Model | None:

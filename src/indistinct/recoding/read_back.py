@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from indistinct.arrays import Codes, starts_of
 from indistinct.domain import Domain, kind_of
-from indistinct.errors import InputError, SchemaError
+from indistinct.errors import InputError, OriginalError, SchemaError
 from indistinct.frequencies.count import histogram_of, join_columns
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.frequencies.grouping import Grouping, group_rows
@@ -51,7 +51,7 @@ def read_back(
     cells. `keys` ask for histograms of published columns. Raises `InputError` for values that cannot be read.
     """
     if published.num_rows > frequencies.rows:
-        raise InputError(
+        raise OriginalError(
             f"the published table has {published.num_rows} rows; the original has {frequencies.rows}",
             hint="check that this is the original of this release",
         )

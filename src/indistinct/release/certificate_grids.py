@@ -3,9 +3,13 @@
 from indistinct.figures import number
 from indistinct.markup import Cell, Document, Grid, grid
 
+COUNTED = "What was promised, and what was counted on the published table"
+COUNTED_PEOPLE = "What was promised, and what was counted: people, by what is published of their rows"
 
-def verdict_grid(told: Document) -> Grid:
+
+def verdict_grid(told: Document, *, caption: str | None = None) -> Grid:
     """Return what each model asked for and what was achieved; `told` is a certificate as JSON values."""
+    caption = caption or (COUNTED_PEOPLE if told.at("people") else COUNTED)
     groups = groups_of(told)
     rows: list[tuple[Cell, ...]] = []
     for index, verdict in enumerate(told.at("verdicts") or ()):
@@ -19,7 +23,7 @@ def verdict_grid(told: Document) -> Grid:
             )
         )
     headings = ("promise", "holds", "achieved", f"{groups} that break it")
-    return grid("What was promised, and what was counted on the published table", headings, rows, right=headings[3:])
+    return grid(caption, headings, rows, right=headings[3:])
 
 
 def counted_grid(told: Document) -> Grid:

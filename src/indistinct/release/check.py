@@ -27,10 +27,12 @@ from indistinct.release.linked import Linked, linked_rows
 from indistinct.release.population import Population, population_by_class
 from indistinct.release.pseudonym_columns import are_pseudonyms
 from indistinct.release.staging import digest_of
+from indistinct.release.transformed import not_transformed
 from indistinct.release.verify import LINKED, READERS, verify
 from indistinct.schema import Schema
 from indistinct.stages import enter
 from indistinct.tables.value import Reading, Table
+from indistinct.transformations import Transformation
 
 NOTHING = Counted((), FrequencySet((), np.zeros((0, 0), dtype=np.int32), Classes(np.zeros(0, dtype=np.int64))))
 """What is counted on a table without rows."""
@@ -48,7 +50,7 @@ class Check:
 
     `schema` gives the roles in the original, `reference` what was counted there, and `assignment` what was meant to be
     published; the last two where they are known. `hierarchies` are those of columns that the model looks at, and
-    `population` whom it compares with.
+    `population` whom it compares with. `transformations` are those that the published columns must show.
     """
 
     engine: Engine
@@ -60,6 +62,7 @@ class Check:
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     about: About = field(default_factory=About)
     population: Population | None = None
+    transformations: Mapping[str, Transformation] = field(default_factory=dict)
 
     @property
     def pseudonyms(self) -> tuple[str, ...]:
@@ -92,7 +95,9 @@ class Check:
         if rows:
             alone = self._alone(evidence, schema, (whole or sources)[MAIN])
             shown, linked = self._linked(sources[MAIN], schema)
-            evidence = replace(evidence, alone=alone, linked=linked)
+            strange = not_transformed(self.engine, whole or sources, self.transformations, buckets=self.buckets)
+            evidence = replace(evidence, alone=alone, linked=linked, not_transformed=strange)
+        evidence = replace(evidence, transformed=bool(self.transformations))
         columns = {name: source.columns for name, source in sources.items()}
         appearance = appearance_of(self.schema, columns, self.buckets, pseudonyms=shown if rows else self.pseudonyms)
         appearance = replace(appearance, foreign_certificate=foreign_certificate)

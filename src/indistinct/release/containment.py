@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from indistinct.arrays import Codes
-from indistinct.errors import InputError
+from indistinct.errors import OriginalError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.slices import SliceCounts, together
 from indistinct.release.bucket_evidence import BucketEvidence
@@ -47,7 +47,7 @@ def _require(
     there = np.bincount(theirs[theirs >= 0], weights=often[theirs >= 0], minlength=size)
     surplus = int(np.maximum(np.bincount(shown, weights=each.counts, minlength=size) - there, 0).sum())
     if surplus:
-        raise InputError(
+        raise OriginalError(
             f"the original does not contain the release: {surplus:,} published row(s) have values of "
             f"{', '.join(map(repr, names))} that it does not have, or not so often",
             hint="give the table that the release was made from, with the roles that it had",

@@ -13,6 +13,7 @@ import numpy as np
 from indistinct.arrays import Codes
 from indistinct.domain import Domain
 from indistinct.errors import InputError, UnseenValueError, VerificationError
+from indistinct.figures import plural
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.population import PopulationByClass
 from indistinct.frequencies.slices import Links
@@ -25,6 +26,22 @@ from indistinct.release.linked import Linked
 from indistinct.release.matching import matched_classes
 
 
+@dataclass(frozen=True, slots=True)
+class NotTransformed:
+    """A published column with what its transformation does not make: how many distinct values, in how many rows."""
+
+    column: str
+    spec: str
+    values: int
+    rows: int
+
+    @property
+    def warning(self) -> str:
+        """Return what is wrong, without any value."""
+        what = f"{plural(self.values, 'distinct value')} in {plural(self.rows, 'row')}"
+        return f"column {self.column!r} was not transformed as declared: {what} cannot come of {self.spec!r}"
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """A published release, counted: its classes, and its links where it is in buckets.
@@ -32,7 +49,8 @@ class Evidence:
     `assignment` is what was meant to be published, where that is known: what a release does not show, such as people,
     is taken from it once the classes agree. `coarse` says that the release is a text file, whose readers may take
     different sensitive values for one. `population` is who of a population matches each class. `alone` says for columns
-    that are published as they are how many rows have a value of their own, and `linked` what pseudonyms link.
+    that are published as they are how many rows have a value of their own, and `linked` what pseudonyms link. Where
+    columns were to be `transformed`, those that were `not_transformed` so are told.
     """
 
     counted: Counted
@@ -45,6 +63,8 @@ class Evidence:
     alone: Mapping[tuple[str, ...], int] = field(default_factory=dict)
     population: PopulationByClass | None = None
     linked: Linked | None = None
+    transformed: bool = False
+    not_transformed: Sequence[NotTransformed] = ()
 
     @property
     def sizes(self) -> Codes:

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from indistinct.addresses import address_of, shown
 from indistinct.engines.base import Sink
@@ -18,9 +19,9 @@ from indistinct.recoding.outputs import MAIN
 from indistinct.release.as_written import is_text_file
 from indistinct.release.certificate import Certificate
 from indistinct.release.delivery import delivered
-from indistinct.release.form import Writing, count_cells, formula_warnings
+from indistinct.release.form import Writing, count_cells, count_texts, formula_warnings
 from indistinct.release.formats import producer_for
-from indistinct.release.labelled import PROGRAMS
+from indistinct.release.labelled import PROGRAMS, lost
 from indistinct.release.ledger import Record
 from indistinct.release.small_counts import SMALLEST, check_smallest, text_for_others
 from indistinct.release.staging import (
@@ -35,11 +36,14 @@ from indistinct.release.staging import (
     staging,
 )
 from indistinct.tables import open_table
+from indistinct.tables.dictionaries import is_text
 from indistinct.tables.fetched import origin_of
 
 LOG = logging.getLogger("indistinct.write")
 # Formats with one dictionary or one width for a whole column, which nobody has before the last batch.
 WHOLE_COLUMNS = (".arrow", ".feather", ".ipc", *PROGRAMS)
+# Formats in which a text ends at a NUL, or that are then no text.
+NO_NUL = (".csv", ".tsv", *PROGRAMS)
 # Names of what may be a folder of files as well.
 FOLDERS = (".parquet", ".pq")
 
@@ -55,11 +59,12 @@ class StagedTables:
     schemas: dict[str, pa.Schema] = field(default_factory=dict)
     writing: Writing = Writing()  # noqa: RUF009 (a frozen value)
     risky: dict[str, tuple[int, int]] = field(default_factory=dict)
+    lost: list[str] = field(default_factory=list)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a spreadsheet would make of the cells of text files."""
-        return formula_warnings(self.risky, self.writing)
+        """What a spreadsheet would make of the cells of text files, and what a file does not keep of a table."""
+        return (*formula_warnings(self.risky, self.writing), *self.lost)
 
     def accept(self, name: str, batches: Iterable[pa.Table]) -> None:
         """Write one table to a temporary file; what comes in a list is in memory anyhow, and is kept."""
@@ -87,12 +92,26 @@ class StagedTables:
     def _seen(self, name: str, batches: Iterable[pa.Table]) -> Iterator[pa.Table]:
         for batch in batches:
             self.schemas.setdefault(name, batch.schema)
+            suffix = self.path.suffix.lower()
+            if suffix in NO_NUL:
+                _require_no_nul(batch, suffix)
+            self.lost += lost(batch, self.writing, suffix=suffix)
             if is_text_file(self.path):
                 for column in batch.column_names:
                     found = count_cells(batch[column], marks=self.writing.spreadsheet)
                     before = self.risky.get(column, (0, 0))
                     self.risky[column] = (before[0] + found[0], before[1] + found[1])
             yield batch
+
+
+def _require_no_nul(table: pa.Table, suffix: str) -> None:
+    """Raise `OutputError` for a text with a NUL, at which readers of some formats stop."""
+    for name in table.column_names:
+        if is_text(table[name].type) and count_texts(table[name], lambda texts: pc.match_substring(texts, "\0")):
+            raise OutputError(
+                f"column {name!r} has a text with a NUL character, at which readers of a {suffix} file stop",
+                hint="take it out of the text, clear the column (clear), or write Parquet",
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

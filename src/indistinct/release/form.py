@@ -135,11 +135,12 @@ def count_cells(column: pa.ChunkedArray, *, marks: bool) -> tuple[int, int]:
     if not is_text(column.type):
         return 0, 0
     tests = (is_formula, is_changed) if marks else (is_formula,)
-    counts = [_count(column, test) for test in tests]
+    counts = [count_texts(column, test) for test in tests]
     return counts[0], counts[-1] if marks else 0
 
 
-def _count(column: pa.ChunkedArray, test: Callable[[pa.Array], pa.Array]) -> int:
+def count_texts(column: pa.ChunkedArray, test: Callable[[pa.Array], pa.Array]) -> int:
+    """Return how many cells of a column of text pass a test."""
     if not isinstance(column.type, pa.DictionaryType):
         return int(pc.sum(test(column)).as_py() or 0)
     found = 0

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from indistinct.errors import IndistinctError, MissingExtraError, OutputError
 from indistinct.release.delimited import spell_values
-from indistinct.release.form import Writing
+from indistinct.release.form import Writing, count_texts
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.labelled import EXACT, statistics_package
 from indistinct.tables.value import Labels
@@ -25,7 +25,11 @@ from indistinct.tables.value import Labels
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program's files: how they are written, what a variable may and may not be called, what labels codes."""
+    """A program's files: how they are written, what a variable may and may not be called, what labels codes.
+
+    `trims` says that blanks at the end of texts are lost. A text has at most `longest_text` bytes, the label of a code
+    `longest_label`, and that of a column `longest_title`, in bytes or in characters.
+    """
 
     name: str
     write: str
@@ -33,6 +37,11 @@ class Program:
     reserved: str
     value_labels: bool = True
     largest_code: int = EXACT
+    trims: bool = True
+    longest_text: int = 32_767
+    longest_label: int = 120
+    longest_title: int = 256
+    title_in_bytes: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -50,6 +59,11 @@ PROGRAMS = {
         r"[^\W\d]\w{0,31}",
         "_all|_b|byte|_coef|_cons|double|float|if|in|int|long|_n|_N|_pi|_pred|_rc|_skip|str[0-9]*|strL|using|with",
         largest_code=2_147_483_620,
+        trims=False,
+        longest_text=2_000_000_000,
+        longest_label=32_000,
+        longest_title=80,
+        title_in_bytes=False,
     ),
     ".xpt": Program(
         "SAS",
@@ -82,7 +96,7 @@ def write_labelled(batches: Iterator[pa.Table], place: Path, writing: Writing, *
     _check_names(table.column_names, program)
     columns = {name: _column(name, table[name], writing.labels.get(name), program) for name in table.column_names}
     frame = pandas.DataFrame({name: pandas.Series(column.cells) for name, column in columns.items()})
-    texts = {name: writing.labels[name].text for name in columns if name in writing.labels}
+    texts = {name: _title(writing.labels[name].text, program) for name in columns if name in writing.labels}
     options = {**program.options, "column_labels": {name: text for name, text in texts.items() if text}}
     if program.value_labels:
         options["variable_value_labels"] = {name: each.labels for name, each in columns.items() if each.labels}
@@ -97,6 +111,32 @@ def write_labelled(batches: Iterator[pa.Table], place: Path, writing: Writing, *
             f"the table cannot be written as a file of {program.name}",
             hint="a text may be too long for it, or a number too large; write Parquet or CSV",
         ) from None
+
+
+def lost(table: pa.Table, writing: Writing, *, suffix: str) -> tuple[str, ...]:
+    """Return what of a table a file of a statistics program does not keep; nothing for other files."""
+    program = PROGRAMS.get(suffix)
+    if program is None:
+        return ()
+    told = []
+    for name in table.column_names:
+        title = writing.labels[name].text if name in writing.labels else ""
+        if title != _title(title, program):
+            told.append(f"the label of column {name!r} is longer than {program.name} keeps, and was cut")
+        if program.trims and is_text(table[name].type) and _ends_blank(table[name]):
+            told.append(f"blanks at the end of texts in column {name!r} are lost: a file of {program.name} has none")
+    return tuple(told)
+
+
+def _ends_blank(column: pa.ChunkedArray) -> bool:
+    return count_texts(column, lambda texts: pc.ends_with(texts, " ")) > 0
+
+
+def _title(text: str, program: Program) -> str:
+    """Return the label of a column, as long as a program keeps it."""
+    if not program.title_in_bytes:
+        return text[: program.longest_title]
+    return text.encode()[: program.longest_title].decode(errors="ignore")
 
 
 def _check_names(names: list[str], program: Program) -> None:
@@ -146,15 +186,25 @@ def _coded(texts: list[str | None], labels: Labels | None, program: Program) -> 
     whole = all(isinstance(code, int | float) and float(code).is_integer() for code in codes.values())
     if not whole or any(abs(code) > program.largest_code for code in codes.values()):
         return None
+    if any(len(text.encode()) > program.longest_label for text in codes):  # it would be cut, and two may begin alike
+        return None
     cells = pa.chunked_array([pa.array([None if text is None else int(codes[text]) for text in texts], pa.int64())])
     return _Column(_numbers(cells, whole=True).cells, {int(code): text for text, code in codes.items()}, whole=True)
 
 
 def _text(name: str, texts: list[str | None], program: Program) -> _Column:
-    if "" in texts:
+    present = {text for text in texts if text is not None}
+    blank = {text for text in present if not (text.rstrip(" ") if program.trims else text)}
+    if blank:
         raise OutputError(
-            f"column {name!r} has empty texts, which {program.name} cannot tell from missing ones",
+            f"column {name!r} has {'empty' if '' in blank else 'blank'} texts, which {program.name} cannot tell from "
+            "missing ones",
             hint="let an empty text be missing, or write Parquet",
+        )
+    if any(len(text.encode()) > program.longest_text for text in present):
+        raise OutputError(
+            f"column {name!r} has a text of more than {program.longest_text:,} bytes, which {program.name} cannot hold",
+            hint="shorten it, clear the column (clear), or write Parquet",
         )
     return _Column(_objects(["" if text is None else text for text in texts]))
 

@@ -134,6 +134,7 @@ def publish(
     buckets = assignment.layout.buckets
     others = None if job.population is None else Population(job.engine, job.population, job.schema, job.recoding)
     check = Check(job.engine, job.schema, job.model, buckets, job.counted, assignment, about=about, population=others)
+    check = replace(check, transformations=job.recoding.transformations or {})
     origin, labels = getattr(job.source, "path", None), _labels(job)
     if destination is None:
         kept = _Kept()

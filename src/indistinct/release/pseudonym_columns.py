@@ -29,6 +29,8 @@ Kind = Literal["keyed", "random"]
 SHORTEST_KEY = 16
 """Bytes of the shortest key: 128 bits."""
 LONGEST_KEY = 1 << 16
+FEWEST_BYTES = 5
+"""Different bytes of a key; that one drawn at random has fewer does not happen."""
 LOOKS = r"\A[0-9a-f]{32,}\z"
 """What a pseudonym looks like: at least 128 bits, in hexadecimal digits."""
 MAKE_ONE = "make a key with `(umask 077; openssl rand -hex 32 > FILE)`, and keep it: without it nobody links months"
@@ -188,6 +190,10 @@ def _long_enough(content: bytes, what: str) -> bytes:
         raise InputError(
             f"{what} has {8 * len(key)} bits; at least {8 * SHORTEST_KEY} are needed, or it can be guessed",
             hint=MAKE_ONE,
+        )
+    if len(set(key)) < FEWEST_BYTES:
+        raise InputError(
+            f"{what} is no key: it repeats so few bytes, such as zeros, that anybody guesses it", hint=MAKE_ONE
         )
     return key
 

@@ -5,8 +5,10 @@ people never become one by how their columns are put together.
 """
 
 import hmac
+import re
 import secrets
 from collections.abc import Sequence
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -18,28 +20,15 @@ KEY_BYTES = 32
 LENGTH = 16
 KIND = f"S{LENGTH}"
 """The type of an array of pseudonyms."""
+LARGEST = 1 << 53
+DAY = len("2024-01-31")
+MIDNIGHT = re.compile(r"[ T]00:00:00(?:\.0*)?")
 MISSING = b"\xff\xff\xff\xff"
 
 
 def new_key() -> bytes:
     """Return a key of 256 bits from the operating system."""
     return secrets.token_bytes(KEY_BYTES)
-
-
-def canonical_type(kind: pa.DataType) -> str:
-    """Return what an Arrow type is called where only its values matter: the width of whole numbers does not.
-
-    >>> canonical_type(pa.int32()), canonical_type(pa.string())
-    ('integer', 'text')
-    """
-    tests = {
-        "integer": pa.types.is_integer,
-        "float": pa.types.is_floating,
-        "decimal": pa.types.is_decimal,
-        "date": pa.types.is_date,
-        "time": pa.types.is_timestamp,
-    }
-    return next((name for name, test in tests.items() if test(kind)), "text")
 
 
 def pseudonyms(key: bytes, domains: Sequence[Domain], codes: Codes, *, purpose: str) -> Codes:
@@ -88,8 +77,42 @@ def _halves(key: bytes, texts: Sequence[bytes]) -> list[bytes]:
 
 def _framed(domain: Domain) -> list[bytes]:
     """Return column, type and value behind each code, each with its length."""
-    start = _with_length(domain.column.encode()) + _with_length(canonical_type(domain.values.type).encode())
-    return [start + (MISSING if text is None else _with_length(text.encode())) for text in domain.texts()]
+    start = _with_length(domain.column.encode())
+    absent = start + _with_length(b"text") + MISSING
+    values = [
+        start + _with_length(kind.encode()) + _with_length(text.encode()) for kind, text in canonical(domain.values)
+    ]
+    return [absent, *values] if domain.missing else values
+
+
+def canonical(values: pa.Array) -> list[tuple[str, str]]:
+    """Return the type and the text of each value by which it is the same value in another file.
+
+    A column of whole numbers of which one is missing often comes as floating-point numbers, and a date as the midnight
+    that it begins with. So a number is an integer or a fraction, however its column stores it, and a moment without a
+    time of day is a date. Beyond 2^53 a floating-point number stands for several integers, and is none of them.
+
+    >>> canonical(pa.array([12.0, 12.5])), canonical(pa.array([12])), canonical(pa.array(["12"]))
+    ([('integer', '12'), ('fraction', '12.5')], [('integer', '12')], [('text', '12')])
+    """
+    kind, texts = values.type, values.cast(pa.string()).to_pylist()
+    if pa.types.is_integer(kind):
+        return [("integer", text) for text in texts]
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return [_number(text, exact=pa.types.is_decimal(kind)) for text in texts]
+    if pa.types.is_date(kind):
+        return [("date", text) for text in texts]
+    if pa.types.is_timestamp(kind):
+        return [("date", text[:DAY]) if MIDNIGHT.fullmatch(text[DAY:]) else ("time", text) for text in texts]
+    return [("text", text) for text in texts]
+
+
+def _number(text: str, *, exact: bool) -> tuple[str, str]:
+    number = Decimal(text)
+    if number.is_finite() and number == number.to_integral_value() and (exact or abs(number) <= LARGEST):
+        return "integer", str(int(number))
+    plain = f"{number:f}" if number.is_finite() else text
+    return "fraction", plain.rstrip("0") if "." in plain else plain
 
 
 def _with_length(text: bytes) -> bytes:

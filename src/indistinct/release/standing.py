@@ -15,7 +15,7 @@ from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.projection import project
-from indistinct.release.pseudonyms import KIND, LENGTH, canonical_type, digests, pseudonyms
+from indistinct.release.pseudonyms import KIND, LENGTH, digests, pseudonyms
 from indistinct.schema import Schema
 
 
@@ -82,11 +82,11 @@ def standing_of(engine: Engine, source: Source, assignment: Assignment, *, schem
     coded = {name: tokens[name][1][values[:, index]] for index, name in enumerate(sensitive)}
     signatures, own = {}, {}
     for name, (pool, _) in tokens.items():
-        kind = canonical_type(domains[name].values.type)
+        kind = str(domains[name].kind)
         signatures[name] = Signatures(kind, pool, *_lists(class_ids, coded[name], len(assignment.classes), len(pool)))
         own[name] = _lists(ranks, coded[name], len(people), len(pool))
     return Standing(
-        {name: canonical_type(domains[name].values.type) for name in person},
+        {name: str(domains[name].kind) for name in person},
         people,
         _rows(key, people, ranks, [(tokens[name][0], coded[name]) for name in sensitive], counts),
         indptr,

@@ -26,6 +26,7 @@ NO_IDENTIFIER = "no-identifier"
 OWN_CERTIFICATE = "own-certificate"
 NO_ADDED_ROWS = "no-added-rows"
 SETS_SHARED = "class-sets-shared"
+TRANSFORMED = "transformed-as-declared"
 LINKED = "pseudonyms link"
 READERS = "readers of a text file"
 PUBLISHED = (
@@ -46,7 +47,7 @@ def verify(
     """Return what a release achieves under a model; `schema` gives the roles of its own columns."""
     told, shows = about or About(), appearance or Appearance()
     verdicts = [_verdict(part, evidence) for part in model.parts()]
-    verdicts += [*_compared(evidence), *_sets_shared(evidence, model)]
+    verdicts += [*_compared(evidence), *_sets_shared(evidence, model), *_transformed(evidence)]
     known = evidence.reference
     added = known is not None and evidence.rows > known.frequencies.rows
     broken = {NO_IDENTIFIER: bool(shows.identifiers), OWN_CERTIFICATE: shows.foreign_certificate, NO_ADDED_ROWS: added}
@@ -59,6 +60,7 @@ def verify(
     shown = evidence.linked is not None and evidence.linked.shared is not None
     about_people = () if persons is None else people_warnings(persons, original=evidence.reference, shown=shown)
     warnings = (*shows.warnings, *evidence.warnings, *about_people, *_warnings(evidence, model, verdicts))
+    warnings += tuple(each.warning for each in evidence.not_transformed)
     warnings += (*_linked_warnings(evidence, model, told), *told.warnings, *([SEEDED] if told.seeded else []))
     return Certificate(
         version=indistinct.__version__,
@@ -140,6 +142,16 @@ def _sets_shared(evidence: Evidence, model: Model) -> list[Verdict]:
         return [Verdict(SETS_SHARED, False, {}, 0, evidence.rows)]
     below, achieved = linked.below(model.smallest), {"k": linked.smallest}
     return [Verdict(SETS_SHARED, not below, achieved, 0, 0, larger_is_stronger=("k",))]
+
+
+def _transformed(evidence: Evidence) -> list[Verdict]:
+    """Return whether columns show what their transformations make, where some are declared."""
+    if not evidence.transformed:
+        return []
+    strange = evidence.not_transformed
+    # Rows of several columns may be the same ones: the largest number is what is known for sure.
+    rows = max((each.rows for each in strange), default=0)
+    return [Verdict(TRANSFORMED, not strange, {}, 0, rows)]
 
 
 def _linked_warnings(evidence: Evidence, model: Model, told: About) -> list[str]:

@@ -1,19 +1,23 @@
 """The first sections of a report: what it is about, what for, and what was done to each column."""
 
+from shlex import quote
 from typing import Any
 
 import indistinct
 from indistinct.figures import number, percent
-from indistinct.markup import Cell, grid
+from indistinct.markup import Cell, Document, grid
 from indistinct.policy.writing import policy_to_toml
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate_grids import counted_grid, groups_of, verdict_grid
-from indistinct.reporting.content import Block, Code, Listing, Notice, Paragraph, Section, Terms
+from indistinct.reporting.content import Block, Code, Listing, Notice, Paragraph, Section, Terms, sentence
 from indistinct.reporting.facts import Facts
+from indistinct.reporting.flags import flags_of
 from indistinct.reporting.subject import Subject, place_of
 
 MOST_POLICY = 20_000
 """So many characters of a policy are shown; of more, its digest says which one it was."""
+ADDED = ("bucket", "count")
+"""The columns that a release in buckets has beside those of the original."""
 STATED = {
     "purpose": "what the release is for",
     "recipient": "who gets it, and under which terms",
@@ -30,16 +34,25 @@ def summary(facts: Facts) -> Section:
     if told is None:
         blocks.append(Notice(facts.why_not("certificate")))
     else:
-        holds = bool(told.at("holds"))
-        said = "Every promise holds, counted on the published table." if holds else "A promise does NOT hold."
-        blocks += [Notice(said, "good" if holds else "bad"), verdict_grid(told), counted_grid(told)]
-        if "certificate" in facts.reasons:
-            blocks.append(Notice(facts.reasons["certificate"] + " The certificate beside the file says the above."))
-        blocks += [Notice(str(warning), "warning") for warning in told.at("warnings") or ()]
+        blocks += _verdict(facts, told)
+        blocks += [Notice(sentence(str(warning)), "warning") for warning in told.at("warnings") or ()]
         if told.at("hidden"):
             count = number(told.at("smallest_count") or 0)
             blocks.append(Paragraph(f"Counts below {count}, and figures that tell one, are hidden."))
     return Section("summary", "What was promised, and whether it holds", tuple(blocks))
+
+
+def _verdict(facts: Facts, told: Document) -> list[Block]:
+    """Say whether promises hold, and who counted: this report, or whoever wrote the certificate beside the file."""
+    holds, not_here = bool(told.at("holds")), facts.reasons.get("certificate")
+    if not_here is not None:
+        said = "The certificate beside the file says that every promise holds; this report did not count it."
+        said = said if holds else "The certificate beside the file says that a promise does NOT hold."
+        table = verdict_grid(told, caption="What was promised, and what the certificate beside the file says")
+        return [Notice(said, "warning" if holds else "bad"), Notice(not_here), table, counted_grid(told)]
+    by = "in people, by what is published of their rows" if told.at("people") else "on the published table"
+    said = f"Every promise holds, counted {by}." if holds else "A promise does NOT hold."
+    return [Notice(said, "good" if holds else "bad"), verdict_grid(told), counted_grid(told)]
 
 
 def identity(facts: Facts, *, made: str, policy_digest: str | None, internal: bool) -> Section:
@@ -87,19 +100,31 @@ def _again(subject: Subject, name: str | None) -> list[Block]:
     """Return the command and the policy that make the release again."""
     policy = subject.policy
     if policy is None:
-        return [Notice("No policy was given, so that the command to make this again cannot be told.")]
-    lines = "\n".join(
-        (
-            f"indistinct anonymize policy.toml -o {name or 'release.parquet'}",
-            f"indistinct report {name or 'release.parquet'} --policy policy.toml --original ORIGINAL -o report.html",
-        )
+        return _by_flags(subject, name)
+    place, written = quote(policy.name or "policy.toml"), quote(name or "release.parquet")
+    read = "ORIGINAL" if policy.input.database else quote(str(policy.input.path))
+    lines = (
+        f"indistinct anonymize {place} -o {written}",
+        f"indistinct report {written} --policy {place} --original {read} -o report.html",
     )
     text = policy_to_toml(policy)
     shown = text if len(text) <= MOST_POLICY else text[:MOST_POLICY] + "\n… the rest is in the policy itself"
-    return [Code("To make it again", lines), Code("The policy", shown)]
+    caption = "The policy" if policy.name else "The policy, which was in no file: save it as policy.toml"
+    return [Code("To make it again", "\n".join(lines)), Code(caption, shown)]
 
 
-def purpose(facts: Facts) -> Section:
+def _by_flags(subject: Subject, name: str | None) -> list[Block]:
+    """Return the command that makes a release again which no policy describes, as far as it is known."""
+    found, written = flags_of(subject), quote(name or "release.parquet")
+    lines = (
+        f"indistinct anonymize ORIGINAL {' '.join(found.making)} -o {written}",
+        f"indistinct report {written} {' '.join(found.judging)} --original ORIGINAL -o report.html",
+    )
+    blocks: list[Block] = [Code("To make it again; no policy was given, so by flags", "\n".join(lines))]
+    return [*blocks, Notice(f"Not known here: {'; '.join(found.missing)}.")] if found.missing else blocks
+
+
+def purpose(facts: Facts, *, internal: bool) -> Section:
     """Say what the release is for, for whom, and which attackers are assumed."""
     stated = facts.subject.statement
     blocks: list[Block] = []
@@ -108,8 +133,8 @@ def purpose(facts: Facts) -> Section:
         blocks.append(Terms(tuple(pairs)))
     missing = [f"{key} ({words})" for key, words in STATED.items() if not getattr(stated, key)]
     if missing:
-        said = f"Not stated: {'; '.join(missing)}. The table [about] of a policy holds them."
-        blocks.append(Notice(said))
+        where = " The table [about] of a policy holds them." if internal else ""
+        blocks.append(Notice(f"Not stated: {'; '.join(missing)}.{where}"))
     blocks += [Paragraph("Attackers that are assumed:"), Listing((*_assumed(facts), *stated.assumed))]
     blocks += [Paragraph("Attackers that are not assumed:"), Listing((*_not_assumed(facts), *stated.not_assumed))]
     return Section("purpose", "Purpose, recipient, attackers", tuple(blocks))
@@ -168,6 +193,10 @@ def columns(facts: Facts, *, internal: bool) -> Section:
     elif not any(each.get("before") for each in (found.content if found else {}).values()):
         blocks.append(Notice(facts.reasons.get("before", "The values of the original were not counted.")))
     unknown = [name for name in facts.subject.opened.sources[MAIN].columns if name not in _roles(facts)]
+    if facts.subject.in_buckets:
+        blocks.append(Paragraph("The column `bucket` was added: rows with the same number stand in one bucket."))
+        unknown = [name for name in unknown if name not in ADDED]
+    unknown = [name for name in unknown if name not in facts.subject.pseudonyms]
     if unknown:
         blocks.append(Notice(f"Columns that were added or have no role: {', '.join(unknown)}", "warning"))
     return Section("columns", "Columns", tuple(blocks))

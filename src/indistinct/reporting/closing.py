@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from indistinct.algorithms.auto import Auto
 from indistinct.figures import number
 from indistinct.markup import Cell, grid
 from indistinct.reporting.content import Block, Listing, Notice, Paragraph, Section, Terms
@@ -32,18 +33,11 @@ FOR_READERS = "Why this recoding was chosen is computed from the original, and i
 
 def why(facts: Facts, *, internal: bool) -> Section:
     """Say why the release is as it is: what was tried, and what limits it."""
-    told = facts.document("certificate")
-    made = str((told and told.at("algorithm")) or "an algorithm that is not known")
     blocks: list[Block] = []
     if not internal:
         blocks.append(Paragraph(FOR_READERS))
     elif facts.explanation is None:
-        blocks.append(
-            Notice(
-                f"The release was made by {made}. What else was tried is known only in the run that chooses an "
-                "algorithm by itself: write the report there, with `report` in the table [output] of the policy."
-            )
-        )
+        blocks.append(_named(facts))
     else:
         found = facts.explanation
         rows: list[tuple[Cell, ...]] = [
@@ -54,6 +48,21 @@ def why(facts: Facts, *, internal: bool) -> Section:
         blocks += [grid("What was tried, the best first", ("algorithm", *heads), rows, right=heads)]
         blocks.append(Listing(found.sentences()))
     return Section("why", "Why this solution", tuple(blocks))
+
+
+def _named(facts: Facts) -> Block:
+    """Say why there is no choice to explain: the algorithm was named, or this is not the run that chose it."""
+    subject, told = facts.subject, facts.document("certificate")
+    made = str((told and told.at("algorithm")) or "an algorithm that is not known")
+    policy = subject.policy
+    chosen = policy is not None and policy.algorithm.name == Auto.name
+    if subject.release is not None or (policy is not None and not chosen):
+        by = "The policy names the algorithm" if policy is not None and not chosen else "The algorithm was named"
+        return Paragraph(f"{by}: {made}. No other was tried, so that there is no choice to explain.")
+    said = f"The release was made by {made}. What else was tried is known only to the run that made it"
+    if policy is not None and policy.output.report is not None:
+        return Notice(f"{said}: its report, {policy.output.report.name}, tells it.")
+    return Notice(f"{said}: had it chosen by itself, a report that it writes (`report` in [output]) would tell it.")
 
 
 def earlier(facts: Facts) -> Section:
@@ -86,17 +95,16 @@ def limits(facts: Facts) -> Section:
 
 def _limits(facts: Facts) -> Iterator[str]:
     schema, told = facts.subject.schema, facts.document("certificate")
-    others = ", ".join((*schema.sensitive, *schema.insensitive)) or "there is none"
-    yield (
-        "Every promise is relative to the columns that were named quasi-identifiers. Whoever knows another published "
-        f"column of a person ({others}) may find the row."
-    )
+    others = ", ".join((*schema.sensitive, *schema.insensitive))
+    beyond = f" Whoever knows another published column of a person ({others}) may find the row." if others else ""
+    yield f"Every promise is relative to the columns that were named quasi-identifiers.{beyond}"
     models = " ".join(str(verdict["model"]) for verdict in (told and told.at("verdicts")) or ())
     if schema.sensitive and not any(
         name in models for name in ("diversity", "diverse", "closeness", "beta", "delta-disclosure", "alpha")
     ):
         yield "No promise was made about sensitive values: if all of a class share one, it is disclosed."
-    yield "Sensitive values are published as they are; a value that occurs once may name its owner."
+    if schema.sensitive:
+        yield "Sensitive values are not recoded; a value that occurs once may name its owner."
     yield "It may be learned that a person is in the table, or is not: no model here promises otherwise."
     yield "Releases about the same people may tell together what each hides alone, also releases by others."
     yield "Algorithms are public and recode no more than needed, which itself tells something (minimality)."

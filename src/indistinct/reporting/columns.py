@@ -10,9 +10,10 @@ import pyarrow.compute as pc
 
 from indistinct.arrays import Codes
 from indistinct.domain import Domain
-from indistinct.frequencies.encode import Encoded
+from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.hierarchy import Hierarchy
-from indistinct.recoding.outputs import SENSITIVE
+from indistinct.measuring import column_losses
+from indistinct.recoding.outputs import SENSITIVE, Assignment
 from indistinct.release.distributions import marginal
 from indistinct.release.possible_values import PossibleValues, as_it_is
 from indistinct.reporting.subject import Subject
@@ -22,6 +23,8 @@ from indistinct.tables import open_table
 MOST_BARS = 12
 """Of a column with more values, close or rare ones share a bar."""
 MISSING = "missing"
+AS_IT_IS = "published as it is"
+UNKNOWN = "cannot be told without the original"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,16 +39,21 @@ class Shares:
     counts: tuple[tuple[int, int], ...] = ()
 
 
-def column_facts(subject: Subject, *, losses: Mapping[str, float]) -> dict[str, dict[str, Any]]:
-    """Return role, reason, transformation, numbers of values and loss of every column of the original."""
+def column_facts(subject: Subject, *, assignment: Assignment | None) -> dict[str, dict[str, Any]]:
+    """Return role, reason, transformation, numbers of values and loss of every column of the original.
+
+    `assignment` is what became of its cells, where that is known: what a column lost is not known without it.
+    """
     before = _distinct_before(subject)
     after = _distinct_after(subject)
+    losses = {} if assignment is None else column_losses(assignment)
+    untouched = {} if assignment is None else _untouched(assignment, subject)
     reasons = {} if subject.policy is None else subject.policy.reasons
     return {
         name: {
             "role": str(subject.schema.role(name)),
             "reason": reasons.get(name),
-            "transformation": _transformation(subject, name, loss=losses.get(name)),
+            "transformation": _transformation(subject, name, untouched=untouched.get(name)),
             "before": before.get(name),
             "after": after.get(name),
             "loss": losses.get(name),
@@ -56,8 +64,8 @@ def column_facts(subject: Subject, *, losses: Mapping[str, float]) -> dict[str, 
 
 def _distinct_before(subject: Subject) -> dict[str, int]:
     """Return how many values columns of the original have, as far as these were counted."""
-    if subject.original is not None:
-        data = open_table(subject.original).data
+    if subject.given is not None:
+        data = open_table(subject.given).data
         return {name: _distinct(data[name]) for name in subject.schema.columns if name in data.column_names}
     reference = None if subject.release is None else subject.release.check.reference
     if reference is not None:
@@ -88,13 +96,40 @@ def _distinct(column: pa.ChunkedArray) -> int:
         return len(set(map(str, plain.to_pylist())))
 
 
-def _transformation(subject: Subject, name: str, *, loss: float | None) -> str:
-    """Return in words what was done to a column."""
+def _untouched(assignment: Assignment, subject: Subject) -> dict[str, bool]:
+    """Return which quasi-identifiers every published row shows with a value that the original has, and no coarser one.
+
+    Rows that are not published do not count: what is there is as it was.
+    """
+    known: Mapping[str, Domain] = {domain.column: domain for domain in assignment.domains}
+    if not known and subject.original is not None:
+        data = open_table(subject.original).data
+        known = {
+            column.column: encode_column(column.column, data[column.column]).domain for column in assignment.columns
+        }
+    found = {}
+    for place, column in enumerate(assignment.columns):
+        used = np.flatnonzero(np.bincount(assignment.values[:, place], minlength=len(column)))
+        (name, values), *others = column.outputs
+        texts = values.cast(pa.string()).take(pa.array(used)).to_pylist()
+        found[column.column] = (
+            not others
+            and name == column.column in known
+            and bool((column.leaves[used] == 1).all())
+            and set(texts) <= set(known[name].texts())
+        )
+    return found
+
+
+def _transformation(subject: Subject, name: str, *, untouched: bool | None) -> str:
+    """Return in words what was done to a column; `untouched` is None where nobody knows whether it was recoded."""
     role, buckets = subject.schema.role(name), subject.opened.buckets
     if name in subject.pseudonyms:
         return f"replaced by pseudonyms ({subject.pseudonyms[name]})"
     if name in subject.transformations:
         return f"transformed ({subject.transformations[name]})"
+    if role in (Role.IDENTIFIER, Role.PERSON) and name in subject.shown:
+        return "NOT dropped: the release shows it"
     if role is Role.IDENTIFIER:
         return "dropped"
     if role is Role.PERSON:
@@ -104,12 +139,16 @@ def _transformation(subject: Subject, name: str, *, loss: float | None) -> str:
             return "generalized, and its links to other columns broken inside buckets"
         return "values as they are; links to other columns broken inside buckets"
     if role is not Role.QUASI:
-        return "published as it is"
+        return AS_IT_IS if subject.original is not None or subject.tells_transformations else UNKNOWN
     coarser = _words(subject.hierarchies.get(name))
-    levels = getattr(None if subject.release is None else subject.release.recoding, "levels", None)
+    starred = ", and * in suppressed rows" if subject.stars(name) else ""
+    levels = getattr(subject.recoding, "levels", None)
     if isinstance(levels, Mapping) and name in levels:
-        return f"level {levels[name]} of its hierarchy ({coarser})" if levels[name] else "published as it is (level 0)"
-    return "published as it is" if loss == 0 else f"generalized ({coarser})"
+        level = f"level {levels[name]} of its hierarchy ({coarser})" if levels[name] else f"{AS_IT_IS} (level 0)"
+        return level + starred
+    if untouched is None:
+        return f"recoded as far as was needed ({coarser}); how far {UNKNOWN}"
+    return AS_IT_IS if untouched else f"generalized ({coarser})"
 
 
 def _words(hierarchy: Hierarchy | None) -> str:

@@ -80,6 +80,15 @@ class Content:
     documents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
+def sentence(note: str) -> str:
+    """Return a note as a sentence of its own.
+
+    >>> sentence("rows were counted")
+    'Rows were counted.'
+    """
+    return note[:1].upper() + note[1:] + ("" if note.endswith((".", "!", "?")) else ".")
+
+
 def kind_of(block: Block) -> str:
     """Return how a template calls a block."""
     return type(block).__name__.lower()

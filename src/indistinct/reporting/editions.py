@@ -14,20 +14,30 @@ from itertools import combinations
 from typing import Any, get_args
 
 from indistinct.assessing import assess
-from indistinct.errors import ParameterError
+from indistinct.errors import InputError, ParameterError
 from indistinct.markup import Document
-from indistinct.release.small_counts import for_others
+from indistinct.release.small_counts import ALWAYS_SHOWN, FIGURES, SAMPLE_SIZE, SMALLEST_GROUPS, for_others
+from indistinct.release.small_counts import HIDDEN as NOT_TOLD
 from indistinct.reporting.content import EDITIONS, Edition
 from indistinct.reporting.facts import Facts
 from indistinct.reporting.subject import Subject
 from indistinct.schema import did_you_mean
 
-HIDDEN = "This compares the release with its original, and is in the internal edition alone."
+HIDDEN = (
+    "Distances of distributions, answers to queries and what classifiers learn compare the release with its original: "
+    "they are in the internal edition alone."
+)
+LOST = "What the release lost compares it with its original, and is in the internal edition alone."
 BEFORE = "The risk of the original is in the internal edition alone."
 POPULATION = "A comparison with a population, where one was made, is in the internal edition alone."
+PEOPLE = "People have several rows; what classes hold of people is in the internal edition alone."
+MEMBERSHIP = "How well the release hides who is in it takes the original to tell, and is in the internal edition alone."
+NOT_TRIED = "No attack was tried for this edition: guesses are judged by the original, which was not at hand."
 STEP = 0.01
 # What a certificate tells that is no matter of its readers: where files lie, what was drawn.
 PRIVATE = ("seeded",)
+# What a certificate beside a file tells of it that cannot be counted again.
+DIGESTS = ("algorithm", "recoding_digest", "output_digest", "other_digests")
 # What an assessment of the file tells that names classes.
 NAMING = "worst"
 
@@ -46,16 +56,20 @@ def edition_of(name: str) -> Edition:
 
 def for_readers(facts: Facts) -> Facts:
     """Return the facts that an external edition may know."""
-    subject, reasons = facts.subject, dict(facts.reasons)
+    subject = facts.subject
+    reasons = {name: _uncounted(reason) for name, reason in facts.reasons.items()}
     documents: dict[str, Document] = {}
     told = _certificate(facts)
     if told is not None:
         documents["certificate"] = Document("certificate", told)
-    risk = _risk(subject)
-    if risk is None:
-        reasons["assess"] = "People have several rows; what classes hold of people is in the internal edition alone."
-    else:
+    try:
+        risk = _risk(subject)
+    except (InputError, ParameterError) as error:
+        risk, reasons["assess"] = None, f"This could not be computed: {error.message}."
+    if risk is not None:
         documents["assess"] = Document("assess", risk)
+    elif subject.schema.person:
+        reasons["assess"] = PEOPLE
     documents["columns"] = Document("columns", _columns(facts))
     documents["suppression"] = Document("suppression", {"starred": _at(facts, "suppression", "starred") or {}})
     coarse = _coarse(facts)
@@ -66,9 +80,16 @@ def for_readers(facts: Facts) -> Facts:
     attacks = _attacks(facts)
     if attacks is not None:
         documents["attack"] = Document("attack", attacks)
-    reasons |= dict.fromkeys(("distributions", "membership", "query", "classify"), HIDDEN)
+    elif subject.original is None:
+        reasons["attack"] = NOT_TRIED
+    reasons |= dict.fromkeys(("distributions", "query", "classify"), HIDDEN) | {"membership": MEMBERSHIP}
     reasons |= {"before": BEFORE, "population": POPULATION}
     return Facts(subject, documents, reasons)
+
+
+def _uncounted(reason: str) -> str:
+    """Return why something is missing, without what was counted: an error may tell how many rows it is about."""
+    return f"{reason.partition(':')[0].rstrip('.')}." if re.search(r"\d", reason) else reason
 
 
 def _certificate(facts: Facts) -> dict[str, Any] | None:
@@ -81,9 +102,21 @@ def _certificate(facts: Facts) -> dict[str, Any] | None:
     else:
         told = for_others(facts.certificate, smallest=facts.subject.smallest)
         beside = facts.subject.told
-        told |= {key: beside[key] for key in ("algorithm", "recoding_digest", "output_digest") if beside.get(key)}
+        told |= {key: beside[key] for key in DIGESTS if beside.get(key)}
         told |= {"overlap": beside["overlap"]} if beside.get("overlap") and not told.get("overlap") else {}
+    told |= {"overlap": _overlap(told["overlap"], facts.subject.smallest)} if told.get("overlap") else {}
     return {key: value for key, value in told.items() if key not in PRIVATE}
+
+
+def _overlap(told: Mapping[str, Any], smallest: int) -> dict[str, Any]:
+    """Return what earlier releases tell together, without any count of people where one of them is small."""
+    people = [path[1] for path in FIGURES if path[0] == "overlap"]
+    counts = [count for key in people if (count := told.get(key))]
+    small = any(count < smallest for count in counts)
+    small = small or any(0 < abs(one - other) < smallest for one, other in combinations(counts, 2))
+    groups = [key for _, key in SMALLEST_GROUPS if 0 < (told.get(key) or 0) < smallest]
+    hidden = [key for key in people if told.get(key)] if small else []
+    return {**told, **dict.fromkeys((*hidden, *groups))}
 
 
 def _without_small(told: dict[str, Any], smallest: int) -> dict[str, Any]:
@@ -101,8 +134,19 @@ def _without_small(told: dict[str, Any], smallest: int) -> dict[str, Any]:
     hidden = [*(told.get("hidden") or ()), "original_rows", "suppressed_rows", *(f"people.{key}" for key in people)]
     nobody = dict.fromkeys(people) if people else None
     warnings = [warning for warning in told.get("warnings") or () if not re.search(r"\d", str(warning))]
-    kept = {"original_rows": None, "suppressed_rows": None, "people": nobody, "warnings": warnings}
+    verdicts = [_verdict(each) for each in told.get("verdicts") or ()]
+    kept: dict[str, Any] = {"original_rows": None, "suppressed_rows": None, "people": nobody, "warnings": warnings}
+    kept |= {"verdicts": verdicts}
     return told | kept | {"hidden": list(dict.fromkeys(hidden)), "smallest_count": smallest}
+
+
+def _verdict(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a verdict without what only the original shows: how much was achieved, but for k and l, and the sample."""
+    achieved = {key: value if key in ALWAYS_SHOWN else None for key, value in (told.get("achieved") or {}).items()}
+    model = SAMPLE_SIZE.sub(NOT_TOLD, str(told.get("model")))
+    return {**told, "model": model, "achieved": achieved} | (
+        {"violating_rows": None} if told.get("needs_original") else {}
+    )
 
 
 def _risk(subject: Subject) -> dict[str, Any] | None:
@@ -112,8 +156,8 @@ def _risk(subject: Subject) -> dict[str, Any] | None:
     roles = replace(subject.schema, identifiers=(), person=()) if subject.in_buckets else subject.roles
     found = assess(subject.table, roles).to_json()
     columns = {name: {k: v for k, v in each.items() if k != NAMING} for name, each in found["sensitive"].items()}
-    kept = {key: value for key, value in found.items() if key not in ("columns", "notes", "before", "journalist")}
-    return {**kept, "sensitive": columns, "before": None}
+    kept = {key: value for key, value in found.items() if key not in ("columns", "before", "journalist")}
+    return {**kept, "sensitive": columns, "before": None, "notes": subject.notes(found["notes"], roles)}
 
 
 def _columns(facts: Facts) -> dict[str, Any]:
@@ -138,7 +182,7 @@ def _unrounded(facts: Facts) -> str:
         return "Rows were suppressed, so what the release lost is in the internal edition alone."
     if certificate is not None and certificate.rows < _enough(facts):
         return f"The table has fewer than {_enough(facts):,} rows: what it lost is in the internal edition alone."
-    return facts.reasons.get("measure", HIDDEN)
+    return LOST
 
 
 def _enough(facts: Facts) -> int:

@@ -7,15 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.explanation import Explanation
 from indistinct.answers.workload import WorkloadErrors
 from indistinct.api import verify
 from indistinct.assessing import assess
 from indistinct.attacking import attack_all
-from indistinct.errors import InputError, MissingExtraError, ParameterError
+from indistinct.errors import InputError, MissingExtraError, OriginalError, ParameterError
 from indistinct.learning.classification import classify
 from indistinct.markup import Document
-from indistinct.measuring import column_losses, measure, read_assignment
+from indistinct.measuring import measure, read_assignment
 from indistinct.metrics import Measurements, measure_all, standard_metrics
 from indistinct.metrics.base import Metric
 from indistinct.metrics.buckets import measure_buckets
@@ -35,8 +36,11 @@ NO_ORIGINAL = "The original was not given, so this cannot be told: give it with 
 NO_POPULATION = "No population was given: every look-alike is taken to be in the table itself (--population)."
 NO_WORKLOAD = "No workload was given: queries were not compared (workload=…, --workload)."
 NOT_LEARNED = "Nothing was learned from the release: no classifier was asked for (target=…, --learn)."
+NOT_VERIFIED = "The release was not verified here"
 LARGEST_MEMBERSHIP = 200_000
 """Of an original with more rows membership is not measured here: it takes longer than all the rest."""
+MOST_ATTACKED, SAMPLE = 100_000, 10_000
+"""Of an original with more rows a sample is attacked, which is enough for figures with narrow intervals."""
 Found = TypeVar("Found")
 
 
@@ -78,15 +82,27 @@ class _Gathering:
     def add(self, name: str, content: Mapping[str, Any]) -> None:
         self.documents[name] = Document(name, content)
 
-    def attempt(self, name: str, run: Callable[[], Found], *, needs: str | None = None) -> Found | None:
-        """Return what a run gives; keep the reason where it gives nothing or lacks something."""
+    def attempt(
+        self,
+        name: str,
+        run: Callable[[], Found],
+        *,
+        needs: str | None = None,
+        failed: str = "This could not be computed",
+    ) -> Found | None:
+        """Return what a run gives; keep the reason where it gives nothing or lacks something.
+
+        The original of another release ends the report: nothing in it would be true.
+        """
         if needs is not None:
             self.reasons[name] = needs
             return None
         try:
             return run()
+        except OriginalError:
+            raise
         except (InputError, ParameterError, MissingExtraError) as error:
-            self.reasons[name] = f"This could not be computed: {error.message}."
+            self.reasons[name] = f"{failed}: {error.message}."
             return None
 
 
@@ -99,8 +115,7 @@ def gather(subject: Subject, *, internal: bool = True) -> Facts:
     if metrics is not None:
         found.add("measure", {"metrics": metrics.to_json()})
     _attacked(found)
-    losses = {} if assignment is None or subject.in_buckets else column_losses(assignment)
-    found.add("columns", column_facts(subject, losses=losses))
+    found.add("columns", column_facts(subject, assignment=None if subject.in_buckets else assignment))
     if not internal:
         found.add("suppression", suppression_facts(subject, assignment=None, shares={}))
         return Facts(subject, found.documents, found.reasons, certificate)
@@ -124,27 +139,33 @@ def gather(subject: Subject, *, internal: bool = True) -> Facts:
 
 
 def _certified(found: _Gathering) -> Certificate | None:
-    """Add what verification counts; people cannot be counted without the original, and then the file's own is read."""
+    """Add what verification counts; where that is not possible, the certificate beside the file is read."""
     subject, told = found.subject, dict(found.subject.told)
     if subject.release is not None:
         found.add("certificate", subject.release.certificate.to_json())
         return subject.release.certificate
-    if subject.model is None or (subject.schema.person and subject.original is None):
+    model = subject.model
+
+    def run() -> Certificate:
+        assert model is not None  # noqa: S101  (said in `needs`)
+        return verify(
+            subject.table,
+            subject.schema,
+            model,
+            original=subject.given,
+            recoding=subject.beside.recoding,
+            hierarchies=subject.hierarchies,
+            population=subject.beside.population,
+            transformations=subject.changes,
+            pseudonyms=subject.declared or tuple(subject.pseudonyms),
+        )
+
+    needs = f"{NOT_VERIFIED}: no model is known." if model is None else None
+    certificate = found.attempt("certificate", run, needs=needs, failed=NOT_VERIFIED)
+    if certificate is None:
         if told:
             found.add("certificate", told)
-        why = "no model is known" if subject.model is None else "people are counted on the original, which is not given"
-        found.reasons["certificate"] = f"The release was not verified here: {why}."
         return None
-    certificate = verify(
-        subject.table,
-        subject.schema,
-        subject.model,
-        original=subject.original,
-        recoding=subject.beside.recoding,
-        hierarchies=subject.hierarchies,
-        population=subject.beside.population,
-        pseudonyms=() if subject.policy is None else subject.policy.pseudonyms,
-    )
     kept = {key: told.get(key) for key in ("algorithm", "recoding_digest", "output_digest", "other_digests", "overlap")}
     counted = certificate.to_json()
     found.add("certificate", counted | {key: value for key, value in kept.items() if value and not counted.get(key)})
@@ -154,19 +175,23 @@ def _certified(found: _Gathering) -> Certificate | None:
 def _assessed(found: _Gathering) -> None:
     """Add the risk before and after."""
     subject = found.subject
-    if subject.schema.person and subject.original is None and subject.release is None:
-        found.reasons["assess"] = "People are counted on the original, which was not given (--original)."
-        return
     schema = None if subject.release is not None else subject.schema
-    known = assess(
-        subject.asked,
-        schema,
-        original=subject.original,
-        population=subject.beside.population,
-        hierarchies=subject.hierarchies,
-        recoding=subject.beside.recoding if subject.release is None else None,
+    known = found.attempt(
+        "assess",
+        lambda: assess(
+            subject.asked,
+            schema,
+            original=subject.original,
+            population=subject.beside.population,
+            hierarchies=subject.hierarchies,
+            recoding=subject.beside.recoding if subject.release is None else None,
+            pseudonyms=() if subject.release is not None else subject.declared or tuple(subject.pseudonyms),
+        ),
     )
-    found.add("assess", known.to_json())
+    if known is None:
+        return
+    told = known.to_json()
+    found.add("assess", told | {"notes": subject.notes(told["notes"], subject.schema)})
     if known.before is None:
         found.reasons["before"] = NO_ORIGINAL
     if subject.beside.population is None:
@@ -257,17 +282,19 @@ def _attacked(found: _Gathering) -> None:
     needs = None if subject.original is not None else NO_ORIGINAL
     given: dict[str, Any] = {"schema": None if subject.release is not None else subject.schema}
     given |= {"original": subject.original, "hierarchies": subject.hierarchies, "seed": subject.beside.seed}
+    if subject.original is not None and subject.original.rows > MOST_ATTACKED:
+        given["sample"] = SAMPLE
     if subject.release is None:
-        given |= {"model": subject.model, "algorithm": _made_by(subject)}
+        given |= {"model": subject.model, "algorithm": _named(subject)}
     seconds = subject.beside.seconds
     outcomes = found.attempt("attack", lambda: attack_all(subject.asked, seconds=seconds, **given), needs=needs)
     if outcomes is not None:
         found.add("attack", outcomes.to_json())
 
 
-def _made_by(subject: Subject) -> Any:
-    """Return the algorithm, where it is known which one it was."""
-    return None if subject.algorithm is None or subject.algorithm.name == "auto" else subject.algorithm
+def _named(subject: Subject) -> Any:
+    """Return the algorithm as `indistinct attack` knows it: where it is named."""
+    return None if subject.algorithm is None or subject.algorithm.name == Auto.name else subject.algorithm
 
 
 def _queried(found: _Gathering) -> WorkloadErrors | None:

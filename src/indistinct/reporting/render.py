@@ -16,6 +16,8 @@ ABOUT: dict[Edition, str] = {
     "internal": "For the people who answer for the release. It names classes and counts: do not pass it on.",
     "external": "For readers of the data: what was done, what is promised, and what is not.",
 }
+# A picture of more pixels than this cannot be read when it is as wide as a phone.
+WIDTH, LARGE = re.compile(r'<svg[^>]* width="([0-9.]+)"'), 640
 # What an SVG refers to by name must be named once in a page.
 NAMED = re.compile(r'(\bid="|url\(#|href="#)')
 
@@ -52,6 +54,9 @@ def inline_svg(picture: Picture, *, name: str) -> str:
     svg = picture.svg[picture.svg.index("<svg") :].strip()
     svg = NAMED.sub(lambda found: f"{found[1]}p{name}-", svg)
     label = escaped(picture.text)
+    wide = WIDTH.search(svg)
+    if wide is not None and float(wide[1]) > LARGE:  # on a phone it is moved instead of made smaller
+        svg = svg.replace('class="marks"', 'class="marks large"', 1)
     return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
 
 

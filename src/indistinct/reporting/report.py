@@ -12,15 +12,19 @@ from indistinct.memory import needs_memory
 from indistinct.models.base import Model
 from indistinct.policy.value import Policy
 from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.storage import read_recoding
+from indistinct.release.pseudonym_columns import Pseudonym
 from indistinct.release.staging import filled
 from indistinct.release.writing import write_atomically
 from indistinct.reporting import beginning, closing, risk, utility
 from indistinct.reporting.content import Content, Section
 from indistinct.reporting.editions import edition_of, for_readers, plain_documents
 from indistinct.reporting.facts import Facts, gather
+from indistinct.reporting.originals import require_original
 from indistinct.reporting.render import html_of, require_extra
 from indistinct.reporting.subject import Beside, place_of, policy_of, subject_of
 from indistinct.schema import Schema
+from indistinct.transformations import Transformation
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -74,6 +78,8 @@ def report(
     model: Model | str | None = None,
     algorithm: Algorithm | str | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    transformations: Mapping[str, Transformation] | None = None,
+    pseudonyms: Mapping[str, Pseudonym] | Sequence[str] = (),
     recoding: Recoding | str | Path | None = None,
     workload: Any = None,
     target: str | None = None,
@@ -86,8 +92,9 @@ def report(
     """Return a report about a release: one HTML page, `internal` for the steward or `external` for readers of the data.
 
     `release` is a `Release`, or a published table from anywhere with the `schema` of its original or a `policy`, which
-    also gives the model, the hierarchies, the algorithm and what people state in its table [about]. What needs the
-    `original`, a `population` or a `workload` says so where that is not given. With a `target` classifiers learn that
+    also gives the model, the hierarchies, the algorithm, transformations, pseudonyms and what people state in its table
+    [about]. What needs the `original`, a `population` or a `workload` says so where that is not given. The original is
+    given as it is, and transformed as the release was. With a `target` classifiers learn that
     column. Attacks take up to `seconds`, and `seed` fixes what they draw at random. `path` is where a `Release` was
     written. The external edition shows nothing of the original but what the certificate for others tells, and no count
     below `smallest_count`. Needs the extra `report`.
@@ -100,9 +107,11 @@ def report(
         model=model,
         algorithm=algorithm,
         hierarchies=hierarchies,
+        transformations=transformations,
+        pseudonyms=pseudonyms,
         original=original,
         population=population,
-        recoding=recoding,
+        recoding=read_recoding(recoding) if isinstance(recoding, str | Path) else recoding,
         workload=workload,
         target=target,
         classifiers=classifiers,
@@ -112,7 +121,9 @@ def report(
         path=None if path is None else Path(path),
     )
     internal = chosen == "internal"
-    facts = gather(subject_of(release, schema, beside), internal=internal)
+    subject = subject_of(release, schema, beside)
+    require_original(subject)
+    facts = gather(subject, internal=internal)
     shown = facts if internal else for_readers(facts)
     made = datetime.now(UTC).date().isoformat()
     sections = _sections(shown, made=made, digest=digest, internal=internal)
@@ -125,7 +136,7 @@ def _sections(facts: Facts, *, made: str, digest: str | None, internal: bool) ->
     return (
         beginning.summary(facts),
         beginning.identity(facts, made=made, policy_digest=digest, internal=internal),
-        beginning.purpose(facts),
+        beginning.purpose(facts, internal=internal),
         beginning.columns(facts, internal=internal),
         risk.thresholds(facts),
         risk.found_again(facts),

@@ -7,21 +7,29 @@ from indistinct.drawing.histograms import draw_matching
 from indistinct.figures import number, percent
 from indistinct.markup import Cell, Document, grid
 from indistinct.release.certificate_grids import groups_of
-from indistinct.reporting.content import Block, Listing, Notice, Paragraph, Picture, Section
+from indistinct.reporting.content import Block, Listing, Notice, Paragraph, Picture, Section, sentence
 from indistinct.reporting.facts import Facts
 from indistinct.risks.assessment import NO_POPULATION
 from indistinct.risks.risk_grids import practice_grid, risk_grid, sensitive_grid
 
-# Our words, and those of ISO/IEC 20889:2018 and NIST SP 800-188 for the same.
+# Our words, and those of ISO/IEC 20889:2018 and NIST SP 800-188 for the same; only words that public accounts of the
+# two documents use are named.
 STANDARDS = (
-    ("identifier, dropped", "direct identifier; suppression (masking)", "direct identifier, removed"),
+    ("identifier, dropped", "masking, a suppression technique", "direct identifier, removed"),
+    ("identifier, shown as a pseudonym", "pseudonymization", "pseudonymization"),
     ("quasi-identifier, recoded", "quasi-identifier; generalization", "quasi-identifier, transformed"),
-    ("suppressed row; cell shown as *", "record suppression; local suppression", "suppression"),
-    ("class", "equivalence class", "equivalence class"),
+    ("rounded or cut off at the ends", "rounding; top and bottom coding", "–"),
+    ("suppressed row", "record suppression", "–"),
+    ("cell shown as *", "local suppression", "–"),
+    ("class", "equivalence class", "–"),
     ("links broken inside buckets", "anatomization; permutation", "–"),
-    ("k-anonymity, l-diversity, t-closeness", "formal privacy measurement models", "k-anonymity and its extensions"),
-    ("risk of being found", "singling out; linking", "identity disclosure"),
-    ("attribute disclosure", "inference", "attribute disclosure; inferential disclosure"),
+    ("k-anonymity", "k-anonymity model, a formal privacy measurement model", "k-anonymity"),
+    ("risk of being found", "singling out; linking", "re-identification"),
+    ("attribute disclosure", "inference", "–"),
+)
+TERMS = (
+    "Terms follow ISO/IEC 20889:2018 and NIST SP 800-188, as far as public accounts of them show; a dash stands where "
+    "none was found. The table translates words. It claims no conformity with a standard."
 )
 
 
@@ -41,7 +49,7 @@ def thresholds(facts: Facts) -> Section:
         blocks.append(practice_grid(found))
     headings = ("here", "ISO/IEC 20889", "NIST SP 800-188")
     blocks.append(grid("The same in the terms of standards", headings, STANDARDS))
-    blocks.append(Paragraph("The table translates words. It claims no conformity with a standard."))
+    blocks.append(Paragraph(TERMS))
     return Section("thresholds", "Model, thresholds, terms", tuple(blocks))
 
 
@@ -56,7 +64,7 @@ def found_again(facts: Facts) -> Section:
     if found.at("journalist") is None or found.at("journalist", "basis") == NO_POPULATION:
         blocks.append(Notice(facts.why_not("population")))
     blocks += _pictures(facts, found)
-    blocks += [Paragraph(note) for note in found.at("notes") or ()]
+    blocks += [Paragraph(sentence(note)) for note in found.at("notes") or ()]
     return Section("risk", "Risk of being found", tuple(blocks))
 
 
@@ -64,15 +72,16 @@ def _pictures(facts: Facts, found: Document) -> list[Block]:
     sides = {}
     if found.at("before") is not None:
         sides["before"] = _sizes(found.at("before", "class_sizes", "histogram"))
-    sides["after"] = _sizes(found.at("class_sizes", "histogram"))
-    if not sides["after"]:
+    published = _sizes(found.at("class_sizes", "histogram"))
+    if not published:
         return [Notice("No row is published, so there is nothing to draw.")]
+    sides["after" if sides else "release"] = published
     told = facts.document("certificate")
     groups = "classes" if found.at("form") is None else "buckets"
     unit, k = str(found.at("unit")), _k(told)
-    words = f"{groups} by size; {_told(sides, k)}"
+    words = _told(sides, k)
     drawn = {
-        f"Share of {unit} by the size of their {groups}; the line is k": draw_class_sizes,
+        f"Share of {unit} by the size of their {groups}{'' if k is None else '; the line is k'}": draw_class_sizes,
         f"Running share of {unit} in {groups} of at most a size": draw_cumulative,
     }
     return [
@@ -86,7 +95,8 @@ def _told(sides: Mapping[str, Mapping[int, int]], k: int | None) -> str:
     for name, sizes in sides.items():
         members = sum(size * count for size, count in sizes.items()) or 1
         below = sum(size * count for size, count in sizes.items() if k is not None and size < k)
-        parts.append(f"{name}: smallest {min(sizes, default=0)}, {percent(below / members)} below k = {k}")
+        limit = "" if k is None else f", {percent(below / members)} below k = {k}"
+        parts.append(f"{name}: smallest {min(sizes, default=0)}{limit}")
     return "; ".join(parts)
 
 
@@ -127,7 +137,8 @@ def attributes(facts: Facts, *, internal: bool) -> Section:
 def _worst(found: Document, name: str) -> list[Block]:
     worst = found.at("sensitive", name, "worst")
     if not worst:
-        return [Notice(f"Classes that tell most about {name} are named only of a release, and not in buckets.")]
+        why = "Buckets are not named" if found.at("form") else "Classes are named only of a release"
+        return [Notice(f"{why}: which tell most about {name} is not shown.")]
     columns = list(worst[0]["values"])
     rows: list[tuple[Cell, ...]] = []
     for index, each in enumerate(worst):
@@ -178,7 +189,9 @@ def attacks(facts: Facts, *, internal: bool) -> Section:
     if found is None:
         return Section("attacks", "Attacks that were tried", (Notice(facts.why_not("attack")),))
     if not internal:
-        tried = Paragraph(f"Tried: {', '.join(found.at('tried')) or 'none'}.")
+        if not found.at("tried"):
+            return Section("attacks", "Attacks that were tried", (Notice("No attack was through in time."),))
+        tried = Paragraph(f"Tried: {', '.join(found.at('tried'))}.")
         said = "At least one of them did better than chance." if found.at("succeeds") else "None beat chance."
         return Section("attacks", "Attacks that were tried", (tried, Paragraph(said)))
     rows: list[tuple[Cell, ...]] = []
@@ -199,7 +212,15 @@ def attacks(facts: Facts, *, internal: bool) -> Section:
         )
     headings = ("attack", "tried", "found", "baseline", "control", "risk", "at least", "at most", "beats chance")
     caption = "What attacks achieve, with a confidence of 95 %"
-    blocks: list[Block] = [grid(caption, headings, rows, right=headings[1:8])]
+    table = grid(caption, headings, rows, right=headings[1:8])
+    blocks: list[Block] = [table] if rows else [Notice("No attack was through in time.")]
+    if found.at("sample"):
+        blocks.append(
+            Paragraph(
+                f"Attacked were {number(found.at('sample'))} rows of the original, drawn by chance; intervals allow "
+                "for that. `indistinct attack all` attacks every row, which takes its time."
+            )
+        )
     blocks.append(Listing(tuple(_sentence(each) for each in found.at("outcomes"))))
     refused = tuple(f"{name}: {reason}" for name, reason in found.at("refused").items())
     if refused:

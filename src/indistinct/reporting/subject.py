@@ -3,14 +3,16 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
+from indistinct.api import transform
 from indistinct.attacking import require_time
 from indistinct.engines import open_source
 from indistinct.engines.base import DatabaseTable, Source
@@ -24,7 +26,8 @@ from indistinct.promise import promised_model
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, SENSITIVE
 from indistinct.registry import parse_algorithm, parse_model
-from indistinct.release.columns import published_schema
+from indistinct.release.columns import appearance_of, published_schema
+from indistinct.release.pseudonym_columns import Pseudonym, kinds_of
 from indistinct.release.published import BucketTable, Published, belongs_to, open_published, read_certificate
 from indistinct.release.reading import read_release
 from indistinct.release.release import Release
@@ -32,24 +35,29 @@ from indistinct.release.small_counts import SMALLEST, check_smallest
 from indistinct.release.staging import digest_of
 from indistinct.schema import Schema, require_schema
 from indistinct.tables import open_table
+from indistinct.transformations import Transformation, check_transformations, kept_hierarchies
+
+STAR = "*"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beside:
     """What a caller knows beside a release; everything may be left out.
 
-    `policy` gives roles, model, hierarchies, algorithm and what people state. `original` and `population` are tables.
-    `workload` are queries to compare, and `target` a column to learn. Attacks take up to `seconds`, and `seed` fixes
-    what they draw at random. `path` is where a release of ours was written.
+    `policy` gives roles, model, hierarchies, algorithm, transformations, pseudonyms and what people state. `original`
+    and `population` are tables, as they are. `workload` are queries to compare, and `target` a column to learn. Attacks
+    take up to `seconds`, and `seed` fixes what they draw at random. `path` is where a release of ours was written.
     """
 
     policy: Policy | None = None
     model: Model | str | None = None
     algorithm: Algorithm | str | None = None
     hierarchies: Mapping[str, Hierarchy] | None = None
+    transformations: Mapping[str, Transformation] | None = None
+    pseudonyms: Mapping[str, Pseudonym] | Sequence[str] = ()
     original: Any = None
     population: Any = None
-    recoding: Recoding | str | Path | None = None
+    recoding: Recoding | None = None
     workload: Any = None
     target: str | None = None
     classifiers: Sequence[str] | None = None
@@ -64,7 +72,8 @@ class Subject:
     """A release that is opened, with its roles, its promise and where it came from.
 
     `table` is what readers have: the published table alone, or a `BucketTable`. `release` is there where we made it,
-    and `path` where it is a file.
+    and `path` where it is a file. `changes` are the transformations of the release; `original` is transformed so, and
+    `given` is as it was.
     """
 
     table: Any
@@ -78,6 +87,8 @@ class Subject:
     release: Release | None = None
     path: Path | None = None
     told: Mapping[str, Any] = field(default_factory=dict)
+    given: Source | None = None
+    changes: Mapping[str, Transformation] = field(default_factory=dict)
 
     @property
     def policy(self) -> Policy | None:
@@ -104,15 +115,43 @@ class Subject:
     def pseudonyms(self) -> Mapping[str, str]:
         """Columns that are shown as pseudonyms, and of which kind these are."""
         made = None if self.release is None else self.release.certificate.pseudonyms
-        return made or self.told.get("pseudonyms") or {}
+        shown = self.opened.sources[MAIN].columns
+        declared = {name: kind for name, kind in kinds_of(self.declared, self.schema).items() if name in shown}
+        return made or self.told.get("pseudonyms") or declared
+
+    @property
+    def declared(self) -> Mapping[str, Pseudonym] | Sequence[str]:
+        """The pseudonyms that the release is said to show."""
+        return self.beside.pseudonyms or ({} if self.policy is None else self.policy.pseudonyms)
+
+    @property
+    def shows_people(self) -> bool:
+        """Whether everybody has a pseudonym, by which people are counted where there is no original."""
+        person, shown = self.schema.person, self.opened.sources[MAIN].columns
+        return bool(person) and all(name in self.declared and name in shown for name in person)
+
+    @property
+    def recoding(self) -> Recoding | None:
+        """How the release was made, where that is known."""
+        return self.beside.recoding if self.release is None else self.release.recoding
+
+    @property
+    def made_by(self) -> Algorithm | None:
+        """The algorithm that made the release, as it is given or as the certificate beside the file tells it."""
+        given = self.algorithm
+        if given is not None and given.name != Auto.name:
+            return given
+        return _found_by(self.told.get("algorithm"))
 
     @property
     def transformations(self) -> Mapping[str, str]:
         """What is published of columns that are not recoded, as flags spell it."""
-        known = {} if self.policy is None else self.policy.transformations
-        if self.release is not None:
-            known = {**known, **(self.release.recoding.transformations or {})}
-        return {name: each.spec() for name, each in known.items()}
+        return {name: each.spec() for name, each in self.changes.items()}
+
+    @property
+    def tells_transformations(self) -> bool:
+        """Whether it is known which columns were transformed, and so which were not."""
+        return self.policy is not None or self.recoding is not None or self.beside.transformations is not None
 
     @property
     def in_buckets(self) -> bool:
@@ -120,15 +159,38 @@ class Subject:
         return self.opened.buckets is not None
 
     @property
+    def shown(self) -> tuple[str, ...]:
+        """The columns that the release shows, in all of its tables."""
+        return tuple(name for source in self.opened.sources.values() for name in source.columns)
+
+    @property
     def roles(self) -> Schema:
         """The roles of the columns that the release shows."""
-        shown = [name for source in self.opened.sources.values() for name in source.columns]
-        return published_schema(self.schema, shown)
+        return published_schema(self.schema, self.shown)
 
     @property
     def data(self) -> pa.Table:
         """The published table, in memory."""
         return open_table(self.opened.sources[MAIN], published=True).data
+
+    def stars(self, name: str) -> int:
+        """Return how many cells of a column are published as a star."""
+        data = self.data
+        if name not in data.column_names:
+            return 0
+        column = data[name]
+        plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        text = pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type)
+        return int(pc.sum(pc.equal(plain, STAR)).as_py() or 0) if text else 0
+
+    def notes(self, told: Sequence[str], roles: Schema) -> list[str]:
+        """Return the notes of an assessment by some roles; it takes pseudonyms for identifiers that were left."""
+        if not self.pseudonyms:
+            return list(told)
+        tables, buckets = {MAIN: self.shown}, self.opened.buckets
+        taken = appearance_of(roles, tables, buckets).warnings
+        known = appearance_of(self.schema, tables, buckets, pseudonyms=tuple(self.pseudonyms)).warnings
+        return [*known, *(note for note in told if note not in taken)]
 
     def schema_digest(self) -> str:
         """Return the SHA-256 of the columns and roles of the original, in their order."""
@@ -141,9 +203,8 @@ def subject_of(release: Any, schema: Schema | None, beside: Beside) -> Subject:
     if beside.smallest_count is not None:
         check_smallest(beside.smallest_count)
     require_time(beside.seconds)
-    original = None if beside.original is None else open_source(beside.original)[1]
     if isinstance(release, Release):
-        return _ours(release, beside, original)
+        return _ours(release, beside)
     policy = beside.policy
     roles = schema or (None if policy is None else policy.schema)
     if roles is None:
@@ -160,22 +221,48 @@ def subject_of(release: Any, schema: Schema | None, beside: Beside) -> Subject:
             f"the certificate beside {opened.path} is that of another file",
             hint="give the release as it was written, with its own certificate, or move the certificate away",
         )
-    known = {**({} if policy is None else policy.hierarchies), **(beside.hierarchies or {})}
-    model = _model(beside, algorithm, roles, told)
-    return Subject(table, opened, roles, model, algorithm, known, beside, original, None, opened.path, told or {})
+    declared = {**({} if policy is None else policy.hierarchies), **(beside.hierarchies or {})}
+    changes = _changes(beside, roles, declared)
+    given = None if beside.original is None else open_source(beside.original)[1]
+    original, known = _compared(given, changes, roles, declared)
+    model, says = _model(beside, algorithm, roles, told), told or {}
+    made = Subject(table, opened, roles, model, algorithm, known, beside, original, None, opened.path, says, given)
+    return replace(made, changes=changes)
 
 
-def _ours(release: Release, beside: Beside, original: Source | None) -> Subject:
+def _compared(
+    given: Source | None, changes: Mapping[str, Transformation], schema: Schema, declared: Mapping[str, Hierarchy]
+) -> tuple[Source | None, Mapping[str, Hierarchy]]:
+    """Return the original with its columns transformed as in the release, and the hierarchies that still hold."""
+    kept = kept_hierarchies(declared, changes)
+    if given is None or not changes:
+        return given, kept
+    present = {name: each for name, each in changes.items() if name in given.columns}
+    return transform(given, schema, present, hierarchies=declared), kept
+
+
+def _changes(beside: Beside, schema: Schema, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Transformation]:
+    """Return how columns of a release were transformed, as is said here, or as policy and recoding say."""
+    known = {} if beside.policy is None else dict(beside.policy.transformations)
+    made = {**known, **((beside.recoding and beside.recoding.transformations) or {})}
+    return check_transformations(beside.transformations or made, schema, hierarchies)
+
+
+def _ours(release: Release, beside: Beside) -> Subject:
     table: Any = release.table
     if release.buckets is not None:
         buckets, second = release.buckets, release.others.get(SENSITIVE)
         table = BucketTable(release.table, buckets.slices, buckets.form, second, buckets.generalized)
     algorithm = _algorithm(beside) or _found_by(release.certificate.algorithm)
-    known = {**release.hierarchies, **(beside.hierarchies or {})}
+    declared = {**release.hierarchies, **(beside.hierarchies or {})}
+    given = None if beside.original is None else open_source(beside.original)[1]
+    changes = release.recoding.transformations or {}
+    original, known = _compared(given, changes, release.check.schema, declared)
     opened, check = open_published(table, release.check.schema), release.check
     told = _beside_file(beside.path)
     roles, model, path = check.schema, check.model, beside.path
-    return Subject(table, opened, roles, model, algorithm, known, beside, original, release, path, told)
+    made = Subject(table, opened, roles, model, algorithm, known, beside, original, release, path, told, given)
+    return replace(made, changes=changes)
 
 
 def _beside_file(path: Path | None) -> Mapping[str, Any]:

@@ -4,14 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from indistinct.recoding.outputs import Assignment
+from indistinct.recoding.outputs import MAIN, Assignment
 from indistinct.reporting.columns import MOST_BARS, Shares, texts_of
 from indistinct.reporting.subject import Subject
-
-STAR = "*"
 
 
 def suppression_facts(
@@ -55,11 +51,5 @@ def _line(value: str, rows: int, suppressed: int) -> dict[str, Any]:
 
 def _starred(subject: Subject) -> dict[str, int]:
     """Return how many cells of each quasi-identifier are published as a star."""
-    data, found = subject.data, {}
-    for name in subject.roles.quasi:
-        if name in data.column_names:
-            column = data[name]
-            plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-            text = pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type)
-            found[name] = int(pc.sum(pc.equal(plain, STAR)).as_py() or 0) if text else 0
-    return found
+    shown = subject.opened.sources[MAIN].columns
+    return {name: subject.stars(name) for name in subject.roles.quasi if name in shown}

@@ -1,5 +1,7 @@
 """The sections about what is left: suppression, loss, distributions, queries and classifiers."""
 
+from collections.abc import Iterator
+
 from indistinct.drawing.heat_map import draw_distributions
 from indistinct.drawing.shares import draw_shares
 from indistinct.drawing.workload_errors import draw_errors
@@ -60,7 +62,16 @@ def utility(facts: Facts, *, internal: bool) -> Section:
     """Say what the release cost and what it is still good for."""
     blocks: list[Block] = [*_metrics(facts, internal=internal), *_distributions(facts)]
     blocks += [*_queries(facts), *_classifier(facts)]
-    return Section("utility", "What the release is still good for", tuple(blocks))
+    return Section("utility", "What the release is still good for", tuple(_once(blocks)))
+
+
+def _once(blocks: list[Block]) -> Iterator[Block]:
+    """Yield blocks, but what is missing for the same reason once."""
+    said: list[Block] = []
+    for block in blocks:
+        if not isinstance(block, Notice) or block not in said:
+            yield block
+        said.append(block)
 
 
 def _metrics(facts: Facts, *, internal: bool) -> list[Block]:
@@ -95,8 +106,9 @@ def _distributions(facts: Facts) -> list[Block]:
         notes = () if each.exact else (SPREAD,)
         svg = draw_shares(name, each.labels, before=each.before, after=each.after, notes=notes)
         far = max(abs(b - a) for b, a in zip(each.before, each.after, strict=True))
-        words = f"{name}: {number(len(each.labels))} groups of values; the largest difference is {percent(far)}"
-        blocks.append(Picture(f"Distribution of {name} before and after", words, svg))
+        title = f"Distribution of {name} before and after"
+        words = f"{title}: {number(len(each.labels))} groups of values; the largest difference is {percent(far)}"
+        blocks.append(Picture(title, words, svg))
     return blocks
 
 

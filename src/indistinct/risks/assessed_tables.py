@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from indistinct.domain import Kind
+from indistinct.engines import count_source
 from indistinct.engines.base import Engine, Source
-from indistinct.errors import InputError, SchemaError
+from indistinct.errors import InputError, OriginalError, SchemaError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
@@ -21,17 +22,21 @@ from indistinct.models.base import All, Model
 from indistinct.models.of_people import OfPeople
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment
-from indistinct.release.by_label import MOST_PAIRS, classes_by_label, classes_by_recoding, nobody_shown
+from indistinct.release.by_label import classes_by_label, classes_by_recoding, nobody_shown
 from indistinct.release.check import NOTHING
 from indistinct.release.columns import BOUNDS, COMPANIONS, appearance_of, published_schema, require_columns
 from indistinct.release.containment import require_in_original
 from indistinct.release.evidence import Evidence
 from indistinct.release.population import people_by_label
+from indistinct.release.pseudonym_columns import are_pseudonyms
 from indistinct.release.published import Published, published_tables
 from indistinct.release.release import Release
 from indistinct.risks.attribute_disclosure import Shares, keys_of
 from indistinct.risks.survey_weights import weight_keys
 from indistinct.schema import Schema
+
+# So many pairs of an original combination and a published class are compared; of more, some classes are.
+MOST_COMPARED = 4_000_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,7 +209,7 @@ def published_table(
     source = published.sources[MAIN]
     whole = before.evidence.counted
     if source.rows > original.rows:
-        raise InputError(
+        raise OriginalError(
             f"the release has {source.rows:,} rows; the original has {original.rows:,}",
             hint="check that this is the original of this release",
         )
@@ -236,13 +241,19 @@ def bucket_table(published: Published, schema: Schema, *, reference: Counted | N
     return AssessedTable(source, schema, schema, evidence, people=False, published=True)
 
 
-def appearance_notes(table: AssessedTable, *, weights: str | None) -> tuple[str, ...]:
-    """Return what the columns of a table tell a reader: those without a role, and in a published one identifiers."""
+def appearance_notes(table: AssessedTable, *, weights: str | None, pseudonyms: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return what the columns of a table tell a reader: those without a role, and in a published one identifiers.
+
+    Columns that are said to show `pseudonyms` are identifiers unless their values look like some.
+    """
     if table.source is None:
         return ()
     buckets = None if table.evidence.buckets is None else table.evidence.buckets.buckets
     columns = [name for name in table.source.columns if name != weights or name in table.schema.columns]
-    shows = appearance_of(table.schema, {MAIN: columns}, buckets)
+    source, named = table.source, [name for name in pseudonyms if name in columns]
+    domains = {name: count_source(source, Request((name,), published=True)).known[name] for name in named}
+    shown = [name for name, domain in domains.items() if are_pseudonyms(domain.values)]
+    shows = appearance_of(table.schema, {MAIN: columns}, buckets, pseudonyms=shown)
     return (shows if table.published else replace(shows, identifiers=())).warnings
 
 
@@ -297,21 +308,26 @@ def _require(shows: Schema, columns: Sequence[str], called: str = "table") -> No
 def _require_contained(
     counted: Counted, original: Counted, schema: Schema, hierarchies: Mapping[str, Hierarchy]
 ) -> tuple[str, ...]:
-    """Raise unless every published class covers enough rows of the original; note where that was not looked at."""
-    cells = replace(original.frequencies, classes=Classes(original.frequencies.counts))
-    if len(cells) * len(counted.frequencies) > MOST_PAIRS:
-        return ("the classes of the release are too many to compare each with the original",)
-    rows = people_by_label(replace(original, frequencies=cells), counted, schema, hierarchies=hierarchies).counts
-    empty, few = int((rows == 0).sum()), int((rows < counted.frequencies.counts).sum())
+    """Raise unless published classes cover enough rows of the original: all of them or, of very many, some throughout.
+
+    Return a note where not all were compared.
+    """
+    cells, shown = replace(original.frequencies, classes=Classes(original.frequencies.counts)), counted.frequencies
+    every, most = len(shown), max(MOST_COMPARED // max(len(cells), 1), 1)
+    places = np.linspace(0, every - 1, min(most, every)).astype(np.int64)
+    some = FrequencySet(shown.names, shown.vectors[places], Classes(shown.counts[places]))
+    whole, part = replace(original, frequencies=cells), replace(counted, frequencies=some)
+    rows = people_by_label(whole, part, schema, hierarchies=hierarchies).counts
+    empty, few = int((rows == 0).sum()), int((rows < some.counts).sum())
     if few:
         which = f"{empty:,} of them cover no row of the original" if empty else "more rows than they cover there"
-        raise InputError(
+        raise OriginalError(
             f"the original does not contain the release: {few:,} published combination(s) have rows that it has not, "
             f"{which}",
             hint="check that this is the original of this release, with its hierarchies; means do not say what they "
             "cover, so leave the original out where numbers are published as means",
         )
-    return ()
+    return () if most >= every else (f"of {every:,} classes {len(places):,} were compared with the original",)
 
 
 def _same_original(given: Counted, known: Counted | None) -> Counted:
@@ -319,7 +335,7 @@ def _same_original(given: Counted, known: Counted | None) -> Counted:
     if known is not None:
         mine, cells = given.frequencies, _projected(known, given.frequencies.names).frequencies
         if not (np.array_equal(mine.vectors, cells.vectors) and np.array_equal(mine.counts, cells.counts)):
-            raise InputError(
+            raise OriginalError(
                 f"the table of {mine.rows:,} rows is not the original of this release, which has other values",
                 hint="leave `original` out: the release knows what was counted on its own",
             )

@@ -5,7 +5,7 @@ No model is behind them: they are thresholds on the size of classes, and lists o
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -70,19 +70,24 @@ class Shown:
     domains: Mapping[str, Domain] = field(default_factory=dict)
 
 
-def findings(shown: Shown, *, smallest: int, uniques: int, homogeneous: float | None) -> tuple[Finding, ...]:
+def findings(
+    shown: Shown, *, smallest: int, uniques: int, homogeneous: float | None, alone: int | None = None
+) -> tuple[Finding, ...]:
     """Return what every rule says of a table.
 
     `smallest` is the size of its smallest class, `homogeneous` the largest share of members whose class has a single
-    value of a sensitive column; None where there is no sensitive column.
+    value of a sensitive column; None where there is no sensitive column. Of a release in buckets `alone` is how many
+    rows show a combination of quasi-identifiers that no other row shows: its values stand as they are, so that no rule
+    about the size of classes can be checked on it.
     """
     return (
-        *_sizes(smallest),
+        *(_sizes(smallest) if alone is None else map(_no_classes, _sizes(smallest))),
         _identifiers(shown),
         _ages(shown),
         _areas(shown),
         _dates(shown),
-        *_questions(uniques, homogeneous),
+        _singling_out(uniques) if alone is None else _in_buckets(alone),
+        *_questions(homogeneous),
     )
 
 
@@ -166,11 +171,31 @@ def _dates(shown: Shown) -> Finding:
     return Finding(rule, asks, _status(not dated), SAFE_HARBOR, float(len(dated)), note)
 
 
-def _questions(uniques: int, homogeneous: float | None) -> Iterator[Finding]:
-    """Ask the three questions of WP216, as far as classes answer them."""
+def _no_classes(finding: Finding) -> Finding:
+    """Return what a rule about classes says of buckets: nothing."""
+    note = "buckets are no classes: quasi-identifiers are published as they are, whatever the size of a bucket"
+    return replace(finding, status="not checkable", value=None, note=note)
+
+
+SINGLING_OUT, SINGLED_OUT = "wp216-singling-out", "can somebody be singled out?"
+
+
+def _singling_out(uniques: int) -> Finding:
     note = "members who are alone in their class"
-    asks = "can somebody be singled out?"
-    yield Finding("wp216-singling-out", asks, _status(not uniques), WP216, float(uniques), note)
+    return Finding(SINGLING_OUT, SINGLED_OUT, _status(not uniques), WP216, float(uniques), note)
+
+
+def _in_buckets(alone: int) -> Finding:
+    """Judge what buckets show as it is: a combination of its own singles somebody out; none does not rule it out."""
+    note = "rows with a combination of quasi-identifiers of their own, which buckets publish as they are"
+    if alone:
+        return Finding(SINGLING_OUT, SINGLED_OUT, "failed", WP216, float(alone), note)
+    note = "no slice shows a combination of its own; several slices of a bucket together were not looked at"
+    return Finding(SINGLING_OUT, SINGLED_OUT, "not checkable", WP216, 0.0, note)
+
+
+def _questions(homogeneous: float | None) -> Iterator[Finding]:
+    """Ask the other two questions of WP216, as far as classes answer them."""
     note = "classes do not answer it: run the attack record-linkage with an external table"
     yield Finding("wp216-linkability", "can records of one person be linked?", "not checkable", WP216, note=note)
     rule, asks = "wp216-inference", "can a value be inferred of somebody?"

@@ -1,6 +1,5 @@
 """Columns that nobody chose to publish: invented ones, identifiers, numbers of rows, values that single rows have."""
 
-import hashlib
 import re
 from collections.abc import Iterator
 
@@ -12,6 +11,7 @@ from indistinct.arrays import Codes
 from indistinct.figures import rows_of_all
 from indistinct.frequencies.uniqueness import is_nearly_unique, rows_alone
 from indistinct.release.pseudonym_columns import are_pseudonyms
+from indistinct.release.unkeyed import HASHES, holds_unkeyed
 from indistinct.scanning.base import NAMELESS, Check, Finding, Severity, Subject
 from indistinct.scanning.compared import spelled
 from indistinct.schema import BUCKET, COUNT
@@ -26,8 +26,6 @@ ROW_NAMES = re.compile(
 FEWEST_NUMBERS = 10
 # Numbers with gaps, as of rows of which some were suppressed, fill at least this share of their range.
 DENSE = 0.5
-# Hashes that people take for pseudonyms.
-UNKEYED = ("md5", "sha1", "sha256", "sha512")
 
 
 def _invented(subject: Subject) -> Iterator[Finding]:
@@ -77,30 +75,38 @@ def _invented(subject: Subject) -> Iterator[Finding]:
 def _identifiers(subject: Subject) -> Iterator[Finding]:
     hidden = {name.strip().casefold() for name in subject.hidden}
     for place, name in enumerate(subject.columns):
+        column = subject.table.column(place)
         if name.strip().casefold() in hidden:
-            severity, sentence, remedy = _shown(subject, name, subject.table.column(place))
-            yield Finding(
-                "identifiers",
-                severity,
-                f"column {name!r}",
-                subject.table.num_rows,
-                f"column {name!r} {sentence}",
-                remedy,
-            )
+            severity, sentence, remedy = _shown(subject, name, column)
+        elif name not in subject.known and _are_hashes(subject, column):
+            severity, sentence, remedy = Severity.LEAK, HASHES, "drop it, or use a key"
+        else:
+            continue
+        called = f"column {name!r}" if name.strip().casefold() in hidden else subject.called(name)
+        yield Finding("identifiers", severity, called, subject.table.num_rows, f"{called} {sentence}", remedy)
 
 
 def _shown(subject: Subject, name: str, column: pa.ChunkedArray) -> tuple[Severity, str, str]:
     """Return what a published identifier is: itself, a hash that anybody can compute, or perhaps a pseudonym."""
+    if _are_hashes(subject, column):
+        return Severity.LEAK, HASHES, "drop it, or use a key"
     values = spelled(column)
     if not len(values) or not are_pseudonyms(values):
         return Severity.LEAK, "points at people, and is published", "drop the column"
     if subject.original is None or name not in subject.original.columns:
         return Severity.SUSPICION, "shows pseudonyms, which link rows", "make sure that they were made with a key"
-    known = [text.encode() for text in spelled(subject.original.data[name]).to_pylist()]
-    plain = [hashlib.new(way, text, usedforsecurity=False).hexdigest() for way in UNKEYED for text in known]
-    if pc.any(pc.is_in(values, value_set=pa.array(plain, values.type))).as_py():
-        return Severity.LEAK, "holds hashes without a key, which anybody can compute", "drop it, or use a key"
     return Severity.NOTE, "shows pseudonyms, which link rows", "verify the release with them (--pseudonym)"
+
+
+def _are_hashes(subject: Subject, column: pa.ChunkedArray) -> bool:
+    """Return whether a column shows hashes without a key of any column of the original that points at people."""
+    before = () if subject.original is None else subject.original.columns
+    texts = spelled(column).to_pylist() if any(name in before for name in subject.hidden) else []
+    return subject.original is not None and any(
+        holds_unkeyed(texts, spelled(subject.original.data[name]).to_pylist())
+        for name in subject.hidden
+        if name in before
+    )
 
 
 def _numbered(subject: Subject) -> Iterator[Finding]:

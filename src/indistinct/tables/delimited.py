@@ -23,6 +23,7 @@ from indistinct.tables.dialect import (
     diagnose,
     encodings,
     find_dialect,
+    guess_note,
     line_numbers,
     nul_error,
 )
@@ -85,7 +86,15 @@ def read_delimited(
 
         parts.append(in_its_encoding(path, reading, read))
         check_same_names(files[0], parts[0].dialect, path, parts[-1].dialect)
-    return _typed(parts, choose(parts[0].dialect.columns, columns), reading, every=columns is None)
+    found = _typed(parts, choose(parts[0].dialect.columns, columns), reading, every=columns is None)
+    return found._replace(notes=guesses_at([(part.path, part.dialect) for part in parts], reading))
+
+
+def guesses_at(parts: Sequence[tuple[Path, Dialect]], reading: Reading) -> tuple[str, ...]:
+    """Return what to say of files whose encoding was guessed."""
+    if reading.encoding is not None:
+        return ()
+    return tuple(note for path, dialect in parts for note in guess_note(path, dialect.encoding))
 
 
 def check_same_names(first: Path, dialect: Dialect, other: Path, found: Dialect) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from indistinct.encodings import encodings_of
+from indistinct.encodings import GUESSES, encodings_of, guess_of
 from indistinct.errors import InputError, ParameterError
 from indistinct.tables.headers import check_header
 from indistinct.tables.value import check_names, check_width
@@ -68,6 +68,18 @@ def encodings(path: Path, encoding: str | None) -> tuple[str, ...]:
     with open_bytes(path) as file:
         start = file.read(SAMPLE_BYTES)
     return encodings_of(start)
+
+
+def guess_note(path: Path, encoding: str) -> tuple[str, ...]:
+    """Return what to say of a file whose encoding nobody declared and that is not the usual one."""
+    if encoding not in GUESSES:
+        return ()
+    with open_bytes(path) as file:
+        sample = file.read(SAMPLE_BYTES)
+        while sample.isascii() and (more := file.read(SAMPLE_BYTES)):
+            sample = more
+    note = guess_of(path.name, encoding, sample)
+    return () if note is None else (note,)
 
 
 def find_dialect(path: Path, encoding: str, delimiter: str | None, *, header: bool = False) -> Dialect:

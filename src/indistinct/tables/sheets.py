@@ -1,10 +1,12 @@
 """Sheets of workbooks (.xlsx, .xlsm, .xlsb, .xls, .ods) as Arrow tables for the engines: the shown values of cells."""
 
 import datetime as dt
+import re
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from xml.sax.saxutils import unescape
 
 import pyarrow as pa
 
@@ -18,6 +20,12 @@ from indistinct.tables.value import Reading, check_names, check_width
 OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # What a workbook may inflate to, and the rows that tell whether the first one is like them.
 MOST_INFLATED, LOOKED_AT = 1 << 32, 100
+# The cells of an open document; in it the name of a sheet, and cells that reach over several columns or rows.
+CONTENT, BLOCK = "content.xml", 1 << 20
+MARKS = re.compile(
+    rb'<(?:\w+:)?table [^>]*?\b(?:\w+:)?name="([^"]*)"'
+    rb'|<(?:\w+:)?table-cell\b[^>]*?\bnumber-(?:columns|rows)-spanned="(?!1")(\d+)"'
+)
 # What the number of a cell may be: beyond it, a sheet's numbers are not exact.
 EXACT = 1 << 53
 
@@ -66,9 +74,10 @@ def _rows(path: Path, sheet: str | None) -> list[list[Any]]:
         with calamine.load_workbook(path) as book:
             found = _sheet(path, book, sheet)
             # A cell that is merged with others has a value in its first place alone: the others would be missing.
-            if found.merged_cell_ranges:
+            merged = _merged(path, found.name) if found.merged_cell_ranges is None else len(found.merged_cell_ranges)
+            if merged:
                 raise InputError(
-                    f"{path} has {len(found.merged_cell_ranges)} merged cells, which belong to no one row or column",
+                    f"{path} has {merged} merged cells, which belong to no one row or column",
                     hint="take them apart in the workbook, and write the value into each cell",
                 )
             return found.to_python()
@@ -117,6 +126,26 @@ def _check_container(path: Path) -> None:
             raise InputError(
                 f"{path} inflates to more than {MOST_INFLATED >> 30} GB", hint="save the sheet as CSV or Parquet"
             )
+
+
+def _merged(path: Path, sheet: str) -> int:
+    """Return how many cells of a sheet of an open document (.ods) are merged; the reader of sheets does not tell."""
+    if not zipfile.is_zipfile(path):
+        return 0
+    with zipfile.ZipFile(path) as archive:
+        if CONTENT not in archive.namelist():
+            return 0
+        merged, here, rest = 0, False, b""
+        with archive.open(CONTENT) as file:
+            while block := file.read(BLOCK):
+                text = rest + block
+                end = text.rfind(b">") + 1  # a tag is not cut in two
+                for tag in MARKS.finditer(text[:end]):
+                    if tag[1] is not None:
+                        here = unescape(tag[1].decode()) == sheet
+                    merged += here and tag[2] is not None
+                rest = text[end:]
+        return merged
 
 
 def _encrypted(path: Path) -> InputError:

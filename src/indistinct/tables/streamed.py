@@ -22,6 +22,7 @@ from indistinct.tables.delimited import (
     compression_of,
     csv_options,
     dialect_of,
+    guesses_at,
     has_broken_quotes,
     holds,
     in_its_encoding,
@@ -81,6 +82,7 @@ class InBlocks:
     reading: Reading
     parts: tuple[TextFile, ...] = ()
     left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def blocks(self) -> Iterator[pa.Table]:
         """Yield the table; raise `InputError` at the end if cells are not what they were declared to be."""
@@ -152,7 +154,8 @@ def delimited_blocks(files: Sequence[Path], reading: Reading, *, published: bool
     }
     schema = pa.schema([(name, plan.type) for name, plan in plans.items() if plan is not None])
     left_out = left_out_of([(part.path, part.left_out) for part in parts])
-    return InBlocks(plans, schema, lambda: _rows_of(parts, reading), reading, tuple(parts), left_out)
+    notes = guesses_at([(part.path, part.dialect) for part in parts], reading)
+    return InBlocks(plans, schema, lambda: _rows_of(parts, reading), reading, tuple(parts), left_out, notes)
 
 
 def typed_blocks(raw: Callable[[], Iterator[pa.Table]], schema: pa.Schema, reading: Reading) -> InBlocks:

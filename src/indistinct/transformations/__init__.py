@@ -1,6 +1,7 @@
 """Transformations: what is published of sensitive and insensitive columns, which no recoding touches."""
 
 from indistinct.transformations.columns import Transformed, transformed_columns
+from indistinct.transformations.outputs import may_come_of
 from indistinct.transformations.value import (
     Transformation,
     check_role,
@@ -16,6 +17,7 @@ __all__ = [
     "check_role",
     "check_transformations",
     "kept_hierarchies",
+    "may_come_of",
     "parse_transformation",
     "transformation_from_options",
     "transformed_columns",

@@ -17,6 +17,14 @@ from indistinct.transformations.value import Transformation
 PRESENT = "present"
 # Whole numbers beyond cannot be rounded up.
 LARGEST = 1 << 62
+# What is no text, number or date, in words.
+OTHERS: Mapping[Callable[[pa.DataType], bool], str] = {
+    pa.types.is_duration: "durations",
+    pa.types.is_boolean: "true and false",
+    pa.types.is_time: "times of the day",
+}
+# The types of columns without any value, once they are transformed.
+EMPTY = {Kind.NUMBER: pa.float64(), Kind.DATE: pa.date32()}
 WAYS = {Kind.NUMBER: "rounded or bounded", Kind.DATE: "cut down to a period"}
 
 Change = Callable[[pa.ChunkedArray], pa.ChunkedArray]
@@ -59,12 +67,31 @@ def transformed_columns(
     for name, given in transformations.items():
         kind = types[name].value_type if isinstance(types[name], pa.DictionaryType) else types[name]
         if given.level is None or given.hierarchy is None:
-            found[name], kinds[name] = _change(name, given, kind)
+            wanted = _kind_wanted(given)
+            if wanted is not None and kind_of(kind) is Kind.TEXT and _is_empty(distinct(name)):
+                # A text file does not tell of what type a column without a value is.
+                found[name], kinds[name] = _nothing(EMPTY[wanted]), EMPTY[wanted]
+            else:
+                found[name], kinds[name] = _change(name, given, kind)
             continue
         domain = _domain(name, distinct(name))
         found[name], kinds[name] = _on_level(domain, given.level, given.hierarchy), pa.string()
         declared[name] = replace(given, hierarchy=given.hierarchy.settled(domain))
     return Transformed(found, kinds, declared)
+
+
+def _kind_wanted(given: Transformation) -> Kind | None:
+    if given.clear is not None or given.level is not None:
+        return None
+    return Kind.NUMBER if given.truncate is None else Kind.DATE
+
+
+def _is_empty(values: pa.ChunkedArray) -> bool:
+    return bool(values.null_count == len(values))
+
+
+def _nothing(kind: pa.DataType) -> Change:
+    return lambda column: pa.chunked_array([pa.nulls(len(column), kind)])
 
 
 def _change(name: str, given: Transformation, kind: pa.DataType) -> tuple[Change, pa.DataType]:
@@ -86,14 +113,17 @@ def _change(name: str, given: Transformation, kind: pa.DataType) -> tuple[Change
 
 
 def _require(name: str, kind: pa.DataType, wanted: Kind) -> None:
-    found = kind_of(kind)
-    if found is not wanted:
-        raise InputError(
-            f"column {name!r} holds {found}, which cannot be {WAYS[wanted]}",
-            hint="if it is text of numbers or dates, declare how they are written (decimal, dates, types); free text "
-            "is cleared (clear), categories have levels of a hierarchy (level)",
-            column=name,
-        )
+    if kind_of(kind) is wanted:
+        return
+    what = next((words for test, words in OTHERS.items() if test(kind)), str(kind_of(kind)))
+    raise InputError(
+        f"column {name!r} holds {what}, which cannot be {WAYS[wanted]}",
+        hint="make it a number in the table first, such as seconds or 0 and 1; or clear it (clear)"
+        if what in OTHERS.values()
+        else "if it is text of numbers or dates, declare how they are written (decimal, dates, types); free text "
+        "is cleared (clear), categories have levels of a hierarchy (level)",
+        column=name,
+    )
 
 
 def _check_whole(name: str, given: Transformation, kind: pa.DataType) -> None:

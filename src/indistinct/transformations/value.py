@@ -107,7 +107,8 @@ def parse_transformation(text: str) -> Transformation:
         try:
             options[name] = read(value) if value else True
         except ValueError:
-            raise ParameterError(f"`{name}` of a transformation must be a number", hint=EXAMPLE) from None
+            kind = "whole number" if read is int else "number"
+            raise ParameterError(f"`{name}` of a transformation must be a {kind}", hint=EXAMPLE) from None
     return transformation_from_options(options)
 
 
@@ -168,8 +169,12 @@ def check_role(name: str, schema: Schema) -> None:
 def _check_number(name: str, value: Any) -> None:
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if value is True:  # a flag without a number
+        raise ParameterError(f"`{name}` of a transformation needs a number", hint=f"{name}:100, {name} = 100")
+    if not isinstance(value, int | float):
         raise ParameterError(f"`{name}` must be a number; got {type(value).__name__}", hint=f"{name} = 100")
+    if not math.isfinite(value):
+        raise ParameterError(f"`{name}` must be a finite number; got {value}", hint=f"{name} = 100")
 
 
 def _check_word(name: str, value: Any, known: tuple[str, ...]) -> None:

@@ -155,7 +155,7 @@ def _from_files(
         found = delimited_blocks(files, delimited_reading(files[0], reading), published=published)
         table = _spooled(found, duckdb, memory)
     table = replace(table, reading=reading, files=files, stamps=stamps)
-    return replace(table, left_out=found.left_out, samples=found.samples())
+    return replace(table, left_out=found.left_out, samples=found.samples(), notes=found.notes)
 
 
 def _declared(table: DuckTable, duckdb: Any, memory: int) -> DuckTable:

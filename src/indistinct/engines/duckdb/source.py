@@ -33,7 +33,8 @@ class DuckTable:
     `parquet` are Parquet files that hold it, whose rows come faster without DuckDB. `files` are those that it came from
     and `stamps` what they were then; `left_out` says what of a text file is nobody's row, `samples` are texts of its
     columns of text. `spool` is what keeps a file of converted cells alive, `learned` is for the engine alone. Where
-    columns are transformed, `arrow` has the types that they become and `stored` those that they have.
+    columns are transformed, `arrow` has the types that they become and `stored` those that they have. `notes` are what
+    else a reader must know.
     """
 
     connection: Any
@@ -49,6 +50,7 @@ class DuckTable:
     spool: object = None
     stored: pa.Schema | None = None
     transformation: Transformed | None = None
+    notes: tuple[str, ...] = ()
     learned: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:

@@ -174,7 +174,8 @@ def _in_short(what: str, told: str, pyspark: Any) -> IndistinctError:
     if "No module named" in told:
         return InputError(
             f"Spark's workers lack a package: they could not {what}",
-            hint=f"install indistinct where workers run, and name that Python in spark.pyspark.python, or in {PYTHON}",
+            hint=f"install indistinct where workers run, and name that Python in {PYTHON} before the session starts, "
+            "or for spark-submit in spark.pyspark.python",
         )
     if "maxResultSize" in told:
         return InputError(

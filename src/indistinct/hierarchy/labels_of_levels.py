@@ -1,0 +1,115 @@
+"""Which texts are labels of a level, by the declaration of a hierarchy alone: a published column shows no recoding.
+
+Every kind of hierarchy labels some value with each of its labels. So a text is a label of a level if the value that is
+read from it gets it there; a mask is such a value itself.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.arrays import Codes
+from indistinct.domain import Domain, Kind
+from indistinct.errors import HierarchyError
+from indistinct.hierarchy.binding import ROOT
+from indistinct.hierarchy.builders import Dates, Masking, Order, Suppression
+from indistinct.hierarchy.explicit import Explicit, value_key
+from indistinct.hierarchy.intervals import CutPoints, Intervals
+from indistinct.hierarchy.value import Hierarchy
+
+# How a level of dates is published.
+CALENDAR = {
+    "day": r"-?\d{4,}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])",
+    "month": r"-?\d{4,}-(0[1-9]|1[0-2])",
+    "quarter": r"-?\d{4,}-Q[1-4]",
+    "year": r"-?\d{4,}",
+    "decade": r"-?\d{3,}0s",
+}
+NUMBER = r"-?\d+(?:\.\d+)?"
+# The lower end of an interval of whole numbers or of others, or an end beyond which every number lies.
+INTERVAL = re.compile(
+    rf"\[(?P<from>{NUMBER}), {NUMBER}[\])]|(?P<first>-?\d+)(?:-\d+)?|<(?P<below>{NUMBER})|>=(?P<least>{NUMBER})"
+)
+
+
+def are_labels(hierarchy: Hierarchy, texts: Sequence[str], *, level: int) -> Codes | None:
+    """Return which texts may be labels of a level of a hierarchy; None where its kind is not known here.
+
+    >>> are_labels(Hierarchy.intervals([5, 10]), ["20-24", "22", "20-29", "*"], level=1).tolist()
+    [True, False, False, False]
+    """
+    match hierarchy:
+        case Explicit():
+            known = {row[level] for row in hierarchy.rows} if level < len(hierarchy.rows[0]) else set()
+            # A reader of a text file may have taken labels for numbers, as 007 for 7.
+            numbers = {value_key(label, Kind.NUMBER) for label in known}
+            return _marked(lambda text: text in known or value_key(text, Kind.NUMBER) in numbers, texts)
+        case Order() | Suppression():
+            return _marked(lambda text: level == 1 and text == ROOT, texts)
+        case Dates():
+            forms = [*(CALENDAR[name] for name in hierarchy.levels), re.escape(ROOT)]
+            form = forms[level - 1] if level <= len(forms) else r"(?!)"
+            return _marked(lambda text: re.fullmatch(form, text) is not None, texts)
+        case Masking():
+            return _masked(hierarchy, texts, level)
+        case Intervals() | CutPoints():
+            height = len(hierarchy.widths if isinstance(hierarchy, Intervals) else hierarchy.cuts) + 1
+            if level >= height:
+                return _marked(lambda text: level == height and text == ROOT, texts)
+            return _between(hierarchy, texts, level)
+    return None
+
+
+def _masked(hierarchy: Masking, texts: Sequence[str], level: int) -> Codes:
+    """Return which texts are masks: a mask that is masked again stays as it is.
+
+    Where no length is declared the longest text has it, unless all are the root, which has none.
+    """
+    if hierarchy.length is None and set(texts) <= {ROOT}:
+        return np.ones(len(texts), dtype=bool)
+    longest = hierarchy.length if hierarchy.length is not None else max(map(len, texts))
+    known = replace(hierarchy, length=longest)
+    if level >= _height(known):
+        return _marked(lambda text: level == _height(known) and text == ROOT, texts)
+    fitting = sorted({text for text in texts if len(text) <= longest})
+    return _same(known, fitting, pa.array(fitting, pa.string()), texts, level)
+
+
+def _height(hierarchy: Masking) -> int:
+    steps = max((hierarchy.length or 0) - 1, 0)
+    return (steps if hierarchy.levels is None else min(hierarchy.levels, steps)) + 1
+
+
+def _between(hierarchy: Intervals | CutPoints, texts: Sequence[str], level: int) -> Codes:
+    """Return which texts are intervals, of whole numbers or of others."""
+    found = [(text, INTERVAL.fullmatch(text)) for text in dict.fromkeys(texts)]
+    ends = [(text, match.lastgroup, match[match.lastgroup]) for text, match in found if match and match.lastgroup]
+    whole = [(text, math.ceil(Decimal(end)) - (name == "below")) for text, name, end in ends]
+    parted = [(text, _just(float(end), below=name == "below")) for text, name, end in ends]
+    marks = np.zeros(len(texts), dtype=bool)
+    for pairs, kind in ((whole, pa.int64()), (parted, pa.float64())):
+        with suppress(OverflowError, HierarchyError):  # an end beyond all numbers is that of no interval
+            marks |= _same(hierarchy, [text for text, _ in pairs], pa.array([n for _, n in pairs], kind), texts, level)
+    return marks
+
+
+def _just(end: float, *, below: bool) -> float:
+    return math.nextafter(end, -math.inf) if below else end
+
+
+def _same(hierarchy: Hierarchy, labels: Sequence[str], values: pa.Array, texts: Sequence[str], level: int) -> Codes:
+    """Return which texts are among those labels that the value beside them has on a level."""
+    taxonomy = hierarchy.bind(Domain("", values))
+    names, nodes = taxonomy.labels[level], taxonomy.ancestors[:, level].tolist()
+    known = {label for label, node in zip(labels, nodes, strict=True) if names[node] == label}
+    return _marked(known.__contains__, texts)
+
+
+def _marked(test: Callable[[str], bool], texts: Iterable[str]) -> Codes:
+    return np.array([test(text) for text in texts], dtype=bool)

@@ -1,0 +1,68 @@
+"""Whether a release was transformed as it is declared: seen on the published columns alone, whoever made them."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.arrays import Codes
+from indistinct.engines.base import Engine, Source
+from indistinct.errors import InputError
+from indistinct.frequencies.request import Request
+from indistinct.recoding.labels import written_multiset
+from indistinct.recoding.outputs import Buckets
+from indistinct.release.evidence import NotTransformed
+from indistinct.tables.value import Table
+from indistinct.transformations import Transformation, may_come_of
+
+
+def not_transformed(
+    engine: Engine,
+    sources: Mapping[str, Source],
+    transformations: Mapping[str, Transformation],
+    *,
+    buckets: Buckets | None = None,
+) -> list[NotTransformed]:
+    """Return the published columns that hold values which their transformations do not make.
+
+    A column that is not published has nothing to show, and of one that was generalized afterwards nothing can be said.
+    """
+    found = []
+    for source in sources.values():
+        for name, given in transformations.items():
+            if name not in source.columns or (buckets is not None and name in buckets.generalized):
+                continue
+            values, rows = _strange(
+                engine, source, name, given, multisets=buckets is not None and buckets.form == "multiset"
+            )
+            if values:
+                found.append(NotTransformed(name, given.spec(), values, rows))
+    return found
+
+
+def _strange(engine: Engine, source: Source, name: str, given: Transformation, *, multisets: bool) -> tuple[int, int]:
+    """Return how many distinct values do not come of a transformation, and how many rows have one."""
+    if isinstance(source, Table) and source.data[name].null_count == source.rows:
+        return 0, 0
+    try:
+        counted = engine.count(source, Request((name,), published=True))
+    except InputError:  # of a type that cannot be counted, which no transformation makes
+        return source.rows, source.rows
+    domain, cells = counted.known[name], counted.frequencies
+    fits = _fitting(given, domain.values, multisets=multisets)
+    every = np.concatenate([np.ones(int(domain.missing), dtype=bool), fits])
+    strange = ~every[cells.vectors[:, 0]]
+    return int(strange.sum()), int(cells.counts[strange].sum())
+
+
+def _fitting(given: Transformation, values: pa.Array, *, multisets: bool) -> Codes:
+    if not multisets or not pa.types.is_string(values.type):
+        return may_come_of(given, values)
+    members = [written_multiset(text) for text in values.to_pylist()]
+    texts = [
+        [text] if parts is None else [part for part, _ in parts if part is not None]
+        for text, parts in zip(values.to_pylist(), members, strict=True)
+    ]
+    known = sorted({text for several in texts for text in several})
+    fits = dict(zip(known, may_come_of(given, pa.array(known, pa.string())).tolist(), strict=True))
+    return np.array([all(fits[text] for text in several) for several in texts], dtype=bool)

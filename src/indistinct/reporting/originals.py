@@ -1,0 +1,108 @@
+"""Whether the table that is given as the original of a release can be that one, as far as both tables tell it cheaply.
+
+What a recoding changes is compared where classes are counted; here it is the rows, and the columns that no recoding
+touches.
+"""
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.domain import Kind
+from indistinct.errors import InputError, OriginalError
+from indistinct.figures import number
+from indistinct.frequencies.encode import encode_column
+from indistinct.hierarchy import Order
+from indistinct.recoding.columns import columns_of
+from indistinct.recoding.outputs import MAIN
+from indistinct.recoding.read_back import read_column
+from indistinct.release.columns import require_columns
+from indistinct.reporting.subject import Subject
+from indistinct.tables import open_table
+
+HINT = "give the table that the release was made from, or none: sections that need it then say so"
+
+
+def require_original(subject: Subject) -> None:
+    """Raise `OriginalError` for the original of another release; without one there is nothing to compare."""
+    original, schema = subject.original, subject.schema
+    if original is None:
+        return
+    shown = [name for name in schema.published if name in subject.shown]
+    require_columns((*schema.person, *shown), original.columns, table="original")
+    rows, published = original.rows, subject.opened.sources[MAIN].rows
+    release = subject.release
+    told = subject.told.get("original_rows") if release is None else release.certificate.original_rows
+    if isinstance(told, int) and told != rows:
+        raise OriginalError(
+            f"the original of this release has {number(told)} rows, as its certificate says; the table that is given "
+            f"as the original has {number(rows)}",
+            hint=HINT,
+        )
+    if published > rows:
+        raise OriginalError(
+            f"the release has {number(published)} rows, and the table that is given as the original {number(rows)}",
+            hint=HINT,
+        )
+    whole = open_table(original).data
+    _require_values(subject, whole)
+    if not subject.in_buckets:
+        _require_labels(subject, whole)
+
+
+def _require_values(subject: Subject, whole: pa.Table) -> None:
+    """Raise unless the original has every value of the columns that are published as they are, as often."""
+    data = subject.data
+    for name in (*subject.schema.sensitive, *subject.schema.insensitive):
+        if name in data.column_names and name in whole.column_names:
+            surplus = _surplus(name, data[name], whole[name])
+            if surplus:
+                raise OriginalError(
+                    f"the table that is given as the original is that of another release: {number(surplus)} published "
+                    f"row(s) have a value of {name!r} that it does not have, or not so often",
+                    hint=HINT,
+                )
+
+
+def _require_labels(subject: Subject, whole: pa.Table) -> None:
+    """Raise where a published label cannot come from the original, and nothing else explains it.
+
+    What else: numbers that are means, which say nothing of values, and labels of a hierarchy that nobody gave.
+    """
+    means = subject.made_by is None or getattr(subject.made_by, "numeric", None) == "mean"
+    for name in subject.schema.quasi:
+        hierarchy = subject.hierarchies.get(name)
+        order = hierarchy.values if isinstance(hierarchy, Order) else None
+        domain = encode_column(name, whole[name], order=order).domain
+        try:
+            (column,) = columns_of([domain], {} if hierarchy is None else {name: hierarchy})
+            read_column(subject.data, column, subject.schema)
+        except InputError as error:
+            textual = domain.kind is Kind.TEXT or not all(map(_is_number, error.values))
+            if error.values and (hierarchy is not None if textual else not means):
+                raise OriginalError(
+                    f"labels of {name!r} cannot be read with the table that is given as the original: {error.message}",
+                    hint=HINT,
+                    values=error.values,
+                ) from None
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(str(value))
+    except ValueError:
+        return False
+    return True
+
+
+def _surplus(name: str, published: pa.ChunkedArray, whole: pa.ChunkedArray) -> int:
+    """Return how many published values the original does not have; 0 where they are not of the same kind."""
+    try:
+        own, known = (encode_column(name, column, required=False) for column in (published, whole))
+    except InputError:  # lists, say, which nobody compares
+        return 0
+    if own.domain.kind is not known.domain.kind:
+        return 0
+    codes = own.domain.translate(known.domain, empty=True)
+    shown = np.bincount(codes[own.codes] + 1, minlength=len(known.domain) + 1)
+    there = np.bincount(known.codes.astype(np.int64) + 1, minlength=len(known.domain) + 1)
+    return int(np.maximum(shown - there, 0).sum())

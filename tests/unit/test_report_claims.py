@@ -1,0 +1,378 @@
+"""What a report claims is so: who counted, what became of columns, whose original it is, and what is not known."""
+
+import re
+from dataclasses import replace
+from html import unescape
+
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+import indistinct as ind
+from indistinct.datasets import generate_patients
+from indistinct.reporting import facts
+
+PATIENTS = ind.Schema(identifiers=["name", "cost"], quasi=["age", "sex", "zipcode", "admitted"], sensitive=["disease"])
+
+
+def text_of(report):
+    """Return what a reader of a page reads, without pictures."""
+    plain = re.sub("<style>.*?</style>|<svg.*?</svg>", " ", report.html, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", unescape(re.sub("<[^>]+>", " ", plain)))
+
+
+def section_of(report, anchor):
+    """Return the texts of the blocks of a section that are sentences or code."""
+    (section,) = (each for each in report.content.sections if each.anchor == anchor)
+    return [block.text for block in section.blocks if hasattr(block, "text")]
+
+
+def done_to(report):
+    return {name: each["transformation"] for name, each in report.content.documents["columns"].items()}
+
+
+@pytest.fixture(scope="module")
+def people():
+    """People whose sex nobody had to recode, and four of whom are suppressed."""
+    usual = 200
+    return pa.table(
+        {
+            "name": [f"n{place}" for place in range(usual + 4)],
+            "age": [20 + place % 10 for place in range(usual)] + [91, 92, 93, 94],
+            "sex": [("f", "m")[place // 10 % 2] for place in range(usual)] + ["f", "m", "f", "m"],
+            "disease": [("flu", "cold", "gout")[place % 3] for place in range(usual)] + ["flu"] * 4,
+        }
+    )
+
+
+ROLES = ind.Schema(identifiers=["name"], quasi=["age", "sex"], sensitive=["disease"])
+AGES = {"age": ind.Hierarchy.intervals([5, 20]), "sex": ind.Hierarchy.suppression()}
+
+
+@pytest.fixture(scope="module")
+def written(people, tmp_path_factory):
+    """Its release with suppressed rows, made by levels and by cuts, as files."""
+    folder, found = tmp_path_factory.mktemp("claims"), {}
+    for algorithm in ("optimal", "mondrian"):
+        known = people if algorithm == "optimal" else people.slice(0, 200)
+        release = ind.anonymize(
+            known, ROLES, model="k-anonymity:k=15", algorithm=algorithm, hierarchies=AGES, suppression=0.05
+        )
+        found[algorithm] = (folder / f"{algorithm}.csv", release)
+        release.write(found[algorithm][0])
+        release.write_recoding(folder / f"{algorithm}.json")
+    assert found["optimal"][1].certificate.suppressed_rows == 4
+    assert found["optimal"][1].recoding.levels["sex"] == 0
+    return found
+
+
+# 1. An error of one part leaves the others.
+
+
+@pytest.mark.parametrize("part", ["assess", "verify", "measure", "attack_all"])
+def test_a_part_that_fails_says_so_and_ends_no_report(written, people, monkeypatch, part):
+    def fails(*_args, **_kwargs):
+        raise ind.InputError("the planted reason")
+
+    monkeypatch.setattr(facts, part, fails)
+    path, release = written["optimal"]
+    subject = release if part == "measure" else path
+    report = ind.report(subject, ROLES, model="k-anonymity:k=15", original=people, hierarchies=AGES, seconds=0.2)
+    assert "the planted reason" in text_of(report)
+    assert len(report.content.sections) == 15
+
+
+def test_an_error_of_the_assessment_of_an_external_edition_ends_no_report(written, monkeypatch):
+    from indistinct.reporting import editions
+
+    def fails(*_args, **_kwargs):
+        raise ind.InputError("the planted reason")
+
+    monkeypatch.setattr(editions, "assess", fails)
+    report = ind.report(written["optimal"][0], ROLES, model="k-anonymity:k=15", edition="external")
+    assert "the planted reason" in text_of(report)
+
+
+# 2. What was done to a column.
+
+
+def test_an_untouched_column_is_not_called_generalized_where_rows_were_suppressed(written, people):
+    path, release = written["optimal"]
+    known = {"model": "k-anonymity:k=15", "hierarchies": AGES, "seconds": 0.2}
+    assert done_to(ind.report(release, original=people, seconds=0.2))["sex"] == "published as it is (level 0)"
+    by_file = done_to(ind.report(path, ROLES, original=people, **known))
+    assert by_file["sex"] == "published as it is"
+    assert by_file["age"] == "generalized (intervals)"
+    by_recoding = done_to(ind.report(path, ROLES, recoding=path.with_suffix(".json"), **known))
+    assert by_recoding["sex"] == "published as it is (level 0)"
+    assert by_recoding["age"].startswith("level 1 of its hierarchy")
+
+
+def test_what_nobody_can_know_is_not_claimed(written):
+    path, _ = written["mondrian"]
+    alone = done_to(ind.report(path, ROLES, model="k-anonymity:k=15", seconds=0.2))
+    assert alone["sex"].endswith("cannot be told without the original")
+    assert alone["disease"].endswith("cannot be told without the original")
+    assert alone["name"] == "dropped"
+
+
+def test_an_identifier_that_is_still_there_is_not_called_dropped(people):
+    shown = people.select(["name", "sex", "disease"])
+    report = ind.report(shown, replace(ROLES, quasi=("sex",)), model="k-anonymity:k=2")
+    assert done_to(report)["name"] == "NOT dropped: the release shows it"
+
+
+# 3. Who counted.
+
+
+@pytest.fixture(scope="module")
+def visits(tmp_path_factory):
+    rows = pa.table(
+        {
+            "who": [f"p{place // 2}" for place in range(240)],
+            "age": [30 + place // 2 % 3 for place in range(240)],
+            "disease": [("flu", "cold", "gout", "pox")[place % 4] for place in range(240)],
+        }
+    )
+    schema = ind.Schema(quasi=["age"], sensitive=["disease"], person=["who"])
+    release = ind.anonymize(rows, schema, model="k-anonymity:k=5", algorithm="mondrian")
+    path = tmp_path_factory.mktemp("visits") / "release.csv"
+    release.write(path)
+    return path, schema, rows
+
+
+@pytest.mark.parametrize("edition", ["internal", "external"])
+def test_people_who_were_not_counted_here_are_not_said_to_be(visits, edition):
+    path, schema, rows = visits
+    alone = text_of(ind.report(path, schema, model="k-anonymity:k=5", edition=edition))
+    assert "The certificate beside the file says that every promise holds; this report did not count it." in alone
+    assert "counted on the published table" not in alone
+    known = text_of(ind.report(path, schema, model="k-anonymity:k=5", edition=edition, original=rows, seconds=0.2))
+    assert "Every promise holds, counted in people, by what is published of their rows." in known
+    assert "counted on the published table" not in known
+
+
+# 4. The original of another release.
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda table: table.slice(0, 100), "100"),
+        (lambda table: table.drop_columns(["disease"]), "has no column 'disease'"),
+        (
+            lambda table: table.set_column(3, "disease", pa.array(["flu"] * table.num_rows)),
+            "another release.*'disease'",
+        ),
+        (
+            lambda table: table.set_column(1, "age", pa.array([50] * table.num_rows)),
+            "does not contain|other values|cannot be read",
+        ),
+        (
+            lambda table: table.set_column(2, "sex", pa.array(["f"] * table.num_rows)),
+            "does not contain|other values|cannot be read",
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["file", "release"])
+def test_the_original_of_another_release_is_refused(written, people, change, message, kind):
+    path, release = written["optimal"]
+    other = change(people)
+    given = {"original": other, "seconds": 0.2}
+    given |= {} if kind == "release" else {"model": "k-anonymity:k=15", "hierarchies": AGES}
+    with pytest.raises(ind.InputError, match=message):
+        ind.report(release if kind == "release" else path, ROLES, **given)
+
+
+def test_a_table_with_another_number_of_rows_is_refused(written, people):
+    path, _ = written["mondrian"]
+    with pytest.raises(ind.OriginalError, match=r"has 200 rows, as its certificate says; the table .* has 204"):
+        ind.report(path, ROLES, model="k-anonymity:k=15", original=people, seconds=0.2)
+
+
+def test_means_are_no_sign_of_another_original(people, tmp_path):
+    release = ind.anonymize(people, ROLES, model="k-anonymity:k=15", algorithm="mondrian:numeric=mean")
+    release.write(tmp_path / "release.csv")
+    report = ind.report(tmp_path / "release.csv", ROLES, model="k-anonymity:k=15", original=people, seconds=0.2)
+    assert "This could not be computed: column 'age' shows" in text_of(report)
+    assert report.holds
+
+
+@pytest.mark.parametrize("algorithm", ["anatomy:l=2", "slicing:l=2"])
+def test_the_original_of_another_release_in_buckets_is_refused(people, algorithm, tmp_path):
+    release = ind.anonymize(people, ROLES, algorithm=algorithm)
+    release.write(tmp_path / "release.csv")
+    other = people.set_column(1, "age", pa.array([19 + place % 10 for place in range(people.num_rows)]))
+    for asked in (release, tmp_path / "release.csv"):
+        with pytest.raises(ind.OriginalError):
+            ind.report(asked, ROLES, algorithm=algorithm, original=other, seconds=0.2)
+
+
+def test_a_transformed_column_is_compared_as_it_is_published(people):
+    table = people.append_column("cost", pa.array([float(place) for place in range(people.num_rows)]))
+    schema = replace(ROLES, insensitive=("cost",))
+    changes = {"cost": ind.Transformation(round=50)}
+    release = ind.anonymize(table, schema, model="k-anonymity:k=2", algorithm="mondrian", transformations=changes)
+    report = ind.report(release, original=table, seconds=0.2)
+    assert done_to(report)["cost"].startswith("transformed (round")
+    assert {each["column"]: each["total_variation"] for each in report.content.documents["distributions"]["columns"]}[
+        "cost"
+    ] == 0
+
+
+# 5 and 6. External editions of buckets.
+
+
+@pytest.fixture(scope="module")
+def in_buckets(tmp_path_factory):
+    """A release by Anatomy and one by slicing, in files."""
+    patients, folder = generate_patients(120, seed=3), tmp_path_factory.mktemp("buckets")
+    for algorithm in ("anatomy", "slicing"):
+        release = ind.anonymize(patients, PATIENTS, algorithm=f"{algorithm}:l=2")
+        release.write(folder / f"{algorithm}.csv")
+    return folder
+
+
+def external(folder, algorithm):
+    return ind.report(folder / f"{algorithm}.csv", PATIENTS, algorithm=f"{algorithm}:l=2", edition="external")
+
+
+def test_the_external_edition_of_two_tables_has_the_digests_of_both(in_buckets):
+    from indistinct.release.staging import digest_of
+
+    text = text_of(external(in_buckets, "anatomy"))
+    assert digest_of(in_buckets / "anatomy.csv") in text
+    assert digest_of(in_buckets / "anatomy.sensitive.csv") in text
+
+
+@pytest.mark.parametrize("algorithm", ["anatomy", "slicing"])
+def test_buckets_are_not_judged_as_classes(in_buckets, algorithm):
+    report = external(in_buckets, algorithm)
+    rules = {rule["rule"]: rule["status"] for rule in report.content.documents["assess"]["practice"]}
+    assert rules["wp216-singling-out"] == "failed", "quasi-identifiers stand there as they are"
+    sizes = [rule for rule in rules if rule.startswith(("ema", "health", "ontario", "cms"))]
+    assert {rules[rule] for rule in sizes} == {"not checkable"}
+    text = text_of(report)
+    assert "Classes are buckets: what is told is how many rows a person may be among" in text
+    assert "Columns that were added or have no role" not in text
+
+
+# 7. Why this solution.
+
+
+def test_nothing_is_advised_that_was_done(written, people, tmp_path):
+    path, release = written["optimal"]
+    assert section_of(ind.report(release, original=people, seconds=0.2), "why") == [
+        "The algorithm was named: optimal. No other was tried, so that there is no choice to explain."
+    ]
+    pyarrow.csv.write_csv(people, tmp_path / "people.csv")
+    policy = tmp_path / "ours.toml"
+    text = POLICY.format(algorithm="auto", report='report = "own.html"')
+    policy.write_text(text, encoding="utf-8")
+    (said,) = section_of(ind.report(path, policy=policy), "why")
+    assert said.endswith("known only to the run that made it: its report, own.html, tells it.")
+    policy.write_text(POLICY.format(algorithm="optimal", report=""), encoding="utf-8")
+    (said,) = section_of(ind.report(path, policy=policy), "why")
+    assert said.startswith("The policy names the algorithm: optimal.")
+
+
+# 8. To make it again, and what readers can do.
+
+POLICY = """
+[input]
+path = "people.csv"
+[columns]
+name = "identifier"
+age = {{ role = "quasi", hierarchy = {{ intervals = [5, 20] }} }}
+sex = "quasi"
+disease = "sensitive"
+[privacy]
+models = ["k-anonymity:k=15"]
+suppression = 0.05
+[algorithm]
+use = "{algorithm}"
+[output]
+path = "release.csv"
+{report}
+"""
+
+
+def test_a_policy_is_called_by_its_own_name(written, tmp_path):
+    policy = tmp_path / "of our own.toml"
+    policy.write_text(POLICY.format(algorithm="optimal", report=""), encoding="utf-8")
+    command = section_of(ind.report(written["optimal"][0], policy=policy), "identity")[0]
+    assert command.splitlines() == [
+        "indistinct anonymize 'of our own.toml' -o optimal.csv",
+        "indistinct report optimal.csv --policy 'of our own.toml' --original people.csv -o report.html",
+    ]
+
+
+def test_without_a_policy_the_flags_are_told(written, people, tmp_path, monkeypatch, capsys):
+    from indistinct import cli
+
+    path, release = written["optimal"]
+    command = section_of(ind.report(release, seconds=0.2, path=path), "identity")[0]
+    made, judged = command.splitlines()
+    assert made == (
+        "indistinct anonymize ORIGINAL --identifier name --quasi age,sex --sensitive disease "
+        "--hierarchy age=intervals:5,20 --hierarchy sex=suppression --model k-anonymity:k=15 --algorithm optimal "
+        "--suppression 0.05 -o optimal.csv"
+    )
+    monkeypatch.chdir(tmp_path)
+    pyarrow.csv.write_csv(people, tmp_path / "ORIGINAL")
+    (tmp_path / "ORIGINAL").rename(tmp_path / "people.csv")
+    for line in (made, judged):
+        assert cli.main(line.replace("ORIGINAL", "people.csv").split()[1:]) == 0, capsys.readouterr().err
+    assert (tmp_path / "optimal.csv").stat().st_size == path.stat().st_size
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_readers_are_told_nothing_twice_and_nothing_that_they_cannot_do(written, people, known):
+    path, _ = written["optimal"]
+    given = {"original": people, "seconds": 0.2} if known else {}
+    report = ind.report(path, ROLES, model="k-anonymity:k=15", hierarchies=AGES, edition="external", **given)
+    text = text_of(report)
+    assert not re.search(r"--\w|original=|population=|\[about\]|workload", text)
+    for section in report.content.sections:
+        said = [block.text for block in section.blocks if hasattr(block, "text")]
+        assert len(said) == len(set(said)), section.title
+
+
+# Siblings that a look at the pages found.
+
+
+def test_values_before_are_those_of_the_original_as_it_was(people):
+    table = people.append_column("cost", pa.array([float(place) for place in range(people.num_rows)]))
+    schema = replace(ROLES, insensitive=("cost",))
+    changes = {"cost": ind.Transformation(round=50)}
+    release = ind.anonymize(table, schema, model="k-anonymity:k=2", algorithm="mondrian", transformations=changes)
+    shown = ind.report(release, original=table, seconds=0.2).content.documents["columns"]["cost"]
+    assert (shown["before"], shown["after"]) == (204, 5)
+
+
+@pytest.mark.parametrize("edition", ["internal", "external"])
+def test_a_declared_pseudonym_is_no_identifier_that_was_left(people, edition, tmp_path):
+    given = {"pseudonyms": {"name": ind.Pseudonym(random=True)}}
+    release = ind.anonymize(people, ROLES, model="k-anonymity:k=2", algorithm="mondrian", **given)
+    release.write(tmp_path / "release.csv")
+    for asked in (release, tmp_path / "release.csv"):
+        report = ind.report(asked, ROLES, model="k-anonymity:k=2", original=people, edition=edition, seconds=0.2)
+        text = text_of(report)
+        assert done_to(report)["name"] == "replaced by pseudonyms (random)"
+        assert "drop it" not in text
+        assert "no role" not in text
+
+
+def test_attacks_that_had_no_time_are_not_said_to_have_failed(people, written):
+    path, _ = written["optimal"]
+    known = {"model": "k-anonymity:k=15", "hierarchies": AGES, "original": people, "seconds": 1e-9}
+    for edition in ("internal", "external"):
+        said = section_of(ind.report(path, ROLES, edition=edition, **known), "attacks")
+        assert said[0] == "No attack was through in time."
+        assert not any("chance" in each for each in said)
+
+
+def test_a_caption_is_as_wide_as_the_screen(written):
+    html = ind.report(written["optimal"][1], seconds=0.2).html
+    assert "caption span { display: block; max-width: calc(100vw" in html
+    assert html.count("<caption><span>") == html.count("<caption>")
