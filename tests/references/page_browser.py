@@ -7,13 +7,14 @@ from contextlib import contextmanager, suppress
 from importlib.resources import files
 from typing import Any
 
-from references.page_server import PATIENCE, PageServer
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
+
+from references.page_server import PATIENCE, PageServer
 
 STEPS = ("open", "columns", "hierarchies", "privacy", "search", "explore", "risk", "release")
 FLAGS = (
@@ -41,7 +42,9 @@ def running_browser(downloads: str) -> Iterator[webdriver.Chrome]:
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     driver = shutil.which("chromedriver")
     if program is None or driver is None:
-        missing = " and ".join([*(["Chromium"] if program is None else []), *(["chromedriver"] if driver is None else [])])
+        missing = " and ".join(
+            [*(["Chromium"] if program is None else []), *(["chromedriver"] if driver is None else [])]
+        )
         raise NoBrowserError(f"{missing} cannot be found: on Debian, apt-get install chromium chromium-driver")
     options = webdriver.ChromeOptions()
     options.binary_location = program

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from references.page_server import running_page
 
 
