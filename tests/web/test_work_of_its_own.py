@@ -180,7 +180,9 @@ def test_sessions_have_processes_of_their_own(sessions, session):
 
 def test_a_tab_that_saw_an_older_job_cannot_overwrite_a_newer_one(sessions):
     _, session = sessions.open()
-    one, other = (Policy(input=Input(path), schema=Schema(quasi=("age",))) for path in ("one.csv", "other.csv"))
+    one, other = (
+        Policy(input=Input(path), schema=Schema(quasi=("age",)), models=()) for path in ("one.csv", "other.csv")
+    )
     seen = session.version
     session.change(one, seen=seen)
     with pytest.raises(ConflictError, match="another tab"):
