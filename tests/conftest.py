@@ -26,16 +26,17 @@ def postgres():
 
 
 def pytest_collection_modifyitems(items):
-    """Put tests of a cluster first, then those of a server.
+    """Put tests of a cluster first, then those of a browser and of a server.
 
     Where tests are shared out (`--dist worksteal`), one process has the first half and others take from its end: so
-    one Java and one server are started, by the same process, and not by each.
+    one Java, one browser and one server are started, by the same process, and not by each.
     """
 
     def place(item):
         group = item.get_closest_marker("xdist_group")
         if group is not None and group.args == ("spark",):
             return 0
-        return 1 if "postgres" in getattr(item, "fixturenames", ()) else 2
+        asks = getattr(item, "fixturenames", ())
+        return 1 if "chrome" in asks else 2 if "postgres" in asks else 3
 
     items.sort(key=place)

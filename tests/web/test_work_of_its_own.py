@@ -6,7 +6,9 @@ import time
 import psutil
 import pytest
 
-from indistinct.web.sessions import Sessions, Settings
+from indistinct.policy import Input, Policy
+from indistinct.schema import Schema
+from indistinct.web.sessions import ConflictError, Sessions, Settings
 from indistinct.web.worker import StoppedError, TaskError
 from references import page_tasks as tasks
 
@@ -174,3 +176,19 @@ def test_sessions_have_processes_of_their_own(sessions, session):
     other.close()
     assert not folder.exists()
     assert not psutil.pid_exists(theirs)
+
+
+def test_a_tab_that_saw_an_older_job_cannot_overwrite_a_newer_one(sessions):
+    _, session = sessions.open()
+    one, other = (
+        Policy(input=Input(path), schema=Schema(quasi=("age",)), models=()) for path in ("one.csv", "other.csv")
+    )
+    seen = session.version
+    session.change(one, seen=seen)
+    with pytest.raises(ConflictError, match="another tab"):
+        session.change(other, seen=seen)
+    assert session.policy == one
+    assert not session.can_undo
+    session.change(other, seen=session.version)
+    session.undo()
+    assert session.policy == one

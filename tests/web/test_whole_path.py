@@ -1,0 +1,142 @@
+"""The whole path in a real browser: from a file to downloads that the command line verifies."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.csv
+import pytest
+from selenium.webdriver.common.by import By
+
+from indistinct.cli import main
+from indistinct.datasets import generate_patients
+from references.page_server import wait_for
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def patients(folder):
+    path = folder / "patients.csv"
+    pyarrow.csv.write_csv(generate_patients(5_000, seed=2026), path)
+    return path
+
+
+def hospital(folder):
+    subprocess.run([sys.executable, EXAMPLES / "hospital.py", folder], check=True, capture_output=True)
+    return folder / "june.csv"
+
+
+def go_on(page, step):
+    """Follow the one main link of a step."""
+    page.wait(
+        f"the way to {step}",
+        lambda: page.chrome.find_element(By.CSS_SELECTOR, f"#step a.main[href='/{step}']").click() is None,
+    )
+    page.wait(step, lambda: page.chrome.current_url.endswith(f"/{step}"))
+    page.drawn()
+
+
+def standing(page):
+    return page.chrome.find_element(By.CSS_SELECTOR, "dl.strip").text.replace("\n", " ")
+
+
+def taken(page, kind, folder):
+    """Return a file that is offered; whoever else is in gets nothing of it."""
+    [cookie] = page.chrome.get_cookies()
+    address = page.find(f"take-{kind}").get_attribute("href").partition(page.server.host)[2]
+    answer = page.server.ask("GET", address, cookie=f"{cookie['name']}={cookie['value']}")
+    assert answer.status == 200
+    assert answer.headers["cache-control"] == "no-store"
+    assert page.server.ask("GET", address, cookie=page.server.cookie).status == 404
+    assert page.server.ask("GET", address).status == 403
+    path = folder / answer.headers["content-disposition"].rpartition("''")[2]
+    path.write_bytes(answer.body)
+    return path
+
+
+@pytest.mark.parametrize("table", [patients, hospital])
+def test_from_upload_to_a_release_that_the_command_line_verifies(page, tmp_path, capsys, table):
+    source = table(tmp_path)
+    page.upload(source)
+    page.wait_for("Rows 1 to")
+    page.drawn()
+    go_on(page, "columns")
+    page.click("accept")
+    go_on(page, "hierarchies")
+    go_on(page, "privacy")
+    go_on(page, "search")
+    page.click("search")
+    page.wait("a release", lambda: "k reached" in standing(page), patience=120)
+    page.drawn()
+    assert "violations 0" in standing(page)
+    reached = standing(page)
+    page.chrome.refresh()
+    page.wait("the same after a reload", lambda: standing(page) == reached)
+    go_on(page, "explore")
+    page.at("risk")
+    page.click("assess")
+    page.drawn()
+    page.at("release")
+    page.click("prepare")
+    page.wait_for("every promise holds", patience=120)
+    out = tmp_path / "taken"
+    out.mkdir()
+    release, policy = taken(page, "table", out), taken(page, "policy", out)
+    capsys.readouterr()
+    assert main(["verify", str(release), "--policy", str(policy), "--original", str(source)]) == 0
+    assert "holds" in capsys.readouterr().out
+    saves = {"behavior": "allow", "downloadPath": str(tmp_path / "saved")}
+    page.chrome.execute_cdp_cmd("Browser.setDownloadBehavior", saves)
+    page.click("take-table")
+    [saved] = wait_for(lambda: list((tmp_path / "saved").glob("*.csv")), "the download")
+    assert saved.read_bytes() == release.read_bytes()
+
+
+def test_one_change_keeps_the_rest_and_can_be_undone(page):
+    page.demo()
+    page.at("columns")
+    before = page.find("role-age").get_attribute("value")
+    page.choose("role-age", "insensitive")
+    page.wait("the change", lambda: page.find("role-age").get_attribute("value") != before)
+    page.at("columns")
+    assert page.find("role-age").get_attribute("value") == "insensitive"
+    page.click("undo")
+    page.wait("the role before", lambda: page.find("role-age").get_attribute("value") == before)
+
+
+def test_two_tabs_that_change_the_same_thing_do_not_overwrite_each_other(page, chrome):
+    page.demo()
+    page.at("columns")
+    first = chrome.current_window_handle
+    # A tab that hears nothing for a while still shows how it was.
+    page.script("window.socket.disconnect()")
+    chrome.switch_to.new_window("tab")
+    try:
+        page.at("columns")
+        page.choose("role-age", "insensitive")
+        page.wait("the change", lambda: page.find("role-age").get_attribute("value") == "insensitive")
+        chrome.switch_to.window(first)
+        page.script("window.socket.connect()")
+        page.wait("the other tab to see it", lambda: page.find("role-age").get_attribute("value") == "insensitive")
+    finally:
+        for handle in chrome.window_handles:
+            if handle != first:
+                chrome.switch_to.window(handle)
+                chrome.close()
+        chrome.switch_to.window(first)
+
+
+def test_a_search_stops_at_once_and_goes_on_without_the_browser(page, chrome, tmp_path):
+    large = tmp_path / "large.csv"
+    pyarrow.csv.write_csv(generate_patients(12_000, seed=1), large)
+    page.upload(large)
+    page.wait_for("Rows 1 to")
+    page.at("search")
+    page.click("search")
+    page.click("stop")
+    page.wait_for("stopped", patience=5)
+    page.click("search")
+    page.find("stop")
+    chrome.get("about:blank")  # a browser that goes away in the middle
+    page.chrome.get(f"http://{page.server.host}/search")
+    page.wait("a release", lambda: "k reached" in standing(page), patience=120)
