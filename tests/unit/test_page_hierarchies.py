@@ -1,4 +1,4 @@
-"""The step `hierarchies`: trees are edited as rows, previews are what the taxonomy says, files come back as they went."""
+"""The step `hierarchies`: trees edited as rows, previews that equal the taxonomy, files that come back as they went."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,6 +1,8 @@
 """The page's search: its task makes what the command line makes, and leaves nothing half behind."""
 
+import asyncio
 import hashlib
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ from indistinct.web.standing import standing
 from indistinct.web.steps.found_release import facts_of
 from indistinct.web.steps.privacy import check_model, share_of
 from indistinct.web.steps.remedies import remedies_for
+from indistinct.web.steps.search import begin_search
 from indistinct.web.tasks.searching import search
 from indistinct.web.worker import Desk, Progress, TaskError
 
@@ -103,6 +106,34 @@ def test_a_release_in_buckets_has_a_risk_of_links_and_no_loss(policy: Policy, tm
     assert "smallest bucket" in strip
     assert strip["highest risk"].endswith("for a value")
     assert ("Groups", "20 buckets, the smallest of 2 rows") in facts_of(found)
+
+
+def test_a_search_that_is_stopped_leaves_nothing_and_the_next_one_replaces_the_last(
+    policy: Policy, tmp_path: Path
+) -> None:
+    folder = tmp_path / "session" / "release"
+    session = session_with(policy, tmp_path / "session", made(policy, folder / "first"))
+
+    async def searched(*, stop: bool) -> list[str]:
+        begin_search(session)
+        assert session.work is not None
+        assert session.work.handle is not None
+        began = time.monotonic()
+        if stop:
+            await asyncio.sleep(0.2)
+            session.cancel()
+        await session.work.handle
+        assert not stop or time.monotonic() - began < 1.2
+        assert session.stopped is stop
+        return [each.name for each in folder.iterdir()]
+
+    try:
+        assert asyncio.run(searched(stop=True)) == ["first"]
+        (last,) = asyncio.run(searched(stop=False))
+    finally:
+        session.close()
+    assert last != "first"
+    assert session.is_fresh("release", job_of(policy))
 
 
 # Where a job stands

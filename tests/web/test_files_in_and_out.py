@@ -158,7 +158,7 @@ def two(tmp_path):
         opened.append(session)
     made = opened[0].folder / "Ä release.csv"
     made.write_bytes(b"age\n*\n")
-    opened[0].find("downloads", {"table": made})
+    opened[0].find("downloads", {"table": made}, rests_on=files.given_away(opened[0]))
     yield guard, cookies, made
     sessions.close()
 
@@ -179,7 +179,7 @@ def test_a_file_that_is_gone_is_told(two):
     made.unlink()
     status, _, body = asyncio.run(asked(guard, "/download/table", cookie=mine))
     assert status == 404
-    assert b"has not been made yet" in body
+    assert b"is not there" in body
 
 
 def test_a_server_opens_for_so_many_browsers_and_says_so(tmp_path, monkeypatch):

@@ -66,7 +66,7 @@ def portable(policy: Policy, private: Path, *, base: Path | None = None) -> Poli
     """Return a policy whose paths start at the folder of its table, or at `base`.
 
     What was uploaded lies in the `private` folder of the page: it is named by its name alone, as if it lay beside the
-    table, and an uploaded hierarchy is written into the policy.
+    table, and an uploaded hierarchy is written into the policy. The release goes to the same folder.
     """
     source = policy.source
     home = base or (source.parent if isinstance(source, Path) else policy.base)
@@ -88,7 +88,7 @@ def portable(policy: Policy, private: Path, *, base: Path | None = None) -> Poli
 
     read, output = policy.input, policy.output.moved(moved)
     if output.database is None:
-        output = replace(output, path=(output.path or Path()).parent / release_name(policy))
+        output = replace(output, path=Path(release_name(policy)))
     return replace(
         policy,
         input=replace(

@@ -5,6 +5,7 @@ another tab, or when work is done; the field that had the focus gets it back.
 """
 
 import asyncio
+import functools
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -92,6 +93,7 @@ class Screen:
     def on(self, action: Callable[..., Any], *, at: str = "") -> Callable[..., Awaitable[None]]:
         """Return a handler for a control that does something with what it is given."""
 
+        @functools.wraps(action)  # the framework passes its event to whoever has a parameter for it
         async def handler(*values: Any) -> None:
             await self.act(lambda: action(*values), at=at)
 
@@ -114,7 +116,9 @@ class Screen:
             await self._draw_anew(page)
             self.draw_work()
             if focus and not page.is_deleted:
-                page.client.run_javascript(f"document.getElementById({focus!r})?.focus()")
+                # Whoever went on to another field stays there, unless an error calls back.
+                there = "null" if focus in self.errors else "document.getElementById(window.lastFocus)"
+                page.client.run_javascript(f"({there} ?? document.getElementById({focus!r}))?.focus()")
         finally:
             self.drawing = False
         if self.again is not None:

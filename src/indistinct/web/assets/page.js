@@ -29,3 +29,7 @@ document.addEventListener("change", (event) => {
   }
   request.send(file);
 });
+// Which field has the focus, so that it can be given back when a step is drawn anew.
+document.addEventListener("focusin", (event) => {
+  window.lastFocus = event.target.id;
+});

@@ -1,5 +1,6 @@
 """A grid of algorithms and sizes of k: what each would give, to be looked at beside each other."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -98,7 +99,7 @@ def chosen_algorithms(screen: Screen) -> tuple[str, ...]:
     return tuple(spec for spec in offered(screen.policy) if spec in chosen)
 
 
-def _ticking(screen: Screen, spec: str):  # type: ignore[no-untyped-def]
+def _ticking(screen: Screen, spec: str) -> Callable[[Any], None]:
     def tick(value: Any) -> None:
         others = [each for each in chosen_algorithms(screen) if each != spec]
         screen.choices[TICKED] = [*others, spec] if value else others

@@ -1,5 +1,7 @@
 """The step `explore`: other solutions, and what became of rows and columns in the one that was found."""
 
+from collections.abc import Callable
+
 from indistinct.web import parts
 from indistinct.web.frame import Screen, Step
 from indistinct.web.steps.algorithm_grid import draw_grid
@@ -26,7 +28,7 @@ async def draw(screen: Screen) -> None:
     await VIEWS[shown][1](screen)
 
 
-def _turn(screen: Screen, name: str):  # type: ignore[no-untyped-def]
+def _turn(screen: Screen, name: str) -> Callable[[], None]:
     return lambda: screen.choices.__setitem__(VIEW, name)
 
 

@@ -87,7 +87,7 @@ def _models(screen: Screen) -> None:
                 )
                 parts.button(
                     "Remove",
-                    screen.on(lambda at=place: _remove(screen, at)),
+                    screen.on(lambda at=place: _remove(screen, at), at="add-model"),
                     name=f"remove-{place}",
                     label=f"Remove: {words.title}",
                 )

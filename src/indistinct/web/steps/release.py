@@ -249,9 +249,10 @@ def _take(screen: Screen) -> None:
     with parts.tag("details", id="counted"):
         parts.tag("summary", "What was counted")
         parts.html(grid_html(counted_grid(told)))
-    if found["verdict"]["warnings"]:
-        parts.say("Readers must know:")
-        listed(found["verdict"]["warnings"])
+    told_above = screen.session.found(RELEASED)["warnings"]
+    for warning in found["verdict"]["warnings"]:
+        if warning not in told_above:
+            parts.notice(warning, kind="warning")
     for note in found["notes"]:
         parts.notice(note, kind="warning")
     with parts.tag("div", classes="sides"):
@@ -276,12 +277,12 @@ def _links(title: str, kinds: dict[str, tuple[str, str]], files: dict[str, Path]
 
 def _write(screen: Screen) -> None:
     session = screen.session
-    chosen = {"folder": "", "overwrite": False} | (session.found(CHOICES) or {})
+    chosen = _choices(session)
     parts.heading("Or write them to a folder of this machine")
     parts.field(
         "Folder",
         chosen["folder"],
-        screen.on(lambda value: session.find(CHOICES, chosen | {"folder": value}), at="write-folder"),
+        screen.on(lambda value: _choose(session, folder=value), at="write-folder"),
         name="write-folder",
         hint=f"Inside {session.settings.folder}. Files that are for you alone can be read by you alone.",
         error=screen.errors.get("write-folder"),
@@ -289,13 +290,11 @@ def _write(screen: Screen) -> None:
     parts.tick(
         "Replace files that are there",
         chosen["overwrite"],
-        screen.on(lambda value: session.find(CHOICES, chosen | {"overwrite": bool(value)}), at="write-overwrite"),
+        screen.on(lambda value: _choose(session, overwrite=bool(value)), at="write-overwrite"),
         name="write-overwrite",
     )
     with parts.tag("div", classes="actions"):
-        parts.button(
-            "Write them there", screen.on(lambda: _begin_write(session, chosen), at="write-folder"), name="write"
-        )
+        parts.button("Write them there", screen.on(lambda: _begin_write(session), at="write-folder"), name="write")
     written = session.found("written")
     if written is not None and session.is_fresh("written", identity_of_files(session)):
         parts.notice(f"Written to {written['folder']}:", kind="good")
@@ -308,10 +307,21 @@ def identity_of_files(session: Session) -> Any:
     return None if not files else files["table"]
 
 
-def _begin_write(session: Session, chosen: dict[str, Any]) -> None:
-    policy, files = session.policy, session.found(DOWNLOADS)
+def _choices(session: Session) -> dict[str, Any]:
+    first: dict[str, Any] = {"folder": "", "overwrite": False}
+    return first | (session.found(CHOICES) or {})
+
+
+def _choose(session: Session, **changed: Any) -> None:
+    session.find(CHOICES, _choices(session) | changed)
+
+
+def _begin_write(session: Session) -> None:
+    policy, files, chosen = session.policy, session.found(DOWNLOADS), _choices(session)
     if policy is None or not files:
         raise TaskError("nothing is prepared", hint="prepare the files first")
+    if not chosen["folder"].strip():
+        raise TaskError("name a folder", hint="a path from the folder in which the server was started")
     folder = allowed_path(session, chosen["folder"])
     if folder.exists() and not folder.is_dir():
         raise TaskError("this is a file", hint="name a folder")

@@ -68,7 +68,11 @@ def _with(model: Model, name: str, value: float) -> Model | None:
     whole: Any = math.floor(value) if isinstance(now, int) else math.floor(value * 1000) / 1000
     if not larger:
         whole = math.ceil(value * 1000) / 1000
-    return replace(model, **{name: whole}) if whole > 0 else None
+    return type(model)(**{**_given(model), name: whole}) if whole > 0 else None
+
+
+def _given(model: Any) -> dict[str, Any]:
+    return {each.name: getattr(model, each.name) for each in fields(model)}
 
 
 def _suppression(error: TaskError, policy: Policy) -> Iterator[Remedy]:

@@ -45,6 +45,11 @@ PLAIN = {
     "predictable-seed": "Undo the shuffling by guessing a seed.",
 }
 SECONDS = 60
+NINE = 0.09
+ROUNDED = (
+    "A class of 11 has a risk of 1/11 = 0.0909: strictly above 0.09, and enough where the limit is read as rounded, as "
+    "in practice. Classes of 12 are on the safe side."
+)
 
 
 async def draw(screen: Screen) -> None:
@@ -173,7 +178,7 @@ def _gate(figures: Any) -> None:
     if gate is None:
         return
     kind, said = ("good", "passes") if gate["passed"] else ("bad", "FAILS")
-    parts.notice(f"The release {said} the profile {gate['profile']}.", kind=kind)
+    parts.notice(f"The release {said} the profile {gate['profile']}.", kind=kind, hint=_nearly(gate))
     rows = [
         (
             line["meaning"],
@@ -188,6 +193,13 @@ def _gate(figures: Any) -> None:
     parts.table(f"Profile {gate['profile']}", headings, rows, right=("at most", "found"))
 
 
+def _nearly(gate: Any) -> str | None:
+    """Return what to know where classes of 11 miss a limit of 0.09, which regulators write for them."""
+    failed = [line for line in gate["lines"] if not line["passed"]]
+    missed = [each for each in failed if each["limit"] == NINE and each["value"] and round(each["value"], 2) == NINE]
+    return ROUNDED if missed and len(missed) == len(failed) else None
+
+
 # Attacks
 
 
@@ -199,17 +211,17 @@ def _attacks(screen: Screen, chosen: dict[str, Any]) -> None:
         "guessing without the release, and than on people who are not in it."
     )
     wanted = names_of(chosen)
-    with parts.tag("details", id="which-attacks"):
+    with parts.tag("details", id="which-attacks", open="which" in screen.choices):
         parts.tag("summary", f"Which attacks ({len(wanted)} of {len(_every())})")
         for name, kind in _every().items():
             parts.tick(
                 name,
                 name in wanted,
-                screen.on(lambda value, name=name: _tick(session, name, value), at=f"attack-{name}"),
+                screen.on(lambda value, name=name: _tick(screen, name, value), at=f"attack-{name}"),
                 name=f"attack-{name}",
                 hint=words_of(name, kind),
             )
-    with parts.tag("details", id="beside"):
+    with parts.tag("details", id="beside", open="beside" in screen.choices):
         parts.tag("summary", "What an attacker has besides")
         for file, (label, hint) in BESIDE.items():
             _upload(screen, file, label, hint=hint)
@@ -237,9 +249,10 @@ def words_of(name: str, kind: type[Attack]) -> str:
     return f"{said} Needs {' and '.join(needs)}." if needs else said
 
 
-def _tick(session: Session, name: str, value: bool) -> None:
-    now = set(names_of(_chosen(session)))
-    _choose(session, attacks=sorted(now | {name} if value else now - {name}))
+def _tick(screen: Screen, name: str, value: bool) -> None:
+    screen.choices["which"] = "stays open"
+    now = set(names_of(_chosen(screen.session)))
+    _choose(screen.session, attacks=sorted(now | {name} if value else now - {name}))
 
 
 def _upload(screen: Screen, kind: str, label: str, *, hint: str) -> None:
@@ -258,7 +271,7 @@ def _upload(screen: Screen, kind: str, label: str, *, hint: str) -> None:
             data_refused=f"the file is larger than {most / 10**9:,g} GB, the most that may be uploaded",
             aria_describedby=f"{name}-hint",
         )
-        take = screen.on(lambda told: _uploaded(session, kind, told), at=name)
+        take = screen.on(lambda told: _uploaded(screen, kind, told), at=name)
         box.on("uploaded", lambda event: take(event.args), js_handler="(e) => emit(e.detail)")
         parts.tag("p", f"Given: {given.name}. {hint}" if given else hint, classes="hint", id=f"{name}-hint")
         if given:
@@ -272,7 +285,9 @@ def _upload(screen: Screen, kind: str, label: str, *, hint: str) -> None:
             parts.problem(screen.errors[name], at=name)
 
 
-def _uploaded(session: Session, kind: str, told: dict[str, Any]) -> None:
+def _uploaded(screen: Screen, kind: str, told: dict[str, Any]) -> None:
+    session = screen.session
+    screen.choices["beside"] = "stays open"
     if "name" not in told:
         raise TaskError(told.get("message") or "the upload was refused")
     path = session.folder / UPLOADED / kind / told["name"]

@@ -1,6 +1,6 @@
 """All solutions of a lattice: the Pareto front, the lattice, a ranking, and one solution to look at and choose."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -141,7 +141,7 @@ def _metric(screen: Screen, found: Explored) -> str:
     return chosen
 
 
-def _look(screen: Screen):  # type: ignore[no-untyped-def]
+def _look(screen: Screen) -> Callable[..., Awaitable[None]]:
     def look(node: str) -> None:
         screen.choices[LOOKED] = tuple(int(level) for level in node.split(","))
 

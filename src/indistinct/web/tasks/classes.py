@@ -23,11 +23,12 @@ from indistinct.frequencies.value import PERSON, Key
 from indistinct.policy import Policy
 from indistinct.promise import promise_of
 from indistinct.recoding.assign import keys_of, needs_joint
-from indistinct.recoding.kinds import ByBucket, Recoding
+from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import SENSITIVE, Assignment
 from indistinct.recoding.storage import read_recoding
 from indistinct.release.files import table_path
 from indistinct.release.fit import fit
+from indistinct.release.published import buckets_told, read_certificate
 from indistinct.reporting.columns import MISSING
 from indistinct.schema import BUCKET, COUNT
 from indistinct.tables import Table, open_table
@@ -129,8 +130,9 @@ def sorted_rows(desk: Desk, policy: Policy, files: dict[str, Any]) -> Sorted:
 
 def _sorted(desk: Desk, policy: Policy, files: dict[str, Any]) -> Sorted:
     recoding = read_recoding(files["recoding"])
-    if isinstance(recoding, ByBucket):
-        return _by_bucket(recoding, Path(files["table"]))
+    buckets = buckets_told(read_certificate(Path(files["table"])))
+    if buckets is not None:
+        return _by_bucket(recoding, Path(files["table"]), form=buckets.form)
     return by_class(table_of(desk, policy), policy, recoding)
 
 
@@ -141,9 +143,8 @@ def by_class(table: Table, policy: Policy, recoding: Recoding) -> Sorted:
     if needs_joint(recoding):  # its pieces speak of what the search had counted
         extra = (*policy.algorithm.keys, *([(policy.target,)] if policy.target else []))
         keys = tuple(dict.fromkeys([*keys_of(recoding), *model.table_keys, *extra]))
-    changed = transform(table, schema, recoding.transformations or {}, hierarchies=policy.hierarchies)
-    engine, source = open_source(changed)
-    made = fit(engine, source, recoding, keys=keys)
+    source: Table = transform(table, schema, recoding.transformations or {}, hierarchies=policy.hierarchies)
+    made = fit(open_source(source)[0], source, recoding, keys=keys)
     found, grouping = made.assignment, rows_of(source, made.assignment.domains, made.assignment.frequencies)
     owners = np.repeat(found.class_ids, found.counts)
     # Rows that are left out come last.
@@ -167,11 +168,11 @@ def _labels(found: Assignment, outputs: Sequence[tuple[pa.Array, int]]) -> Calla
     return labels
 
 
-def _by_bucket(recoding: ByBucket, path: Path) -> Sorted:
+def _by_bucket(recoding: Recoding, path: Path, *, form: str) -> Sorted:
     """Return the rows of a release in buckets as they were published, and the values that stand apart, if some do."""
     table = open_table(path, published=True).data
     names = list(table.column_names)
-    if recoding.form == "multiset":
+    if form == "multiset":
         columns = [encode_column(name, table[name], required=False) for name in recoding.names if name in names]
         grouping = group_rows([each.codes for each in columns], [len(each.domain) for each in columns])
         return Sorted(table, grouping.order, grouping.counts, (), lambda classes: [[] for _ in classes], buckets=True)
@@ -181,7 +182,7 @@ def _by_bucket(recoding: ByBucket, path: Path) -> Sorted:
     sizes = np.bincount(numbers)
     order = np.argsort(numbers, kind="stable")
     before = table.drop_columns([BUCKET])
-    if recoding.form != "tables":
+    if form != "tables":
         return Sorted(before, order, sizes, (), lambda classes: [[] for _ in classes], buckets=True)
     apart = open_table(table_path(path, SENSITIVE), published=True).data
     owners = apart[BUCKET].to_numpy().astype(np.int64) - 1

@@ -7,13 +7,11 @@ from indistinct.drawing.heat_map import draw_distributions
 from indistinct.drawing.shares import draw_shares
 from indistinct.engines.base import PublishedFile
 from indistinct.policy import Policy
-from indistinct.recoding.kinds import ByBucket
 from indistinct.recoding.outputs import SENSITIVE
-from indistinct.recoding.storage import read_recoding
 from indistinct.release.distributions import compare_distributions
 from indistinct.release.files import table_path
 from indistinct.release.possible_values import encoded_original, possible_values
-from indistinct.release.published import BucketTable, Published, open_published
+from indistinct.release.published import BucketTable, Published, buckets_told, open_published, read_certificate
 from indistinct.reporting.columns import shares_of
 from indistinct.schema import Role, Schema
 from indistinct.tables import Table
@@ -27,21 +25,17 @@ def released(desk: Desk, policy: Policy, files: dict[str, Any]) -> tuple[Publish
     """Return the files of a release as they are read back, and whether they are in buckets; the last is kept."""
     path = Path(files["table"])
     stamp = (path.stat().st_mtime_ns, path.stat().st_size)
-    found: tuple[Published, bool] = desk.keep(
-        ("released", path, stamp), lambda: _released(path, policy, files["recoding"]), most=1
-    )
+    found: tuple[Published, bool] = desk.keep(("released", path, stamp), lambda: _released(path, policy), most=1)
     return found
 
 
-def _released(path: Path, policy: Policy, recoding: str | Path) -> tuple[Published, bool]:
-    made = read_recoding(recoding)
-    if not isinstance(made, ByBucket):
+def _released(path: Path, policy: Policy) -> tuple[Published, bool]:
+    buckets = buckets_told(read_certificate(path))
+    if buckets is None:
         return open_published(path, policy.schema), False
-    apart = PublishedFile(table_path(path, SENSITIVE)) if made.form == "tables" else None
-    generalized = tuple(name for part in made.generalized for name in part.names)
-    return open_published(
-        BucketTable(PublishedFile(path), made.slices, made.form, apart, generalized), policy.schema
-    ), True
+    apart = PublishedFile(table_path(path, SENSITIVE)) if buckets.form == "tables" else None
+    table = BucketTable(PublishedFile(path), buckets.slices, buckets.form, apart, buckets.generalized)
+    return open_published(table, policy.schema), True
 
 
 def column_picture(desk: Desk, policy: Policy, files: dict[str, Any], column: str) -> str:

@@ -87,14 +87,15 @@ def survey(desk: Desk, policy: Policy, columns: Sequence[str]) -> dict[str, Fit]
 def preview(desk: Desk, policy: Policy, column: str) -> Preview:
     """Return what the hierarchy of a column makes of its most frequent, smallest and largest values."""
     domain, counts = _values(desk, policy, column)
-    bound, texts = _bound(desk, policy, column), domain.texts()
-    taxonomy = bound.taxonomy
+    bound = _bound(desk, policy, column)
+    taxonomy, chosen = bound.taxonomy, _chosen(domain, counts)
+    texts = domain.decode(np.array([code for _, code in chosen], dtype=np.int64)).cast(pa.string()).to_pylist()
     meanings = () if taxonomy is None else level_meanings(taxonomy, policy.hierarchies[column])[1:]
     shown = []
-    for why, code in _chosen(domain, counts):
+    for (why, code), text in zip(chosen, texts, strict=True):
         place = int(bound.codes[code])
         labels = () if taxonomy is None else tuple(_label(taxonomy, place, level) for level in _above(taxonomy))
-        shown.append((why, texts[code] or "", int(counts[code]), labels))
+        shown.append((why, text or "", int(counts[code]), labels))
     return Preview(meanings, tuple(shown))
 
 

@@ -18,7 +18,7 @@ from indistinct.release.files import certificate_path, table_path
 from indistinct.release.small_counts import SMALLEST
 from indistinct.release.staging import Produce, filled, publish, stage, staging
 from indistinct.release.targets import check_targets
-from indistinct.reporting.report import report
+from indistinct.reporting.report import Report, report
 from indistinct.web.tasks.published import Compared, Files, compared, original_of, population_of, read_published
 from indistinct.web.worker import Desk
 
@@ -39,11 +39,13 @@ def prepare(
     shipped: Policy,
     again: bool = False,
     reports: bool = True,
+    seconds: float = 6.0,
 ) -> dict[str, Any]:
     """Make the files of a release as the policy wants them written, and verify them afresh.
 
     `made` is what the search found, and `shipped` the policy as it is given away. The table is written `again` from the
-    recoding if it shall look otherwise; else it is the one that the search wrote. Returns `verdict`, the files of
+    recoding if it shall look otherwise; else it is the one that the search wrote. Attacks of each report take up to
+    `seconds`. Returns `verdict`, the files of
     `downloads` by their kind, and `notes`. Raises `VerificationError` if a promise does not hold.
     """
     folder.mkdir(mode=0o700, parents=True)
@@ -66,7 +68,7 @@ def prepare(
             hint="search again; if it stays so, please tell us: this must not happen",
         )
     desk.report(0.4)
-    downloads, notes = _told(desk, policy, files, shipped=shipped, reports=reports)
+    downloads, notes = _told(desk, policy, files, shipped=shipped, seconds=seconds if reports else None)
     desk.enter("packing")
     stem = path.name.partition(".")[0]
     handed = {kind: each for kind, each in downloads.items() if kind in FOR_RECIPIENTS}
@@ -142,7 +144,7 @@ def verify_files(desk: Desk, policy: Policy, files: Files) -> dict[str, Any]:
 
 
 def _told(
-    desk: Desk, policy: Policy, files: Files, *, shipped: Policy, reports: bool
+    desk: Desk, policy: Policy, files: Files, *, shipped: Policy, seconds: float | None
 ) -> tuple[dict[str, Path], list[str]]:
     """Write policy and reports; return all files by their kind, and what could not be written."""
     path, notes = files["table"], []
@@ -156,13 +158,14 @@ def _told(
     downloads["policy"].chmod(0o600)
     stem = path.name.partition(".")[0]
     names = {"report": ("external", f"{stem}.report.html"), "report-internal": ("internal", f"{stem}.internal.html")}
-    given = compared(desk, policy, files) if reports else None
+    given = None if seconds is None else compared(desk, policy, files)
     for place, (kind, (edition, name)) in enumerate(names.items()):
-        if given is None:
+        if given is None or seconds is None:
             break
         desk.enter(f"writing the {edition} report")
         try:
-            downloads[kind] = _report(given, shipped, files, edition=edition, target=path.with_name(name))
+            made = _report(given, shipped, files, edition=edition, seconds=seconds)
+            downloads[kind] = made.write(path.with_name(name))
         except MissingExtraError as error:
             notes.append(f"There is no report: {error.message}. {error.hint or ''}".strip())
             break
@@ -170,8 +173,8 @@ def _told(
     return downloads, notes
 
 
-def _report(given: Compared, policy: Policy, files: Files, *, edition: str, target: Path) -> Path:
-    made = report(
+def _report(given: Compared, policy: Policy, files: Files, *, edition: str, seconds: float) -> Report:
+    return report(
         given.published,
         policy.schema,
         edition=edition,
@@ -181,8 +184,8 @@ def _report(given: Compared, policy: Policy, files: Files, *, edition: str, targ
         model=policy.model,
         hierarchies=policy.hierarchies,
         recoding=files["recoding"],
+        seconds=seconds,
     )
-    return made.write(target)
 
 
 def _zipped(target: Path, files: Iterable[Path]) -> Path:

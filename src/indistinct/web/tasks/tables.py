@@ -17,8 +17,8 @@ def opened(desk: Desk, source: Any, reading: Reading) -> Table:
 
 def stamp_of(source: Any, reading: Reading) -> tuple[Any, ...]:
     """Return what tells a table from another one: where it is, when it was written, and how it is read."""
-    is_file = isinstance(source, Path) and source.is_file()
-    written = (source.stat().st_mtime_ns, source.stat().st_size) if is_file else None
+    there = isinstance(source, Path) and source.is_file()
+    written = (source.stat().st_mtime_ns, source.stat().st_size) if there else None
     return source, written, repr(reading)
 
 

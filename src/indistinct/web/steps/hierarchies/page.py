@@ -7,8 +7,9 @@ from nicegui import ui
 from indistinct.figures import number, plural
 from indistinct.hierarchy import Explicit
 from indistinct.web import parts
-from indistinct.web.files import UPLOADED, safe_name
+from indistinct.web.files import DOWNLOADS, UPLOADED, given_away, safe_name
 from indistinct.web.frame import Screen, Step
+from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.hierarchies.changing import COLUMN, decide
 from indistinct.web.steps.hierarchies.declarations import (
     BUILDERS,
@@ -40,12 +41,25 @@ async def draw(screen: Screen) -> None:
     column = screen.choices.get(COLUMN)
     if column not in columns:
         column = screen.choices[COLUMN] = next(iter(columns))
-    fits = await screen.session.ask(survey_columns, screen.policy, tuple(columns))
+    # Values of the others were counted when the table was opened.
+    fits = {name: fit for name, fit in counted_before(screen.session.found(INSPECTED)).items() if name in columns}
+    sought = [name for name in columns if name == column or name in screen.policy.hierarchies or name not in fits]
+    fits |= await screen.session.ask(survey_columns, screen.policy, sought)
     _draw_list(screen, columns, fits)
     with parts.tag("section", aria_labelledby="chosen"):
         await _draw_column(screen, column, fits[column], quasi=column in screen.policy.schema.quasi)
     with parts.tag("div", classes="actions"):
         parts.link("Go on to privacy", "/privacy", classes="main")
+
+
+def counted_before(inspection: dict[str, Any] | None) -> dict[str, Fit]:
+    """Return what a first look at the table found of each column.
+
+    >>> counted_before({"columns": [{"name": "sex", "type": "text", "distinct": 2, "missing": 55}]})["sex"].distinct
+    3
+    """
+    columns = [] if inspection is None else inspection["columns"]
+    return {each["name"]: Fit(each["type"], each["distinct"] + (each["missing"] > 0)) for each in columns}
 
 
 def _draw_list(screen: Screen, columns: dict[str, str], fits: dict[str, Fit]) -> None:
@@ -150,7 +164,8 @@ async def _draw_preview(screen: Screen, column: str, fit: Fit) -> None:
         )
         for why, value, count, labels in shown.values
     ]
-    parts.table(f"What becomes of {plural(fit.distinct, 'value')}, some of them", headings, rows, right=["Rows"])
+    some = "" if len(rows) == fit.distinct else ", some of them"
+    parts.table(f"What becomes of {plural(fit.distinct, 'value')}{some}", headings, rows, right=["Rows"])
 
 
 def _draw_wrong(screen: Screen, column: str, fit: Fit) -> None:
@@ -210,7 +225,9 @@ async def _export(screen: Screen, column: str) -> None:
     session = screen.session
     path = session.folder / "hierarchies" / f"{safe_name(column)}.csv"
     await session.ask(exported, screen.policy, column, path)
-    session.find("downloads", {**(session.found("downloads") or {}), "hierarchy": path})
+    rests_on = given_away(session)
+    others = session.found(DOWNLOADS) if session.is_fresh(DOWNLOADS, rests_on) else {}
+    session.find(DOWNLOADS, {**others, "hierarchy": path}, rests_on=rests_on)
     ui.navigate.to("/download/hierarchy")
 
 
