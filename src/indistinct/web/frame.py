@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from nicegui import ui
+from nicegui import background_tasks, ui
 from nicegui.element import Element
 
 from indistinct.errors import IndistinctError
@@ -24,6 +24,8 @@ from indistinct.web.worker import StoppedError, TaskError, task_error
 
 # Seconds between two looks at whether there is something new.
 OFTEN = 0.3
+# Seconds for which a click on what was drawn before is still heard.
+RETIRED = 3.0
 SHOW, CLOSE = (f"document.getElementById('code').{verb}()" for verb in ("showModal", "close"))
 HEAD = '<link rel="stylesheet" href="/assets/look.css"><script defer src="/assets/page.js"></script>'
 
@@ -132,8 +134,7 @@ class Screen:
             await self._draw_step()
         if page.is_deleted:
             return
-        for each in before:
-            page.remove(each)
+        _retire(page, before)
         fresh.props.pop("hidden")
         fresh.update()
 
@@ -230,9 +231,23 @@ class Screen:
 
 
 def _redraw(place: Element, draw: Callable[[], Any]) -> None:
-    place.clear()
+    _retire(place, list(place))
     with place:
         draw()
+
+
+def _retire(place: Element, old: list[Element]) -> None:
+    """Take old elements off the page; for a while they still hear what was clicked before the browser knew."""
+    for each in old:
+        place.default_slot.children.remove(each)
+    place.update()
+    background_tasks.create(_forget(place, old))
+
+
+async def _forget(place: Element, old: list[Element]) -> None:
+    await asyncio.sleep(RETIRED)
+    if not place.is_deleted:
+        place.client.remove_elements([each for element in old for each in element.descendants(include_self=True)])
 
 
 def build(session: Session, step: Step, steps: tuple[Step, ...]) -> None:
