@@ -69,16 +69,22 @@ def test_from_upload_to_a_release_that_the_command_line_verifies(page, tmp_path,
     page.wait("a release", lambda: "k reached" in standing(page), patience=120)
     page.drawn()
     assert "violations 0" in standing(page)
+    assert page.barriers() == []
     reached = standing(page)
     page.chrome.refresh()
     page.wait("the same after a reload", lambda: standing(page) == reached)
     go_on(page, "explore")
+    page.click("explore-all")
+    page.wait_for("keep the promise", patience=60)
+    assert page.barriers() == []
     page.at("risk")
     page.click("assess")
-    page.drawn()
+    page.wait_for("The highest risk of being found is", patience=60)
+    assert page.barriers() == []
     page.at("release")
     page.click("prepare")
     page.wait_for("every promise holds", patience=120)
+    assert page.barriers() == []
     out = tmp_path / "taken"
     out.mkdir()
     release, policy = taken(page, "table", out), taken(page, "policy", out)
