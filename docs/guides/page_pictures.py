@@ -25,7 +25,8 @@ def main() -> None:
             page = Page(chrome, server)
             page.looks()
             page.enter()
-            page.demo()
+            page.wait_for("Rows 1 to")
+            page.drawn()
             for step in STEPS:
                 page.at(step)
                 _do(page, step)

@@ -10,7 +10,8 @@ from selenium.webdriver.common.by import By
 
 from indistinct.cli import main
 from indistinct.datasets import generate_patients
-from references.page_server import wait_for
+from references.page_browser import Page
+from references.page_server import running_page, wait_for
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -143,3 +144,12 @@ def test_a_search_stops_at_once_and_goes_on_without_the_browser(page, chrome, tm
     chrome.get("about:blank")  # a browser that goes away in the middle
     page.chrome.get(f"http://{page.server.host}/search")
     page.wait("a release", lambda: "k reached" in standing(page), patience=120)
+
+
+def test_a_demo_begins_with_invented_patients(chrome, tmp_path):
+    with running_page(tmp_path / "folder", "--demo", temporary=tmp_path / "temporary") as server:
+        steward = Page(chrome, server)
+        steward.enter()
+        steward.wait_for("Rows 1 to")
+        assert "5,000" in standing(steward)
+        chrome.get("about:blank")

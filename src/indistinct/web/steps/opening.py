@@ -26,6 +26,8 @@ policy whose table must still be uploaded."""
 async def draw(screen: Screen) -> None:
     """Draw the ways to open a table and, once one is open, its first rows."""
     session = screen.session
+    if session.settings.demo and session.policy is None and session.work is None:
+        _demo(session)
     _waiting(screen)
     with parts.tag("div", classes="sides"):
         with parts.tag("section", classes="card"):
