@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from indistinct.errors import without_secrets
 from indistinct.figures import number
+from indistinct.stages import watched
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -119,35 +120,14 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
     parts = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     with Progress(*parts, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=1.0)
-        with _watched(lambda words: bar.update(task, description=words)):
+        entered = [""]
+
+        def tell(stage: str, rows: str) -> None:
+            entered[0] = stage or entered[0]
+            bar.update(task, description=f"{entered[0]} {rows}".rstrip())
+
+        with watched(tell):
             yield lambda share: bar.update(task, completed=share)
-
-
-@contextmanager
-def _watched(show: Callable[[str], Any]) -> Iterator[None]:
-    """Show the stage of a run, and its rows, while it runs."""
-    log = logging.getLogger("indistinct.stage")
-
-    class Stages(logging.Handler):
-        stage = ""
-
-        def emit(self, record: logging.LogRecord) -> None:
-            told = vars(record)
-            self.stage = told.get("stage") or self.stage
-            done, of = told.get("rows") or (None, None)
-            words = "" if done is None else f" {done:,}{f' of {of:,}' if of else ''} rows"
-            show(f"{self.stage}{words}")
-
-    handler, level = Stages(), log.level
-    log.addHandler(handler)
-    log.setLevel(logging.DEBUG)
-    log.propagate = False
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        log.setLevel(level)
-        log.propagate = True
 
 
 @contextmanager

@@ -7,19 +7,19 @@ and plain values. What it raises comes back as a `TaskError`, in the words of th
 import asyncio
 import contextlib
 import functools
-import logging
 import multiprocessing
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from indistinct.errors import IndistinctError
 from indistinct.memory import is_memory, out_of_memory
+from indistinct.stages import watched
 from indistinct.web.logs import LOG, quiet_logs
 
 Task = Callable[..., Any]
@@ -83,6 +83,10 @@ class Desk:
         """Say which stage the task is in."""
         self.progress = Progress(self.progress.share, stage, rows)
         self.tell(self.progress)
+
+    def goes_on(self, stage: str, rows: str) -> None:
+        """Say that the library is in a stage, or how far the one is that goes on."""
+        self.enter(stage or self.progress.stage, rows)
 
     def keep(self, key: Any, make: Callable[[], Any], *, most: int = 2) -> Any:
         """Return what is kept under a key; made if it is not there, and then the oldest of its kind may go."""
@@ -195,7 +199,7 @@ def _serve(pipe: Connection, patient: bool) -> None:
                 pipe.send(("progress", progress))
 
     desk = Desk(tell=tell)
-    with contextlib.suppress(EOFError, OSError, KeyboardInterrupt), _stages(desk):
+    with contextlib.suppress(EOFError, OSError, KeyboardInterrupt), watched(desk.goes_on):
         while True:
             task, arguments, options = pipe.recv()
             desk.progress = Progress()
@@ -217,24 +221,3 @@ def _end_with_parent() -> None:
     if parent is not None:
         wait([parent.sentinel])
     os._exit(1)
-
-
-@contextlib.contextmanager
-def _stages(desk: Desk) -> Iterator[None]:
-    """Pass on which stage the library says it is in."""
-
-    class Stages(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            told = vars(record)
-            done, of = told.get("rows") or (None, None)
-            rows = "" if done is None else f"{done:,}{f' of {of:,}' if of else ''} rows"
-            desk.enter(told.get("stage") or desk.progress.stage, rows)
-
-    log, handler = logging.getLogger("indistinct.stage"), Stages()
-    log.addHandler(handler)
-    log.setLevel(logging.DEBUG)
-    log.propagate = False
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
