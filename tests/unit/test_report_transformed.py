@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 import indistinct as ind
@@ -32,6 +33,16 @@ def released(stays, **changes):
         algorithm="mondrian",
         transformations={name: each for name, each in made.items() if each is not None},
     )
+
+
+def written_policy(folder):
+    policy = folder / "policy.toml"
+    policy.write_text(
+        '[input]\npath = "june.csv"\n[columns]\nage = "quasi"\ncost = { role = "sensitive", round = 100 }\n'
+        'days = { role = "insensitive", top = 21 }\n[privacy]\nmodels = ["k-anonymity:k=5"]\n'
+        '[algorithm]\nuse = "mondrian"\n[output]\npath = "june-release.csv"\n'
+    )
+    return policy
 
 
 def spoiled(stays, tmp_path, **changes):
@@ -88,3 +99,32 @@ def test_the_original_of_another_release_is_refused_all_the_same(stays):
     with pytest.raises(ind.OriginalError, match="transform") as refused:
         ind.report(released(stays).table, replace(ROLES), model="k-anonymity:k=5", original=stays, seconds=0.2)
     assert "--transform" in str(refused.value)
+
+
+def test_a_recoding_that_was_applied_is_no_search_of_the_policy(stays, tmp_path):
+    policy = written_policy(tmp_path)
+    pyarrow.csv.write_csv(stays, tmp_path / "july.csv")
+    applied = ind.apply(released(stays).recoding, tmp_path / "july.csv")
+    applied.write(tmp_path / "july-release.csv")
+    given = {"policy": policy, "original": tmp_path / "july.csv", "seconds": 0.2}
+    for report in (
+        ind.report(tmp_path / "july-release.csv", **given),
+        ind.report(applied, path=tmp_path / "july-release.csv", **given),
+    ):
+        said = {each.anchor: [b.text for b in each.blocks if hasattr(b, "text")] for each in report.content.sections}
+        assert said["identity"][0].splitlines() == [
+            "indistinct apply RECODING july.csv -o july-release.csv",
+            "indistinct report july-release.csv --policy policy.toml --original july.csv -o report.html",
+        ]
+        assert said["why"] == ["A stored recoding was applied: nothing was searched for this table."]
+
+
+def test_the_command_that_makes_it_again_names_the_table_that_was_given(stays, tmp_path):
+    policy = written_policy(tmp_path)
+    for name, input_flag in (("june.csv", ""), ("other.csv", " --input other.csv")):
+        pyarrow.csv.write_csv(stays, tmp_path / name)
+        report = ind.report(released(stays), policy=policy, original=tmp_path / name, seconds=0.2)
+        (identity,) = (each for each in report.content.sections if each.anchor == "identity")
+        made, judged = next(block.text for block in identity.blocks if hasattr(block, "text")).splitlines()
+        assert made == f"indistinct anonymize policy.toml{input_flag} -o release.parquet"
+        assert f"--original {name} " in judged

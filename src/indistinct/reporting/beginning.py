@@ -1,5 +1,6 @@
 """The first sections of a report: what it is about, what for, and what was done to each column."""
 
+from pathlib import Path
 from shlex import quote
 from typing import Any
 
@@ -102,9 +103,14 @@ def _again(subject: Subject, name: str | None) -> list[Block]:
     if policy is None:
         return _by_flags(subject, name)
     place, written = quote(policy.name or "policy.toml"), quote(name or "release.parquet")
-    read = "ORIGINAL" if policy.input.database else quote(str(policy.input.path))
+    usual = "ORIGINAL" if policy.input.database else quote(str(policy.input.path))
+    path = getattr(subject.given, "path", None)
+    other = None if path is None or policy.input.database or path.name == Path(policy.input.path).name else path.name
+    read = quote(other) if other else usual
+    flag = f" --input {read}" if other else ""
+    making = f"apply RECODING {read}" if subject.applied else f"anonymize {place}{flag}"
     lines = (
-        f"indistinct anonymize {place} -o {written}",
+        f"indistinct {making} -o {written}",
         f"indistinct report {written} --policy {place} --original {read} -o report.html",
     )
     text = policy_to_toml(policy)

@@ -138,6 +138,12 @@ class Subject:
         return self.beside.recoding if self.release is None else self.release.recoding
 
     @property
+    def applied(self) -> bool:
+        """Whether a stored recoding made the release, so that nothing was searched for this table."""
+        told = self.told if self.release is None else self.release.certificate.to_json()
+        return bool(told.get("recoding_digest")) and not told.get("algorithm")
+
+    @property
     def made_by(self) -> Algorithm | None:
         """The algorithm that made the release, as it is given or as the certificate beside the file tells it."""
         given = self.algorithm
