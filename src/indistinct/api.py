@@ -52,6 +52,7 @@ from indistinct.release.pseudonym_columns import Pseudonym, check_pseudonyms, ki
 from indistinct.release.published import belongs_to, certificate_of, open_published
 from indistinct.release.release import Release
 from indistinct.release.small_counts import SMALLEST
+from indistinct.release.transformed import transformed_alike
 from indistinct.release.unkeyed import without_hashes
 from indistinct.schema import Schema
 from indistinct.spelling import spell
@@ -318,8 +319,7 @@ def verify(
     if original is not None:
         how = reading_again(by) if by is not None and schema.person else None
         original = open_source(original, how, engine=engine, memory=memory)[1]
-        original, made = _transformed(original, schema, hierarchies or {}, changes)
-        changes = made.declared
+        original, changes = transformed_alike(original, changes, release=published)
     kept = kept_hierarchies(hierarchies or {}, changes)
     declared = {name: h for name, h in kept.items() if any(name in key for key in wanted.keys)}
     reference, assignment, main = None, None, published.sources[MAIN]

@@ -376,3 +376,16 @@ def test_a_caption_is_as_wide_as_the_screen(written):
     html = ind.report(written["optimal"][1], seconds=0.2).html
     assert "caption span { display: block; max-width: calc(100vw" in html
     assert html.count("<caption><span>") == html.count("<caption>")
+
+
+def test_on_paper_no_heading_of_a_table_stands_without_its_rows(written):
+    style = (
+        ind.report(written["optimal"][1], seconds=0.2)
+        .html.split("<style>")[1]
+        .split("</style>")[0]
+        .split("@media print")[1]
+    )
+    rules = [rule.strip() for rule in style.split("}")]
+    assert any("thead" in rule and "break-after: avoid" in rule for rule in rules)
+    assert any(rule.startswith("tbody > tr:nth-child(-n + 3)") and "break-after: avoid" in rule for rule in rules)
+    assert any(rule.startswith(".wide:not(:has(") and "break-inside: avoid" in rule for rule in rules)

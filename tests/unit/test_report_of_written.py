@@ -27,3 +27,14 @@ def test_a_workload_that_is_in_no_file_is_no_obstacle(patients):
     workload = ind.Workload.of(["SELECT COUNT(*) WHERE age < 30"])
     release = released(patients, ind.Mondrian(workload=workload))
     assert workload.digest[:12] in ind.report(release, seconds=0.1).html
+
+
+def test_a_population_that_buckets_cannot_use_is_said_to_be_so(patients):
+    others = [name for name in patients.column_names if name not in ("age", "disease")]
+    schema = ind.Schema(quasi=["age"], sensitive=["disease"], identifiers=others)
+    release = ind.anonymize(patients, schema, algorithm="anatomy:l=2")
+    report = ind.report(release, population=patients, seconds=0.2)
+    (risk,) = (each for each in report.content.sections if each.anchor == "risk")
+    said = [block.text for block in risk.blocks if hasattr(block, "text")]
+    assert any(each.startswith("The population was not used: buckets show") for each in said)
+    assert "This was not computed." not in said

@@ -7,11 +7,13 @@ import pyarrow as pa
 
 from indistinct.arrays import Codes
 from indistinct.engines.base import Engine, Source
+from indistinct.engines.transformed import transformed_source
 from indistinct.errors import InputError
 from indistinct.frequencies.request import Request
 from indistinct.recoding.labels import written_multiset
 from indistinct.recoding.outputs import Buckets
 from indistinct.release.evidence import NotTransformed
+from indistinct.release.published import Published
 from indistinct.tables.value import Table
 from indistinct.transformations import Transformation, may_come_of
 
@@ -38,6 +40,27 @@ def not_transformed(
             if values:
                 found.append(NotTransformed(name, given.spec(), values, rows))
     return found
+
+
+def not_shown(release: Published, transformations: Mapping[str, Transformation]) -> frozenset[str]:
+    """Return the columns of a release that do not show their transformations."""
+    found = not_transformed(release.engine, release.sources, transformations, buckets=release.buckets)
+    return frozenset(each.column for each in found)
+
+
+def transformed_alike(
+    original: Source, transformations: Mapping[str, Transformation], *, release: Published
+) -> tuple[Source, Mapping[str, Transformation]]:
+    """Return an original that is transformed as its release was, and the transformations with what they learnt of it.
+
+    A column of which the release does not show its transformation stays as it was: both can then still be compared.
+    """
+    whole, made = transformed_source(original, transformations)
+    strange = not_shown(release, made.declared)
+    if strange:
+        others = {name: each for name, each in transformations.items() if name not in strange}
+        whole, _ = transformed_source(original, others)
+    return whole, made.declared
 
 
 def _strange(engine: Engine, source: Source, name: str, given: Transformation, *, multisets: bool) -> tuple[int, int]:

@@ -1,11 +1,13 @@
 """The first sections of a report: what it is about, what for, and what was done to each column."""
 
+from pathlib import Path
 from shlex import quote
 from typing import Any
 
 import indistinct
 from indistinct.figures import number, percent
 from indistinct.markup import Cell, Document, grid
+from indistinct.policy.value import Policy
 from indistinct.policy.writing import policy_to_toml
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate_grids import counted_grid, groups_of, verdict_grid
@@ -102,15 +104,27 @@ def _again(subject: Subject, name: str | None) -> list[Block]:
     if policy is None:
         return _by_flags(subject, name)
     place, written = quote(policy.name or "policy.toml"), quote(name or "release.parquet")
-    read = "ORIGINAL" if policy.input.database else quote(str(policy.input.path))
+    usual = "ORIGINAL" if policy.input.database else quote(str(policy.input.path))
+    path = getattr(subject.given, "path", None)
+    other = None if path is None or policy.input.database or path.name == Path(policy.input.path).name else path.name
+    read = quote(other) if other else usual
+    flag = f" --input {read}" if other else ""
+    making = f"apply RECODING {read}{_pseudonym_flags(policy)}" if subject.applied else f"anonymize {place}{flag}"
     lines = (
-        f"indistinct anonymize {place} -o {written}",
+        f"indistinct {making} -o {written}",
         f"indistinct report {written} --policy {place} --original {read} -o report.html",
     )
     text = policy_to_toml(policy)
     shown = text if len(text) <= MOST_POLICY else text[:MOST_POLICY] + "\n… the rest is in the policy itself"
     caption = "The policy" if policy.name else "The policy, which was in no file: save it as policy.toml"
     return [Code("To make it again", "\n".join(lines)), Code(caption, shown)]
+
+
+def _pseudonym_flags(policy: Policy) -> str:
+    """Return the flags of the pseudonyms of a policy, which a recoding does not store."""
+    told = {name: each.options() for name, each in policy.pseudonyms.items()}
+    specs = {name: each if isinstance(each, str) else ":".join(next(iter(each.items()))) for name, each in told.items()}
+    return "".join(f" --pseudonym {quote(f'{name}={spec}')}" for name, spec in specs.items())
 
 
 def _by_flags(subject: Subject, name: str | None) -> list[Block]:

@@ -15,8 +15,8 @@ GLOSSARY = {
     "certificate": "what was verified on the published table",
     "class": "the published rows that agree in all quasi-identifiers",
     "homogeneous": "of a class: all of its members have the same sensitive value",
-    "identifier": "a column that names a person; dropped",
-    "insensitive": "a column neither known to others nor worth protecting; published as it is",
+    "identifier": "a column that names a person; dropped, or shown as a pseudonym",
+    "insensitive": "a column neither known to others nor worth protecting; published as it is, or transformed",
     "journalist": "an attacker who does not know who is in the table",
     "loss": "the mean share of detail that a cell lost: 0 is untouched, 1 all gone",
     "marketer": "an attacker who links the whole table and counts hits",
@@ -53,6 +53,8 @@ def why(facts: Facts, *, internal: bool) -> Section:
 def _named(facts: Facts) -> Block:
     """Say why there is no choice to explain: the algorithm was named, or this is not the run that chose it."""
     subject, told = facts.subject, facts.document("certificate")
+    if subject.applied:
+        return Paragraph("A stored recoding was applied: nothing was searched for this table.")
     made = str((told and told.at("algorithm")) or "an algorithm that is not known")
     policy = subject.policy
     chosen = policy is not None and policy.algorithm.name == Auto.name

@@ -126,6 +126,8 @@ def _transformation(subject: Subject, name: str, *, untouched: bool | None) -> s
     role, buckets = subject.schema.role(name), subject.opened.buckets
     if name in subject.pseudonyms:
         return f"replaced by pseudonyms ({subject.pseudonyms[name]})"
+    if name in subject.not_changed:
+        return f"NOT transformed as declared ({subject.transformations[name]})"
     if name in subject.transformations:
         return f"transformed ({subject.transformations[name]})"
     if role in (Role.IDENTIFIER, Role.PERSON) and name in subject.shown:

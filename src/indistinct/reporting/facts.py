@@ -34,6 +34,9 @@ from indistinct.tables import open_table
 
 NO_ORIGINAL = "The original was not given, so this cannot be told: give it with original=… (--original)."
 NO_POPULATION = "No population was given: every look-alike is taken to be in the table itself (--population)."
+OF_BUCKETS = (
+    "The population was not used: buckets show quasi-identifiers as they are, and look-alikes in it hide nobody."
+)
 NO_WORKLOAD = "No workload was given: queries were not compared (workload=…, --workload)."
 NOT_LEARNED = "Nothing was learned from the release: no classifier was asked for (target=…, --learn)."
 NOT_VERIFIED = "The release was not verified here"
@@ -196,6 +199,8 @@ def _assessed(found: _Gathering) -> None:
         found.reasons["before"] = NO_ORIGINAL
     if subject.beside.population is None:
         found.reasons["population"] = NO_POPULATION
+    elif subject.in_buckets:
+        found.reasons["population"] = OF_BUCKETS
 
 
 def _measured(found: _Gathering) -> tuple[Assignment | None, Measurements | None]:

@@ -47,12 +47,12 @@ def _with_search(subject: Subject, judging: list[str], missing: list[str]) -> Fl
     """Return flags with how the release was searched for, and what was done to other columns."""
     made_by = spell(subject.algorithm) if subject.algorithm is not None else None
     named = subject.told.get("algorithm") or made_by
+    judging = [*judging, *(f"--transform {quote(f'{name}={spec}')}" for name, spec in subject.transformations.items())]
     making = list(judging)
     if named:
         making.append(f"--algorithm {quote(str(named))}")
     else:
         missing.append("the algorithm")
-    making += [f"--transform {quote(f'{name}={spec}')}" for name, spec in subject.transformations.items()]
     missing += [f"the key or the choice of the pseudonyms of {name}" for name in subject.pseudonyms]
     if subject.recoding is None:
         missing.append("the share of rows that may be suppressed")

@@ -33,6 +33,7 @@ from indistinct.release.reading import read_release
 from indistinct.release.release import Release
 from indistinct.release.small_counts import SMALLEST, check_smallest
 from indistinct.release.staging import digest_of
+from indistinct.release.transformed import not_shown
 from indistinct.schema import Schema, require_schema
 from indistinct.tables import open_table
 from indistinct.transformations import Transformation, check_transformations, kept_hierarchies
@@ -72,8 +73,8 @@ class Subject:
     """A release that is opened, with its roles, its promise and where it came from.
 
     `table` is what readers have: the published table alone, or a `BucketTable`. `release` is there where we made it,
-    and `path` where it is a file. `changes` are the transformations of the release; `original` is transformed so, and
-    `given` is as it was.
+    and `path` where it is a file. `changes` are the transformations of the release, of which it does not show those of
+    the columns `not_changed`; `original` is transformed as the release is, and `given` is as it was.
     """
 
     table: Any
@@ -89,6 +90,7 @@ class Subject:
     told: Mapping[str, Any] = field(default_factory=dict)
     given: Source | None = None
     changes: Mapping[str, Transformation] = field(default_factory=dict)
+    not_changed: frozenset[str] = frozenset()
 
     @property
     def policy(self) -> Policy | None:
@@ -134,6 +136,12 @@ class Subject:
     def recoding(self) -> Recoding | None:
         """How the release was made, where that is known."""
         return self.beside.recoding if self.release is None else self.release.recoding
+
+    @property
+    def applied(self) -> bool:
+        """Whether a stored recoding made the release, so that nothing was searched for this table."""
+        told = self.told if self.release is None else self.release.certificate.to_json()
+        return bool(told.get("recoding_digest")) and not told.get("algorithm")
 
     @property
     def made_by(self) -> Algorithm | None:
@@ -224,20 +232,26 @@ def subject_of(release: Any, schema: Schema | None, beside: Beside) -> Subject:
     declared = {**({} if policy is None else policy.hierarchies), **(beside.hierarchies or {})}
     changes = _changes(beside, roles, declared)
     given = None if beside.original is None else open_source(beside.original)[1]
-    original, known = _compared(given, changes, roles, declared)
+    strange = not_shown(opened, changes)
+    original, known = _compared(given, changes, roles, declared, strange=strange)
     model, says = _model(beside, algorithm, roles, told), told or {}
     made = Subject(table, opened, roles, model, algorithm, known, beside, original, None, opened.path, says, given)
-    return replace(made, changes=changes)
+    return replace(made, changes=changes, not_changed=strange)
 
 
 def _compared(
-    given: Source | None, changes: Mapping[str, Transformation], schema: Schema, declared: Mapping[str, Hierarchy]
+    given: Source | None,
+    changes: Mapping[str, Transformation],
+    schema: Schema,
+    declared: Mapping[str, Hierarchy],
+    *,
+    strange: frozenset[str] = frozenset(),
 ) -> tuple[Source | None, Mapping[str, Hierarchy]]:
     """Return the original with its columns transformed as in the release, and the hierarchies that still hold."""
     kept = kept_hierarchies(declared, changes)
     if given is None or not changes:
         return given, kept
-    present = {name: each for name, each in changes.items() if name in given.columns}
+    present = {name: each for name, each in changes.items() if name in given.columns and name not in strange}
     return transform(given, schema, present, hierarchies=declared), kept
 
 
