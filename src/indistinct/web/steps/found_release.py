@@ -10,13 +10,13 @@ Made = dict[str, Any]
 
 def draw_release(made: Made) -> None:
     """Draw the summary of a release."""
-    parts.heading("The release")
+    parts.heading("The release").classes("outcome")
     if made["holds"]:
         parts.notice("Every promise holds. This was verified on the file as it was written.", kind="good")
     else:
         parts.notice("A promise does not hold.", kind="bad", hint="Do not publish this.")
     for each in made["warnings"]:
-        parts.notice(_sentence(each), kind="warning")
+        parts.notice(as_sentence(each), kind="warning")
     with parts.tag("dl", classes="facts", id="found"):
         for label, value in facts_of(made):
             with parts.tag("div"):
@@ -94,10 +94,10 @@ def _why(made: Made) -> None:
         )
         with parts.tag("ul"):
             for each in made["reasons"]:
-                parts.tag("li", _sentence(each))
+                parts.tag("li", as_sentence(each))
 
 
-def _sentence(text: str) -> str:
+def as_sentence(text: str) -> str:
     """Return what the library says as a sentence; one that begins with a spelling is left as it is."""
     worded = text.partition(" ")[0].isalpha()
     return f"{text[:1].upper() if worded else text[:1]}{text[1:].rstrip('.')}."

@@ -36,14 +36,20 @@ async def draw(screen: Screen) -> None:
         with parts.tag("section", classes="card"):
             parts.heading("Or name a file on this machine", level=2)
             _path(screen)
-    with parts.details("Go on with a policy", screen.choices, name="with-policy", start="policy-file" in screen.errors):
+    with parts.details(
+        "Or go on with a policy, a file that says what was decided before",
+        screen.choices,
+        name="with-policy",
+        start="policy-file" in screen.errors,
+    ):
         hint = (
             "A policy.toml of this page or of the command line: its table is opened, and all that it decides is kept."
         )
         _upload(screen, "Policy", "policy-file", "policy", hint)
     if session.settings.demo or session.policy is None:
+        first = session.settings.demo and session.policy is None
         with parts.tag("div", classes="actions"):
-            parts.button("Try it with invented patients", screen.on(lambda: _demo(session)), name="demo")
+            parts.button("Try it with invented patients", screen.on(lambda: _demo(session)), name="demo", main=first)
     if session.policy is not None:
         await _rows(screen)
 

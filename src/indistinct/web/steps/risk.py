@@ -59,7 +59,7 @@ async def draw(screen: Screen) -> None:
     if made is None:
         return
     chosen = _chosen(session)
-    _assessment(screen, chosen)
+    _assessment(screen, chosen, made)
     found = session.found(RISK)
     if found is not None:
         _found(session, found, made)
@@ -69,8 +69,9 @@ async def draw(screen: Screen) -> None:
         if not session.is_fresh(ATTACKS, identity_of(made)):
             parts.notice("These attacks were on an earlier release.", kind="warning")
         _outcomes(outcomes)
+    assessed = session.is_fresh(RISK, identity_of(made))
     with parts.tag("div", classes="actions"):
-        parts.link("Go on to release", "/release")
+        parts.link("Go on to release", "/release", classes="main" if assessed else "")
 
 
 def release_of(screen: Screen) -> Any:
@@ -105,11 +106,11 @@ def _choose(session: Session, **changed: Any) -> None:
     session.find(CHOICES, _chosen(session) | changed)
 
 
-def _assessment(screen: Screen, chosen: dict[str, Any]) -> None:
+def _assessment(screen: Screen, chosen: dict[str, Any], made: Any) -> None:
     session = screen.session
     parts.say(
         "Three attackers: a prosecutor knows that somebody is in the table, a journalist does not, and a marketer "
-        "links as many people as possible. All of them know all quasi-identifiers."
+        "links as many people as possible. All of them know all quasi-identifiers, the columns that others may know."
     )
     with parts.tag("div", classes="sides"):
         with parts.tag("div"):
@@ -132,7 +133,9 @@ def _assessment(screen: Screen, chosen: dict[str, Any]) -> None:
                 inputmode="numeric",
             )
     with parts.tag("div", classes="actions"):
-        parts.button("Assess", screen.on(lambda: _begin_assess(session)), main=True, name="assess")
+        fresh = session.is_fresh(RISK, identity_of(made))
+        text = "Assess again" if fresh else "Assess"
+        parts.button(text, screen.on(lambda: _begin_assess(session)), main=not fresh, name="assess")
 
 
 def _set_population(session: Session, value: str) -> None:
