@@ -115,8 +115,8 @@ def _summary(screen: Screen, looked: Mapping[str, Any]) -> None:
         parts.notice(
             f"No promise protects {', '.join(open_ones)} yet.",
             kind="warning",
-            hint="Add one in the step Privacy. Where all values differ, round or clear the column instead: open What is "
-            "published, at the column.",
+            hint="Add one in the step Privacy. Where all values differ, round or clear the column instead: open What "
+            "is published, at the column.",
         )
 
 
@@ -163,8 +163,8 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, looked: Mapping
             parts.tag("span", "differs", classes="badge", title=f"suggested: {suggested}")
     missing = f", {percent(column['missing'] / rows)} missing" if column["missing"] else ""
     parts.say(
-        f"{column['type']}: {plural(column['distinct'], 'different value')}{missing}; in "
-        f"{percent(column['unique_share'])} of the rows it is one that no other row has",
+        f"{column['type']}: {plural(column['distinct'], 'different value')}{missing}; "
+        f"{percent(column['unique_share'])} of the rows have a value that is there once",
         kind="hint",
     )
     place = parts.tag("div", classes="column-picture")

@@ -23,13 +23,13 @@ VIEW = "view"
 async def draw(screen: Screen) -> None:
     """Draw the views to choose from, and the one that is chosen."""
     shown = screen.choices.get(VIEW, next(iter(VIEWS)))
-    with parts.tag("div", classes="views", role="group", aria_label="What to look at"):
-        for name, (title, _) in VIEWS.items():
-            at = f"view-{name}"
-            chosen = parts.button(title, screen.on(_turn(screen, name), at=at), name=at)
-            chosen.props["aria-pressed"] = "true" if name == shown else "false"
-    if screen.session.found(RELEASED) is not None:
-        with parts.tag("div", classes="actions"):
+    with parts.tag("div", classes="actions"):
+        with parts.tag("div", classes="views", role="group", aria_label="What to look at"):
+            for name, (title, _) in VIEWS.items():
+                at = f"view-{name}"
+                chosen = parts.button(title, screen.on(_turn(screen, name), at=at), name=at)
+                chosen.props["aria-pressed"] = "true" if name == shown else "false"
+        if screen.session.found(RELEASED) is not None:
             parts.link("Go on to risk", "/risk", classes="" if _has_main(screen, shown) else "main")
     await VIEWS[shown][1](screen)
 

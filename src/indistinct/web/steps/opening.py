@@ -36,12 +36,8 @@ async def draw(screen: Screen) -> None:
         with parts.tag("section", classes="card"):
             parts.heading("Or name a file on this machine", level=2)
             _path(screen)
-    with parts.details(
-        "Or go on with a policy, a file that says what was decided before",
-        screen.choices,
-        name="with-policy",
-        start="policy-file" in screen.errors,
-    ):
+    told, wrong = "Or go on with a policy, a file that says what was decided before", "policy-file" in screen.errors
+    with parts.details(told, screen.choices, name="with-policy", start=wrong):
         hint = (
             "A policy.toml of this page or of the command line: its table is opened, and all that it decides is kept."
         )

@@ -281,7 +281,7 @@ def suppression_in_words(share: float, members: int | None, unit: str) -> str:
     '2 %: at most 100 of 5,000 rows may be left out. Leaving out those who stand out keeps others detailed.'
     """
     if not share:
-        return f"0: no {unit} may be left out. 2 lets two in a hundred go, so that others stay more detailed."
+        return f"0: all {unit} are published. 2 lets two in a hundred go, so that others stay more detailed."
     much = "" if members is None else f"at most {budget(share, members):,} of {members:,} {unit} may be left out. "
     return f"{percent(share)}: {much}Leaving out those who stand out keeps others detailed."
 

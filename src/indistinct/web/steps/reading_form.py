@@ -26,8 +26,8 @@ MARKS = {
 ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1", "cp932")
 BUTTON = "read-again"
 HINTS = {
-    "dates": "How dates are written, a line each: %d.%m.%Y is 31.01.2024 (day, month, year); or column = %d/%m/%Y for one "
-    "column.",
+    "dates": "How dates are written, a line each: %d.%m.%Y is 31.01.2024 (day, month, year); or column = %d/%m/%Y "
+    "for one column.",
     "missing": "Texts that stand for missing, a line each, such as -99; or column = 999 for one column. Empty cells "
     "are always missing.",
     "text": "Columns that are text although they look like numbers, a name on each line: codes, postal codes.",

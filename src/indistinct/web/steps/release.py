@@ -88,6 +88,7 @@ async def draw(screen: Screen) -> None:
             screen.on(lambda: begin_prepare(session)),
             main=not ready,
             name="prepare",
+            disabled=session.working,
         )
     if ready:
         _take(screen)

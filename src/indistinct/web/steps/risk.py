@@ -135,7 +135,8 @@ def _assessment(screen: Screen, chosen: dict[str, Any], made: Any) -> None:
     with parts.tag("div", classes="actions"):
         fresh = session.is_fresh(RISK, identity_of(made))
         text = "Assess again" if fresh else "Assess"
-        parts.button(text, screen.on(lambda: _begin_assess(session)), main=not fresh, name="assess")
+        begin = screen.on(lambda: _begin_assess(session))
+        parts.button(text, begin, main=not fresh, name="assess", disabled=session.working)
 
 
 def _set_population(session: Session, value: str) -> None:
