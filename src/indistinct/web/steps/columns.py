@@ -178,7 +178,10 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, looked: Mapping
         name=f"role-{key}",
         error=screen.errors.get(f"role-{key}"),
     )
-    parts.tag("p", MEANING[role].capitalize() + ".", classes="hint")
+    meaning = MEANING[role]
+    if name in policy.transformations:
+        meaning = meaning.replace("published as it is", "published changed, as said below")
+    parts.tag("p", meaning.capitalize() + ".", classes="hint")
     figure = "" if column["figure"] in column["reason"] else f" ({column['figure']})"
     parts.say(f"Suggested {suggested}: {column['reason']}{figure}.", kind="hint")
     for told in column["findings"]:

@@ -13,20 +13,21 @@ from indistinct.web.sessions import Session
 from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.reading_form import draw_form
 from indistinct.web.tasks.columns import warm
-from indistinct.web.tasks.looking import Allowed, Look, Wanted, look, look_at_invented, look_by_policy, preview
+from indistinct.web.tasks.looking import Allowed, Look, Sheets, Wanted, look, look_at_invented, look_by_policy, preview
 from indistinct.web.worker import TaskError
 
 NAME = "open"
 ROWS = 12
-NOTES, STARTER, FORM, WAITING = "notes", "starter", "form", "waiting"
-"""Under these names a session keeps what was told about each column, the first policy, how the file is written, and a
-policy whose table must still be uploaded."""
+NOTES, STARTER, FORM, WAITING, SHEETS = "notes", "starter", "form", "waiting", "sheets"
+"""Under these names a session keeps what was told about each column, the first policy, how the file is written, a
+policy whose table must still be uploaded, and a workbook of which a sheet must still be chosen."""
 
 
 async def draw(screen: Screen) -> None:
     """Draw the ways to open a table and, once one is open, its first rows."""
     session = screen.session
     _waiting(screen)
+    _which_sheet(screen)
     with parts.tag("div", classes="sides"):
         with parts.tag("section", classes="card"):
             parts.heading("Upload a file", level=2)
@@ -104,6 +105,19 @@ def _waiting(screen: Screen) -> None:
         parts.button("Go on without this policy", screen.on(lambda: screen.session.forget(WAITING)), name="no-policy")
 
 
+def _which_sheet(screen: Screen) -> None:
+    """Ask which sheet of a workbook is the table."""
+    session, several = screen.session, screen.session.found(SHEETS)
+    if several is None:
+        return
+    path, at = several["path"], several["at"]
+    parts.notice(f"{path.name} has {len(several['names'])} sheets. Which one is the table?", kind="warning outcome")
+    with parts.tag("div", classes="actions", role="group", aria_label="Sheets"):
+        for place, name in enumerate(several["names"]):
+            take = screen.on(lambda name=name: begin_look(session, path, Reading(sheet=name), at=at), at=at)
+            parts.button(name, take, name=f"sheet-{place}", disabled=session.working)
+
+
 def _uploaded(session: Session, told: dict[str, Any], kind: str, at: str) -> None:
     _forget_failure(session)
     if "name" not in told:
@@ -121,6 +135,7 @@ def _forget_failure(session: Session) -> None:
     """Forget how the last attempt to open something failed: this is another one."""
     if not session.working:
         session.work = None
+        session.forget(SHEETS)
 
 
 def _open_path(screen: Screen) -> None:
@@ -163,12 +178,19 @@ def begin_look(session: Session, path: Path, reading: Reading, *, at: str = "fil
 
     An error is shown at a field. `exact` reads the file as declared; else what it shows is declared as well.
     """
+
+    async def then(found: Look | Sheets) -> None:
+        if isinstance(found, Sheets):
+            session.find(SHEETS, {"path": path, "names": found.names, "at": at})
+        else:
+            await _take(session, found, again=exact)
+
     session.begin(
         f"Opening {path.name}",
         look,
         path,
         reading,
-        then=lambda found: _take(session, found, again=exact),
+        then=then,
         options={"exact": exact},
         at=(NAME, at),
     )
@@ -200,7 +222,7 @@ async def _take(session: Session, found: Look, *, again: bool = False, decided: 
     session.find(NOTES, found.notes)
     session.find(STARTER, found.starter)
     session.find(FORM, found.form)
-    session.forget(WAITING)
+    session.forget(WAITING, SHEETS)
 
 
 async def _rows(screen: Screen) -> None:
