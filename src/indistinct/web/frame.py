@@ -124,6 +124,8 @@ class Screen:
                 # Whoever went on to another field stays there, unless an error calls back.
                 there = "null" if focus in self.errors else "document.getElementById(window.lastFocus)"
                 page.client.run_javascript(f"({there} ?? document.getElementById({focus!r}))?.focus()")
+            elif not page.is_deleted:
+                page.client.run_javascript("window.giveFocusBack?.()")
         finally:
             self.drawing = False
         if self.again is not None:
