@@ -44,7 +44,7 @@ async def draw(screen: Screen) -> None:
         )
         _upload(screen, "Policy", "policy-file", "policy", hint)
     if session.settings.demo or session.policy is None:
-        first = session.settings.demo and session.policy is None
+        first = session.settings.demo and session.policy is None and session.found(WAITING) is None
         with parts.tag("div", classes="actions"):
             parts.button("Try it with invented patients", screen.on(lambda: _demo(session)), name="demo", main=first)
     if session.policy is not None:
@@ -102,7 +102,9 @@ def _waiting(screen: Screen) -> None:
             kind="warning",
             hint="Upload that file below: it is opened as the policy says.",
         )
-        parts.button("Go on without this policy", screen.on(lambda: screen.session.forget(WAITING)), name="no-policy")
+        with parts.tag("div", classes="actions"):
+            without = screen.on(lambda: screen.session.forget(WAITING))
+            parts.button("Go on without this policy", without, name="no-policy")
 
 
 def _which_sheet(screen: Screen) -> None:
@@ -141,6 +143,9 @@ def _forget_failure(session: Session) -> None:
 def _open_path(screen: Screen) -> None:
     _forget_failure(screen.session)
     path = allowed_path(screen.session, screen.choices.get("path", ""))
+    folder = screen.session.settings.folder
+    if not path.exists():
+        raise TaskError(f"there is no file {path.name}", hint=f"check the path; it starts at {folder}")
     if path.suffix.lower() == ".toml":
         begin_policy(screen.session, path, at="path")
     else:

@@ -85,11 +85,13 @@ async def draw(screen: Screen) -> None:
     with parts.tag("div", classes="actions"):
         parts.button(
             "Prepare again" if ready else "Check and prepare the files",
-            screen.on(lambda: begin_prepare(session)),
+            screen.on(lambda: begin_prepare(session), at="prepare"),
             main=not ready,
             name="prepare",
             disabled=session.working,
         )
+    if "prepare" in screen.errors:
+        parts.problem(screen.errors["prepare"], at="prepare")
     if ready:
         _take(screen)
         _write(screen)
@@ -243,7 +245,8 @@ def begin_prepare(session: Session) -> None:
                 shutil.rmtree(each, ignore_errors=True)
 
     options = {"shipped": portable(policy, session.folder), "again": writes_again(policy, made)}
-    session.begin("Preparing", prepare, policy, made, folder, then=then, options=options, lastly=tidy)
+    at = ("release", "prepare")
+    session.begin("Preparing", prepare, policy, made, folder, then=then, options=options, lastly=tidy, at=at)
 
 
 def _take(screen: Screen) -> None:
@@ -347,7 +350,8 @@ def _begin_write(session: Session) -> None:
         "sources": policy.files,
         "overwrite": chosen["overwrite"],
     }
-    session.begin("Writing", write_into, folder, files, then=then, options=options)
+    at = ("release", "write-folder")
+    session.begin("Writing", write_into, folder, files, then=then, options=options, at=at)
 
 
 STEP = Step(

@@ -135,8 +135,10 @@ def _assessment(screen: Screen, chosen: dict[str, Any], made: Any) -> None:
     with parts.tag("div", classes="actions"):
         fresh = session.is_fresh(RISK, identity_of(made))
         text = "Assess again" if fresh else "Assess"
-        begin = screen.on(lambda: _begin_assess(session))
+        begin = screen.on(lambda: _begin_assess(session), at="assess")
         parts.button(text, begin, main=not fresh, name="assess", disabled=session.working)
+    if "assess" in screen.errors:
+        parts.problem(screen.errors["assess"], at="assess")
 
 
 def _set_population(session: Session, value: str) -> None:
@@ -158,7 +160,8 @@ def _begin_assess(session: Session) -> None:
     def then(found: Any) -> None:
         session.find(RISK, found | {"asked": options}, rests_on=identity_of(made))
 
-    session.begin("Assessing", assess_release, session.policy, made["files"], then=then, options=options)
+    at = ("risk", "assess")
+    session.begin("Assessing", assess_release, session.policy, made["files"], then=then, options=options, at=at)
 
 
 def _found(session: Session, found: Any, made: Any) -> None:
@@ -230,8 +233,11 @@ def _attacks(screen: Screen, chosen: dict[str, Any]) -> None:
         for file, (label, hint) in BESIDE.items():
             _upload(screen, file, label, hint=hint)
     with parts.tag("div", classes="actions"):
-        parts.button("Attack", screen.on(lambda: _begin_attack(session)), name="attack", disabled=not wanted)
+        begin = screen.on(lambda: _begin_attack(session), at="attack")
+        parts.button("Attack", begin, name="attack", disabled=not wanted or session.working)
         parts.say(f"It takes up to {SECONDS} seconds, and can be stopped.", kind="hint")
+    if "attack" in screen.errors:
+        parts.problem(screen.errors["attack"], at="attack")
 
 
 def _every() -> dict[str, type[Attack]]:
@@ -313,7 +319,8 @@ def _begin_attack(session: Session) -> None:
         session.find(ATTACKS, found, rests_on=identity_of(made))
 
     options = {"attacks": names_of(chosen), "seconds": float(SECONDS), "beside": chosen["beside"]}
-    session.begin("Attacking", attack_release, session.policy, made["files"], then=then, options=options)
+    at = ("risk", "attack")
+    session.begin("Attacking", attack_release, session.policy, made["files"], then=then, options=options, at=at)
 
 
 def _outcomes(outcomes: Any) -> None:
