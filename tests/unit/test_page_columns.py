@@ -23,8 +23,9 @@ from indistinct.web.sessions import Session, Settings
 from indistinct.web.steps.columns import protection
 from indistinct.web.steps.opening import allowed_path
 from indistinct.web.tasks import columns as tasks
-from indistinct.web.tasks.looking import Allowed, Wanted, look, look_by_policy, preview
+from indistinct.web.tasks.looking import Allowed, Look, Sheets, Wanted, look, look_by_policy, preview
 from indistinct.web.worker import Desk, TaskError
+from references.sheets import spreadsheet
 
 ROWS = 40
 LONG = "x" * 200
@@ -109,6 +110,15 @@ def test_what_is_no_table_is_told_without_the_private_folder(desk, tmp_path, nam
         look(desk, path, Reading())
     assert str(tmp_path) not in str(raised.value)
     assert str(tmp_path) not in raised.value.message + (raised.value.hint or "")
+
+
+def test_a_workbook_of_several_sheets_asks_which_one_is_the_table(desk, tmp_path):
+    path, visits = tmp_path / "visits.xlsx", [["age", "sex"], *([30 + place, "f"] for place in range(8))]
+    path.write_bytes(spreadsheet({"Visits": visits, "Empty": [], "Read me": [["note"], ["nothing"]]}))
+    assert look(desk, path, Reading()) == Sheets(("Visits", "Read me"))
+    found = look(desk, path, Reading(sheet="Visits"))
+    assert isinstance(found, Look)
+    assert (found.inspection["rows"], found.policy.input.reading.sheet) == (8, "Visits")
 
 
 def test_paths_stay_inside_the_folder(folder, table, tmp_path):

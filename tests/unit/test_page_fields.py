@@ -87,7 +87,7 @@ def test_columns_without_anything_to_draw_have_no_bars():
 
 def test_a_key_must_be_one(tmp_path):
     path = tmp_path / "key"
-    path.write_bytes(b"00" * 32)
+    path.write_bytes(b"0123456789abcdef" * 4)
     path.chmod(0o600)
     tasks.check_key(Desk(), path)
     path.chmod(0o644)

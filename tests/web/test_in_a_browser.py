@@ -31,6 +31,7 @@ def test_every_step_has_an_address_and_back_leads_back(demo):
         [current] = demo.chrome.find_elements(By.CSS_SELECTOR, "nav a[aria-current=step]")
         assert current.get_attribute("href").endswith(f"/{step}")
         assert demo.chrome.find_element(By.TAG_NAME, "h1").text
+        assert len(demo.chrome.find_elements(By.CSS_SELECTOR, "main:not([role=none])")) == 1
         assert "5,000" in demo.chrome.find_element(By.CSS_SELECTOR, "dl.strip").text
     demo.chrome.back()
     demo.drawn()
@@ -45,6 +46,8 @@ def test_nobody_is_kept_out(demo, step):
         for dark in (False, True):
             demo.looks(width=width, dark=dark)
             assert demo.barriers() == [], f"at {width} pixels, {'dark' if dark else 'light'}"
+        reach = "return ['header', '.strip'].map(each => document.querySelector(each).getBoundingClientRect().width)"
+        assert demo.script(reach) == [demo.script("return document.documentElement.clientWidth")] * 2
         beside = demo.script("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert beside <= 0, f"wider than {width} pixels"
 

@@ -12,6 +12,7 @@ from indistinct.cli import main
 from indistinct.datasets import generate_patients
 from references.page_browser import Page
 from references.page_server import running_page, wait_for
+from references.sheets import spreadsheet
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -70,6 +71,7 @@ def test_from_upload_to_a_release_that_the_command_line_verifies(page, tmp_path,
     page.wait("a release", lambda: "k reached" in standing(page), patience=120)
     page.drawn()
     assert "violations 0" in standing(page)
+    assert page.script("return document.activeElement.id") == "search", "the keyboard would begin at the top again"
     assert page.barriers() == []
     reached = standing(page)
     page.chrome.refresh()
@@ -97,6 +99,17 @@ def test_from_upload_to_a_release_that_the_command_line_verifies(page, tmp_path,
     page.click("take-table")
     [saved] = wait_for(lambda: list((tmp_path / "saved").glob("*.csv")), "the download")
     assert saved.read_bytes() == release.read_bytes()
+
+
+def test_a_workbook_of_several_sheets_asks_for_one(page, tmp_path):
+    path, visits = tmp_path / "visits.xlsx", [["age", "sex"], *([30 + place, "f"] for place in range(8))]
+    path.write_bytes(spreadsheet({"Visits": visits, "Read me": [["note"], ["nothing"]]}))
+    page.upload(path)
+    page.wait_for("Which one is the table?")
+    assert page.find("sheet-1").text == "Read me"
+    page.click("sheet-0")
+    page.wait_for("Rows 1 to 8 of 8")
+    assert "Which one" not in page.text
 
 
 def test_one_change_keeps_the_rest_and_can_be_undone(page):

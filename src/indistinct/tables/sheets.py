@@ -104,6 +104,8 @@ def _sheet(path: Path, book: Any, name: str | None) -> Any:
         raise InputError(
             f"{path} has {len(filled)} sheets with cells, and none was named",
             hint='name the one that is the table: sheet="…", --sheet, or `sheet` under [input]',
+            values=[sheet.name for sheet in filled],
+            undecided="sheet",
         )
     if not filled:
         raise InputError(f"no sheet of {path} has a cell", hint="check that this is the right file")

@@ -19,7 +19,7 @@ from indistinct.policy import Policy
 from indistinct.web import parts
 from indistinct.web.as_code import as_command, as_policy, as_python
 from indistinct.web.sessions import Session, Work
-from indistinct.web.standing import standing
+from indistinct.web.standing import MEANING, standing
 from indistinct.web.worker import StoppedError, TaskError, task_error
 
 # Seconds between two looks at whether there is something new.
@@ -27,6 +27,11 @@ OFTEN = 0.3
 # Seconds for which a click on what was drawn before is still heard.
 RETIRED = 3.0
 SHOW, CLOSE = (f"document.getElementById('code').{verb}()" for verb in ("showModal", "close"))
+# What long work found may begin below what is seen.
+SHOW_OUTCOME = (
+    "{ const found = document.querySelector('#step .outcome'); "
+    "if (found && found.getBoundingClientRect().top > innerHeight * 0.75) found.scrollIntoView(); }"
+)
 HEAD = '<link rel="stylesheet" href="/assets/look.css"><script defer src="/assets/page.js"></script>'
 
 
@@ -121,6 +126,8 @@ class Screen:
                 # Whoever went on to another field stays there, unless an error calls back.
                 there = "null" if focus in self.errors else "document.getElementById(window.lastFocus)"
                 page.client.run_javascript(f"({there} ?? document.getElementById({focus!r}))?.focus()")
+            elif not page.is_deleted:
+                page.client.run_javascript("window.giveFocusBack?.()")
         finally:
             self.drawing = False
         if self.again is not None:
@@ -157,7 +164,7 @@ class Screen:
 
     def _draw_strip(self) -> None:
         for label, value, kind in standing(self.session):
-            with parts.tag("div", classes=kind):
+            with parts.tag("div", classes=kind, title=MEANING.get(label)):
                 parts.tag("dt", label)
                 parts.tag("dd", value)
 
@@ -195,6 +202,8 @@ class Screen:
             words.text = told  # type: ignore[attr-defined]  # an element with a text
             bar.props["value"] = progress.share or None
             return
+        if self.shown_work is not None and self.shown_work[0] is work and work.error is None:
+            self.places.step.client.run_javascript(SHOW_OUTCOME)
         self.shown_work = None
         self.places.work.clear()
         if work is None:
@@ -254,6 +263,10 @@ def build(session: Session, step: Step, steps: tuple[Step, ...]) -> None:
     """Build the page of a step; what it shows is drawn as soon as the browser is there."""
     ui.add_head_html(HEAD)
     ui.page_title(f"{step.title} · indistinct")
+    # The framework's page is a main of its own round everything; the one below is the one to skip to.
+    page = ui.context.client.content.parent_slot
+    if page is not None:
+        page.parent.props["role"] = "none"
     parts.link("Skip to the step", "#step", classes="skip")
     with parts.tag("header"):
         with parts.tag("div", classes="brand"):

@@ -46,7 +46,7 @@ SENSITIVE = ("Column to protect", "Only columns with the role sensitive are list
 L = ("Different values (l)", "A whole number; no more than the column has. 3 is a usual start.")
 BETA = ("Largest gain (beta)", "1 means at most twice as likely as in the whole table, 2 three times.")
 POPULATION_SIZE = ("People in the population", "Everybody from whom this table was drawn.")
-K_LABEL = ("Smallest group (k)", "A whole number. 5 is usual inside a house, 11 or 12 for everybody.")
+K_LABEL = ("Smallest group (k)", "A whole number. 5 is usual inside an organisation, 11 or 12 for everybody.")
 SHARE = ("Largest share", "From 0 to 1: 0.01 is one in a hundred.")
 
 MODEL_WORDS: Mapping[str, Words] = MappingProxyType(

@@ -169,5 +169,7 @@ def _plain(message: str) -> str:
 
     >>> _plain("`k` of KAnonymity must be at least 1; got 0")
     'k must be at least 1; got 0'
+    >>> _plain("`k` of parameter 'k-anonymity' must be a whole number; got 'x'")
+    "k must be a whole number; got 'x'"
     """
-    return re.sub(r"^`(\w+)` of (?:\w+|parameter '[^']*') ", r"\1 ", message)
+    return re.sub(r"^`(\w+)` of (?:parameter '[^']*'|\w+) ", r"\1 ", message)

@@ -10,6 +10,17 @@ from indistinct.web.sessions import Session, job_of
 ABSENT = "–"
 RELEASED, INSPECTED = "release", "inspection"
 """Under these names a session keeps what a search published, and what a first look at the table found."""
+MEANING = {
+    "rows": "Rows of the table; after a search, how many of them are published.",
+    "people": "People behind the rows, where a column tells them apart; else each row counts as a person.",
+    "k asked": "How many must look alike, at least: the smallest group that is asked for.",
+    "k reached": "The smallest group of people who look alike in the release.",
+    "smallest bucket": "The fewest rows that share one bucket of the release.",
+    "violations": "Groups of the release that break a promise.",
+    "highest risk": "The probability with which the person who stands out most is found.",
+    "loss": "How much detail the release loses: 0 % none, 100 % all.",
+}
+"""What each figure says, in a sentence."""
 Told = list[tuple[str, str, str]]
 """Figures: each with its name, and whether it is good, bad or old."""
 

@@ -33,3 +33,12 @@ document.addEventListener("change", (event) => {
 document.addEventListener("focusin", (event) => {
   window.lastFocus = event.target.id;
 });
+// Whoever clicks beside every control leaves the one that had the focus.
+document.addEventListener("pointerdown", (event) => {
+  if (!event.target.closest("a, button, input, select, textarea, summary, label, [tabindex]")) window.lastFocus = "";
+});
+// A control that was drawn anew while it had the focus, as a button is that began long work, gets it back.
+window.giveFocusBack = () => {
+  if (document.activeElement !== document.body || !window.lastFocus) return;
+  document.getElementById(window.lastFocus)?.focus({ preventScroll: true });
+};

@@ -25,9 +25,27 @@ MEANING = {
     Role.IDENTIFIER: "points at a person: dropped",
     Role.PERSON: "tells people apart who have several rows: dropped, and people are counted",
     Role.QUASI: "others may know it: made coarser until nobody stands out",
-    Role.SENSITIVE: "must not be learnt about a person: published as it is, models protect it",
+    Role.SENSITIVE: "must not be learnt about a person: published as it is, and protected by a promise",
     Role.INSENSITIVE: "neither: published as it is",
 }
+
+# What a list of roles shows; it is narrow.
+SHORT = {
+    Role.IDENTIFIER: "points at a person",
+    Role.PERSON: "tells people apart",
+    Role.QUASI: "others may know it",
+    Role.SENSITIVE: "must not be learnt",
+    Role.INSENSITIVE: "neither",
+}
+
+
+def named(role: Role, *, suggested: bool = False) -> str:
+    """Return a role with what it means in a few words.
+
+    >>> named(Role.QUASI, suggested=True)
+    'quasi: others may know it (suggested)'
+    """
+    return f"{role}: {SHORT[role]}{' (suggested)' if suggested else ''}"
 
 
 async def draw(screen: Screen) -> None:
@@ -51,6 +69,8 @@ async def draw(screen: Screen) -> None:
     if len(names) > SHOWN:
         _pages(screen, first, len(names))
     _combinations(looked, policy)
+    with parts.tag("div", classes="actions"):
+        parts.link("Go on to hierarchies", "/hierarchies")
     _draw_pictures(screen, places)
 
 
@@ -75,6 +95,8 @@ def _summary(screen: Screen, looked: Mapping[str, Any]) -> None:
     count = len(looked["columns"])
     if others:
         parts.say(f"{plural(len(others), 'role differs', 'roles differ')} from what is suggested: {', '.join(others)}.")
+    elif screen.choices.get("accepted"):
+        parts.notice(f"Accepted: all {count} roles are as suggested.", kind="good", hint="You can still change each.")
     else:
         parts.say(f"All {count} roles are as suggested. A suggestion is where to begin: you decide.")
     with parts.tag("div", classes="actions"):
@@ -91,9 +113,10 @@ def _summary(screen: Screen, looked: Mapping[str, Any]) -> None:
     open_ones = unprotected(policy)
     if open_ones:
         parts.notice(
-            f"No model protects {', '.join(open_ones)} yet.",
+            f"No promise protects {', '.join(open_ones)} yet.",
             kind="warning",
-            hint="Choose one in the step Privacy; or round or clear the column, if all its values differ.",
+            hint="Add one in the step Privacy. Where all values differ, round or clear the column instead: open What "
+            "is published, at the column.",
         )
 
 
@@ -101,6 +124,7 @@ def _accept(screen: Screen) -> None:
     session = screen.session
     looked, starter = session.found(INSPECTED), session.found(STARTER)
     screen.change(with_suggestions(screen.policy, looked=looked, starter=starter))
+    screen.choices["accepted"] = True
 
 
 def _risk(found: Standing, quasi: Sequence[str]) -> None:
@@ -139,8 +163,8 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, looked: Mapping
             parts.tag("span", "differs", classes="badge", title=f"suggested: {suggested}")
     missing = f", {percent(column['missing'] / rows)} missing" if column["missing"] else ""
     parts.say(
-        f"{column['type']}: {plural(column['distinct'], 'value')}{missing}; {percent(column['unique_share'])} of the "
-        "rows have one of their own",
+        f"{column['type']}: {plural(column['distinct'], 'different value')}{missing}; "
+        f"{percent(column['unique_share'])} of the rows have a value that is there once",
         kind="hint",
     )
     place = parts.tag("div", classes="column-picture")
@@ -148,13 +172,16 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, looked: Mapping
         _picture(screen, name)
     parts.choice(
         "Role",
-        {each.value: f"{each.value} (suggested)" if each is suggested else each.value for each in Role},
+        {each.value: named(each, suggested=each is suggested) for each in Role},
         role.value,
         screen.on(lambda value: _decide(screen, name, value), at=f"role-{key}"),
         name=f"role-{key}",
         error=screen.errors.get(f"role-{key}"),
     )
-    parts.tag("p", MEANING[role].capitalize() + ".", classes="hint")
+    meaning = MEANING[role]
+    if name in policy.transformations:
+        meaning = meaning.replace("published as it is", "published changed, as said below")
+    parts.tag("p", meaning.capitalize() + ".", classes="hint")
     figure = "" if column["figure"] in column["reason"] else f" ({column['figure']})"
     parts.say(f"Suggested {suggested}: {column['reason']}{figure}.", kind="hint")
     for told in column["findings"]:

@@ -3,20 +3,27 @@
 from typing import Any
 
 from indistinct.figures import number, percent, plural
+from indistinct.release.verify import SETS_SHARED, TRANSFORMED
 from indistinct.web import parts
+from indistinct.web.model_words import MODEL_WORDS
 
 Made = dict[str, Any]
+# What is checked beside the models that were asked for.
+CHECKED = {
+    SETS_SHARED: "Nobody stands alone with all their rows together",
+    TRANSFORMED: "Columns are rounded or cleared as declared",
+}
 
 
 def draw_release(made: Made) -> None:
     """Draw the summary of a release."""
-    parts.heading("The release")
+    parts.heading("The release").classes("outcome")
     if made["holds"]:
         parts.notice("Every promise holds. This was verified on the file as it was written.", kind="good")
     else:
         parts.notice("A promise does not hold.", kind="bad", hint="Do not publish this.")
     for each in made["warnings"]:
-        parts.notice(_sentence(each), kind="warning")
+        parts.notice(as_sentence(each), kind="warning")
     with parts.tag("dl", classes="facts", id="found"):
         for label, value in facts_of(made):
             with parts.tag("div"):
@@ -46,6 +53,17 @@ def facts_of(made: Made) -> list[tuple[str, str]]:
     return [*told, ("Time", f"{made['counters']['seconds']:.1f} s")]
 
 
+def promise_in_words(spelled: str) -> str:
+    """Return a promise as a few words with its spelling; one without words is spelled alone.
+
+    >>> promise_in_words("k-anonymity:k=11")
+    'Nobody stands alone (k-anonymity:k=11)'
+    """
+    name = spelled.partition(":")[0]
+    words = CHECKED.get(name) or (MODEL_WORDS[name].title.partition(" (")[0] if name in MODEL_WORDS else "")
+    return f"{words} ({spelled})" if words else spelled
+
+
 def _verdicts(made: Made) -> None:
     broken = "groups that break it"
     parts.table(
@@ -53,7 +71,7 @@ def _verdicts(made: Made) -> None:
         ["promise", "holds", "reached", broken],
         [
             (
-                each["model"],
+                promise_in_words(each["model"]),
                 "yes" if each["holds"] else "NO",
                 ", ".join(
                     f"{key} = {'–' if value is None else number(value)}" for key, value in each["achieved"].items()
@@ -94,10 +112,10 @@ def _why(made: Made) -> None:
         )
         with parts.tag("ul"):
             for each in made["reasons"]:
-                parts.tag("li", _sentence(each))
+                parts.tag("li", as_sentence(each))
 
 
-def _sentence(text: str) -> str:
+def as_sentence(text: str) -> str:
     """Return what the library says as a sentence; one that begins with a spelling is left as it is."""
     worded = text.partition(" ")[0].isalpha()
     return f"{text[:1].upper() if worded else text[:1]}{text[1:].rstrip('.')}."

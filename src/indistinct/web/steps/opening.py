@@ -13,14 +13,14 @@ from indistinct.web.sessions import Session
 from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.reading_form import draw_form
 from indistinct.web.tasks.columns import warm
-from indistinct.web.tasks.looking import Allowed, Look, Wanted, look, look_at_invented, look_by_policy, preview
+from indistinct.web.tasks.looking import Allowed, Look, Sheets, Wanted, look, look_at_invented, look_by_policy, preview
 from indistinct.web.worker import TaskError
 
 NAME = "open"
 ROWS = 12
-NOTES, STARTER, FORM, WAITING = "notes", "starter", "form", "waiting"
-"""Under these names a session keeps what was told about each column, the first policy, how the file is written, and a
-policy whose table must still be uploaded."""
+NOTES, STARTER, FORM, WAITING, SHEETS = "notes", "starter", "form", "waiting", "sheets"
+"""Under these names a session keeps what was told about each column, the first policy, how the file is written, a
+policy whose table must still be uploaded, and a workbook of which a sheet must still be chosen."""
 
 
 async def draw(screen: Screen) -> None:
@@ -29,6 +29,7 @@ async def draw(screen: Screen) -> None:
     if session.settings.demo and session.policy is None and session.work is None:
         _demo(session)
     _waiting(screen)
+    _which_sheet(screen)
     with parts.tag("div", classes="sides"):
         with parts.tag("section", classes="card"):
             parts.heading("Upload a file", level=2)
@@ -38,14 +39,16 @@ async def draw(screen: Screen) -> None:
         with parts.tag("section", classes="card"):
             parts.heading("Or name a file on this machine", level=2)
             _path(screen)
-    with parts.details("Go on with a policy", screen.choices, name="with-policy", start="policy-file" in screen.errors):
+    told, wrong = "Or go on with a policy, a file that says what was decided before", "policy-file" in screen.errors
+    with parts.details(told, screen.choices, name="with-policy", start=wrong):
         hint = (
             "A policy.toml of this page or of the command line: its table is opened, and all that it decides is kept."
         )
         _upload(screen, "Policy", "policy-file", "policy", hint)
     if session.settings.demo or session.policy is None:
+        first = session.settings.demo and session.policy is None and session.found(WAITING) is None
         with parts.tag("div", classes="actions"):
-            parts.button("Try it with invented patients", screen.on(lambda: _demo(session)), name="demo")
+            parts.button("Try it with invented patients", screen.on(lambda: _demo(session)), name="demo", main=first)
     if session.policy is not None:
         await _rows(screen)
 
@@ -101,7 +104,22 @@ def _waiting(screen: Screen) -> None:
             kind="warning",
             hint="Upload that file below: it is opened as the policy says.",
         )
-        parts.button("Go on without this policy", screen.on(lambda: screen.session.forget(WAITING)), name="no-policy")
+        with parts.tag("div", classes="actions"):
+            without = screen.on(lambda: screen.session.forget(WAITING))
+            parts.button("Go on without this policy", without, name="no-policy")
+
+
+def _which_sheet(screen: Screen) -> None:
+    """Ask which sheet of a workbook is the table."""
+    session, several = screen.session, screen.session.found(SHEETS)
+    if several is None:
+        return
+    path, at = several["path"], several["at"]
+    parts.notice(f"{path.name} has {len(several['names'])} sheets. Which one is the table?", kind="warning outcome")
+    with parts.tag("div", classes="actions", role="group", aria_label="Sheets"):
+        for place, name in enumerate(several["names"]):
+            take = screen.on(lambda name=name: begin_look(session, path, Reading(sheet=name), at=at), at=at)
+            parts.button(name, take, name=f"sheet-{place}", disabled=session.working)
 
 
 def _uploaded(session: Session, told: dict[str, Any], kind: str, at: str) -> None:
@@ -121,11 +139,15 @@ def _forget_failure(session: Session) -> None:
     """Forget how the last attempt to open something failed: this is another one."""
     if not session.working:
         session.work = None
+        session.forget(SHEETS)
 
 
 def _open_path(screen: Screen) -> None:
     _forget_failure(screen.session)
     path = allowed_path(screen.session, screen.choices.get("path", ""))
+    folder = screen.session.settings.folder
+    if not path.exists():
+        raise TaskError(f"there is no file {path.name}", hint=f"check the path; it starts at {folder}")
     if path.suffix.lower() == ".toml":
         begin_policy(screen.session, path, at="path")
     else:
@@ -163,12 +185,19 @@ def begin_look(session: Session, path: Path, reading: Reading, *, at: str = "fil
 
     An error is shown at a field. `exact` reads the file as declared; else what it shows is declared as well.
     """
+
+    async def then(found: Look | Sheets) -> None:
+        if isinstance(found, Sheets):
+            session.find(SHEETS, {"path": path, "names": found.names, "at": at})
+        else:
+            await _take(session, found, again=exact)
+
     session.begin(
         f"Opening {path.name}",
         look,
         path,
         reading,
-        then=lambda found: _take(session, found, again=exact),
+        then=then,
         options={"exact": exact},
         at=(NAME, at),
     )
@@ -200,7 +229,7 @@ async def _take(session: Session, found: Look, *, again: bool = False, decided: 
     session.find(NOTES, found.notes)
     session.find(STARTER, found.starter)
     session.find(FORM, found.form)
-    session.forget(WAITING)
+    session.forget(WAITING, SHEETS)
 
 
 async def _rows(screen: Screen) -> None:

@@ -14,6 +14,7 @@ from indistinct.policy.value import relative_path
 from indistinct.registry import EVERY_MODEL
 from indistinct.risks.profiles import PROFILES, Profile
 from indistinct.web import parts
+from indistinct.web.deciding import unprotected
 from indistinct.web.frame import Screen, Step
 from indistinct.web.model_words import GROUPS, promise_for_one, words_of
 from indistinct.web.parameter_fields import draw_fields, draw_value, made_of_draft
@@ -53,7 +54,7 @@ def _promise(policy: Policy) -> None:
     with parts.tag("section", classes="card promise", id="promise", aria_label="What is promised to each person"):
         parts.heading("What this means for one person", level=3)
         if not models:
-            parts.notice("Nothing is promised yet.", kind="warning", hint="Add a model, or choose a profile below.")
+            parts.notice("Nothing is promised yet.", kind="warning", hint="Add a promise, or use a profile, below.")
         for model in models:
             parts.say(promise_for_one(model, policy.schema))
         if not policy.schema.quasi:
@@ -70,6 +71,13 @@ def _promise(policy: Policy) -> None:
 def _models(screen: Screen) -> None:
     policy = screen.policy
     parts.heading("What must hold")
+    open_ones = unprotected(policy)
+    if open_ones:
+        parts.notice(
+            f"No promise protects {', '.join(open_ones)} yet: the values are published as they are.",
+            kind="warning",
+            hint="Add one below. Where all values differ, round or clear the column instead, in the step Columns.",
+        )
     with parts.tag("div", classes="cards"):
         for place, model in enumerate(policy.models):
             words = words_of(type(model))
@@ -273,7 +281,7 @@ def suppression_in_words(share: float, members: int | None, unit: str) -> str:
     '2 %: at most 100 of 5,000 rows may be left out. Leaving out those who stand out keeps others detailed.'
     """
     if not share:
-        return f"0: no {unit} may be left out. 2 lets two in a hundred go, so that others stay more detailed."
+        return f"0: all {unit} are published. 2 lets two in a hundred go, so that others stay more detailed."
     much = "" if members is None else f"at most {budget(share, members):,} of {members:,} {unit} may be left out. "
     return f"{percent(share)}: {much}Leaving out those who stand out keeps others detailed."
 

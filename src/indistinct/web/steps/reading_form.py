@@ -1,6 +1,7 @@
 """How a table is read, in the step `open`: what was found or proposed, in fields that can be changed."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ MARKS = {
 ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1", "cp932")
 BUTTON = "read-again"
 HINTS = {
-    "dates": "How dates are written, a line each, such as %d.%m.%Y; or column = %d/%m/%Y for one column.",
+    "dates": "How dates are written, a line each: %d.%m.%Y is 31.01.2024 (day, month, year); or column = %d/%m/%Y "
+    "for one column.",
     "missing": "Texts that stand for missing, a line each, such as -99; or column = 999 for one column. Empty cells "
     "are always missing.",
     "text": "Columns that are text although they look like numbers, a name on each line: codes, postal codes.",
@@ -42,7 +44,7 @@ def draw_form(screen: Screen, *, columns: Sequence[str], begin: Callable[..., No
         screen.choices |= {"reading of": about, "reading": {}}
     values = {**texts_of(reading), **screen.choices["reading"]}
     wrong = any(name.startswith("reading-") or name == BUTTON for name in screen.errors)
-    with parts.details("How it is read", screen.choices, name="how-read", start=wrong or reading != Reading()):
+    with parts.details("How it is read", screen.choices, name="how-read", start=wrong or is_unusual(reading)):
         parts.say(
             "What the file shows was found when it was opened. Change what is wrong, and read it again: roles that you "
             "decided stay.",
@@ -62,15 +64,24 @@ def draw_form(screen: Screen, *, columns: Sequence[str], begin: Callable[..., No
             parts.problem(screen.errors[BUTTON], at=BUTTON)
 
 
+def is_unusual(reading: Reading) -> bool:
+    """Return whether more is said about how a table is read than which columns are text; somebody should look at it.
+
+    >>> is_unusual(Reading(text=("zip",))), is_unusual(Reading(decimal=","))
+    (False, True)
+    """
+    return replace(reading, text=()) != Reading()
+
+
 def _structure(screen: Screen, values: dict[str, Any], form: dict[str, Any]) -> None:
     """Draw the fields that only some kinds of files have."""
     match form.get("kind"):
         case "text":
             found = MARKS.get(form["delimiter"], form["delimiter"])
             known = {"": f"found by itself: {found}", **{mark: MARKS[mark] for mark in DELIMITERS}}
-            _choose(screen, "Delimiter", "delimiter", known, values)
+            _choose(screen, "Mark between fields", "delimiter", known, values)
             names = {"": f"found by itself: {form['encoding']}", **{name: name for name in ENCODINGS}}
-            _choose(screen, "Encoding", "encoding", names, values)
+            _choose(screen, "Encoding of letters such as ä", "encoding", names, values)
             _tick(screen, "The first line holds the names of columns, even if it looks like data", "header", values)
         case "workbook":
             sheets = {"": "the only one with cells", **{name: name for name in form["sheets"]}}

@@ -20,6 +20,7 @@ from indistinct.web.files import DOWNLOADS, given_away
 from indistinct.web.frame import Screen, Step
 from indistinct.web.sessions import Session
 from indistinct.web.standing import RELEASED
+from indistinct.web.steps.found_release import as_sentence
 from indistinct.web.steps.opening import allowed_path
 from indistinct.web.steps.risk import release_of
 from indistinct.web.tasks.releasing import ALL, PACKAGE, prepare, write_into
@@ -52,7 +53,10 @@ FOR_OTHERS = {
     PACKAGE: ("All of these in one .zip", "for the recipient"),
 }
 FOR_STEWARD = {
-    "policy": ("The policy", "makes the release again: indistinct anonymize policy.toml, beside the table"),
+    "policy": (
+        "The policy",
+        "makes the release again: put it beside the original table, and run indistinct anonymize policy.toml",
+    ),
     "report-internal": ("The internal report", "names classes and counts of the original: do not pass it on"),
     "recoding": (
         "The recoding",
@@ -70,7 +74,7 @@ async def draw(screen: Screen) -> None:
         return
     parts.say(sentence(made))
     for warning in made["warnings"]:
-        parts.notice(warning, kind="warning")
+        parts.notice(as_sentence(warning), kind="warning")
     with parts.tag("div", classes="sides"):
         with parts.tag("section", classes="card"):
             _about(screen)
@@ -81,10 +85,13 @@ async def draw(screen: Screen) -> None:
     with parts.tag("div", classes="actions"):
         parts.button(
             "Prepare again" if ready else "Check and prepare the files",
-            screen.on(lambda: begin_prepare(session)),
+            screen.on(lambda: begin_prepare(session), at="prepare"),
             main=not ready,
             name="prepare",
+            disabled=session.working,
         )
+    if "prepare" in screen.errors:
+        parts.problem(screen.errors["prepare"], at="prepare")
     if ready:
         _take(screen)
         _write(screen)
@@ -238,13 +245,14 @@ def begin_prepare(session: Session) -> None:
                 shutil.rmtree(each, ignore_errors=True)
 
     options = {"shipped": portable(policy, session.folder), "again": writes_again(policy, made)}
-    session.begin("Preparing", prepare, policy, made, folder, then=then, options=options, lastly=tidy)
+    at = ("release", "prepare")
+    session.begin("Preparing", prepare, policy, made, folder, then=then, options=options, lastly=tidy, at=at)
 
 
 def _take(screen: Screen) -> None:
     found, files = screen.session.found(PREPARED), screen.session.found(DOWNLOADS)
     told = Document("certificate", found["verdict"])
-    parts.notice("The file was verified again, as it was written: every promise holds.", kind="good")
+    parts.notice("The file was verified again, as it was written: every promise holds.", kind="good outcome")
     parts.html(grid_html(verdict_grid(told)))
     with parts.tag("details", id="counted"):
         parts.tag("summary", "What was counted")
@@ -252,9 +260,9 @@ def _take(screen: Screen) -> None:
     told_above = screen.session.found(RELEASED)["warnings"]
     for warning in found["verdict"]["warnings"]:
         if warning not in told_above:
-            parts.notice(warning, kind="warning")
+            parts.notice(as_sentence(warning), kind="warning")
     for note in found["notes"]:
-        parts.notice(note, kind="warning")
+        parts.notice(as_sentence(note), kind="warning")
     with parts.tag("div", classes="sides"):
         _links("For the recipient", FOR_OTHERS, files)
         _links("For you", FOR_STEWARD, files)
@@ -342,7 +350,8 @@ def _begin_write(session: Session) -> None:
         "sources": policy.files,
         "overwrite": chosen["overwrite"],
     }
-    session.begin("Writing", write_into, folder, files, then=then, options=options)
+    at = ("release", "write-folder")
+    session.begin("Writing", write_into, folder, files, then=then, options=options, at=at)
 
 
 STEP = Step(

@@ -59,7 +59,7 @@ async def draw(screen: Screen) -> None:
     if made is None:
         return
     chosen = _chosen(session)
-    _assessment(screen, chosen)
+    _assessment(screen, chosen, made)
     found = session.found(RISK)
     if found is not None:
         _found(session, found, made)
@@ -69,8 +69,9 @@ async def draw(screen: Screen) -> None:
         if not session.is_fresh(ATTACKS, identity_of(made)):
             parts.notice("These attacks were on an earlier release.", kind="warning")
         _outcomes(outcomes)
+    assessed = session.is_fresh(RISK, identity_of(made))
     with parts.tag("div", classes="actions"):
-        parts.link("Go on to release", "/release")
+        parts.link("Go on to release", "/release", classes="main" if assessed else "")
 
 
 def release_of(screen: Screen) -> Any:
@@ -105,11 +106,11 @@ def _choose(session: Session, **changed: Any) -> None:
     session.find(CHOICES, _chosen(session) | changed)
 
 
-def _assessment(screen: Screen, chosen: dict[str, Any]) -> None:
+def _assessment(screen: Screen, chosen: dict[str, Any], made: Any) -> None:
     session = screen.session
     parts.say(
         "Three attackers: a prosecutor knows that somebody is in the table, a journalist does not, and a marketer "
-        "links as many people as possible. All of them know all quasi-identifiers."
+        "links as many people as possible. All of them know all quasi-identifiers, the columns that others may know."
     )
     with parts.tag("div", classes="sides"):
         with parts.tag("div"):
@@ -132,7 +133,12 @@ def _assessment(screen: Screen, chosen: dict[str, Any]) -> None:
                 inputmode="numeric",
             )
     with parts.tag("div", classes="actions"):
-        parts.button("Assess", screen.on(lambda: _begin_assess(session)), main=True, name="assess")
+        fresh = session.is_fresh(RISK, identity_of(made))
+        text = "Assess again" if fresh else "Assess"
+        begin = screen.on(lambda: _begin_assess(session), at="assess")
+        parts.button(text, begin, main=not fresh, name="assess", disabled=session.working)
+    if "assess" in screen.errors:
+        parts.problem(screen.errors["assess"], at="assess")
 
 
 def _set_population(session: Session, value: str) -> None:
@@ -154,7 +160,8 @@ def _begin_assess(session: Session) -> None:
     def then(found: Any) -> None:
         session.find(RISK, found | {"asked": options}, rests_on=identity_of(made))
 
-    session.begin("Assessing", assess_release, session.policy, made["files"], then=then, options=options)
+    at = ("risk", "assess")
+    session.begin("Assessing", assess_release, session.policy, made["files"], then=then, options=options, at=at)
 
 
 def _found(session: Session, found: Any, made: Any) -> None:
@@ -226,8 +233,11 @@ def _attacks(screen: Screen, chosen: dict[str, Any]) -> None:
         for file, (label, hint) in BESIDE.items():
             _upload(screen, file, label, hint=hint)
     with parts.tag("div", classes="actions"):
-        parts.button("Attack", screen.on(lambda: _begin_attack(session)), name="attack", disabled=not wanted)
+        begin = screen.on(lambda: _begin_attack(session), at="attack")
+        parts.button("Attack", begin, name="attack", disabled=not wanted or session.working)
         parts.say(f"It takes up to {SECONDS} seconds, and can be stopped.", kind="hint")
+    if "attack" in screen.errors:
+        parts.problem(screen.errors["attack"], at="attack")
 
 
 def _every() -> dict[str, type[Attack]]:
@@ -309,7 +319,8 @@ def _begin_attack(session: Session) -> None:
         session.find(ATTACKS, found, rests_on=identity_of(made))
 
     options = {"attacks": names_of(chosen), "seconds": float(SECONDS), "beside": chosen["beside"]}
-    session.begin("Attacking", attack_release, session.policy, made["files"], then=then, options=options)
+    at = ("risk", "attack")
+    session.begin("Attacking", attack_release, session.policy, made["files"], then=then, options=options, at=at)
 
 
 def _outcomes(outcomes: Any) -> None:

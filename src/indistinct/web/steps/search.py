@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.algorithms.base import Algorithm
+from indistinct.policy import Policy
 from indistinct.registry import EVERY_ALGORITHM
 from indistinct.web import parts
 from indistinct.web.algorithm_words import algorithms_by_kind, obstacles, words_of_algorithm
@@ -29,7 +30,11 @@ async def draw(screen: Screen) -> None:
     session, made = screen.session, screen.session.found(RELEASED)
     fresh = made is not None and session.is_fresh(RELEASED, job_of(session.policy))
     _algorithm(screen)
-    cannot, notes = obstacles(screen.policy.algorithm, screen.policy)
+    empty = promises_nothing(screen.policy)
+    if empty:
+        parts.notice("Nothing is promised yet, so there is nothing to search for.", kind="warning")
+        parts.link("Say what must hold, in privacy", "/privacy", classes="main")
+    cannot, notes = ([], []) if empty else obstacles(screen.policy.algorithm, screen.policy)
     for each in notes:
         parts.say(f"{each}.", kind="hint")
     for each in cannot:
@@ -38,9 +43,9 @@ async def draw(screen: Screen) -> None:
         parts.button(
             "Search again" if fresh else "Search",
             screen.on(lambda: begin_search(session), at="search"),
-            main=not fresh,
+            main=not fresh and not empty,
             name="search",
-            disabled=session.working,
+            disabled=session.working or empty,
         )
     if "search" in screen.errors:
         parts.problem(screen.errors["search"], at="search")
@@ -55,6 +60,11 @@ async def draw(screen: Screen) -> None:
         with parts.tag("div", classes="actions"):
             parts.link("Go on to explore", "/explore", classes="main")
             parts.link("Straight to the release", "/release")
+
+
+def promises_nothing(policy: Policy) -> bool:
+    """Return whether neither a model nor the algorithm says what must hold."""
+    return policy.model is None and policy.algorithm.promise() is None
 
 
 def _algorithm(screen: Screen) -> None:
@@ -125,6 +135,7 @@ def begin_search(session: Session) -> None:
         folder / secrets.token_hex(4),
         then=then,
         lastly=lambda: _tidy(session, folder),
+        at=("search", "search"),
     )
 
 

@@ -233,7 +233,7 @@ def _draw_ranking(screen: Screen, found: Exploration, metric: str, *, held: int)
 
 
 def _draw_lattice(screen: Screen, found: Explored) -> None:
-    parts.heading("The lattice", level=3)
+    parts.heading("All solutions in one picture, from the finest to the coarsest (the lattice)", level=3)
     if found.picture is None:
         parts.say(f"A picture of {len(found.lattice):,} solutions cannot be read: the list above has all of them.")
         return

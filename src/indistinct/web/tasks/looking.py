@@ -10,7 +10,7 @@ import pyarrow.csv
 
 from indistinct.addresses import is_elsewhere
 from indistinct.datasets import generate_patients
-from indistinct.errors import IndistinctError, PolicyError
+from indistinct.errors import IndistinctError, InputError, PolicyError
 from indistinct.hierarchy import Explicit
 from indistinct.input_files import read_ordinary
 from indistinct.inspection import Inspection, inspect
@@ -56,6 +56,13 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
+class Sheets:
+    """A workbook has several sheets with cells: their names, of which one must be chosen."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Allowed:
     """Where files of a policy may lie: in the folder of the server, or among the uploaded tables."""
 
@@ -76,11 +83,19 @@ class Allowed:
             )
 
 
-def look(desk: Desk, path: Path, reading: Reading, *, exact: bool = False) -> Look:
-    """Open a table and inspect it; `exact` reads it as declared, else what it shows is declared as well."""
+def look(desk: Desk, path: Path, reading: Reading, *, exact: bool = False) -> Look | Sheets:
+    """Open a table and inspect it, or say which sheets there are to choose from.
+
+    `exact` reads it as declared, else what it shows is declared as well.
+    """
     desk.enter("reading")
     with named(path):
-        table = opened(desk, path, reading)
+        try:
+            table = opened(desk, path, reading)
+        except InputError as error:
+            if error.details.get("undecided") == "sheet":
+                return Sheets(tuple(error.values))
+            raise
         desk.report(0.3)
         desk.enter("looking at columns", f"{table.rows:,} rows")
         found = inspect_as_read(table) if exact else inspect(table)
@@ -198,7 +213,7 @@ def form_of(path: Path, reading: Reading) -> dict[str, Any]:
     return {"kind": "statistics" if kind in LABELLED else "typed"}
 
 
-def look_at_invented(desk: Desk, path: Path) -> Look:
+def look_at_invented(desk: Desk, path: Path) -> Look | Sheets:
     """Write a table of invented patients to a path, and look at it."""
     desk.enter("inventing patients")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -191,10 +191,10 @@ def remark(algorithm: Algorithm, hierarchy: Hierarchy | None, *, kind: str, quas
         return f"{name} keeps values as they are, so that it publishes no hierarchy." if hierarchy else ""
     if traits.ranges and kind != Kind.TEXT and (hierarchy is None or not hierarchy.categorical):
         if hierarchy is None:
-            return f"{name} makes ranges of its own for this column: it needs no hierarchy."
+            return f"The algorithm {name} makes ranges of its own for this column: nothing needs to be done here."
         return (
-            f"{name} makes ranges of its own for this column and does not publish these; figures of loss alone look "
-            "at them. An algorithm over levels, such as optimal, publishes them."
+            f"The algorithm {name} makes ranges of its own for this column and does not publish these; figures of "
+            "loss alone look at them. An algorithm over levels, such as optimal, publishes them."
         )
     if hierarchy is not None:
         return ""

@@ -66,7 +66,7 @@ def _draw_list(screen: Screen, columns: dict[str, str], fits: dict[str, Fit]) ->
     with parts.tag("div", classes="wide", role="region", tabindex="0", aria_label="Columns"), parts.tag("table"):
         parts.tag("caption", "Choose a column to see and change its hierarchy")
         with parts.tag("thead"), parts.tag("tr"):
-            for name in ("Column", "Role", "Hierarchy", "Labels on each level", "State"):
+            for name in ("Column", "Role", "Hierarchy", "Different values, level by level", "State"):
                 parts.tag("th", name, scope="col")
         with parts.tag("tbody"):
             for place, (name, use) in enumerate(columns.items()):

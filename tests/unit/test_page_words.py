@@ -1,0 +1,78 @@
+"""What the page says to somebody who has not read anything else: each word of the trade has a plain one beside it."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from indistinct.algorithms.bucket.anatomy import Anatomy
+from indistinct.models import DistinctLDiversity, KAnonymity
+from indistinct.policy import Input, Policy
+from indistinct.registry import MODELS
+from indistinct.release.verify import SETS_SHARED, TRANSFORMED
+from indistinct.schema import Role, Schema
+from indistinct.web.deciding import unprotected
+from indistinct.web.parameters import FieldError, built
+from indistinct.web.sessions import Session, Settings, job_of
+from indistinct.web.standing import MEANING, standing
+from indistinct.web.steps.columns import named
+from indistinct.web.steps.found_release import as_sentence, promise_in_words
+from indistinct.web.steps.search import promises_nothing
+
+SCHEMA = Schema(quasi=["age"], sensitive=["disease", "cost"])
+POLICY = Policy(Input(Path("people.csv")), SCHEMA, (KAnonymity(4),))
+
+
+@pytest.mark.parametrize("role", Role)
+def test_every_role_is_told_in_a_few_words(role: Role) -> None:
+    assert named(role).startswith(f"{role}: ")
+    assert len(named(role)) <= 32, "a narrow list cuts it off"
+    assert named(role, suggested=True).endswith(" (suggested)")
+
+
+@pytest.mark.parametrize("name", [*MODELS, SETS_SHARED, TRANSFORMED])
+def test_every_promise_is_told_in_words_and_spelled(name: str) -> None:
+    words, _, spelled = promise_in_words(f"{name}:k=3").partition(" (")
+    assert " " in words
+    assert spelled == f"{name}:k=3)"
+    assert promise_in_words("of-another-package:x=1") == "of-another-package:x=1"
+
+
+def test_every_figure_of_the_strip_says_what_it_is(tmp_path: Path) -> None:
+    session = Session(tmp_path, Settings(tmp_path, 10))
+    session.change(POLICY)
+    before = {label for label, _, _ in standing(session)}
+    made: dict[str, Any] = {"rows": 9, "original_rows": 9, "people": None, "original_people": None, "k": 3}
+    made |= {"violations": 0, "holds": True, "loss": 0.1, "models": ()}
+    shown = set()
+    for form in (None, "tables"):
+        session.find("release", {**made, "form": form}, rests_on=job_of(POLICY))
+        shown |= {label for label, _, _ in standing(session)}
+    assert before | shown == set(MEANING)
+
+
+def test_nothing_is_searched_for_where_nothing_is_promised() -> None:
+    nothing = replace(POLICY, models=())
+    assert promises_nothing(nothing)
+    assert not promises_nothing(POLICY)
+    assert not promises_nothing(replace(nothing, algorithm=Anatomy(2)))
+
+
+def test_sensitive_columns_without_a_promise_are_known() -> None:
+    assert unprotected(POLICY) == ["disease", "cost"]
+    assert unprotected(replace(POLICY, models=(DistinctLDiversity("disease", l=2),))) == ["cost"]
+
+
+@pytest.mark.parametrize("text", ["x", "2.5", "0"])
+def test_what_is_wrong_with_a_number_is_said_without_the_name_of_a_class(text: str) -> None:
+    with pytest.raises(FieldError) as caught:
+        built(KAnonymity, {"k": text}, schema=SCHEMA)
+    assert caught.value.message.startswith("k must be ")
+
+
+def test_what_the_library_notes_is_a_sentence_here() -> None:
+    assert as_sentence("column 'cost' is published as it is") == "Column 'cost' is published as it is."
+    assert as_sentence("1,106 of 2,236 people stand in several classes") == (
+        "1,106 of 2,236 people stand in several classes."
+    )
