@@ -18,8 +18,8 @@ from indistinct.web.steps.opening import STARTER
 from indistinct.web.tasks.columns import Standing, pictures, standing_out
 from indistinct.web.worker import TaskError
 
-SHOWN, DRAWN = 24, 4
-"""Columns that are shown together, and pictures that are drawn together."""
+SHOWN = 24
+"""Columns that are shown together."""
 USUAL_K = 5
 MEANING = {
     Role.IDENTIFIER: "points at a person: dropped",
@@ -216,25 +216,27 @@ def _drawn(screen: Screen) -> dict[str, str]:
 
 
 def _draw_pictures(screen: Screen, places: Mapping[str, Any]) -> None:
-    """Let pictures that are not there yet come after the rest, a few at a time."""
+    """Let pictures that are not there yet come after the rest, one at a time: a click waits for one at most."""
     drawn = _drawn(screen)
     wanted = [name for name in places if name not in drawn]
 
     async def fill() -> None:
-        for start in range(0, len(wanted), DRAWN):
-            some = wanted[start : start + DRAWN]
-            try:
-                drawn.update(await screen.session.ask(pictures, screen.policy, some))
-            except TaskError as error:
-                drawn.update(dict.fromkeys(some, ""))
-                with places[some[0]]:
-                    parts.problem(error)
+        for name in wanted:
+            if places[name].is_deleted:  # the step was drawn anew, and draws what is left
                 return
-            for name in some:
-                if places[name].is_deleted:
+            if name not in drawn:
+                try:
+                    drawn.update(await screen.session.ask(pictures, screen.policy, [name]))
+                except TaskError as error:
+                    drawn[name] = ""
+                    if not places[name].is_deleted:
+                        with places[name]:
+                            parts.problem(error)
                     return
-                with places[name]:
-                    _picture(screen, name)
+            if places[name].is_deleted:
+                return
+            with places[name]:
+                _picture(screen, name)
 
     if wanted:
         ui.timer(0.01, fill, once=True)

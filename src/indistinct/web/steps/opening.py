@@ -152,7 +152,12 @@ def allowed_path(session: Session, given: str) -> Path:
 def _demo(session: Session) -> None:
     path = session.folder / UPLOADED / "table" / "patients.csv"
     session.begin(
-        "Opening invented patients", look_at_invented, path, then=lambda found: _take(session, found), at=(NAME, "")
+        "Opening invented patients",
+        look_at_invented,
+        path,
+        then=lambda found: _take(session, found),
+        at=(NAME, ""),
+        polite=False,
     )
 
 
@@ -169,6 +174,7 @@ def begin_look(session: Session, path: Path, reading: Reading, *, at: str = "fil
         then=lambda found: _take(session, found, again=exact),
         options={"exact": exact},
         at=(NAME, at),
+        polite=False,
     )
 
 
@@ -182,7 +188,7 @@ def begin_policy(session: Session, path: Path, *, at: str) -> None:
         else:
             await _take(session, found, decided=True)
 
-    session.begin(f"Opening {path.name}", look_by_policy, path, allowed, then=then, at=(NAME, at))
+    session.begin(f"Opening {path.name}", look_by_policy, path, allowed, then=then, at=(NAME, at), polite=False)
 
 
 async def _take(session: Session, found: Look, *, again: bool = False, decided: bool = False) -> None:

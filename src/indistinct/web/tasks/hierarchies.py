@@ -3,7 +3,7 @@
 import csv
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +123,9 @@ def begun(desk: Desk, policy: Policy, column: str, *, kind: str) -> Hierarchy:
             made = _tree(domain, _bound(desk, policy, column), policy.hierarchies.get(column))
         case _:
             made = Hierarchy.suppression()
-    made.bind(domain)
+    laid = _bound(desk, replace(policy, hierarchies={column: made}), column).fit  # kept: it is shown next
+    if laid.message:
+        raise HierarchyError(laid.message, hint=laid.hint)
     return made
 
 
