@@ -32,12 +32,12 @@ MEANING = {
 
 async def draw(screen: Screen) -> None:
     """Draw the columns with their roles, and what they give away together."""
-    session, looked = screen.session, screen.session.found(INSPECTED)
-    policy, names = screen.policy, names_of(looked)
-    asked = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=USUAL_K)
-    found = await session.ask(standing_out, policy, k=asked)
+    looked, policy = screen.session.found(INSPECTED), screen.policy
+    names = names_of(looked)
     _summary(screen, looked)
-    _risk(found, policy.schema.quasi)
+    if policy.schema.quasi:
+        parts.heading("Who stands out now")
+        _standing(screen)
     with parts.details("What the roles mean", screen.choices, name="roles-mean"):
         parts.table("Roles", ["role", "what it means"], [(str(role), text) for role, text in MEANING.items()])
     first = min(screen.choices.get("first", 0), (len(names) - 1) // SHOWN * SHOWN)
@@ -103,12 +103,41 @@ def _accept(screen: Screen) -> None:
     screen.change(with_suggestions(screen.policy, looked=looked, starter=starter))
 
 
+def _standing(screen: Screen) -> None:
+    """Draw who stands out, at once if it was counted before; else it comes when it is counted."""
+    policy = screen.policy
+    asked = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=USUAL_K)
+    counted, quasi = screen.choices.setdefault("standing", {}), policy.schema.quasi
+    about = (policy.source, repr(policy.input.reading), tuple(quasi), tuple(policy.schema.person), asked)
+    place = parts.tag("div", classes="counted", aria_live="polite")
+
+    def show() -> None:
+        place.clear()
+        with place:
+            _risk(counted[about], quasi)
+
+    async def count() -> None:
+        try:
+            counted[about] = await screen.session.ask(standing_out, policy, k=asked)
+            if not place.is_deleted:
+                show()
+        except TaskError as error:
+            if not place.is_deleted:
+                place.clear()
+                with place:
+                    parts.problem(error)
+
+    if about in counted:
+        show()
+        return
+    with place:
+        parts.say("counting …", kind="hint")
+    ui.timer(0.01, count, once=True)
+
+
 def _risk(found: Standing, quasi: Sequence[str]) -> None:
     """Draw who stands out under the roles as they are now."""
-    if not quasi:
-        return
     share = found.alone / found.members if found.members else 0.0
-    parts.heading("Who stands out now")
     told = f"Whoever knows {_together(quasi)} of somebody finds "
     if found.alone:
         told += f"{percent(share)} of the {found.unit} alone: {number(found.alone)} of {number(found.members)}."
