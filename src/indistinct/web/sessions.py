@@ -91,7 +91,8 @@ class Session:
         self.work: Work | None = None
         self._before: list[tuple[Policy | None, str, dict[str, Found]]] = []
         self._found: dict[str, Found] = {}
-        self._workers = {QUICK: Worker(get_ready), LONG: Worker()}
+        places = (settings.folder, folder)
+        self._workers = {QUICK: Worker(places, get_ready), LONG: Worker(places)}
 
     def start(self) -> None:
         """Start the process that answers quickly, before it is asked."""

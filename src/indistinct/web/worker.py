@@ -13,12 +13,14 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 from indistinct.errors import IndistinctError
+from indistinct.input_files import fenced
 from indistinct.memory import is_memory, out_of_memory
 from indistinct.web.logs import LOG, quiet_logs
 
@@ -98,9 +100,9 @@ class Desk:
 class Worker:
     """A process that runs tasks for one steward. It is started by its first task, and again after a stop."""
 
-    def __init__(self, prepare: Callable[[], None] | None = None) -> None:
-        """Make a worker; its process begins with `prepare`, beside the first tasks."""
-        self._prepare = prepare
+    def __init__(self, folders: Sequence[Path], prepare: Callable[[], None] | None = None) -> None:
+        """Make a worker whose tasks read in some folders; its process begins with `prepare`, beside the first tasks."""
+        self._folders, self._prepare = folders, prepare
         self._polite = False
         self._process: Any = None
         self._pipe: Any = None
@@ -118,7 +120,8 @@ class Worker:
         if self._process is not None and self._process.is_alive():
             return
         self._pipe, theirs = SPAWN.Pipe()
-        self._process = SPAWN.Process(target=_serve, args=(theirs, self._prepare), name="indistinct-page")
+        given = (theirs, self._folders, self._prepare)
+        self._process = SPAWN.Process(target=_serve, args=given, name="indistinct-page")
         self._process.start()
         self._polite = False
         theirs.close()
@@ -202,7 +205,7 @@ def stand_back(_desk: Desk) -> None:
         os.nice(POLITENESS)
 
 
-def _serve(pipe: Connection, prepare: Callable[[], None] | None) -> None:
+def _serve(pipe: Connection, folders: Sequence[Path], prepare: Callable[[], None] | None) -> None:
     """Run tasks until nobody asks any more."""
     quiet_logs()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever interrupts the server ends this process with it
@@ -221,7 +224,7 @@ def _serve(pipe: Connection, prepare: Callable[[], None] | None) -> None:
                 pipe.send(("progress", progress))
 
     desk = Desk(tell=tell)
-    with contextlib.suppress(EOFError, OSError, KeyboardInterrupt), _stages(desk):
+    with contextlib.suppress(EOFError, OSError, KeyboardInterrupt), _stages(desk), fenced(*folders):
         while True:
             task, arguments, options = pipe.recv()
             desk.progress = Progress()

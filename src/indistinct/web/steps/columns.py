@@ -64,8 +64,11 @@ def ids_of(names: Sequence[str]) -> dict[str, str]:
     taken: set[str] = set()
     for place, name in enumerate(names):
         plain = re.sub(r"[^0-9A-Za-z_]+", "-", name).strip("-") or "column"
-        found[name] = plain if plain not in taken else f"{plain}-{place}"
-        taken.add(found[name])
+        key = plain
+        while key in taken:
+            key, place = f"{plain}-{place}", place + 1  # noqa: PLW2901 (another column may be called so)
+        found[name] = key
+        taken.add(key)
     return found
 
 

@@ -7,7 +7,7 @@ from indistinct.figures import plural
 from indistinct.tables import Reading
 from indistinct.web import parts
 from indistinct.web.deciding import read_anew
-from indistinct.web.files import UPLOADED
+from indistinct.web.files import UPLOADED, uploaded_path
 from indistinct.web.frame import Screen, Step
 from indistinct.web.sessions import Session
 from indistinct.web.standing import INSPECTED
@@ -104,9 +104,7 @@ def _waiting(screen: Screen) -> None:
 
 def _uploaded(session: Session, told: dict[str, Any], kind: str, at: str) -> None:
     _forget_failure(session)
-    if "name" not in told:
-        raise TaskError(told.get("message") or "the upload was refused")
-    path, waiting = session.folder / UPLOADED / kind / told["name"], session.found(WAITING)
+    path, waiting = uploaded_path(session, kind, told), session.found(WAITING)
     if waiting is not None and kind == "table" and path.name == waiting["table"]:
         begin_policy(session, waiting["policy"], at=at)
     elif kind == "policy" or path.suffix.lower() == ".toml":
