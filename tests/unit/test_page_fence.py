@@ -64,11 +64,11 @@ def test_algorithms_read_no_file_outside_however_they_are_nested(places, spelled
         ("[output]\npath = 'open.csv'\nledger = '{}'\n", "ledger"),
         ("[output]\npath = 'open.csv'\nreport = '{}'\n", "report"),
         (
-            "[input]\npath = 'people.csv'\n[columns]\nage = {{role = 'quasi', hierarchy = {{file = '{}'}}}}\n",
+            "[columns]\nage = {{role = 'quasi', hierarchy = {{file = '{}'}}}}\n",
             "hierarchy",
         ),
         (
-            "[input]\npath = 'people.csv'\n[columns]\nage = {{role = 'person', pseudonym = {{key = '{}'}}}}\n",
+            "[columns]\nage = {{role = 'person', pseudonym = {{key = '{}'}}}}\n",
             "pseudonym",
         ),
     ],
