@@ -6,6 +6,8 @@ A device gives bytes for ever and a pipe may give none, so that neither is opene
 import errno
 import re
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from indistinct.errors import InputError
@@ -37,8 +39,33 @@ def no_file(path: str | Path) -> InputError:
     return InputError(f"there is no file {path}", hint="check the path; a relative one starts at the working directory")
 
 
+# Where this process may read files that somebody names; None is everywhere.
+_fence: tuple[Path, ...] | None = None
+
+
+@contextmanager
+def fenced(*folders: Path) -> Iterator[None]:
+    """Let this process read files that somebody names only where they lie in some folders; links are followed first.
+
+    >>> with fenced(Path("/nowhere")):
+    ...     check_ordinary(Path(__file__))
+    Traceback (most recent call last):
+    PermissionError: [Errno 13] it lies outside the folders that may be read here
+    """
+    global _fence  # noqa: PLW0603 (what a process may read is one thing for all its threads)
+    before, _fence = _fence, tuple(folder.resolve() for folder in folders)
+    try:
+        yield
+    finally:
+        _fence = before
+
+
 def check_ordinary(path: Path) -> None:
     """Raise `OSError`, with the reason as its `strerror`, unless a path leads to an ordinary file."""
+    if _fence is not None:
+        place = path.resolve()
+        if not any(place.is_relative_to(folder) for folder in _fence):
+            raise PermissionError(errno.EACCES, "it lies outside the folders that may be read here")
     mode = path.stat().st_mode
     if stat.S_ISREG(mode):
         return

@@ -17,6 +17,14 @@ def number_of_process(_desk):
     return os.getpid()
 
 
+def slow(_desk, seconds):
+    time.sleep(seconds)
+
+
+def niceness(_desk):
+    return os.nice(0)
+
+
 def tell(desk):
     desk.enter("reading", "7 of 9 rows")
     desk.report(0.5)

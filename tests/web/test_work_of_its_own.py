@@ -1,6 +1,7 @@
 """Work in a process of its own: it tells how far it is, stops at once, and dies without harm."""
 
 import asyncio
+import os
 import time
 
 import psutil
@@ -192,3 +193,31 @@ def test_a_tab_that_saw_an_older_job_cannot_overwrite_a_newer_one(sessions):
     session.change(other, seen=session.version)
     session.undo()
     assert session.policy == one
+
+
+def test_who_no_longer_waits_ends_neither_the_process_nor_what_it_does(sessions):
+    _, session = sessions.open()
+
+    async def run():
+        before = await session.ask(tasks.number_of_process)
+        waits = asyncio.create_task(session.ask(tasks.slow, 0.3))
+        await asyncio.sleep(0.1)
+        waits.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waits
+        return before, await session.ask(tasks.number_of_process)
+
+    before, after = asyncio.run(run())
+    assert before == after
+
+
+@pytest.mark.skipif(not hasattr(os, "nice"), reason="no such thing here")
+def test_only_polite_work_stands_back(session):
+    async def run():
+        found = []
+        for polite in (False, True, True, False):
+            await session.begin("Looking", tasks.niceness, then=found.append, polite=polite).handle
+        return found
+
+    usual = os.nice(0)
+    assert asyncio.run(run()) == [usual, min(19, usual + 10), min(19, usual + 10), usual]

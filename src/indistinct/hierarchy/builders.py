@@ -115,9 +115,13 @@ class Masking(Hierarchy):
                 column=domain.column,
             )
         steps = longest - 1 if self.levels is None else min(self.levels, longest - 1)
-        return taxonomy_from_levels(
-            domain, [self._level(texts, kept=longest - step, hidden=step) for step in range(1, steps + 1)]
-        )
+        levels, parts, nodes = [], texts, np.arange(len(texts), dtype=np.int32)
+        for step in range(1, steps + 1):
+            # What is kept of a value is part of what the level below kept of it: only different ones are looked at.
+            encoded = self._kept(parts, longest - step).dictionary_encode()
+            parts, nodes = encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False)[nodes]
+            levels.append(Level(nodes, self._labels(parts, kept=longest - step, hidden=step)))
+        return taxonomy_from_levels(domain, levels)
 
     def settled(self, domain: Domain) -> "Masking":
         """Return the mask with the length of the column's longest value."""
@@ -139,17 +143,18 @@ class Masking(Hierarchy):
             shown["length"] = self.length
         return shown
 
-    def _level(self, texts: pa.Array, kept: int, *, hidden: int) -> Level:
-        right = self.side == "right"
-        parts = pc.utf8_slice_codeunits(texts, 0, kept) if right else pc.utf8_slice_codeunits(texts, -kept)
-        # Arrow numbers a dictionary by first occurrence, as nodes are.
-        encoded = parts.dictionary_encode()
-        mask = self.char * hidden
-        labels = [
-            part if len(part) < kept else part + mask if right else mask + part
-            for part in encoded.dictionary.to_pylist()
-        ]
-        return Level(encoded.indices.to_numpy(zero_copy_only=False), labels)
+    def _kept(self, texts: pa.Array, kept: int) -> pa.Array:
+        if self.side == "right":
+            return pc.utf8_slice_codeunits(texts, 0, kept)
+        return pc.utf8_slice_codeunits(texts, -kept)
+
+    def _labels(self, parts: pa.Array, *, kept: int, hidden: int) -> list[str]:
+        """Return what is published of parts; Arrow numbers them by first occurrence, as nodes are."""
+        mask = pa.scalar(self.char * hidden, parts.type)
+        pair = (parts, mask) if self.side == "right" else (mask, parts)
+        masked = pc.binary_join_element_wise(*pair, pa.scalar("", parts.type))
+        found: list[str] = pc.if_else(pc.less(pc.utf8_length(parts), kept), parts, masked).to_pylist()
+        return found
 
 
 _MASK_HINT = "for instance masking('right', char='*', levels=3)"

@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,6 +15,7 @@ from starlette.requests import ClientDisconnect
 from indistinct.web.guard import SESSION
 from indistinct.web.sessions import Session
 from indistinct.web.standing import RELEASED
+from indistinct.web.worker import TaskError
 
 UPLOADED = "uploaded"
 """The folder of a session's uploads."""
@@ -81,6 +83,14 @@ def safe_name(name: str) -> str:
     kept = re.sub(r"[\x00-\x1f\x7f]", "", last).lstrip(".").strip()
     # A file system takes so many bytes, and the end tells which kind of file it is.
     return kept.encode()[-200:].decode(errors="ignore").lstrip(".") or "table.csv"
+
+
+def uploaded_path(session: Session, kind: str, told: Mapping[str, Any]) -> Path:
+    """Return where an upload lies of which a browser tells; whatever it tells, it is one of this session's uploads."""
+    if not isinstance(told.get("name"), str):
+        message = told.get("message")
+        raise TaskError(message if isinstance(message, str) and message else "the upload was refused")
+    return session.folder / UPLOADED / kind / safe_name(told["name"])
 
 
 def _too_large(most: int) -> str:

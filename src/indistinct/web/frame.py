@@ -284,5 +284,5 @@ def build(session: Session, step: Step, steps: tuple[Step, ...]) -> None:
             parts.heading(step.title, level=1)
             parts.say(step.purpose, kind="purpose")
     screen = Screen(session, step, steps, Places(name, tools, strip, work, page))
-    ui.timer(0.01, screen.draw, once=True)
+    # The first look draws the step: twice would cost twice, and lose a click in between.
     ui.timer(OFTEN, screen.watch)

@@ -16,6 +16,7 @@ from nicegui import app as nicegui_app
 from nicegui import ui
 
 from indistinct.errors import ParameterError
+from indistinct.input_files import fenced
 from indistinct.spill import private_directory
 from indistinct.web import files, steps
 from indistinct.web.guard import Door, Guard
@@ -53,7 +54,11 @@ def serve(
     """
     listening = _listen(port)
     port = listening.getsockname()[1]
-    with private_directory() as folder, sessions_in(folder, settings) as sessions:
+    with (
+        private_directory() as folder,
+        fenced(folder, settings.folder),
+        sessions_in(folder, settings) as sessions,
+    ):
         # The framework would keep what it stores in the folder where it was started.
         nicegui_app.storage.path = folder / "framework"
         door = Door(lambda token: entered(Address(port, token)))

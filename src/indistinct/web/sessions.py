@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.policy import Output, Policy, Statement
+from indistinct.web.readiness import get_ready
 from indistinct.web.worker import Progress, StoppedError, Task, TaskError, Worker, task_error
 
 # So many changes can be undone.
@@ -90,7 +91,8 @@ class Session:
         self.work: Work | None = None
         self._before: list[tuple[Policy | None, str, dict[str, Found]]] = []
         self._found: dict[str, Found] = {}
-        self._workers = {QUICK: Worker(), LONG: Worker(patient=True)}
+        places = (settings.folder, folder)
+        self._workers = {QUICK: Worker(places, get_ready), LONG: Worker(places)}
 
     def start(self) -> None:
         """Start the process that answers quickly, before it is asked."""
@@ -172,11 +174,12 @@ class Session:
         lastly: Callable[[], None] = lambda: None,
         options: Any = None,
         at: tuple[str, str] = ("", ""),
+        polite: bool = True,
     ) -> Work:
         """Begin a long task and return at once; `then` gets what it returns, and is waited for. One runs at a time.
 
         `lastly` tidies up, however the task ended: also where it was stopped. `at` is the step and the field where an
-        error is shown.
+        error is shown. A task that is not `polite` is waited for by whoever began it: it takes what speed there is.
         """
         if self.working:
             raise TaskError(
@@ -188,7 +191,9 @@ class Session:
             try:
                 if work.stopped:  # before it began
                     raise StoppedError("the work was stopped")
-                found = await self._workers[LONG].run(task, *arguments, **(options or {}))
+                worker = self._workers[LONG]
+                run_it = worker.run_politely if polite else worker.run
+                found = await run_it(task, *arguments, **(options or {}))
                 more = then(found)
                 if inspect.isawaitable(more):
                     await more

@@ -12,12 +12,14 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 from indistinct.errors import IndistinctError
+from indistinct.input_files import fenced
 from indistinct.memory import is_memory, out_of_memory
 from indistinct.stages import watched
 from indistinct.web.logs import LOG, quiet_logs
@@ -102,9 +104,10 @@ class Desk:
 class Worker:
     """A process that runs tasks for one steward. It is started by its first task, and again after a stop."""
 
-    def __init__(self, *, patient: bool = False) -> None:
-        """Make a worker; a patient one lets others go first, so that a page answers while a search runs."""
-        self._patient = patient
+    def __init__(self, folders: Sequence[Path], prepare: Callable[[], None] | None = None) -> None:
+        """Make a worker whose tasks read in some folders; its process begins with `prepare`, beside the first tasks."""
+        self._folders, self._prepare = folders, prepare
+        self._polite = False
         self._process: Any = None
         self._pipe: Any = None
         self._turn = asyncio.Lock()
@@ -121,22 +124,42 @@ class Worker:
         if self._process is not None and self._process.is_alive():
             return
         self._pipe, theirs = SPAWN.Pipe()
-        self._process = SPAWN.Process(target=_serve, args=(theirs, self._patient), name="indistinct-page")
+        given = (theirs, self._folders, self._prepare)
+        self._process = SPAWN.Process(target=_serve, args=given, name="indistinct-page")
         self._process.start()
+        self._polite = False
         theirs.close()
 
     async def run(self, task: Task, *arguments: Any, **options: Any) -> Any:
         """Return what a task returns; tasks wait for each other."""
-        async with self._turn:
-            self._stopped, self.progress = False, Progress()
-            try:
-                self.start()
-                return await asyncio.to_thread(self._converse, (task, arguments, options))
-            except asyncio.CancelledError:  # the server ends, and its thread must not wait for the work
+        return await self._run(task, arguments, options)
+
+    async def run_politely(self, task: Task, *arguments: Any, **options: Any) -> Any:
+        """Return what a task returns that lets others go first, so that a page answers while a search runs."""
+        return await self._run(task, arguments, options, polite=True)
+
+    async def _run(self, task: Task, arguments: Any, options: Any, *, polite: bool = False) -> Any:
+        await self._turn.acquire()
+        talk = asyncio.get_running_loop().create_task(self._talk((task, arguments, options), polite=polite))
+        talk.add_done_callback(lambda _talk: self._turn.release())
+        # A page that is drawn anew no longer waits for what it asked; the process goes on, and keeps its tables.
+        return await asyncio.shield(talk)
+
+    async def _talk(self, request: Any, *, polite: bool) -> Any:
+        self._stopped, self.progress = False, Progress()
+        try:
+            if self._polite and not polite:  # whoever waits for this task waits for a process of full speed
                 self.stop()
-                raise
-            finally:
-                self.progress = None
+            self.start()
+            if polite and not self._polite:
+                await asyncio.to_thread(self._converse, (stand_back, (), {}))
+                self._polite = True
+            return await asyncio.to_thread(self._converse, request)
+        except asyncio.CancelledError:  # the server ends, and its thread must not wait for the work
+            self.stop()
+            raise
+        finally:
+            self.progress = None
 
     def _converse(self, request: Any) -> Any:
         pipe, process = self._pipe, self._process
@@ -180,13 +203,19 @@ class Worker:
             process.join()
 
 
-def _serve(pipe: Connection, patient: bool) -> None:
-    """Run tasks until nobody asks any more."""
-    if patient and hasattr(os, "nice"):
+def stand_back(_desk: Desk) -> None:
+    """Let others go first from now on. A process cannot take that back."""
+    if hasattr(os, "nice"):
         os.nice(POLITENESS)
+
+
+def _serve(pipe: Connection, folders: Sequence[Path], prepare: Callable[[], None] | None) -> None:
+    """Run tasks until nobody asks any more."""
     quiet_logs()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever interrupts the server ends this process with it
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    if prepare is not None:
+        threading.Thread(target=prepare, daemon=True).start()
     turn, said = threading.Lock(), [(0.0, Progress())]
 
     def tell(progress: Progress) -> None:
@@ -199,7 +228,7 @@ def _serve(pipe: Connection, patient: bool) -> None:
                 pipe.send(("progress", progress))
 
     desk = Desk(tell=tell)
-    with contextlib.suppress(EOFError, OSError, KeyboardInterrupt), watched(desk.goes_on):
+    with contextlib.suppress(EOFError, OSError, KeyboardInterrupt), watched(desk.goes_on), fenced(*folders):
         while True:
             task, arguments, options = pipe.recv()
             desk.progress = Progress()

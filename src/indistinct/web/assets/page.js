@@ -42,3 +42,17 @@ window.giveFocusBack = () => {
   if (document.activeElement !== document.body || !window.lastFocus) return;
   document.getElementById(window.lastFocus)?.focus({ preventScroll: true });
 };
+// A button that was drawn anew between press and release is clicked all the same: who leaves a field by a click on a
+// button changes the one and means the other.
+let pressed = null;
+const pressable = (event) => event.target.closest?.("button[id], a[id], summary[id], input[id]") ?? null;
+document.addEventListener("pointerdown", (event) => {
+  pressed = pressable(event);
+});
+document.addEventListener("pointerup", (event) => {
+  const released = pressable(event);
+  if (pressed && released && pressed !== released && !pressed.isConnected && pressed.id === released.id) {
+    released.click();
+  }
+  pressed = null;
+});

@@ -18,8 +18,8 @@ from indistinct.web.steps.opening import STARTER
 from indistinct.web.tasks.columns import Standing, pictures, standing_out
 from indistinct.web.worker import TaskError
 
-SHOWN, DRAWN = 24, 4
-"""Columns that are shown together, and pictures that are drawn together."""
+SHOWN = 24
+"""Columns that are shown together."""
 USUAL_K = 5
 MEANING = {
     Role.IDENTIFIER: "points at a person: dropped",
@@ -50,12 +50,12 @@ def named(role: Role, *, suggested: bool = False) -> str:
 
 async def draw(screen: Screen) -> None:
     """Draw the columns with their roles, and what they give away together."""
-    session, looked = screen.session, screen.session.found(INSPECTED)
-    policy, names = screen.policy, names_of(looked)
-    asked = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=USUAL_K)
-    found = await session.ask(standing_out, policy, k=asked)
+    looked, policy = screen.session.found(INSPECTED), screen.policy
+    names = names_of(looked)
     _summary(screen, looked)
-    _risk(found, policy.schema.quasi)
+    if policy.schema.quasi:
+        parts.heading("Who stands out now")
+        _standing(screen)
     with parts.details("What the roles mean", screen.choices, name="roles-mean"):
         parts.table("Roles", ["role", "what it means"], [(str(role), text) for role, text in MEANING.items()])
     first = min(screen.choices.get("first", 0), (len(names) - 1) // SHOWN * SHOWN)
@@ -84,8 +84,11 @@ def ids_of(names: Sequence[str]) -> dict[str, str]:
     taken: set[str] = set()
     for place, name in enumerate(names):
         plain = re.sub(r"[^0-9A-Za-z_]+", "-", name).strip("-") or "column"
-        found[name] = plain if plain not in taken else f"{plain}-{place}"
-        taken.add(found[name])
+        key = plain
+        while key in taken:
+            key, place = f"{plain}-{place}", place + 1  # noqa: PLW2901 (another column may be called so)
+        found[name] = key
+        taken.add(key)
     return found
 
 
@@ -127,12 +130,41 @@ def _accept(screen: Screen) -> None:
     screen.choices["accepted"] = True
 
 
+def _standing(screen: Screen) -> None:
+    """Draw who stands out, at once if it was counted before; else it comes when it is counted."""
+    policy = screen.policy
+    asked = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=USUAL_K)
+    counted, quasi = screen.choices.setdefault("standing", {}), policy.schema.quasi
+    about = (policy.source, repr(policy.input.reading), tuple(quasi), tuple(policy.schema.person), asked)
+    place = parts.tag("div", classes="counted", aria_live="polite")
+
+    def show() -> None:
+        place.clear()
+        with place:
+            _risk(counted[about], quasi)
+
+    async def count() -> None:
+        try:
+            counted[about] = await screen.session.ask(standing_out, policy, k=asked)
+            if not place.is_deleted:
+                show()
+        except TaskError as error:
+            if not place.is_deleted:
+                place.clear()
+                with place:
+                    parts.problem(error)
+
+    if about in counted:
+        show()
+        return
+    with place:
+        parts.say("counting …", kind="hint")
+    ui.timer(0.01, count, once=True)
+
+
 def _risk(found: Standing, quasi: Sequence[str]) -> None:
     """Draw who stands out under the roles as they are now."""
-    if not quasi:
-        return
     share = found.alone / found.members if found.members else 0.0
-    parts.heading("Who stands out now")
     told = f"Whoever knows {_together(quasi)} of somebody finds "
     if found.alone:
         told += f"{percent(share)} of the {found.unit} alone: {number(found.alone)} of {number(found.members)}."
@@ -243,25 +275,27 @@ def _drawn(screen: Screen) -> dict[str, str]:
 
 
 def _draw_pictures(screen: Screen, places: Mapping[str, Any]) -> None:
-    """Let pictures that are not there yet come after the rest, a few at a time."""
+    """Let pictures that are not there yet come after the rest, one at a time: a click waits for one at most."""
     drawn = _drawn(screen)
     wanted = [name for name in places if name not in drawn]
 
     async def fill() -> None:
-        for start in range(0, len(wanted), DRAWN):
-            some = wanted[start : start + DRAWN]
-            try:
-                drawn.update(await screen.session.ask(pictures, screen.policy, some))
-            except TaskError as error:
-                drawn.update(dict.fromkeys(some, ""))
-                with places[some[0]]:
-                    parts.problem(error)
+        for name in wanted:
+            if places[name].is_deleted:  # the step was drawn anew, and draws what is left
                 return
-            for name in some:
-                if places[name].is_deleted:
+            if name not in drawn:
+                try:
+                    drawn.update(await screen.session.ask(pictures, screen.policy, [name]))
+                except TaskError as error:
+                    drawn[name] = ""
+                    if not places[name].is_deleted:
+                        with places[name]:
+                            parts.problem(error)
                     return
-                with places[name]:
-                    _picture(screen, name)
+            if places[name].is_deleted:
+                return
+            with places[name]:
+                _picture(screen, name)
 
     if wanted:
         ui.timer(0.01, fill, once=True)

@@ -7,7 +7,7 @@ from indistinct.figures import plural
 from indistinct.tables import Reading
 from indistinct.web import parts
 from indistinct.web.deciding import read_anew
-from indistinct.web.files import UPLOADED
+from indistinct.web.files import UPLOADED, uploaded_path
 from indistinct.web.frame import Screen, Step
 from indistinct.web.sessions import Session
 from indistinct.web.standing import INSPECTED
@@ -124,9 +124,7 @@ def _which_sheet(screen: Screen) -> None:
 
 def _uploaded(session: Session, told: dict[str, Any], kind: str, at: str) -> None:
     _forget_failure(session)
-    if "name" not in told:
-        raise TaskError(told.get("message") or "the upload was refused")
-    path, waiting = session.folder / UPLOADED / kind / told["name"], session.found(WAITING)
+    path, waiting = uploaded_path(session, kind, told), session.found(WAITING)
     if waiting is not None and kind == "table" and path.name == waiting["table"]:
         begin_policy(session, waiting["policy"], at=at)
     elif kind == "policy" or path.suffix.lower() == ".toml":
@@ -176,7 +174,12 @@ def allowed_path(session: Session, given: str) -> Path:
 def _demo(session: Session) -> None:
     path = session.folder / UPLOADED / "table" / "patients.csv"
     session.begin(
-        "Opening invented patients", look_at_invented, path, then=lambda found: _take(session, found), at=(NAME, "")
+        "Opening invented patients",
+        look_at_invented,
+        path,
+        then=lambda found: _take(session, found),
+        at=(NAME, ""),
+        polite=False,
     )
 
 
@@ -200,6 +203,7 @@ def begin_look(session: Session, path: Path, reading: Reading, *, at: str = "fil
         then=then,
         options={"exact": exact},
         at=(NAME, at),
+        polite=False,
     )
 
 
@@ -213,7 +217,7 @@ def begin_policy(session: Session, path: Path, *, at: str) -> None:
         else:
             await _take(session, found, decided=True)
 
-    session.begin(f"Opening {path.name}", look_by_policy, path, allowed, then=then, at=(NAME, at))
+    session.begin(f"Opening {path.name}", look_by_policy, path, allowed, then=then, at=(NAME, at), polite=False)
 
 
 async def _take(session: Session, found: Look, *, again: bool = False, decided: bool = False) -> None:

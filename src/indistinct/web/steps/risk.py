@@ -8,7 +8,7 @@ from indistinct.figures import number, percent
 from indistinct.risks.profiles import PROFILES
 from indistinct.web import parts
 from indistinct.web.blocks import draw_section, listed
-from indistinct.web.files import UPLOADED
+from indistinct.web.files import uploaded_path
 from indistinct.web.frame import Screen, Step
 from indistinct.web.sessions import Session, job_of
 from indistinct.web.standing import RELEASED
@@ -298,9 +298,7 @@ def _upload(screen: Screen, kind: str, label: str, *, hint: str) -> None:
 def _uploaded(screen: Screen, kind: str, told: dict[str, Any]) -> None:
     session = screen.session
     screen.choices["beside"] = "stays open"
-    if "name" not in told:
-        raise TaskError(told.get("message") or "the upload was refused")
-    path = session.folder / UPLOADED / kind / told["name"]
+    path = uploaded_path(session, kind, told)
     _choose(session, beside=_chosen(session)["beside"] | {kind: path})
 
 

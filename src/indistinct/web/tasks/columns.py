@@ -178,7 +178,7 @@ def check_transformed(desk: Desk, policy: Policy, name: str) -> dict[str, int]:
     values = pa.chunked_array([column.values])
     changed = transformed_columns(given, {name: table.data[name].type}, lambda _name: values)
     after = changed.table(pa.table({name: values}))[name]
-    return {"before": pc.count_distinct(values).as_py(), "after": pc.count_distinct(after).as_py()}
+    return {"before": len(column.values), "after": pc.count_distinct(after).as_py()}
 
 
 def check_key(_desk: Desk, path: Path) -> None:

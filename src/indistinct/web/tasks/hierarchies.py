@@ -123,7 +123,9 @@ def begun(desk: Desk, policy: Policy, column: str, *, kind: str) -> Hierarchy:
             made = _tree(domain, _bound(desk, policy, column), policy.hierarchies.get(column))
         case _:
             made = Hierarchy.suppression()
-    made.bind(domain)
+    taxonomy = made.bind(domain)
+    laid = _Bound(Fit(str(domain.kind), len(domain), _sizes(taxonomy)), taxonomy, np.arange(len(domain)))
+    desk.keep(_key_of_fit(policy, column, made), lambda: laid, most=KEPT)  # it is shown next
     return made
 
 
@@ -175,9 +177,12 @@ def _values(desk: Desk, policy: Policy, column: str) -> tuple[Domain, Codes]:
 def _bound(desk: Desk, policy: Policy, column: str) -> _Bound:
     hierarchy = policy.hierarchies.get(column)
     domain, _ = _values(desk, policy, column)
-    key = ("fit", *stamp_of(policy.source, policy.input.reading), column, hierarchy)
-    found: _Bound = desk.keep(key, lambda: _laid(hierarchy, domain), most=KEPT)
+    found: _Bound = desk.keep(_key_of_fit(policy, column, hierarchy), lambda: _laid(hierarchy, domain), most=KEPT)
     return found
+
+
+def _key_of_fit(policy: Policy, column: str, hierarchy: Hierarchy | None) -> tuple[Any, ...]:
+    return ("fit", *stamp_of(policy.source, policy.input.reading), column, hierarchy)
 
 
 def _laid(hierarchy: Hierarchy | None, domain: Domain) -> _Bound:

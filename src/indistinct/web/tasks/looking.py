@@ -164,10 +164,11 @@ def _check_paths(document: dict[str, Any], base: Path, allowed: Allowed) -> None
             given = column.get(key) if isinstance(column, dict) else None
             if isinstance(given, dict) and isinstance(given.get(inside), str):
                 allowed.require(base / given[inside], f"[columns] {name}: the {key} file")
-    source = document.get("input")
-    population = source.get("population") if isinstance(source, dict) else None
-    if isinstance(population, str):
-        allowed.require(base / population, "[input] population")
+    for section, key in (("input", "population"), ("output", "ledger"), ("output", "report")):
+        told = document.get(section)
+        given = told.get(key) if isinstance(told, dict) else None
+        if isinstance(given, str):
+            allowed.require(base / given, f"[{section}] {key}")
 
 
 def _beside(policy: Policy, table: Path) -> Policy:

@@ -7,7 +7,7 @@ from nicegui import ui
 from indistinct.figures import number, plural
 from indistinct.hierarchy import Explicit
 from indistinct.web import parts
-from indistinct.web.files import DOWNLOADS, UPLOADED, given_away, safe_name
+from indistinct.web.files import DOWNLOADS, given_away, safe_name, uploaded_path
 from indistinct.web.frame import Screen, Step
 from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.hierarchies.changing import COLUMN, decide
@@ -24,7 +24,6 @@ from indistinct.web.steps.hierarchies.editor import draw_tree
 from indistinct.web.steps.hierarchies.fields import draw_fields
 from indistinct.web.tasks.hierarchies import Fit, Imported, begun, completed, exported, imported, preview, suggested
 from indistinct.web.tasks.hierarchies import survey as survey_columns
-from indistinct.web.worker import TaskError
 
 MISSING = "(missing)"
 TOLD = "told"
@@ -213,9 +212,7 @@ def _draw_import(screen: Screen, column: str) -> None:
 
 
 async def _import(screen: Screen, column: str, told: dict[str, Any]) -> None:
-    if "name" not in told:
-        raise TaskError(told.get("message") or "the upload was refused")
-    path = screen.session.folder / UPLOADED / "hierarchy" / safe_name(told["name"])
+    path = uploaded_path(screen.session, "hierarchy", told)
     found: Imported = await screen.session.ask(imported, screen.policy, column, path)
     decide(screen, column, found.hierarchy)
     screen.choices[TOLD] = (f"{plural(len(found.hierarchy.rows), 'value')} imported.", *found.notes)
