@@ -14,7 +14,7 @@ def server(tmp_path_factory):
     with running_page(root / "folder", "--largest-upload", "0.001", temporary=root / "temporary") as running:
         yield running
     said = [line for line in running.messages if not re.match(r"opened; for another browser: http://127", line)]
-    assert said == []
+    assert said == [], "".join(said)
 
 
 @pytest.fixture(scope="session")

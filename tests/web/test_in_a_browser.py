@@ -95,8 +95,7 @@ def test_the_job_is_shown_as_code_and_can_be_copied(demo):
         "Browser.grantPermissions",
         {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"], "origin": f"http://{demo.server.host}"},
     )
-    opener = demo.find("as-code")
-    opener.send_keys(Keys.ENTER)
+    demo.find("as-code").send_keys(Keys.ENTER)
     policy = demo.wait("the policy", lambda: demo.find("code-policy").text)
     assert "[input]" in policy
     assert demo.script("return document.getElementById('code').open")
@@ -107,7 +106,7 @@ def test_the_job_is_shown_as_code_and_can_be_copied(demo):
     press(demo, Keys.ESCAPE)
     demo.wait("the dialog to be gone", lambda: not demo.has("code"))
     demo.wait("the focus to be back", lambda: focused(demo) == "as-code")
-    opener.send_keys(Keys.ENTER)
+    demo.click("as-code")
     demo.click("code-close")
     demo.wait("the dialog to be gone", lambda: not demo.has("code"))
 
