@@ -128,3 +128,19 @@ def test_the_command_that_makes_it_again_names_the_table_that_was_given(stays, t
         made, judged = next(block.text for block in identity.blocks if hasattr(block, "text")).splitlines()
         assert made == f"indistinct anonymize policy.toml{input_flag} -o release.parquet"
         assert f"--original {name} " in judged
+
+
+def test_the_flags_of_a_report_name_pseudonyms(stays, tmp_path):
+    table = stays.append_column("who", pa.array([f"p{place}" for place in range(60)]))
+    schema = replace(ROLES, person=("who",))
+    random = {"who": ind.Pseudonym(random=True)}
+    path = tmp_path / "release.csv"
+    made = ind.anonymize(
+        table, schema, model="k-anonymity:k=5", algorithm="mondrian", transformations=CHANGES, pseudonyms=random
+    )
+    made.write(path)
+    report = ind.report(path, schema, model="k-anonymity:k=5", transformations=CHANGES, pseudonyms=random, seconds=0.2)
+    (identity,) = (each for each in report.content.sections if each.anchor == "identity")
+    said = [block.text for block in identity.blocks if hasattr(block, "text")]
+    assert all("--pseudonym who=random" in line for line in said[0].splitlines())
+    assert said[1:] == ["Not known here: the share of rows that may be suppressed."]

@@ -7,13 +7,12 @@ from typing import Any
 import indistinct
 from indistinct.figures import number, percent
 from indistinct.markup import Cell, Document, grid
-from indistinct.policy.value import Policy
 from indistinct.policy.writing import policy_to_toml
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate_grids import counted_grid, groups_of, verdict_grid
 from indistinct.reporting.content import Block, Code, Listing, Notice, Paragraph, Section, Terms, sentence
 from indistinct.reporting.facts import Facts
-from indistinct.reporting.flags import flags_of
+from indistinct.reporting.flags import flags_of, pseudonym_flags
 from indistinct.reporting.subject import Subject, place_of
 
 MOST_POLICY = 20_000
@@ -109,7 +108,8 @@ def _again(subject: Subject, name: str | None) -> list[Block]:
     other = None if path is None or policy.input.database or path.name == Path(policy.input.path).name else path.name
     read = quote(other) if other else usual
     flag = f" --input {read}" if other else ""
-    making = f"apply RECODING {read}{_pseudonym_flags(policy)}" if subject.applied else f"anonymize {place}{flag}"
+    flags = "".join(f" {each}" for each in pseudonym_flags(policy.pseudonyms))
+    making = f"apply RECODING {read}{flags}" if subject.applied else f"anonymize {place}{flag}"
     lines = (
         f"indistinct {making} -o {written}",
         f"indistinct report {written} --policy {place} --original {read} -o report.html",
@@ -118,13 +118,6 @@ def _again(subject: Subject, name: str | None) -> list[Block]:
     shown = text if len(text) <= MOST_POLICY else text[:MOST_POLICY] + "\n… the rest is in the policy itself"
     caption = "The policy" if policy.name else "The policy, which was in no file: save it as policy.toml"
     return [Code("To make it again", "\n".join(lines)), Code(caption, shown)]
-
-
-def _pseudonym_flags(policy: Policy) -> str:
-    """Return the flags of the pseudonyms of a policy, which a recoding does not store."""
-    told = {name: each.options() for name, each in policy.pseudonyms.items()}
-    specs = {name: each if isinstance(each, str) else ":".join(next(iter(each.items()))) for name, each in told.items()}
-    return "".join(f" --pseudonym {quote(f'{name}={spec}')}" for name, spec in specs.items())
 
 
 def _by_flags(subject: Subject, name: str | None) -> list[Block]:

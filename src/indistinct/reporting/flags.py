@@ -2,11 +2,12 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 from typing import Any
 
+from indistinct.release.pseudonym_columns import Pseudonym
 from indistinct.reporting.subject import Subject
 from indistinct.spelling import spell
 
@@ -48,12 +49,15 @@ def _with_search(subject: Subject, judging: list[str], missing: list[str]) -> Fl
     made_by = spell(subject.algorithm) if subject.algorithm is not None else None
     named = subject.told.get("algorithm") or made_by
     judging = [*judging, *(f"--transform {quote(f'{name}={spec}')}" for name, spec in subject.transformations.items())]
+    declared = subject.declared if isinstance(subject.declared, Mapping) else {}
+    judging += pseudonym_flags(declared)
     making = list(judging)
     if named:
         making.append(f"--algorithm {quote(str(named))}")
     else:
         missing.append("the algorithm")
-    missing += [f"the key or the choice of the pseudonyms of {name}" for name in subject.pseudonyms]
+    unknown = [name for name in subject.pseudonyms if name not in declared]
+    missing += [f"the key or the choice of the pseudonyms of {name}" for name in unknown]
     if subject.recoding is None:
         missing.append("the share of rows that may be suppressed")
     elif subject.recoding.suppression:
@@ -61,6 +65,13 @@ def _with_search(subject: Subject, judging: list[str], missing: list[str]) -> Fl
     if subject.in_buckets and named:
         judging = [*judging, f"--algorithm {quote(str(named))}"]
     return FlagsOfRelease(tuple(making), tuple(judging), tuple(missing))
+
+
+def pseudonym_flags(pseudonyms: Mapping[str, Pseudonym]) -> list[str]:
+    """Return the flags that declare pseudonyms; a key is named by its file, and never shown."""
+    told = {name: each.options() for name, each in pseudonyms.items()}
+    specs = {name: each if isinstance(each, str) else ":".join(next(iter(each.items()))) for name, each in told.items()}
+    return [f"--pseudonym {quote(f'{name}={spec}')}" for name, spec in specs.items()]
 
 
 def _listed(names: Sequence[str]) -> str:
