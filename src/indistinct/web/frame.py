@@ -249,9 +249,9 @@ def build(session: Session, step: Step, steps: tuple[Step, ...]) -> None:
     ui.add_head_html(HEAD)
     ui.page_title(f"{step.title} · indistinct")
     # The framework's page is a main of its own round everything; the one below is the one to skip to.
-    page = ui.context.client.content.parent_slot
-    if page is not None:
-        page.parent.props["role"] = "none"
+    outer = ui.context.client.content.parent_slot
+    if outer is not None:
+        outer.parent.props["role"] = "none"
     parts.link("Skip to the step", "#step", classes="skip")
     with parts.tag("header"):
         with parts.tag("div", classes="brand"):
