@@ -330,7 +330,7 @@ def _outcomes(outcomes: Any) -> None:
     won = [each["attack"] for each in found["outcomes"] if each["succeeds"]]
     if won:
         parts.notice(f"{len(won)} of {len(tried)} attacks do better than chance:", kind="bad")
-        listed(won)
+        listed([f"{name}: {PLAIN[name]}" if name in PLAIN else name for name in won])
     elif tried:
         parts.notice(f"None of {len(tried)} attacks is shown to do better than chance.", kind="good")
     else:
