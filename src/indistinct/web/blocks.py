@@ -21,10 +21,10 @@ def draw_section(section: Section, *, closed: bool = False) -> None:
 
 def _draw(section: Section) -> None:
     for place, block in enumerate(section.blocks):
-        _draw_block(block, name=f"{section.anchor}-{place}")
+        _draw_block(block, name=f"{section.anchor}-{place}", title=section.title)
 
 
-def _draw_block(block: Block, *, name: str) -> None:
+def _draw_block(block: Block, *, name: str, title: str) -> None:
     match block:
         case Paragraph(text):
             parts.say(text)
@@ -33,7 +33,7 @@ def _draw_block(block: Block, *, name: str) -> None:
         case Listing(items):
             listed(items)
         case Grid():
-            parts.html(grid_html(block))
+            parts.html(grid_html(block), classes="titled" if block.caption == title else "")
         case Picture():
             parts.picture(inline_svg(block, name=name), caption=block.caption)
         case Code(caption, text):

@@ -51,7 +51,7 @@ async def draw_grid(screen: Screen) -> None:
     if TICKED in screen.errors:
         parts.problem(screen.errors[TICKED], at=TICKED)
     parts.field(
-        "Sizes of k",
+        "Sizes of the smallest group (k)",
         screen.choices.get(SIZES, begin_sizes(screen.policy)),
         lambda value: screen.choices.__setitem__(SIZES, value),
         name=SIZES,

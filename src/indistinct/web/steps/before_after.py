@@ -65,7 +65,7 @@ async def draw_rows(screen: Screen) -> None:
     if not shown["rows"]:
         parts.say("No row is left out.")
         return
-    parts.html(rows_html(shown, word=word))
+    parts.html(rows_html(shown, word=word), classes="cells")
     pages(screen, FIRST, of=shown["of"], step=ROWS)
 
 

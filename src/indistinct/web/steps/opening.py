@@ -248,7 +248,9 @@ async def _rows(screen: Screen) -> None:
     with parts.tag("div", classes="actions"):
         parts.link("Go on to columns", "/columns", classes="main")
     numbered = [(f"{first + place:,}", *row) for place, row in enumerate(shown["rows"], start=1)]
-    parts.table(f"Rows {first + 1:,} to {last:,} of {shown['of']:,}", ["row", *shown["columns"]], numbered)
+    parts.table(f"Rows {first + 1:,} to {last:,} of {shown['of']:,}", ["row", *shown["columns"]], numbered).classes(
+        "cells"
+    )
     if shown["width"] > len(shown["columns"]):
         parts.say(f"The first {len(shown['columns'])} columns are shown.", kind="hint")
     with parts.tag("div", classes="actions"):

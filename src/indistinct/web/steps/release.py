@@ -73,6 +73,8 @@ async def draw(screen: Screen) -> None:
     if made is None:
         return
     parts.say(sentence(made))
+    if made["form"] is None:
+        parts.say("A class is a group of rows that look alike in all that others may know.", kind="hint")
     for warning in made["warnings"]:
         parts.notice(as_sentence(warning), kind="warning")
     with parts.tag("div", classes="sides"):

@@ -110,7 +110,8 @@ def _assessment(screen: Screen, chosen: dict[str, Any], made: Any) -> None:
     session = screen.session
     parts.say(
         "Three attackers: a prosecutor knows that somebody is in the table, a journalist does not, and a marketer "
-        "links as many people as possible. All of them know all quasi-identifiers, the columns that others may know."
+        "links as many people as possible. All of them know all quasi-identifiers, the columns that others "
+        "may know. A class is a group of rows that look alike in them."
     )
     with parts.tag("div", classes="sides"):
         with parts.tag("div"):
@@ -327,7 +328,7 @@ def _outcomes(outcomes: Any) -> None:
     won = [each["attack"] for each in found["outcomes"] if each["succeeds"]]
     if won:
         parts.notice(f"{len(won)} of {len(tried)} attacks do better than chance:", kind="bad")
-        listed(won)
+        listed([f"{name}: {PLAIN[name]}" if name in PLAIN else name for name in won])
     elif tried:
         parts.notice(f"None of {len(tried)} attacks is shown to do better than chance.", kind="good")
     else:
