@@ -368,3 +368,12 @@ def test_undo_brings_back_what_was_found_at_the_table_before(looked, tmp_path, f
     session.find("inspection", "of other")
     session.undo()
     assert (session.name, session.found("inspection")) == ("clinic.csv", "of clinic")
+
+
+def test_names_that_javascript_knows_are_drawn():
+    from indistinct.drawing.charts import altair, draw
+
+    alt, names = altair(), ["constructor", "toString", "__proto__", "age"]
+    chart = alt.Chart(alt.Data(values=[{"name": each, "value": 1} for each in names])).mark_bar()
+    drawn = draw(chart.encode(x=alt.X("name:N", sort=names).scale(domain=names), y="value:Q"), title="constructor")
+    assert all(each in drawn for each in names)

@@ -28,6 +28,7 @@ from indistinct.web.steps.hierarchies.declarations import (
 )
 from indistinct.web.steps.hierarchies.editor import matching, page_of
 from indistinct.web.steps.hierarchies.fields import with_unit
+from indistinct.web.tasks import hierarchies as tasks
 from indistinct.web.tasks.hierarchies import begun, completed, exported, imported, preview, suggested, survey
 from indistinct.web.tree_edits import (
     Group,
@@ -367,3 +368,15 @@ def test_a_tree_binds_as_its_rows_say():
 
     taxonomy = tree_of(NORDIC).bind(Domain("city", pa.array(sorted(VALUES))))
     assert taxonomy.labels[1] == ("Norway", "Sweden")
+
+
+def test_values_of_many_columns_are_counted_once(tmp_path, monkeypatch):
+    names = [f"c{place}" for place in range(100)]
+    (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + (",".join("12" * 50) + "\n") * 3)
+    policy = Policy(Input(Path("wide.csv")), Schema(quasi=names), (), base=tmp_path)
+    counted, count = [], tasks.encode_column
+    monkeypatch.setattr(tasks, "encode_column", lambda name, *a, **b: counted.append(name) or count(name, *a, **b))
+    desk = Desk()
+    for _ in range(2):
+        assert len(tasks.survey(desk, policy, names)) == 100
+    assert counted == names

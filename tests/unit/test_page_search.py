@@ -140,7 +140,7 @@ def test_a_search_that_is_stopped_leaves_nothing_and_the_next_one_replaces_the_l
 
 
 def session_with(policy: Policy, folder: Path, found: dict[str, Any] | None = None) -> Session:
-    session = Session(folder, Settings(folder, 10**9))
+    session = Session(folder, Settings(policy.base, 10**9))
     session.find(
         "inspection",
         {

@@ -33,6 +33,24 @@ STYLE: dict[str, Any] = {
     "header": {"labelFontSize": 11, "labelFontWeight": "bold", "labelLimit": 0},
 }
 
+OF_EVERY_OBJECT = frozenset(
+    {
+        "__defineGetter__",
+        "__defineSetter__",
+        "__lookupGetter__",
+        "__lookupSetter__",
+        "__proto__",
+        "constructor",
+        "hasOwnProperty",
+        "isPrototypeOf",
+        "propertyIsEnumerable",
+        "toLocaleString",
+        "toString",
+        "valueOf",
+    }
+)
+"""What Vega finds in every object, whether or not it was put there."""
+
 
 def altair() -> Any:
     """Return the package that describes charts if both packages are installed; raise `MissingExtraError` otherwise."""
@@ -79,10 +97,14 @@ def _style(legend: Sequence[str]) -> dict[str, Any]:
 
 
 def _clean(spec: Any) -> Any:
-    """Return a description in which every text is printable: vl-convert ends the process at any other."""
+    """Return a description in which every text is printable: vl-convert ends the process at any other.
+
+    A column or a value that is called like a property of every object in JavaScript gets a space that is not seen,
+    because Vega would find that property instead.
+    """
     match spec:
         case str():
-            return printable(spec)
+            return f"{spec}\u00a0" if spec in OF_EVERY_OBJECT else printable(spec)
         case dict():
             return {key: _clean(part) for key, part in spec.items()}
         case list() | tuple():

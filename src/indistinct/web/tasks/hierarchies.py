@@ -29,7 +29,7 @@ MOST_STRANGERS = 50
 """So many values that are not covered are shown."""
 FREQUENT, ENDS = 6, 3
 """So many of the most frequent values are shown, and of the smallest and the largest."""
-# Columns whose values and hierarchies are kept.
+# So many values and hierarchies of columns are kept, and twice as many as there are columns beside them.
 KEPT = 64
 # About so many cut points begin a hierarchy.
 FIRST_CUTS = 8
@@ -125,7 +125,7 @@ def begun(desk: Desk, policy: Policy, column: str, *, kind: str) -> Hierarchy:
             made = Hierarchy.suppression()
     taxonomy = made.bind(domain)
     laid = _Bound(Fit(str(domain.kind), len(domain), _sizes(taxonomy)), taxonomy, np.arange(len(domain)))
-    desk.keep(_key_of_fit(policy, column, made), lambda: laid, most=KEPT)  # it is shown next
+    desk.keep(_key_of_fit(policy, column, made), lambda: laid, most=_kept(policy))  # it is shown next
     return made
 
 
@@ -170,15 +170,21 @@ def _values(desk: Desk, policy: Policy, column: str) -> tuple[Domain, Codes]:
         return encoded.domain, np.bincount(encoded.codes, minlength=len(encoded.domain))
 
     key = ("column values", *stamp_of(policy.source, policy.input.reading), column)
-    found: tuple[Domain, Codes] = desk.keep(key, count, most=KEPT)
+    found: tuple[Domain, Codes] = desk.keep(key, count, most=_kept(policy))
     return found
 
 
 def _bound(desk: Desk, policy: Policy, column: str) -> _Bound:
     hierarchy = policy.hierarchies.get(column)
     domain, _ = _values(desk, policy, column)
-    found: _Bound = desk.keep(_key_of_fit(policy, column, hierarchy), lambda: _laid(hierarchy, domain), most=KEPT)
+    key = _key_of_fit(policy, column, hierarchy)
+    found: _Bound = desk.keep(key, lambda: _laid(hierarchy, domain), most=_kept(policy))
     return found
+
+
+def _kept(policy: Policy) -> int:
+    """Return how much is kept: a page shows all columns at once, however many there are."""
+    return KEPT + 2 * len(policy.schema.columns)
 
 
 def _key_of_fit(policy: Policy, column: str, hierarchy: Hierarchy | None) -> tuple[Any, ...]:
