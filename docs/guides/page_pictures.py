@@ -39,6 +39,9 @@ def main() -> None:
 def _do(page: Page, step: str) -> None:
     """Take the main action of a step, where it has one that takes a while."""
     action = {"search": "search", "explore": "explore-all", "risk": "assess", "release": "prepare"}.get(step)
+    if step == "columns":
+        drawn = "return document.querySelectorAll('.column-picture svg').length > 2"
+        page.wait("pictures of columns", lambda: page.script(drawn))
     if action is None:
         return
     if step == "explore":
