@@ -38,19 +38,20 @@ def main() -> None:
 
 def _do(page: Page, step: str) -> None:
     """Take the main action of a step, where it has one that takes a while."""
-    action = {"search": "search", "explore": "explore-all", "risk": "assess", "release": "prepare"}.get(step)
+    actions = {
+        "search": ("search", "k reached"),
+        "explore": ("view-rows", "Rows before and after"),
+        "risk": ("assess", "prosecutor"),
+        "release": ("prepare", "every promise holds"),
+    }
     if step == "columns":
         drawn = "return document.querySelectorAll('.column-picture svg').length > 2"
         page.wait("pictures of columns", lambda: page.script(drawn))
-    if action is None:
-        return
-    if step == "explore":
-        page.click("view-rows")
-        return
-    page.click(action)
-    told = {"search": "k reached", "risk": "prosecutor", "release": "every promise holds"}[step]
-    page.wait_for(told, patience=120)
-    page.drawn()
+    if step in actions:
+        action, told = actions[step]
+        page.click(action)
+        page.wait_for(told, patience=120)
+        page.drawn()
 
 
 if __name__ == "__main__":
