@@ -213,7 +213,7 @@ def test_columns_are_listed_for_what_a_hierarchy_is_good_for(policy):
 def test_bands_that_are_not_published_are_told():
     bands, tree = Hierarchy.intervals([5]), tree_of(NORDIC)
     assert "does not publish" in remark(Mondrian(), bands, kind="number", quasi=True)
-    assert "needs no hierarchy" in remark(Mondrian(), None, kind="number", quasi=True)
+    assert "nothing needs to be done" in remark(Mondrian(), None, kind="number", quasi=True)
     assert remark(Optimal(), bands, kind="number", quasi=True) == ""
     assert remark(Mondrian(), tree, kind="text", quasi=True) == ""
     assert "as it is, or not at all" in remark(Optimal(), None, kind="text", quasi=True)
