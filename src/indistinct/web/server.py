@@ -104,6 +104,7 @@ def _application(ready: Callable[[], None]) -> Any:
     @asynccontextmanager
     async def lifespan(_app: FastAPI):  # type: ignore[no-untyped-def]
         ready()
+        threading.Thread(target=steps.prepare, daemon=True).start()
         yield
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)

@@ -1,30 +1,66 @@
-"""The steps, in the order in which a steward takes them; each is a module that draws itself."""
+"""The steps, in the order in which a steward takes them; each is a module that draws itself.
+
+Their modules need the whole library, so that they are imported once the server answers: nobody waits for the last step
+to see the first.
+"""
+
+from collections.abc import Awaitable, Callable
+from importlib import import_module
 
 from fastapi import Request
 from nicegui import ui
 
-from indistinct.web.frame import Step, build
+from indistinct.web.frame import Screen, Step, build
 from indistinct.web.guard import SESSION
-from indistinct.web.steps import columns, explore, hierarchies, opening, privacy, release, risk, search
 
-__all__ = ["STEPS", "register"]
+__all__ = ["STEPS", "prepare", "register"]
 
-STEPS = (
-    opening.STEP,
-    columns.STEP,
-    hierarchies.STEP,
-    privacy.STEP,
-    search.STEP,
-    explore.STEP,
-    risk.STEP,
-    release.STEP,
-)
+
+def _drawn_by(module: str) -> Callable[[Screen], Awaitable[None]]:
+    """Return what draws a step: the function `draw` of a module here, which is imported when it is needed."""
+
+    async def draw(screen: Screen) -> None:
+        await import_module(f"{__name__}.{module}").draw(screen)
+
+    return draw
+
+
+MODULES = {
+    "open": "opening",
+    "columns": "columns",
+    "hierarchies": "hierarchies",
+    "privacy": "privacy",
+    "search": "search",
+    "explore": "explore",
+    "risk": "risk",
+    "release": "release",
+}
+TEXTS = {
+    "open": ("Open a table", "Choose the table that shall be published; it stays on this machine."),
+    "columns": ("Columns", "Say what each column is to a person: the role decides what happens to it."),
+    "hierarchies": (
+        "Hierarchies",
+        "Say to which coarser values each column may be recoded, and see what becomes of its values.",
+    ),
+    "privacy": ("Privacy", "Say what must hold of the release, and how many rows may be left out for it."),
+    "search": ("Search", "Let an algorithm find the release that loses least and keeps the promise."),
+    "explore": ("Explore", "Compare solutions, look at before and after, and choose another one."),
+    "risk": ("Risk", "See which risk remains, and attack the release before others do."),
+    "release": ("Release", "Take the table, its certificate, a report, and the policy to make it again."),
+}
+STEPS = tuple(Step(name, *TEXTS[name], _drawn_by(module)) for name, module in MODULES.items())
 
 
 def register() -> None:
     """Tell the framework where each step is."""
     for step in STEPS:
         _register(step)
+
+
+def prepare() -> None:
+    """Import what draws the steps, the first one first."""
+    for module in MODULES.values():
+        import_module(f"{__name__}.{module}")
 
 
 def _register(step: Step) -> None:

@@ -11,7 +11,7 @@ from indistinct.models import KAnonymity
 from indistinct.schema import Role
 from indistinct.web import parts
 from indistinct.web.deciding import different, names_of, unprotected, with_reason, with_role, with_suggestions
-from indistinct.web.frame import Screen, Step
+from indistinct.web.frame import Screen
 from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.column_publishing import draw_publishing
 from indistinct.web.steps.opening import STARTER
@@ -354,11 +354,3 @@ def protection(columns: Sequence[str], policy: Any) -> tuple[str, str]:
     if changed == as_is:
         return f"{_together(as_is)} published transformed", ""
     return f"{_together([name for name in as_is if name not in changed])} published as it is", "warn"
-
-
-STEP = Step(
-    "columns",
-    "Columns",
-    "Say what each column is to a person: the role decides what happens to it.",
-    draw,
-)

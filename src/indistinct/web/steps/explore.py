@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from indistinct.web import parts
-from indistinct.web.frame import Screen, Step
+from indistinct.web.frame import Screen
 from indistinct.web.sessions import job_of
 from indistinct.web.standing import RELEASED
 from indistinct.web.steps.algorithm_grid import draw_grid
@@ -43,11 +43,3 @@ def _has_main(screen: Screen, shown: str) -> bool:
 
 def _turn(screen: Screen, name: str) -> Callable[[], None]:
     return lambda: screen.choices.__setitem__(VIEW, name)
-
-
-STEP = Step(
-    "explore",
-    "Explore",
-    "Compare solutions, look at before and after, and choose another one.",
-    draw,
-)

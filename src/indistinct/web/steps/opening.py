@@ -8,7 +8,7 @@ from indistinct.tables import Reading
 from indistinct.web import parts
 from indistinct.web.deciding import read_anew
 from indistinct.web.files import UPLOADED, uploaded_path
-from indistinct.web.frame import Screen, Step
+from indistinct.web.frame import Screen
 from indistinct.web.sessions import Session
 from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.reading_form import draw_form
@@ -263,11 +263,3 @@ async def _rows(screen: Screen) -> None:
         parts.say(f"Left out: {told}.")
     draw_form(screen, columns=[each["name"] for each in looked["columns"]], begin=begin_look)
     return None
-
-
-STEP = Step(
-    NAME,
-    "Open a table",
-    "Choose the table that shall be published; it stays on this machine.",
-    draw,
-)

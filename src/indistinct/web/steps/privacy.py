@@ -15,7 +15,7 @@ from indistinct.registry import EVERY_MODEL
 from indistinct.risks.profiles import PROFILES, Profile
 from indistinct.web import parts
 from indistinct.web.deciding import unprotected
-from indistinct.web.frame import Screen, Step
+from indistinct.web.frame import Screen
 from indistinct.web.model_words import GROUPS, promise_for_one, words_of
 from indistinct.web.parameter_fields import draw_fields, draw_value, made_of_draft
 from indistinct.web.parameters import FieldError, default_texts, parameters_of
@@ -355,11 +355,3 @@ def _taking(screen: Screen, models: tuple[Model, ...]) -> Callable[[], None]:
         screen.change(replace(screen.policy, models=models))
 
     return take
-
-
-STEP = Step(
-    "privacy",
-    "Privacy",
-    "Say what must hold of the release, and how many rows may be left out for it.",
-    draw,
-)

@@ -17,7 +17,7 @@ from indistinct.web import parts
 from indistinct.web.as_code import portable
 from indistinct.web.blocks import listed
 from indistinct.web.files import DOWNLOADS, given_away
-from indistinct.web.frame import Screen, Step
+from indistinct.web.frame import Screen
 from indistinct.web.sessions import Session
 from indistinct.web.standing import RELEASED
 from indistinct.web.steps.found_release import as_sentence
@@ -354,11 +354,3 @@ def _begin_write(session: Session) -> None:
     }
     at = ("release", "write-folder")
     session.begin("Writing", write_into, folder, files, then=then, options=options, at=at)
-
-
-STEP = Step(
-    "release",
-    "Release",
-    "Take the table, its certificate, a report, and the policy to make it again.",
-    draw,
-)

@@ -9,7 +9,7 @@ from indistinct.risks.profiles import PROFILES
 from indistinct.web import parts
 from indistinct.web.blocks import draw_section, listed
 from indistinct.web.files import uploaded_path
-from indistinct.web.frame import Screen, Step
+from indistinct.web.frame import Screen
 from indistinct.web.sessions import Session, job_of
 from indistinct.web.standing import RELEASED
 from indistinct.web.tasks.risks import assess_release, attack_release
@@ -335,11 +335,3 @@ def _outcomes(outcomes: Any) -> None:
         parts.notice("None of these attacks applies to this release.")
     for section in outcomes["sections"]:
         draw_section(section)
-
-
-STEP = Step(
-    "risk",
-    "Risk",
-    "See which risk remains, and attack the release before others do.",
-    draw,
-)

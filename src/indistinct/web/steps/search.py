@@ -12,7 +12,7 @@ from indistinct.policy import Policy
 from indistinct.registry import EVERY_ALGORITHM
 from indistinct.web import parts
 from indistinct.web.algorithm_words import algorithms_by_kind, obstacles, words_of_algorithm
-from indistinct.web.frame import Screen, Step
+from indistinct.web.frame import Screen
 from indistinct.web.parameter_fields import draw_value
 from indistinct.web.parameters import built, default_texts, parameters_of
 from indistinct.web.sessions import Session, job_of
@@ -146,11 +146,3 @@ def _tidy(session: Session, folder: Path) -> None:
     for each in folder.glob("*"):
         if each != kept:
             shutil.rmtree(each, ignore_errors=True)
-
-
-STEP = Step(
-    "search",
-    "Search",
-    "Let an algorithm find the release that loses least and keeps the promise.",
-    draw,
-)

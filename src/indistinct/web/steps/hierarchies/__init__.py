@@ -1,5 +1,5 @@
 """The step `hierarchies`: to which coarser values each column may be recoded, with what becomes of its values."""
 
-from indistinct.web.steps.hierarchies.page import STEP
+from indistinct.web.steps.hierarchies.page import draw
 
-__all__ = ["STEP"]
+__all__ = ["draw"]

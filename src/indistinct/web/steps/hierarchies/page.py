@@ -8,7 +8,7 @@ from indistinct.figures import number, plural
 from indistinct.hierarchy import Explicit
 from indistinct.web import parts
 from indistinct.web.files import DOWNLOADS, given_away, safe_name, uploaded_path
-from indistinct.web.frame import Screen, Step
+from indistinct.web.frame import Screen
 from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.hierarchies.changing import COLUMN, decide
 from indistinct.web.steps.hierarchies.declarations import (
@@ -226,11 +226,3 @@ async def _export(screen: Screen, column: str) -> None:
     others = session.found(DOWNLOADS) if session.is_fresh(DOWNLOADS, rests_on) else {}
     session.find(DOWNLOADS, {**others, "hierarchy": path}, rests_on=rests_on)
     ui.navigate.to("/download/hierarchy")
-
-
-STEP = Step(
-    "hierarchies",
-    "Hierarchies",
-    "Say to which coarser values each column may be recoded, and see what becomes of its values.",
-    draw,
-)
