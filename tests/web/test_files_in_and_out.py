@@ -68,7 +68,7 @@ def test_a_browser_that_goes_away_in_the_middle_leaves_nothing(server):
         head = f"PUT /upload/table?name=a.csv HTTP/1.1\r\nHost: {server.host}\r\nCookie: {server.cookie}\r\n"
         line.sendall(head.encode() + b"Content-Length: 1000\r\n\r\nhalf of it")
     server.ask("GET", "/favicon.ico", cookie=server.cookie)
-    wait_for(lambda: uploaded(server) == [], "the half to be removed")
+    assert wait_for(lambda: uploaded(server) == [], "the half to be removed")
 
 
 def test_the_limit_itself_may_be_uploaded(server):

@@ -87,7 +87,8 @@ def test_whoever_skips_is_at_the_step(demo):
         "the step to have the focus", lambda: focused(demo) == "step" or demo.chrome.current_url.endswith("#step")
     )
     press(demo, Keys.TAB)
-    demo.wait("a control of the step", lambda: demo.script("return document.activeElement.closest('#step') !== null"))
+    inside = "return document.activeElement.closest('#step') !== null"
+    assert demo.wait("a control of the step", lambda: demo.script(inside))
 
 
 def test_the_job_is_shown_as_code_and_can_be_copied(demo):

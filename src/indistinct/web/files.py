@@ -13,6 +13,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.requests import ClientDisconnect
 
 from indistinct.web.guard import SESSION
+from indistinct.web.parts import too_large
 from indistinct.web.sessions import Session
 from indistinct.web.standing import RELEASED
 from indistinct.web.worker import TaskError
@@ -41,7 +42,7 @@ async def _upload(request: Request, kind: str, name: str = "") -> Response:
     if kind not in KINDS:
         return _refused(404, "there is nothing to be uploaded here")
     if int(request.headers.get("content-length") or 0) > most:
-        return _refused(413, _too_large(most))
+        return _refused(413, too_large(most))
     folder = session.folder / UPLOADED / kind
     for each in (folder.parent, folder):
         each.mkdir(mode=0o700, exist_ok=True)
@@ -49,7 +50,7 @@ async def _upload(request: Request, kind: str, name: str = "") -> Response:
     try:
         passed = await _received(request, part, most=most)
         if passed is None:
-            return _refused(413, _too_large(most))
+            return _refused(413, too_large(most))
         part.replace(path)  # two uploads of one name do not mix
     except OSError:
         return _refused(507, "the file cannot be kept: there is not enough room on the disk of this machine")
@@ -91,13 +92,6 @@ def uploaded_path(session: Session, kind: str, told: Mapping[str, Any]) -> Path:
         message = told.get("message")
         raise TaskError(message if isinstance(message, str) and message else "the upload was refused")
     return session.folder / UPLOADED / kind / safe_name(told["name"])
-
-
-def _too_large(most: int) -> str:
-    return (
-        f"the file is larger than {most / 10**9:,g} GB, the most that may be uploaded; open it by its path, or "
-        "start the server with --largest-upload"
-    )
 
 
 def _refused(status: int, message: str) -> Response:

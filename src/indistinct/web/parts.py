@@ -153,6 +153,48 @@ def tick(
     return box
 
 
+def upload(
+    label: str,
+    on_uploaded: Handler,
+    *,
+    name: str,
+    kind: str,
+    most: int,
+    hint: str,
+    error: TaskError | None = None,
+    accept: str | None = None,
+) -> Element:
+    """Return a labelled field for a file of at most so many bytes; `on_uploaded` gets what the server said of it."""
+    with tag("div", classes="field"):
+        tag("label", label, for_=name)
+        box = tag(
+            "input",
+            id=name,
+            type="file",
+            accept=accept,
+            data_upload=kind,
+            data_most=str(most),
+            data_refused=too_large(most),
+            **_told(name, hint, error),
+        )
+        box.on("uploaded", lambda event: on_uploaded(event.args), js_handler="(e) => emit(e.detail)")
+        tag("progress", id=f"{name}-progress", hidden=True, aria_label="Upload")
+        _hints(name, hint, error)
+    return box
+
+
+def too_large(most: int) -> str:
+    """Return what is said of a file that is larger than an upload may be.
+
+    >>> too_large(2_000_000_000)
+    'the file is larger than 2 GB, the most that may be uploaded; start the server with --largest-upload for more'
+    """
+    return (
+        f"the file is larger than {most / 10**9:,g} GB, the most that may be uploaded; start the server with "
+        "--largest-upload for more"
+    )
+
+
 def _told(name: str, hint: str, error: TaskError | None) -> dict[str, Any]:
     about = " ".join([*([f"{name}-error"] if error else []), *([f"{name}-hint"] if hint else [])])
     return {"aria_describedby": about or None, "aria_invalid": "true" if error else None}

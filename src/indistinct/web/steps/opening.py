@@ -54,26 +54,15 @@ async def draw(screen: Screen) -> None:
 
 
 def _upload(screen: Screen, label: str, name: str, kind: str, hint: str) -> None:
-    most, error = screen.session.settings.largest_upload, screen.errors.get(name)
-    refused = f"the file is larger than {most / 10**9:,g} GB, the most that may be uploaded: open it by its path"
-    with parts.tag("div", classes="field"):
-        parts.tag("label", label, for_=name)
-        box = parts.tag(
-            "input",
-            id=name,
-            type="file",
-            data_upload=kind,
-            data_most=str(most),
-            data_refused=refused,
-            aria_describedby=f"{name}-error {name}-hint" if error else f"{name}-hint",
-            aria_invalid="true" if error else None,
-        )
-        take = screen.on(lambda told: _uploaded(screen.session, told, kind, name), at=name)
-        box.on("uploaded", lambda event: take(event.args), js_handler="(e) => emit(e.detail)")
-        parts.tag("progress", id=f"{name}-progress", hidden=True, aria_label="Upload")
-        parts.tag("p", hint, classes="hint", id=f"{name}-hint")
-        if error:
-            parts.problem(error, at=name)
+    parts.upload(
+        label,
+        screen.on(lambda told: _uploaded(screen.session, told, kind, name), at=name),
+        name=name,
+        kind=kind,
+        most=screen.session.settings.largest_upload,
+        hint=hint,
+        error=screen.errors.get(name),
+    )
 
 
 def _path(screen: Screen) -> None:

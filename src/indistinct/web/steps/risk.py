@@ -270,30 +270,22 @@ def _upload(screen: Screen, kind: str, label: str, *, hint: str) -> None:
     session = screen.session
     given = _chosen(session)["beside"].get(kind)
     name = f"beside-{kind}"
-    with parts.tag("div", classes="field"):
-        parts.tag("label", label, for_=name)
-        most = session.settings.largest_upload
-        box = parts.tag(
-            "input",
-            id=name,
-            type="file",
-            data_upload=kind,
-            data_most=str(most),
-            data_refused=f"the file is larger than {most / 10**9:,g} GB, the most that may be uploaded",
-            aria_describedby=f"{name}-hint",
+    parts.upload(
+        label,
+        screen.on(lambda told: _uploaded(screen, kind, told), at=name),
+        name=name,
+        kind=kind,
+        most=session.settings.largest_upload,
+        hint=f"Given: {given.name}. {hint}" if given else hint,
+        error=screen.errors.get(name),
+    )
+    if given:
+        parts.button(
+            "Take it away",
+            screen.on(lambda: _take_away(session, kind), at=name),
+            name=f"{name}-away",
+            label=f"Take {label.lower()} away",
         )
-        take = screen.on(lambda told: _uploaded(screen, kind, told), at=name)
-        box.on("uploaded", lambda event: take(event.args), js_handler="(e) => emit(e.detail)")
-        parts.tag("p", f"Given: {given.name}. {hint}" if given else hint, classes="hint", id=f"{name}-hint")
-        if given:
-            parts.button(
-                "Take it away",
-                screen.on(lambda: _take_away(session, kind), at=name),
-                name=f"{name}-away",
-                label=f"Take {label.lower()} away",
-            )
-        if name in screen.errors:
-            parts.problem(screen.errors[name], at=name)
 
 
 def _uploaded(screen: Screen, kind: str, told: dict[str, Any]) -> None:

@@ -182,33 +182,19 @@ def _draw_wrong(screen: Screen, column: str, fit: Fit) -> None:
 
 
 def _draw_import(screen: Screen, column: str) -> None:
-    error, most = screen.errors.get("import"), screen.session.settings.largest_upload
-    with parts.tag("div", classes="field"):
-        parts.tag("label", "Import a hierarchy from a CSV file", for_="import")
-        box = parts.tag(
-            "input",
-            id="import",
-            type="file",
-            accept=".csv,.txt,.tsv",
-            data_upload="hierarchy",
-            data_most=str(most),
-            data_refused="this file is too large for a hierarchy",
-            aria_describedby="import-error import-hint" if error else "import-hint",
-            aria_invalid="true" if error else None,
-        )
-        take = screen.on(lambda told: _import(screen, column, told), at="import")
-        box.on("uploaded", lambda event: take(event.args), js_handler="(e) => emit(e.detail)")
-        parts.tag(
-            "p",
-            "A line a value: the value, then its coarser values, separated by semicolons; a first line with names of "
-            "the levels is found. It is written into the policy.",
-            classes="hint",
-            id="import-hint",
-        )
-        if error:
-            parts.problem(error, at="import")
-        for told in screen.choices.get(TOLD, ()):
-            parts.notice(told, kind="good")
+    parts.upload(
+        "Import a hierarchy from a CSV file",
+        screen.on(lambda told: _import(screen, column, told), at="import"),
+        name="import",
+        kind="hierarchy",
+        most=screen.session.settings.largest_upload,
+        hint="A line a value: the value, then its coarser values, separated by semicolons; a first line with names of "
+        "the levels is found. It is written into the policy.",
+        error=screen.errors.get("import"),
+        accept=".csv,.txt,.tsv",
+    )
+    for told in screen.choices.get(TOLD, ()):
+        parts.notice(told, kind="good")
 
 
 async def _import(screen: Screen, column: str, told: dict[str, Any]) -> None:
