@@ -7,6 +7,7 @@ tells more values apart than we do (zeros of both signs, say): they are united h
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +39,37 @@ class Groups:
 
 Fetch = Callable[[Sequence[str]], Groups]
 """What an engine gives: the groups of some columns."""
+
+
+class GroupedSource(Protocol):
+    """A source of which an engine fetches groups."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+
+    def groups(self, columns: Sequence[str]) -> Groups:
+        """Return the groups of some columns."""
+
+    def alone(self, column: str) -> int:
+        """Return how many rows have a value of a column that no other row has."""
+
+
+def count_source(
+    source: GroupedSource, request: Request, *, population: Fetch | None, what: str
+) -> tuple[Counted, Learned | None]:
+    """Return what was asked for, and how rows find their cell again; `what` is what a source is called."""
+    if not source.rows:
+        raise InputError("the table has no rows", hint=f"check that this is the right {what}")
+    alone = {name: source.alone(name) for name in request.alone}
+    if not request.quasi:  # the whole table is one cell
+        whole = FrequencySet((), np.zeros((1, 0), dtype=np.int32), Classes(np.array([source.rows])))
+        return Counted((), whole, alone=alone), None
+    return count_groups(source.groups, request, columns=source.columns, population=population, alone=alone)
 
 
 def count_groups(
