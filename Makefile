@@ -8,14 +8,18 @@ RUNTIME := $(VENV)/requirements.ready
 DEV := $(VENV)/requirements-dev.ready
 WORKERS ?= 2
 
-.PHONY: demo test laws queries fuzz kills lint bench engines growth docs lock clean
+.PHONY: demo test test-integration laws queries fuzz kills lint bench engines growth docs lock clean
 .NOTPARALLEL:
 
 demo: $(RUNTIME)
 	@$(BIN)/python examples/demo.py
 
 test: lint
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q --ignore tests/integration
+
+# Whatever starts Spark, PostgreSQL or a browser, or kills processes; it skips what needs a program that is not there.
+test-integration: $(DEV)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/integration
 
 # The laws on examples that were not drawn before: run it often, it need not find the same twice.
 laws: $(DEV)
@@ -34,7 +38,7 @@ fuzz: $(DEV)
 # Releases of engines that are killed at KILLS random moments each; `make test` tries a few.
 KILLS ?= 50
 kills: $(DEV)
-	INDISTINCT_KILLS=$(KILLS) $(BIN)/python -m pytest -q tests/unit -k "killed"
+	INDISTINCT_KILLS=$(KILLS) $(BIN)/python -m pytest -q tests/integration -k "killed"
 
 lint: $(DEV)
 	$(BIN)/ruff check .
@@ -54,7 +58,7 @@ growth: $(DEV)
 	$(BIN)/python -m benchmarks growth-all
 
 docs: $(DEV)
-	$(BIN)/python -m indistinct.documentation docs/reference
+	$(BIN)/python tools/reference_pages.py docs/reference
 
 # The second lock file keeps to the versions of the first, because both are installed in one environment.
 COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

@@ -16,6 +16,7 @@ from benchmarks.partition import growth_lines, search_lines
 from benchmarks.partition_cliffs import partition_cliff_lines
 from benchmarks.people import people_lines
 from benchmarks.postgres import postgres_lines
+from benchmarks.releases_over_time import over_time_lines
 from benchmarks.risks import risk_lines, uniqueness_lines
 from benchmarks.spark import spark_lines
 from benchmarks.startup import startup_lines
@@ -70,6 +71,9 @@ def main() -> None:
     wanted = {*chosen.names, *(OF_ENGINES if "engines" in chosen.names else ())}
     if not wanted or "uniqueness" in wanted:
         for text in uniqueness_lines():
+            print(text, flush=True)
+    if "releases-over-time" in wanted:  # no time is measured: only by its name
+        for text in over_time_lines():
             print(text, flush=True)
     for name, lines in cases.items():
         if not wanted or name in wanted:

@@ -16,8 +16,8 @@ import indistinct as ind
 from benchmarks.data import census
 from benchmarks.timing import Line, best
 from indistinct.algorithms.base import Progress
-from indistinct.datasets import load_adult
 from indistinct.errors import InputError
+from indistinct.reproduce.datasets import load_adult
 
 SENSITIVE = "occupation"
 

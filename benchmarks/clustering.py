@@ -9,9 +9,9 @@ import indistinct as ind
 from benchmarks.data import QUASI, census
 from benchmarks.lattice import problem_of
 from benchmarks.timing import Line, best
-from indistinct.datasets import adult_hierarchies, census_hierarchies, load_adult
+from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import InputError
-from indistinct.registry import parse_algorithm
+from indistinct.reproduce.datasets import adult_hierarchies, census_hierarchies, load_adult
 
 ADULT = ["workclass", "education", "marital-status", "race", "sex", "age"]
 CENSUS = ["workclass", "education", "marital", "race", "sex", "age"]

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 import indistinct as ind
+from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
 from indistinct.errors import IndistinctError
-from indistinct.registry import ALGORITHMS, parse_algorithm
 
 SIZES = (10_000, 31_623, 100_000, 316_228, 1_000_000)
 # Above this the growth is not that of sorting, and the method must say why.

@@ -15,14 +15,20 @@ from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import objective_of
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.full_domain.sweep import survey_lattice
-from indistinct.datasets import ADULT_QUASI, adult_hierarchies, census_hierarchies, load_adult, load_adult_arx
 from indistinct.engines import count_source
 from indistinct.errors import InputError
 from indistinct.frequencies.request import Request
-from indistinct.jobs import budget
+from indistinct.job.problem import budget
 from indistinct.metrics import parse_metric
 from indistinct.models import Model
 from indistinct.recoding.columns import columns_of
+from indistinct.reproduce.datasets import (
+    ADULT_QUASI,
+    adult_hierarchies,
+    census_hierarchies,
+    load_adult,
+    load_adult_arx,
+)
 
 
 def problem_of(

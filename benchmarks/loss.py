@@ -19,15 +19,15 @@ import indistinct as ind
 from benchmarks.data import QUASI, census
 from benchmarks.timing import Line, best
 from indistinct.algorithms.base import Problem
-from indistinct.datasets import ADULT_QUASI, adult_hierarchies, load_adult_arx
-from indistinct.datasets.adult import _find
+from indistinct.algorithms.registry import parse_algorithm
 from indistinct.engines import count_source
 from indistinct.errors import InputError
 from indistinct.frequencies.request import Request
 from indistinct.metrics import GCP
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
-from indistinct.registry import parse_algorithm
+from indistinct.reproduce.datasets import ADULT_QUASI, adult_hierarchies, load_adult_arx
+from indistinct.reproduce.datasets.adult import _find
 
 KS = (2, 5, 10)
 BEST_OTHER = (0.0134, 0.0390, 0.0636)

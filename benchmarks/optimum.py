@@ -7,14 +7,14 @@ import pyarrow as pa
 import indistinct as ind
 from benchmarks.data import QUASI, census
 from benchmarks.lattice import problem_of
+from benchmarks.least_loss import least_loss, optimum
 from benchmarks.timing import Line
 from indistinct.algorithms.base import Problem
-from indistinct.algorithms.cluster.least_loss import least_loss, optimum
-from indistinct.datasets import ADULT_QUASI, load_adult_arx
+from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import InputError
 from indistinct.metrics import parse_metric
 from indistinct.recoding.assign import assign
-from indistinct.registry import parse_algorithm
+from indistinct.reproduce.datasets import ADULT_QUASI, load_adult_arx
 
 SMALL = ((20, 2), (20, 3), (20, 5), (30, 2), (30, 3), (40, 2), (40, 3))
 

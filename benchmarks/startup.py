@@ -15,9 +15,7 @@ from benchmarks.timing import Line, best
 COMMAND = [sys.executable, "-m", "indistinct"]
 LIBRARIES = "import numpy, pyarrow, numba"
 # As in the figures before: what a run imports where pandas is installed. A run no longer imports pandas itself.
-IMPORTS = (
-    "import pandas, indistinct.api, indistinct.datasets, indistinct.cli, numba, pyarrow, pyarrow.parquet, rich.table"
-)
+IMPORTS = "import pandas, indistinct.job.publishing, indistinct.cli, numba, pyarrow, pyarrow.parquet, rich.table"
 # Algorithms whose kernels are the most, with the seconds that their first run may take.
 FIRST_RUNS = {"mondrian": 5.0, "kaca": 8.0, "refine:seconds=1": 12.0}
 

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 import indistinct as ind
-from indistinct.datasets import generate_patients
-from indistinct.release.files import certificate_path
+from indistinct.release.writing.files import certificate_path
+from indistinct.reproduce.datasets import generate_patients
 
 ROWS = 5_000
 SEED = 2026

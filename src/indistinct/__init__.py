@@ -7,6 +7,7 @@ an *engine* applies it, a *model* judges the result.
 import ast
 import logging
 from importlib import import_module, resources
+from types import FunctionType
 
 __version__ = "0.1.0"
 
@@ -28,6 +29,8 @@ def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value: object = getattr(import_module(_HOMES[name]), name)
+    if isinstance(value, FunctionType):
+        value = import_module(f"{__name__}.machine.arguments").with_checked_arguments(value)
     globals()[name] = value
     return value
 

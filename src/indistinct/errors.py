@@ -19,7 +19,8 @@ Messages name columns and numbers, never a cell's value; `values` carries those 
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
 # What stands before the last @ of an address, and what follows its ? or #: a password or a token. Those of databases
 # are shown without before they get here, and tell the user.
@@ -91,15 +92,52 @@ class OutOfMemoryError(IndistinctError, MemoryError):
 
 
 class ParameterError(IndistinctError):
-    """A parameter or a name is not possible."""
+    """A parameter or a name is not possible; `parameter` and `problem` say which and why, where it is one of a value.
+
+    >>> error = ParameterError.of("KAnonymity", "k", "must be at least 1; got 0")
+    >>> error.message, error.parameter, error.problem
+    ('`k` of KAnonymity must be at least 1; got 0', 'k', 'must be at least 1; got 0')
+    """
 
     exit_code = 2
 
+    def __init__(
+        self, message: str, *, parameter: str | None = None, problem: str | None = None, **details: Any
+    ) -> None:
+        super().__init__(message, **details)
+        self.parameter, self.problem = parameter, problem
+
+    @classmethod
+    def of(cls, owner: str, parameter: str, problem: str, **details: Any) -> Self:
+        """Return the error of one parameter of a model, an algorithm or another value."""
+        return cls(f"`{parameter}` of {owner} {problem}", parameter=parameter, problem=problem, **details)
+
+
+@dataclass(frozen=True, slots=True)
+class Feasible:
+    """What a table allows where it does not allow what was asked for.
+
+    `bounds` has the value that each parameter can have: of the models that look at `column`, of any model where that is
+    None, and with `of_algorithm` of the algorithm where it has such a parameter. `share` is the least suppression that
+    would do.
+    """
+
+    bounds: Mapping[str, float] = field(default_factory=dict)
+    column: str | None = None
+    of_algorithm: bool = False
+    share: float | None = None
+
 
 class InfeasibleError(IndistinctError):
-    """No release of this table can satisfy the model."""
+    """No release of this table can satisfy the model; `feasible` has what would be possible, as far as it is clear."""
 
     exit_code = 3
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, feasible: Feasible | None = None, **details: Any
+    ) -> None:
+        super().__init__(message, hint=hint, **details)
+        self.feasible = feasible or Feasible()
 
 
 class VerificationError(IndistinctError):

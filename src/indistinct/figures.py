@@ -3,7 +3,7 @@
 What a recoding costs, or what a model counted, must not be rounded to none or to all.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 # So many hundredths from none or from all, a share says only on which side it lies.
 FINEST = 0.01
@@ -53,35 +53,61 @@ def rows_of_all(some: int, rows: int) -> str:
     return f"{some:,} of {rows:,} rows ({percent(some / rows if rows else 0.0)})"
 
 
-class Told(str):
-    """A sentence with counts, which can be told again without them: a count may be too small for others.
+def share_above(rows: int, total: int) -> float:
+    """Return the smallest share with few digits that allows so many rows.
 
-    The name of a count begins with what is counted: rows, people or classes.
+    >>> share_above(1, 3), share_above(20, 1000)
+    (0.4, 0.02)
+    """
+    for digits in range(1, 12):
+        share = -(-rows * 10**digits // total) / 10**digits
+        if share * total < rows + max(total / 1000, 1):
+            return share
+    return rows / total
 
-    >>> told = Told("{rows} row(s) are suppressed, {rows_age} of them for 'age'", rows=1200, rows_age=3)
-    >>> told
+
+class Sentence(str):
+    """A sentence with counts, which can be said again without them: a count may be too small for others.
+
+    The name of a count begins with what is counted: rows, people or classes. `kind` says what the sentence is
+    about, for those who decide by it.
+
+    >>> sentence = Sentence("{rows} row(s) are suppressed, {rows_age} of them for 'age'", rows=1200, rows_age=3)
+    >>> sentence
     "1,200 row(s) are suppressed, 3 of them for 'age'"
-    >>> told.hiding(["rows"])
+    >>> hide_counts(sentence, ["rows"])
     "[hidden] row(s) are suppressed, [hidden] of them for 'age'"
     """
 
     template: str
+    kind: str
     counts: dict[str, int]
 
-    def __new__(cls, template: str, **counts: int) -> "Told":  # noqa: D102 (as the class says)
-        told = super().__new__(cls, template.format(**{name: f"{count:,}" for name, count in counts.items()}))
-        told.template, told.counts = template, counts
-        return told
+    def __new__(cls, template: str, kind: str = "", /, **counts: int) -> "Sentence":  # noqa: D102 (as the class says)
+        sentence = super().__new__(cls, template.format(**{name: f"{count:,}" for name, count in counts.items()}))
+        sentence.template, sentence.kind, sentence.counts = template, kind, counts
+        return sentence
 
-    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, int]]:
-        return (self.template,), self.counts
+    def __getnewargs_ex__(self) -> tuple[tuple[str, str], dict[str, int]]:
+        return (self.template, self.kind), self.counts
 
-    def hiding(self, units: Collection[str]) -> str:
-        """Return the sentence without the counts of some units, but for those that are 0."""
-        shown = {
-            name: HIDDEN if count and unit_of(name) in units else f"{count:,}" for name, count in self.counts.items()
-        }
-        return self.template.format(**shown)
+
+def kind_of(text: str) -> str:
+    """Return what a sentence is about, nothing where it does not say so."""
+    return text.kind if isinstance(text, Sentence) else ""
+
+
+def counts_of(text: str) -> Mapping[str, int]:
+    """Return the counts of a sentence by their names."""
+    return text.counts if isinstance(text, Sentence) else {}
+
+
+def hide_counts(text: str, units: Collection[str]) -> str:
+    """Return a sentence without the counts of some units, but for those that are 0."""
+    if not isinstance(text, Sentence):
+        return text
+    counts = {name: HIDDEN if count and unit_of(name) in units else f"{count:,}" for name, count in text.counts.items()}
+    return text.template.format(**counts)
 
 
 def unit_of(name: str) -> str:
@@ -96,7 +122,7 @@ def unit_of(name: str) -> str:
 def literal(text: str) -> str:
     """Return a text as it stands in the template of a sentence, such as the name of a column.
 
-    >>> str(Told(f"column {literal('{a}')} in {{rows}} row(s)", rows=2))
+    >>> str(Sentence(f"column {literal('{a}')} in {{rows}} row(s)", rows=2))
     'column {a} in 2 row(s)'
     """
     return text.replace("{", "{{").replace("}", "}}")

@@ -59,6 +59,11 @@ class Schema:
                 raise SchemaError(
                     f"`{field}` must be a list of column names; got one string", hint=f"{field}=[{names!r}]"
                 )
+            if not hasattr(names, "__iter__") or not all(isinstance(name, str) for name in names):
+                raise SchemaError(
+                    f"`{field}` must be a list of column names; got {type(names).__name__}",
+                    hint=f'for example {field}=["age"]',
+                )
             object.__setattr__(self, field, tuple(names))
         twice = sorted(name for name, count in Counter(self.columns).items() if count > 1)
         if twice:
@@ -78,6 +83,15 @@ class Schema:
                     hint=did_you_mean(role, known),
                 )
         return cls(**{field: [c for c, r in roles.items() if r == role] for role, field in ROLES.items()})
+
+    @staticmethod
+    def refuse_other(given: object) -> None:
+        """Raise `SchemaError` for anything that is no schema, such as a dictionary of roles."""
+        if not isinstance(given, Schema):
+            raise SchemaError(
+                f"the schema must be a Schema; got {type(given).__name__}",
+                hint='ind.Schema.from_roles({"age": "quasi", "disease": "sensitive"}), or ind.Schema(quasi=["age"], …)',
+            )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -145,11 +159,7 @@ def where_is(name: str, present: Sequence[str], *, expected: Sequence[str], tabl
 
 def require_schema(given: object) -> None:
     """Raise `SchemaError` for anything that is no schema, such as a dictionary of roles."""
-    if not isinstance(given, Schema):
-        raise SchemaError(
-            f"the schema must be a Schema; got {type(given).__name__}",
-            hint='ind.Schema.from_roles({"age": "quasi", "disease": "sensitive"}), or ind.Schema(quasi=["age"], …)',
-        )
+    Schema.refuse_other(given)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:

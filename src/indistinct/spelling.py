@@ -31,6 +31,25 @@ def spell(value: Any) -> str:
     return f"{value.name}:{shown}" if shown else str(value.name)
 
 
+def name_of(text: str) -> str:
+    """Return the name that a spelling begins with, without its parameters.
+
+    >>> name_of("k-anonymity:k=5")
+    'k-anonymity'
+    """
+    return text.partition(":")[0]
+
+
+def arguments_of(value: Any) -> dict[str, Any]:
+    """Return the parameters of a model, an algorithm or a metric, by their names.
+
+    >>> from indistinct.models import KAnonymity
+    >>> arguments_of(KAnonymity(k=5))
+    {'k': 5}
+    """
+    return {each.name: getattr(value, each.name) for each in fields(value)}
+
+
 def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
     """Return the value that a text spells, of one of the known classes."""
     name, *more = split(text.strip(), ":")
@@ -55,7 +74,7 @@ def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
                 or did_you_mean(key, accepted)
                 or f"it takes: {', '.join(accepted) or 'nothing'}, as key=value",
             )
-        given[key] = _value("=".join(values), hints[key], where=f"`{key}` of {what} {name!r}")
+        given[key] = _value("=".join(values), hints[key], where=(f"{what} {name!r}", key))
     absent = [
         n for n, f in accepted.items() if n not in given and f.default is MISSING and f.default_factory is MISSING
     ]
@@ -74,7 +93,7 @@ def parse_field(text: str, kind: type[Any], field: str, *, what: str) -> Any:
     5
     """
     name = getattr(kind, "name", kind.__name__)
-    return _value(text.strip(), get_type_hints(kind)[field], where=f"`{field}` of {what} {name!r}")
+    return _value(text.strip(), get_type_hints(kind)[field], where=(f"{what} {name!r}", field))
 
 
 def _with_number(text: str, known: Mapping[str, type[Any]]) -> str | None:
@@ -145,8 +164,8 @@ def _unquoted(text: str) -> str:
     return text
 
 
-def _value(text: str, kind: Any, *, where: str) -> Any:
-    """Return the value that a text spells for a field of a type."""
+def _value(text: str, kind: Any, *, where: tuple[str, str]) -> Any:
+    """Return the value that a text spells for a field of a type; `where` has the owner and the field."""
     origin = get_origin(kind)
     if hasattr(kind, "from_text"):
         return kind.from_text(_unquoted(text))
@@ -162,17 +181,17 @@ def _value(text: str, kind: Any, *, where: str) -> Any:
     if kind is bool:
         if text.lower() in ("true", "false"):
             return text.lower() == "true"
-        raise ParameterError(f"{where} must be true or false; got {text!r}")
+        raise ParameterError.of(*where, f"must be true or false; got {text!r}")
     if kind is int:
         try:
             return int(text)
         except ValueError:
-            raise ParameterError(f"{where} must be a whole number; got {text!r}") from None
+            raise ParameterError.of(*where, f"must be a whole number; got {text!r}") from None
     return float(_number(text, where))
 
 
-def _number(text: str, where: str) -> float | Fraction:
+def _number(text: str, where: tuple[str, str]) -> float | Fraction:
     try:
         return Fraction(text) if "/" in text else float(text)
     except (ValueError, ZeroDivisionError):
-        raise ParameterError(f"{where} must be a number; got {text!r}") from None
+        raise ParameterError.of(*where, f"must be a number; got {text!r}") from None

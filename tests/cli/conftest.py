@@ -1,46 +1,8 @@
-"""Runs of the command line inside the test process, and small tables for them."""
-
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+"""Small tables for runs of the command line."""
 
 import pytest
 
-from indistinct.cli import main
-from indistinct.datasets import generate_patients
-from indistinct.release.writing import write_table
-
-
-@dataclass(frozen=True)
-class Ran:
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture(autouse=True)
-def unknown_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take away the width of the terminal that tests run in: sentences are then not broken."""
-    monkeypatch.delenv("COLUMNS", raising=False)
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
-    def call(*argv: object) -> Ran:
-        capsys.readouterr()
-        code = main([str(part) for part in argv])
-        captured = capsys.readouterr()
-        return Ran(code, captured.out, captured.err)
-
-    return call
-
-
-@pytest.fixture
-def patients(tmp_path: Path) -> Path:
-    path = tmp_path / "patients.csv"
-    write_table(generate_patients(300, seed=1), path)
-    return path
-
+from references.command_line import patients, run, unknown_width  # noqa: F401 (fixtures)
 
 ROLES = ["--identifier", "name", "--quasi", "age,sex,zipcode,admitted", "--sensitive", "disease,cost"]
 

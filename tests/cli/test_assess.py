@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from indistinct.datasets import generate_patients, generate_visits
-from indistinct.release.writing import write_table
+from indistinct.release.writing.atomically import write_table
+from indistinct.reproduce.datasets import generate_patients, generate_visits
 
 HIERARCHY = ["--hierarchy", "zipcode=mask:right"]
 
@@ -84,7 +84,11 @@ def test_a_profile_is_a_gate(run, patients, roles, release):
     gate = json.loads(told.out)["profile"]
     assert not gate["passed"]
     assert "highest" in [line["figure"] for line in gate["lines"] if not line["passed"]]
-    assert run(*asked, "--profile", "public:highest=0.5,homogeneous=1").code == 0
+    assert run(*asked, "--profile", "licensed:average=0.5").code == 0
+    # Nearly everybody has a cost of their own: no limit of their own makes that public.
+    relaxed = run(*asked, "--profile", "public:highest=0.5,homogeneous=1")
+    assert relaxed.code == 4
+    assert "have a value of their own in the sensitive column 'cost'" in relaxed.out
     assert run(*asked, "--profile", "internal").code == 0
 
 
@@ -237,3 +241,35 @@ def test_people_are_counted_on_the_original(run, tmp_path):
     alone = run("assess", release, *roles)
     assert alone.code == 1
     assert "people cannot be counted" in alone.err
+
+
+def test_a_column_that_is_published_as_it_is_fails_a_public_release(run, tmp_path, patients):
+    asked = ["--identifier", "name", "--quasi", "age,sex,zipcode", "--sensitive", "disease", *HIERARCHY]
+    asked += ["--insensitive", "cost,admitted"]
+    models = ["--model", "k-anonymity:k=12", "--model", "distinct-l-diversity:sensitive=disease,l=2"]
+    out = tmp_path / "open.csv"
+    made = run("anonymize", patients, *asked, *models, "--algorithm", "mondrian", "-o", out)
+    assert made.code == 0
+    assert "column 'cost' is published as it is" in made.err
+    told = run("assess", out, *asked, "--profile", "public", "--json")
+    assert told.code == 4
+    found = json.loads(told.out)
+    assert [line["figure"] for line in found["profile"]["lines"] if not line["passed"]] == ["published_uniques"]
+    assert found["verdict"]["state"] == "failed"
+    assert ["cost"] in [line["columns"] for line in found["verdict"]["lines"] if line["state"] == "failed"]
+    (singling_out,) = (each for each in found["practice"] if each["rule"] == "wp216-singling-out")
+    assert singling_out["status"] == "failed"
+    shown = run("assess", out, *asked, "--profile", "public")
+    assert "verdict: FAILS the profile public" in shown.out
+    assert "not checked: no attack was tried" in shown.out
+    assert run("assess", out, *asked).code == 0  # only a profile makes it a gate
+    assert run("assess", out, *asked, "--profile", "public:published_uniques=1").code == 0
+    # Without roles for them the columns are as public as before.
+    bare = ["--identifier", "name", "--quasi", "age,sex,zipcode", "--sensitive", "disease"]
+    assert run("assess", out, *bare, "--profile", "public").code == 4
+
+
+def test_one_is_no_protection(run, patients, roles):
+    shown = run("assess", patients, *roles, *HIERARCHY)
+    assert shown.code == 0
+    assert "FAILED: k = 1 is no protection" in shown.out

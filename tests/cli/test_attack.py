@@ -73,7 +73,7 @@ def test_all_attacks_in_one_table(run, folder) -> None:
     ran = run("attack", "all", folder / "release.csv", "--policy", folder / "policy.toml", "--seed", 1)
     assert ran.code == 0, ran.err
     assert "did not apply:" in ran.out
-    assert "membership: it needs control" in ran.out
+    assert "membership: it needs a table of people of the same kind who are not in the original" in ran.out
     assert "defend: " in ran.out
     first = ran.out.splitlines()[2].split()[0]
     assert f"{first} succeeds. " in ran.out

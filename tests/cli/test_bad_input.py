@@ -332,7 +332,7 @@ def test_an_unexpected_error_tells_its_type_alone(tmp_path: Path, run, monkeypat
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError(MARKER)
 
-    monkeypatch.setattr("indistinct.api.anonymize", broken)
+    monkeypatch.setattr("indistinct.job.running.run_job", broken)
     monkeypatch.delenv("INDISTINCT_DEBUG", raising=False)
     ran = run(*anonymize(tmp_path, table(tmp_path)))
     assert ran.code == 1
@@ -348,7 +348,7 @@ def test_an_interrupt_is_130_and_writes_nothing(tmp_path: Path, run, monkeypatch
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("indistinct.api.anonymize", interrupted)
+    monkeypatch.setattr("indistinct.job.running.run_job", interrupted)
     command = anonymize(tmp_path, table(tmp_path))
     before = contents(tmp_path)
     ran = run(*command)

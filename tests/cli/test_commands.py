@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import indistinct
-from indistinct.policy import read_policy
+from indistinct.job.policy import read_policy
 
 CENSUS = ["age", "sex", "race", "marital", "education", "country", "workclass", "occupation"]
 CENSUS_ROLES = ["--quasi", ",".join(CENSUS), "--insensitive", "salary"]
@@ -293,8 +293,10 @@ def test_inspect_shows_values_only_on_request(tmp_path: Path, run, monkeypatch) 
 
 
 def test_list_names_everything_that_is_registered(run) -> None:
-    from indistinct.datasets import GENERATORS
-    from indistinct.registry import ALGORITHMS, METRICS, MODELS
+    from indistinct.algorithms.registry import ALGORITHMS
+    from indistinct.metrics import METRICS
+    from indistinct.models.registry import MODELS
+    from indistinct.reproduce.datasets import GENERATORS
 
     listed = json.loads(run("list", "--json").out)
     for what, known in (("models", MODELS), ("algorithms", ALGORITHMS), ("metrics", METRICS)):

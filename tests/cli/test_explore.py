@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from indistinct.policy import policy_from_toml, policy_to_toml, read_policy
+from indistinct.job.policy import policy_from_toml, policy_to_toml, read_policy
 
 POLICY = """
 [input]

@@ -30,7 +30,7 @@ def test_a_ledger_from_the_first_release_on(months, run, tmp_path: Path) -> None
     again = ["anonymize", july, *FLAGS, "-o", tmp_path / "july-out.csv", "--ledger", ledger]
     refused = run(*again, "--json")
     assert refused.code == 4
-    assert "shared people stand among fewer than 5" in json.loads(refused.out)["error"]["message"]
+    assert "share their history of classes with fewer than 5" in json.loads(refused.out)["error"]["message"]
     assert not (tmp_path / "july-out.csv").exists()
     accepted = run(*again, "--accept-overlap")
     assert accepted.code == 0, accepted.err
@@ -84,6 +84,54 @@ def test_a_recoding_is_applied_beside_a_ledger(months, run, tmp_path: Path) -> N
     assert ran.code == 0, ran.err
     assert json.loads(ran.out)["certificate"]["overlap"]["releases"] == 1
     assert json.loads(run("ledger", "show", ledger, "--json").out)["releases"][0]["recoding"].endswith("r.json")
+
+
+def test_fresh_columns_by_flag_and_by_policy(run, tmp_path: Path) -> None:
+    """Everybody is 30: with weights that are measured anew one more may come each month."""
+    for name, count in (("june", 10), ("july", 11), ("august", 12)):
+        lines = [f"p{index},30,{60 + index}" for index in range(count)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["pid,age,weight", *lines]) + "\n")
+    ledger = ["--ledger", tmp_path / "l.ledger"]
+    flags = ["--person", "pid", "--quasi", "age", "--sensitive", "weight", "--model", "k-anonymity:k=5", *ledger]
+    fresh = ["--fresh", "weight"]
+    assert run("anonymize", tmp_path / "june.csv", *flags, *fresh, "-o", tmp_path / "1.csv").code == 0
+    july = ["anonymize", tmp_path / "july.csv", *flags, "-o", tmp_path / "2.csv"]
+    assert run(*july).code == 4
+    assert run(*july, "--fresh", "age").code == 1
+    assert run(*july, *fresh).code == 0
+    (tmp_path / "policy.toml").write_text(
+        '[input]\npath = "august.csv"\n\n[columns]\npid = "person"\nage = { role = "quasi" }\n'
+        'weight = { role = "sensitive", fresh = true }\n\n[privacy]\nmodels = ["k-anonymity:k=5"]\n\n'
+        '[output]\npath = "3.csv"\nledger = "l.ledger"\n'
+    )
+    ran = run("anonymize", tmp_path / "policy.toml")
+    assert ran.code == 0, ran.err
+    assert "measured anew" in ran.err
+    assert [
+        each["fresh"] for each in json.loads(run("ledger", "show", tmp_path / "l.ledger", "--json").out)["releases"]
+    ]
+    text = (tmp_path / "policy.toml").read_text()
+    (tmp_path / "policy.toml").write_text(text.replace('"quasi" }', '"quasi", fresh = true }'))
+    wrong = run("anonymize", tmp_path / "policy.toml", "--overwrite")
+    assert wrong.code == 1
+    assert "[columns] age: a fresh column is published as it is" in wrong.err
+
+
+def test_people_are_held_back(run, tmp_path: Path) -> None:
+    lines = [f"p{index},{20 if index < 30 else 60},a" for index in range(61)]
+    (tmp_path / "june.csv").write_text("\n".join(["pid,age,d", *lines[:60]]) + "\n")
+    (tmp_path / "july.csv").write_text("\n".join(["pid,age,d", *lines]) + "\n")
+    ledger = ["--ledger", tmp_path / "l.ledger"]
+    kept = ["-o", tmp_path / "1.csv", "--save-recoding", tmp_path / "r.json", *ledger]
+    assert run("anonymize", tmp_path / "june.csv", *FLAGS, *kept).code == 0
+    july = ["apply", tmp_path / "r.json", tmp_path / "july.csv", "-o", tmp_path / "2.csv", *ledger]
+    refused = run(*july)
+    assert refused.code == 4
+    assert "leaving out 1 person of 61 would do" in " ".join(refused.err.split())
+    assert run(*july, "--hold-back").code == 3
+    held = run(*july, "--hold-back", "--suppression", "0.05", "--json")
+    assert held.code == 0, held.err
+    assert json.loads(held.out)["rows"] == 60
 
 
 def test_bad_input(months, run, tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_an_earlier_release_is_compared_with(months, run, tmp_path: Path) -> Non
     earlier = ["--previous", first, "--previous-input", june]
     refused = run(*apply, *earlier)
     assert refused.code == 4
-    assert "shared people stand among fewer than 5" in refused.err
+    assert "share their history of classes with fewer than 5" in refused.err
     assert "--accept-overlap" in refused.err
     assert not (tmp_path / "out.csv").exists()
     accepted = run(*apply, *earlier, "--accept-overlap", "--json")

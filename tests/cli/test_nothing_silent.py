@@ -9,7 +9,7 @@ import pyarrow.csv
 import pytest
 
 from indistinct.frequencies.uniqueness import rows_alone
-from indistinct.release.writing import write_table
+from indistinct.release.writing.atomically import write_table
 
 MODEL = ["--model", "k-anonymity:k=5"]
 BANDS = ["--hierarchy", "age=intervals:5,10,20", "--hierarchy", "admitted=dates:month,year"]

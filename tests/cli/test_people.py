@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from indistinct.datasets import generate_visits
-from indistinct.release.writing import write_table
+from indistinct.release.writing.atomically import write_table
+from indistinct.reproduce.datasets import generate_visits
 
 ROLES = ["--person", "person", "--quasi", "age,sex,zipcode", "--sensitive", "diagnosis"]
 TREES = ["--hierarchy", "zipcode=mask:right", "--hierarchy", "age=intervals:5,10,20"]

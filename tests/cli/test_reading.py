@@ -220,3 +220,39 @@ def test_a_guessed_encoding_is_told_and_declared(run, tmp_path):
     ran = run("anonymize", latin, "--quasi", "alter", "--insensitive", "ort", *quasi[4:-1], tmp_path / "b.csv")
     assert ran.code == 0, ran.err
     assert "latin.csv is not UTF-8; it was read as cp1252" in ran.err
+
+
+def test_lists_in_flags_follow_one_rule(run, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    rows = ["20,n/a,x", "-99,5,y", "21,7,x", '22,"1,5",y', "-98,8,x", "23,-1,y"]
+    path.write_text("age,pay,last\n" + "\n".join(rows * 3) + "\n")
+    flags = ["--quasi", "age,pay", "--sensitive", "last", "--model", "k-anonymity:k=2"]
+    marks = ["--missing", 'n/a,age=-99,-98,pay=-1,"1,5"', "--type", "age=integer,pay=number"]
+    ran = run(
+        "anonymize", path, *flags, *marks, "--json", "-o", tmp_path / "out.csv", "--save-recoding", tmp_path / "r"
+    )
+    assert ran.code == 0, ran.err
+    stored = json.loads((tmp_path / "r").read_text())["reading"]
+    assert stored["missing"] == ["", "n/a"]
+    assert stored["missing_in"] == {"age": ["-99", "-98"], "pay": ["-1", "1,5"]}
+    assert stored["types"]["pay"] == "number"
+    empty = run("anonymize", path, *flags, "--missing", ",")
+    assert (empty.code, "stands in quotes" in empty.err) == (2, True)
+
+
+def test_a_title_above_the_names(run, tmp_path: Path) -> None:
+    path, out = tmp_path / "a.csv", tmp_path / "out.csv"
+    path.write_text(f"{HIDDEN} 2024\nname;age\n" + "".join(f"{HIDDEN}{row};{20 + row}\n" for row in range(8)))
+    flags = ["--identifier", "name", "--quasi", "age", "--model", "k-anonymity:k=2", "-o", out]
+    ran = run("anonymize", path, *flags)
+    assert (ran.code, out.exists(), HIDDEN in ran.err) == (1, False, False)
+    assert "--skip-rows 1" in ran.err
+    for engine in ("memory", "duckdb"):
+        ran = run("anonymize", path, *flags, "--skip-rows", "1", "--engine", engine, "--overwrite")
+        assert ran.code == 0, ran.err
+        assert HIDDEN not in out.read_text()
+    checked = run("measure", out, "--original", path, "--skip-rows", "1", *flags[:4])
+    assert checked.code == 0, checked.err
+    policy = tmp_path / "policy.toml"
+    assert run("inspect", path, "--skip-rows", "1", "-o", policy).code == 0
+    assert "skip_rows = 1" in policy.read_text()

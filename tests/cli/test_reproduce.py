@@ -135,7 +135,7 @@ def test_clustering_is_drawn_and_its_claims_are_told(monkeypatch, tmp_path: Path
 def test_a_picture_that_cannot_be_drawn_is_refused_before_the_search(monkeypatch, tmp_path: Path, run) -> None:
     monkeypatch.setenv("INDISTINCT_DATA", str(tmp_path))
     monkeypatch.setitem(sys.modules, "altair", None)
-    monkeypatch.setattr("indistinct.reproduce.local_recoding.measured", None)
+    monkeypatch.setattr("indistinct.reproduce.local_recoding.measure_algorithms", None)
     ran = run("reproduce", "local-recoding", "-o", tmp_path / "clustering.svg")
     assert ran.code == 1
     assert 'pip install "indistinct[report]"' in ran.err

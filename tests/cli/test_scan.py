@@ -104,10 +104,12 @@ def test_bad_input(run, patients, policy, argv, words, monkeypatch):
 def test_a_pickle_says_that_its_cells_were_not_read(run, release, patients, tmp_path):
     pd.read_parquet(release).to_pickle(tmp_path / "release.pkl")
     ran = run("scan", tmp_path / "release.pkl")
-    assert ran.code == 0
-    assert "no leak found; CELLS WERE NOT READ" in ran.out
-    assert json.loads(run("scan", tmp_path / "release.pkl", "--json").out)["cells_read"] is False
-    assert "NOT READ" not in run("scan", release).out
+    assert ran.code == 1
+    assert "NOT SCANNED; not read: the cells" in ran.out
+    assert "no leak found" not in ran.out
+    told = json.loads(run("scan", tmp_path / "release.pkl", "--json").out)
+    assert (told["cells_read"], told["clean"], told["verdict"]) == (False, False, "not scanned")
+    assert "NOT SCANNED" not in run("scan", release).out
 
 
 def test_an_original_of_something_else_is_noted(run, release, policy, patients, tmp_path):

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 
 from indistinct.cli.screen import grid, show
-from indistinct.datasets import generate_census, generate_patients
 from indistinct.figures import percent
 from indistinct.metrics import METRICS
 from indistinct.metrics.buckets import BUCKET_METRICS
-from indistinct.release.writing import write_table
+from indistinct.release.writing.atomically import write_table
+from indistinct.reproduce.datasets import generate_census, generate_patients
 
 CENSUS = ["age", "sex", "race", "marital", "education", "country", "workclass", "occupation"]
 WIDE = "the_day_on_which_the_person_was_admitted_to_the_clinic_for_the_first_time"
@@ -142,10 +142,11 @@ def test_a_share_of_nearly_all_rows_is_not_printed_as_all(tmp_path: Path, run) -
 # The command line, with a table that takes a minute to open.
 SLOW = """
 import pathlib, sys, time
-from indistinct import api, cli
+from indistinct.job import opening
+from indistinct import cli
 
 reached = pathlib.Path(sys.argv.pop(1))
-api.open = lambda *_, **__: (reached.touch(), time.sleep(60))
+opening.open = lambda *_, **__: (reached.touch(), time.sleep(60))
 sys.exit(cli.main())
 """
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from indistinct.cli import main
-from indistinct.datasets import generate_patients
+from indistinct.reproduce.datasets import generate_patients
 from indistinct.tables import fetched
 
 MODEL = ["--model", "k-anonymity:k=5", "--algorithm", "mondrian", "--seed", "1"]
@@ -69,7 +69,9 @@ def test_a_copy_is_private_and_messages_name_standard_input(run, piped, roles) -
     assert ran.code == 1
     assert "indistinct-rows" not in ran.err
     (_, copy) = fetched._COPIES[fetched.STANDARD]
-    assert copy.parent.stat().st_mode & 0o077 == 0
+    assert copy.path.parent.stat().st_mode & 0o077 == 0
+    assert copy.path.stat().st_mode & 0o077 == 0
+    assert os.fstat(copy.file.fileno()).st_nlink == 0
 
 
 def test_nothing_is_no_table(run, piped) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from indistinct.registry import ALGORITHMS
+from indistinct.algorithms.registry import ALGORITHMS
 from indistinct.testing.checks.examples import forms_of
 
 

@@ -8,7 +8,8 @@ those named in `FEW`. `test_support_matrix` tries all with all.
 
 import pytest
 
-from indistinct.registry import ALGORITHMS, MODELS, parse_algorithm, parse_model
+from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
+from indistinct.models.registry import MODELS, parse_model
 from indistinct.testing import check_algorithm
 from indistinct.testing.checks import MODEL_EXAMPLES, forms_of, models_for
 from indistinct.testing.conformance import ALGORITHMS as EVERY_EXAMPLE

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.attacking import target_of
-from indistinct.attacks.base import Attack
-from indistinct.attacks.registry import ATTACKS, parse_attack
 from indistinct.spelling import spell
+from indistinct.study.attack.attacking import target_of
+from indistinct.study.attack.base import Attack
+from indistinct.study.attack.registry import ATTACKS, parse_attack
 
 KEYS = {
     "attack",
@@ -25,6 +25,7 @@ KEYS = {
     "control_interval",
     "risk",
     "interval",
+    "beyond_chance",
     "succeeds",
     "sentence",
     "defend",
@@ -74,7 +75,7 @@ def test_an_attack_is_a_frozen_value_with_a_spelling(name) -> None:
     kind = ATTACKS[name]
     assert issubclass(kind, Attack)
     assert is_dataclass(kind)
-    assert kind.__module__ == f"indistinct.attacks.{name.replace('-', '_').lower()}"
+    assert kind.__module__ == f"indistinct.study.attack.{name.replace('-', '_').lower()}"
     attack = parse_attack(name)
     assert parse_attack(spell(attack)) == attack == kind()
     assert (kind.__doc__ or "").strip()

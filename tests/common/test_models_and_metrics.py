@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from indistinct.metrics import METRICS, Discernibility, WorkloadError
+from indistinct.metrics.queries.workload import Workload
 from indistinct.models import KAnonymity, Model, ModelTraits
-from indistinct.queries.workload import Workload
-from indistinct.registry import MODELS
+from indistinct.models.registry import MODELS
 from indistinct.testing import check_algorithm, check_metric, check_model
 from indistinct.testing.checks import MODEL_EXAMPLES
 from indistinct.testing.checks.examples import tables

@@ -7,15 +7,16 @@ from typing import ClassVar
 
 import pyarrow as pa
 import pytest
+from tools.reference_pages import support, variants
 
 import indistinct as ind
-from indistinct.documentation import support, variants
+from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
 from indistinct.engines.base import EVERY_RECODING
 from indistinct.engines.memory import Memory
 from indistinct.engines.support import ENGINES, MEANINGS
 from indistinct.errors import InfeasibleError, ParameterError, VerificationError
 from indistinct.models import KAnonymity, ModelTraits
-from indistinct.registry import ALGORITHMS, MODELS, parse_algorithm, parse_model
+from indistinct.models.registry import MODELS, parse_model
 from indistinct.spelling import spell
 from indistinct.tables import Reading
 from indistinct.testing.checks import MODEL_EXAMPLES, examples, publish_case
@@ -24,7 +25,7 @@ from references.engine_runs import JOBS
 
 ENGINE_JOBS = [parse_algorithm(algorithm) for algorithm, _, _ in JOBS]
 # Engines that need a server or Java have a file of laws each.
-LAWS, LAWS_OF_THEIR_OWN = Path(__file__).parent.parent / "laws", ("postgres", "spark")
+LAWS, LAWS_OF_THEIR_OWN = Path(__file__).parent.parent / "integration", ("postgres", "spark")
 VARIANTS = [spell(one) for kind in ALGORITHMS.values() for one in variants(kind)]
 
 
@@ -82,14 +83,14 @@ class Narrow(Memory):
 
 
 def narrow(table):
-    return Narrow("narrow"), Memory().open(table, Reading())
+    return Narrow(name="narrow"), Memory().open(table, Reading())
 
 
 def test_an_engine_that_cannot_publish_a_recoding_says_so_before_the_search(monkeypatch):
     table = pa.table({"age": [1, 1, 2, 2, 3, 3], "disease": ["a", "b"] * 3})
     schema = ind.Schema(quasi=["age"], sensitive=["disease"])
-    monkeypatch.setattr("indistinct.api.using_source", lambda *_, **__: nullcontext(narrow(table)))
-    monkeypatch.setattr("indistinct.api.run_search", lambda *_: pytest.fail("it searched"))
+    monkeypatch.setattr("indistinct.job.running.using_source", lambda *_, **__: nullcontext(narrow(table)))
+    monkeypatch.setattr("indistinct.job.running.run_search", lambda *_: pytest.fail("it searched"))
     for algorithm, told in [("anatomy:l=2", "buckets"), ("mondrian:relaxed=true", "rows with equal values")]:
         with pytest.raises(ParameterError, match=f"the engine narrow cannot publish {told}") as refused:
             ind.anonymize(
@@ -101,7 +102,7 @@ def test_an_engine_that_cannot_publish_a_recoding_says_so_before_the_search(monk
 def test_a_stored_recoding_that_an_engine_cannot_publish_is_refused(monkeypatch):
     table = pa.table({"age": [1, 1, 2, 2, 3, 3], "disease": ["a", "b"] * 3})
     release = ind.anonymize(table, ind.Schema(quasi=["age"], sensitive=["disease"]), algorithm="anatomy:l=2")
-    monkeypatch.setattr("indistinct.api.using_source", lambda *_, **__: nullcontext(narrow(table)))
+    monkeypatch.setattr("indistinct.job.running.using_source", lambda *_, **__: nullcontext(narrow(table)))
     with pytest.raises(ParameterError, match="the engine narrow cannot publish buckets"):
         ind.apply(release.recoding, table)
 
@@ -109,7 +110,7 @@ def test_a_stored_recoding_that_an_engine_cannot_publish_is_refused(monkeypatch)
 def test_what_engines_declare_is_tried_by_the_laws():
     """Every engine is among those that the laws compare, with a job for each kind of recoding."""
     assert set(ENGINES) - {"memory"} <= {*COMPARED, *LAWS_OF_THEIR_OWN}
-    assert [name for name in LAWS_OF_THEIR_OWN if not (LAWS / f"test_{name}.py").is_file()] == []
+    assert [name for name in LAWS_OF_THEIR_OWN if not (LAWS / f"test_{name}_laws.py").is_file()] == []
     assert frozenset().union(*(job.traits.recodings for job in ENGINE_JOBS)) == set(MEANINGS) == EVERY_RECODING
     for compared in COMPARED.values():
         assert compared.start().supports <= EVERY_RECODING

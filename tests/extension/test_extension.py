@@ -14,7 +14,8 @@ import pytest
 import indistinct as ind
 from indistinct import cli
 from indistinct.errors import ParameterError
-from indistinct.registry import EVERY_METRIC, EVERY_MODEL, MODELS, parse_metric, parse_model
+from indistinct.metrics import EVERY_METRIC, parse_metric
+from indistinct.models.registry import EVERY_MODEL, MODELS, parse_model
 from indistinct.testing import check_algorithm, check_metric, check_model
 from indistinct.testing.checks import CHECKS, examples
 
@@ -208,10 +209,10 @@ def test_nothing_is_loaded_before_it_is_asked_for(site):
 import sys, indistinct as ind
 from indistinct import cli
 cli.main(["--help"])
-import indistinct.registry
-indistinct.registry.parse_model("k-anonymity:k=3")
+from indistinct.models.registry import parse_model
+parse_model("k-anonymity:k=3")
 assert "indistinct_example" not in sys.modules
-indistinct.registry.parse_model("bounded-share:sensitive=disease,share=0.6")
+parse_model("bounded-share:sensitive=disease,share=0.6")
 assert "indistinct_example" in sys.modules
 """
     code = f"import sys; sys.path[:0] = [{str(site)!r}, {str(HERE)!r}]\n{code}"

@@ -10,6 +10,7 @@ HOSTILE: tuple[Any, ...] = (
     "é\ud7ff", [], {}, [[]], [None], {"a": 1}, [0] * 1000, "*", "..", "/dev/zero", "[1-", "{", '"',
     "missing", "int64", "string",
 )  # fmt: skip
+BINARY = (".parquet", ".arrow", ".xlsx", ".xlsb", ".xls", ".ods", ".sav", ".zsav", ".dta", ".xpt", ".pkl", ".gz")
 WORDS = (
     b"9" * 5000, b"-1", b"1e999", b"nan", b"inf", b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b'"', b"'", b"[" * 500,
     b"{" * 500,
@@ -31,7 +32,7 @@ def _changed(content: bytes, name: str, chance: random.Random) -> bytes:
         return _document(content, chance)
     if name.endswith(".toml") and chance.random() < 0.6:
         return _values(content, chance)
-    if name.endswith((".parquet", ".arrow", ".xlsx", ".pkl", ".gz")):
+    if name.endswith(BINARY):
         return chance.choice((_flip, _flip, _flip, _cut, _insert, _overwrite))(content, chance)
     return chance.choice((_flip, _cut, _insert, _insert, _lines, _lines, _cell, _cell, _recode))(content, chance)
 

@@ -13,11 +13,15 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pyreadstat
 
 import indistinct as ind
-from indistinct.datasets import generate_patients
 from indistinct.recoding import storage
-from indistinct.release.writing import write_table
+from indistinct.release.writing.atomically import write_table
+from indistinct.reproduce.datasets import generate_patients
+from references.binary_workbooks import binary_workbook, old_workbook
+from references.open_documents import open_document
+from references.sheets import spreadsheet
 from references.workbooks import workbook
 
 MARK = "Qzxv"
@@ -62,6 +66,10 @@ class Seed:
     commands: tuple[tuple[str, ...], ...]
 
 
+WORKBOOKS = (".xlsx", ".xlsb", ".xls", ".ods")
+STATISTICS = (".sav", ".zsav", ".dta", ".xpt")
+
+
 def _table_commands(name: str) -> tuple[tuple[str, ...], ...]:
     return (
         ("inspect", name),
@@ -74,10 +82,18 @@ def _table_commands(name: str) -> tuple[tuple[str, ...], ...]:
     )
 
 
+def _file_commands(name: str) -> tuple[tuple[str, ...], ...]:
+    """Return the commands that read a file in ways of their own; the others read it as these do."""
+    inspect, anonymize, _, verify, *_, scan = _table_commands(name)
+    return inspect, anonymize, verify, scan
+
+
 SEEDS = (
     Seed("data.csv", _table_commands("data.csv")),
     Seed("small.parquet", _table_commands("small.parquet")),
     Seed("data.arrow", _table_commands("data.arrow")),
+    Seed("data.csv.gz", _file_commands("data.csv.gz")),
+    *(Seed(f"data{suffix}", _file_commands(f"data{suffix}")) for suffix in (*WORKBOOKS, *STATISTICS)),
     Seed("published.csv", _table_commands("published.csv")[3:5]),
     Seed("published.xlsx", (("scan", "published.xlsx", *ROLES, "--original", "data.parquet"),)),
     Seed("published.pkl", (("scan", "published.pkl", *ROLES, "--original", "data.parquet"),)),
@@ -115,8 +131,11 @@ def plant(folder: Path) -> Mapping[str, bytes]:
         table = table.set_column(place, column, marked)
     write_table(table, folder / "data.csv")
     write_table(table, folder / "data.arrow")
+    (folder / "data.csv.gz").write_bytes(gzip.compress((folder / "data.csv").read_bytes()))
     for name in ("data.parquet", "small.parquet"):
         pq.write_table(table, folder / name)
+    _plant_workbooks(table, folder)
+    _plant_statistics(table, folder)
     (folder / "policy.toml").write_text(POLICY)
     codes = sorted(set(table["zipcode"].cast(pa.string()).to_pylist()))
     (folder / "zipcode.csv").write_text("".join(f"{code};{code[:3]}**;{code[:1]}****;*\n" for code in codes))
@@ -137,3 +156,27 @@ def plant(folder: Path) -> Mapping[str, bytes]:
     ind.anonymize(folder / "data.csv", one, algorithm="anatomy:l=2").write(folder / "buckets.csv")
     json.loads((folder / "buckets.csv.certificate.json").read_text())
     return {seed.name: (folder / seed.name).read_bytes() for seed in SEEDS}
+
+
+def _plant_workbooks(table: pa.Table, folder: Path) -> None:
+    """Write the table as workbooks of every kind, with dates as text, as the old formats here hold no others."""
+    texts = table.set_column(
+        table.column_names.index("admitted"), "admitted", table["admitted"].cast(pa.string())
+    ).to_pylist()
+    rows = [table.column_names, *(list(row.values()) for row in texts)]
+    (folder / "data.xlsx").write_bytes(spreadsheet({"S1": rows}))
+    (folder / "data.xlsb").write_bytes(binary_workbook({"S1": rows}))
+    (folder / "data.xls").write_bytes(old_workbook(rows))
+    (folder / "data.ods").write_bytes(open_document({"S1": rows}))
+
+
+def _plant_statistics(table: pa.Table, folder: Path) -> None:
+    """Write the table as files of statistics programs, with codes and labels for one column."""
+    frame = table.to_pandas()
+    codes = {text: number for number, text in enumerate(sorted(set(frame["disease"])), start=1)}
+    coded = frame.assign(disease=[float(codes[text]) for text in frame["disease"]])
+    labels = {"disease": {number: text for text, number in codes.items()}}
+    pyreadstat.write_sav(coded, folder / "data.sav", variable_value_labels=labels, row_compress=True)
+    pyreadstat.write_sav(coded, folder / "data.zsav", variable_value_labels=labels, compress=True)
+    pyreadstat.write_dta(coded, folder / "data.dta", variable_value_labels=labels)
+    pyreadstat.write_xport(frame, folder / "data.xpt")

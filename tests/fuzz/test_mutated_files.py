@@ -56,6 +56,7 @@ def test_seeds_are_read(folder: Path, guard: Guard, seeds: Mapping[str, bytes], 
     for command in seed.commands:
         outcome = guard.run(*command)
         assert wrong_with(outcome, len(seeds[seed.name])) is None, (command, outcome)
+        assert command[0] != "inspect" or outcome.code == 0, (command, outcome)
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.name)

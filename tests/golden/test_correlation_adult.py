@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from indistinct.algorithms.bucket.attributes import partition_attributes
-from indistinct.algorithms.bucket.correlation import correlations, discretized
-from indistinct.datasets import load_adult
+from indistinct.algorithms.bucket.correlation import correlations, put_into_bins
+from indistinct.reproduce.datasets import load_adult
 
 DATA = Path(os.environ.get("INDISTINCT_DATA") or Path(__file__).parents[3] / "shared" / "data")
 
@@ -31,7 +31,7 @@ EXPECTED = {
 def coded(column):
     """Return codes of a column; numbers are cut into ten bins."""
     values, codes = np.unique(column.to_numpy(), return_inverse=True)
-    return discretized(values)[codes] if pa.types.is_integer(column.type) else codes
+    return put_into_bins(values)[codes] if pa.types.is_integer(column.type) else codes
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.bottom_up import BottomUp
-from indistinct.algorithms.full_domain.incognito import Incognito, _joined, _pruned
+from indistinct.algorithms.full_domain.incognito import Incognito, _join_survivors, _prune_candidates
 from indistinct.algorithms.full_domain.samarati import Samarati
 from indistinct.engines import count_source
 from indistinct.frequencies.request import Request
@@ -62,8 +62,8 @@ def test_incognito_round_by_round(variant):
     assert rounds == ROUNDS
     assert [problem.counters[f"checks over {size} columns"] for size in (1, 2, 3)] == [3, 11, 3]
     assert problem.counters["checks"] == 17
-    assert len(_pruned(_joined(rounds[0], 1), rounds[0])) == 16
-    assert _pruned(_joined(rounds[1], 2), rounds[1]) == nodes("B1S1Z0 B1S0Z2 B0S1Z2 B1S1Z1 B1S1Z2")
+    assert len(_prune_candidates(_join_survivors(rounds[0], 1), rounds[0])) == 16
+    assert _prune_candidates(_join_survivors(rounds[1], 2), rounds[1]) == nodes("B1S1Z0 B1S0Z2 B0S1Z2 B1S1Z1 B1S1Z2")
 
 
 def test_the_scans_of_the_variants():

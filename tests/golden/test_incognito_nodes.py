@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from indistinct.datasets import adult_hierarchies, load_adult
-from indistinct.reproduce.incognito_nodes import HEADINGS, PUBLISHED, searched
+from indistinct.reproduce.datasets import adult_hierarchies, load_adult
+from indistinct.reproduce.incognito_nodes import HEADINGS, PUBLISHED, search_table
 
 DATA = Path(os.environ.get("INDISTINCT_DATA") or Path(__file__).parents[3] / "shared" / "data")
 
@@ -32,7 +32,7 @@ def adult():
 
 @pytest.mark.parametrize("size", OURS)
 def test_nodes_searched(adult, size):
-    row = dict(zip(HEADINGS, searched(*adult, size), strict=True))
+    row = dict(zip(HEADINGS, search_table(*adult, size), strict=True))
     cells, nodes, direct, transitive, satisfying, minimal, height = OURS[size]
     assert (row["size"], row["cells"], row["nodes"]) == (size, cells, nodes)
     assert (row["bottom-up"], row["incognito"]) == direct

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from indistinct.risks.membership import BucketCodes, membership
+from indistinct.study.assess.membership import BucketCodes, membership
 
 TABLE = [
     (22, "M", 47906, "dyspepsia"),

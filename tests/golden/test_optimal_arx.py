@@ -11,13 +11,13 @@ import pytest
 import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.optimal import Optimal
-from indistinct.datasets import adult_hierarchies, load_adult_arx
 from indistinct.engines import count_source
 from indistinct.frequencies.request import Request
-from indistinct.jobs import budget
+from indistinct.job.problem import budget
 from indistinct.metrics import Discernibility, GeometricLoss, Loss, Precision
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
+from indistinct.reproduce.datasets import adult_hierarchies, load_adult_arx
 
 DATA = Path(os.environ.get("INDISTINCT_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 ANSWERS = DATA.parent / "golden" / "arx_k_anonymity.csv"

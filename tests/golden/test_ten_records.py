@@ -9,10 +9,10 @@ import indistinct as ind
 from indistinct.engines import count_source
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import Classes, FrequencySet
-from indistinct.risks.individual import individual_risk, risks_of_counts
-from indistinct.risks.minimal_uniques import minimal_uniques
-from indistinct.risks.special_uniques import dis_suda, special_uniques
-from indistinct.risks.survey_weights import sums_of_weights, weight_keys
+from indistinct.study.assess.individual import individual_risk, risks_of_counts
+from indistinct.study.assess.minimal_uniques import minimal_uniques
+from indistinct.study.assess.special_uniques import dis_suda, special_uniques
+from indistinct.study.assess.survey_weights import sums_of_weights, weight_keys
 
 QUASI = ("residence", "gender", "education", "labor")
 RECORDS = [

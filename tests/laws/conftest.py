@@ -2,8 +2,8 @@
 
 import pytest
 
-from indistinct import parallel
-from indistinct.frequencies import blocks
+from indistinct.frequencies import count
+from indistinct.machine import parallel
 
 
 @pytest.fixture(scope="session")
@@ -14,5 +14,5 @@ def as_if_large():
 
 def _patch(patch, *, threads=2):
     patch.setattr(parallel, "LARGE", 1)
-    patch.setattr(blocks, "BLOCK", 3)
+    patch.setattr(count, "BLOCK", 3)
     patch.setenv("INDISTINCT_THREADS", str(threads))

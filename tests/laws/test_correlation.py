@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indistinct.algorithms.bucket.correlation import correlations, discretized, phi_squared
+from indistinct.algorithms.bucket.correlation import correlations, phi_squared, put_into_bins
 
 quick = settings(deadline=None, max_examples=80)
 
@@ -75,7 +75,7 @@ def test_matrix_is_symmetric_and_equal_attributes_are_equal_in_it(drawn):
     st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20, unique=True), st.integers(1, 12)
 )
 def test_bins_keep_the_order_and_are_few(line, bins):
-    found = discretized(np.array(sorted(line)), bins)
+    found = put_into_bins(np.array(sorted(line)), bins)
     assert set(found.tolist()) == set(range(found[-1] + 1))
     assert (np.diff(found) >= 0).all()
     assert found[-1] < bins

@@ -7,12 +7,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
+from indistinct.algorithms.registry import parse_algorithm
 from indistinct.engines.memory.columns import compact
 from indistinct.engines.memory.count import count_table
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
 from indistinct.frequencies.request import Request
 from indistinct.models import KAnonymity
-from indistinct.registry import parse_algorithm, parse_model
+from indistinct.models.registry import parse_model
 from indistinct.tables import Reading, Table
 from indistinct.testing.strategies import recodings, samples
 from references.engine_runs import ENGINES, JOBS, KEYS, PEOPLE, arrays_of, rows_of, run

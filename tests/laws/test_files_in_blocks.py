@@ -36,6 +36,10 @@ READINGS = st.fixed_dictionaries(
         "thousands": st.just("."),
         "dates": st.sampled_from(["%d.%m.%Y", "%d.%m.%y", {"b": "%d.%m.%Y"}, ["%d.%m.%Y", "%Y-%m-%d"]]),
         "text": st.just(["c"]),
+        "skip_rows": st.sampled_from([0, 1]),
+        "comment": st.just("#"),
+        "trim": st.just(True),
+        "nameless": st.sampled_from(["drop", "name"]),
         "types": st.sampled_from([{"a": "number"}, {"a": "integer"}, {"a": "date"}, {"b": "datetime"}, {"a": "text"}]),
     },
 )
@@ -56,6 +60,7 @@ def texts(draw, names=("a", "b", "c")):
     out = io.StringIO()
     quoting = draw(st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
     writer = csv.writer(out, delimiter=draw(st.sampled_from([",", ";"])), quoting=quoting, lineterminator="\n")
+    out.write(draw(st.sampled_from(["", "", "# made by hand\n", "Title\n", "sep=;\n"])))
     writer.writerow(names)
     writer.writerows(zip(*made, strict=True))
     return out.getvalue() + draw(st.sampled_from(["", "\n", ",,\n"]))

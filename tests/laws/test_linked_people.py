@@ -3,18 +3,19 @@
 from collections import Counter, defaultdict
 from contextlib import nullcontext
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
-from indistinct.domain import Domain
 from indistinct.engines import open_source
 from indistinct.errors import VerificationError
 from indistinct.frequencies.request import Request
-from indistinct.release.linked import combined_sets, linked_rows
-from indistinct.release.pseudonyms import column_pseudonyms
+from indistinct.release.pseudonyms.linked import class_sets, linked_rows, set_numbers
+from indistinct.release.pseudonyms.making import column_pseudonyms
+from indistinct.tables.domain import Domain
 
 SCHEMA = ind.Schema(person=["who"], quasi=["a", "b"], sensitive=["s"])
 ROWS = st.lists(
@@ -92,12 +93,16 @@ def test_a_release_with_pseudonyms_is_refused_where_sets_are_shared_by_too_few(r
 
 
 @settings(deadline=None, max_examples=60)
-@given(releases=st.lists(st.dictionaries(st.binary(min_size=1, max_size=1), st.integers(0, 2)), min_size=1, max_size=3))
-def test_combinations_over_releases(releases):
-    everybody = {person for each in releases for person in each}
-    seen = {person: [each.get(person) for each in releases] for person in everybody}
-    wanted = {person: sum(other == mine for other in seen.values()) for person, mine in seen.items()}
-    assert combined_sets(releases) == wanted
+@given(sets=st.lists(st.frozensets(st.integers(0, 4), max_size=4), max_size=12))
+def test_equal_sets_have_equal_numbers(sets):
+    lists = [sorted(each) for each in sets]
+    members = np.array([member for each in lists for member in each], dtype=np.int32)
+    numbers = set_numbers(np.cumsum([0, *map(len, lists)]), members).tolist()
+    assert all((numbers[i] == numbers[j]) == (sets[i] == sets[j]) for i in range(len(sets)) for j in range(len(sets)))
+    persons = np.repeat(np.arange(len(lists)), [len(each) for each in lists])
+    if all(lists):
+        indptr, again = class_sets(persons, members, 5)
+        assert (indptr.tolist(), again.tolist()) == (np.cumsum([0, *map(len, lists)]).tolist(), members.tolist())
 
 
 @settings(deadline=None, max_examples=60)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indistinct.risks.membership import BucketCodes, membership, random_buckets
+from indistinct.study.assess.membership import BucketCodes, membership, random_buckets
 
 quick = settings(max_examples=80, deadline=None)
 

@@ -9,13 +9,13 @@ from hypothesis import assume, event, example, given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
+from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import IndistinctError
 from indistinct.hierarchy import Hierarchy
 from indistinct.recoding.kinds import ByColumn
 from indistinct.recoding.storage import recoding_from_json, recoding_to_json
-from indistinct.registry import parse_algorithm
 from indistinct.testing.checks.examples import ALGORITHM_EXAMPLES
-from indistinct.testing.checks.reading import spelled, stands_for
+from indistinct.testing.checks.reading import spell_value, stands_for
 from indistinct.testing.strategies import Sample, algorithms, models, samples
 
 laws = settings(deadline=None, max_examples=150)
@@ -176,7 +176,7 @@ def check_true(release: ind.Release, table: pa.Table, recoding: Any, name: str, 
             continue
         if original not in known and original is not None:
             event(f"{name} is covered")
-            assert raw or shown != spelled(original), "an unknown value is published raw"
+            assert raw or shown != spell_value(original), "an unknown value is published raw"
         assert is_true(name, shown, original), (name, shown, original)
 
 

@@ -70,8 +70,8 @@ def line_layout(ranks):
     """Return the layout of columns whose values are their own ranks."""
     import pyarrow as pa
 
-    from indistinct.domain import Domain
     from indistinct.recoding.columns import QuasiColumn
+    from indistinct.tables.domain import Domain
 
     return layout_of(
         [QuasiColumn(Domain(f"q{j}", pa.array(np.arange(int(ranks[:, j].max()) + 1)))) for j in range(ranks.shape[1])]

@@ -10,10 +10,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
+from indistinct.algorithms.registry import ALGORITHMS
 from indistinct.engines import count_source
 from indistinct.frequencies.request import Request
 from indistinct.models.of_people import OfPeople, in_people
-from indistinct.registry import ALGORITHMS, parse_model
+from indistinct.models.registry import parse_model
 
 SCHEMA = ind.Schema(person=["who"], quasi=["age", "sex"], sensitive=["ill"], insensitive=["key"])
 HIERARCHIES = {"age": ind.Hierarchy.intervals([2, 4]), "sex": ind.Hierarchy.suppression()}

@@ -14,7 +14,7 @@ from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import POPULATION, Classes, Histogram
 from indistinct.models import DeltaPresence, KMap
 from indistinct.models.dropping import classes_to_drop
-from indistinct.release.population import Population, population_by_class
+from indistinct.release.verification.population import Population, count_people, population_by_class
 
 people = st.lists(st.tuples(st.integers(20, 27), st.sampled_from("xyz")), min_size=1, max_size=24)
 bounds = st.sampled_from([(0, 0.5), (0.1, 0.5), (0.2, 1), ("1/3", "2/3"), (0, 1)])
@@ -105,8 +105,8 @@ def test_labels_and_recoding_find_the_same_people(rows, others, algorithm):
     engine, source = open_source(everybody)
     shown = open_source(release.table)[1]
     counted = engine.count(shown, Request(release.schema.quasi, published=True))
-    by_recoding = population_by_class(Population(engine, source, schema, release.recoding), counted)
-    by_label = population_by_class(Population(engine, source, schema, hierarchies=trees), counted)
+    by_recoding = population_by_class(count_people(Population(engine, source, schema, release.recoding)), counted)
+    by_label = population_by_class(count_people(Population(engine, source, schema, hierarchies=trees)), counted)
     assert by_recoding.counts.tolist() == by_label.counts.tolist()
     assert by_recoding.outside == by_label.outside
     assert by_recoding.counts.sum() + by_recoding.outside == by_recoding.size == len(rows + others)

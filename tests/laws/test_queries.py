@@ -14,9 +14,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
-from indistinct.answers.answer import answer
-from indistinct.answers.opening import rows_of_original, rows_of_release, rows_of_table
-from indistinct.queries.value import All, Compare, Either, IsMissing, Query, negated
+from indistinct.metrics.queries.value import All, Compare, Either, IsMissing, Query, negate_condition
+from indistinct.study.query.answer import answer
+from indistinct.study.query.opening import rows_of_original, rows_of_published
 from references.queries import truth
 
 # Releases are made once for several queries; so many examples of each kind.
@@ -96,7 +96,7 @@ def queries(draw: st.DrawFn, names: list[str]) -> Query:
     where: Any = None
     for part in parts:
         kind = draw(st.sampled_from([All, All, Either]))
-        where = part if where is None else kind((where, negated(part) if draw(st.booleans()) else part))
+        where = part if where is None else kind((where, negate_condition(part) if draw(st.booleans()) else part))
     aggregate = draw(st.sampled_from(["COUNT", "COUNT", "SUM", "AVG", "MIN", "MAX"]))
     dated = DATED if aggregate in ("MIN", "MAX") else ()
     targets = [name for name in names if aggregate == "COUNT" or name in (*NUMBERS, *dated)]
@@ -142,15 +142,20 @@ def test_bounds_contain_the_truth(algorithm: str, data: st.DataObject) -> None:
     orders = {name: order for name, order in ORDERS.items() if name in hierarchies}
     for query in asked:
         wanted = truth(rows, query, order=orders)
-        check(answer(rows_of_release(release, [query]), query), wanted)
+        check(answer(rows_of_published(ind.published(release), [query]), query), wanted)
         plain = answer(rows_of_original(table, schema, [query], orders=hierarchies), query)
         assert plain.exact
         assert near(plain.value, wanted) if wanted is not None else plain.value is None
         shown = release.table if release.buckets is None else bucket_table(release)
-        check(answer(rows_of_table(shown, schema, [query], original=table, hierarchies=hierarchies), query), wanted)
+        check(
+            answer(
+                rows_of_published(ind.published(shown, schema, original=table, hierarchies=hierarchies), [query]), query
+            ),
+            wanted,
+        )
         if not release.certificate.suppressed_rows:  # else bounds are of the published rows alone
             try:
-                alone = answer(rows_of_table(shown, schema, [query], hierarchies=hierarchies), query)
+                alone = answer(rows_of_published(ind.published(shown, schema, hierarchies=hierarchies), [query]), query)
             except ind.InputError:
                 continue  # the file alone does not tell what labels stand for
             check(alone, wanted)

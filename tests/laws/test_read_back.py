@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.hierarchy import Hierarchy
-from indistinct.measuring import measure_table
 from indistinct.recoding.labels import MISSING, set_labels, written_members
+from indistinct.study.measure.measuring import measure_table
 
 MEASURED = (
     "discernibility",

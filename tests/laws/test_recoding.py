@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from indistinct import api
 from indistinct.algorithms.base import Problem
 from indistinct.errors import InfeasibleError, InputError
+from indistinct.job.publishing import anonymize
 from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import ByRow
 from indistinct.recoding.storage import digest, recoding_from_json, recoding_to_json
@@ -154,7 +154,7 @@ def bucket_recodings(draw):
         st.sampled_from(["anatomy:l=1", "multiset:l=1", "slicing:l=1,columns=each", "slicing:l=1,generalize=2"])
     )
     try:
-        return sample, None, api.anonymize(sample.table, sample.schema, algorithm=form, seed=1).recoding
+        return sample, None, anonymize(sample.table, sample.schema, algorithm=form, seed=1).recoding
     except (InfeasibleError, InputError):
         assume(False)
 

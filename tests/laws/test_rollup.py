@@ -18,8 +18,8 @@ from indistinct.frequencies import _kernels
 from indistinct.frequencies.lattice import Lattice, down_set, specializations, up_set
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.rollup import OUT, Cells
+from indistinct.metrics import METRICS, parse_metric
 from indistinct.recoding.assign import assign
-from indistinct.registry import METRICS, parse_metric
 from indistinct.testing.strategies import samples
 from references.lattice import LatticeTable, random_table
 

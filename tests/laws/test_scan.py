@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
-from indistinct.scanning.order import FALSE_ALARMS
-from indistinct.scanning.searching import found_in
+from indistinct.study.scan.order import FALSE_ALARMS
+from indistinct.study.scan.searching import found_in
 
 ALGORITHMS = ("mondrian", "datafly", "anatomy:l=2", "slicing:l=2", "multiset:l=2", "optimal")
+SUFFIXES = (".csv", ".tsv", ".parquet", ".arrow", ".sav", ".dta", ".xpt")
 SCHEMA = ind.Schema(["name"], ["age", "sex"], ["disease"])
 
 
@@ -30,7 +31,11 @@ def people(rng, rows):
 
 
 @settings(max_examples=24, deadline=None)
-@given(st.integers(0, 2**32), st.sampled_from(ALGORITHMS), st.sampled_from([".csv", ".tsv", ".parquet", ".arrow"]))
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from(ALGORITHMS),
+    st.sampled_from(SUFFIXES),
+)
 def test_releases_of_ours_are_clean(seed, algorithm, suffix):
     rng = np.random.default_rng(seed)
     table = people(rng, int(rng.integers(20, 120)))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indistinct import parallel
-from indistinct.randomness import _kernels, random_order, shuffle_runs
+from indistinct.machine import _randomness_kernels, parallel
+from indistinct.machine.randomness import random_order, shuffle_runs
 
 quick = settings(deadline=None, max_examples=100)
 SPARE = 0x87654321
@@ -60,12 +60,12 @@ def test_a_word_that_would_favour_a_place_is_replaced(size):
     words = np.zeros(size, dtype=np.uint32)
     spare = np.full(64, SPARE, dtype=np.uint32)
     rows, plain = np.arange(size), np.arange(size)
-    _kernels.shuffle(rows, np.array([0, size]), words, spare, 0)
+    _randomness_kernels.shuffle(rows, np.array([0, size]), words, spare, 0)
     expected = list(range(size))
     for i in range(size - 1, 0, -1):
         word = SPARE if (1 << 32) % (i + 1) else 0
         other = (word * (i + 1)) >> 32
         expected[i], expected[other] = expected[other], expected[i]
     assert rows.tolist() == expected
-    _kernels.shuffle(plain, np.array([0, size]), words, spare[:0], 0)
+    _randomness_kernels.shuffle(plain, np.array([0, size]), words, spare[:0], 0)
     assert plain.tolist() != expected, "without spare words the biased ones are used"

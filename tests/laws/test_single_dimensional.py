@@ -9,8 +9,8 @@ from indistinct.algorithms.base import Problem
 from indistinct.algorithms.partition import _single_dimensional_kernels as kernels
 from indistinct.algorithms.partition.layout import ranks_of
 from indistinct.algorithms.partition.single_dimensional import greedy_by_rounds, greedy_by_size, segments_by_rounds
-from indistinct.arrays import starts_of
 from indistinct.frequencies.value import Classes
+from indistinct.machine.arrays import starts_of
 from indistinct.models import KAnonymity
 from indistinct.testing.strategies import samples
 

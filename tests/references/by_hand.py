@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
+from indistinct.machine.arrays import Codes
 from indistinct.recoding.outputs import Assignment, PublishedColumn
 
 Row = tuple[Any, ...]

@@ -1,7 +1,7 @@
 """Visits in a database for tests: where they lie, what their columns are, and a release of them."""
 
 import indistinct as ind
-from indistinct.datasets import generate_patients
+from indistinct.reproduce.datasets import generate_patients
 
 SCHEMA = ind.Schema(
     identifiers=["name"], quasi=["age", "sex", "zipcode"], sensitive=["disease"], insensitive=["admitted", "cost"]

@@ -11,15 +11,15 @@ import pyarrow as pa
 
 import indistinct as ind
 from indistinct.algorithms.base import Problem
+from indistinct.algorithms.registry import parse_algorithm
 from indistinct.engines.duckdb import DuckDB
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import PERSON
-from indistinct.promise import promised_model
-from indistinct.randomness import Secret
+from indistinct.machine.randomness import Secret
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import QuasiColumn, columns_of
-from indistinct.registry import parse_algorithm
-from indistinct.release.check import Check
+from indistinct.release.promise import promised_model
+from indistinct.release.verification.check import Check
 from indistinct.tables import Reading
 from references.publishing import Kept
 from references.toy_engine import Toy

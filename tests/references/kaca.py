@@ -13,13 +13,13 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster.tree_space import ClusterSpace
-from indistinct.arrays import Codes
 from indistinct.engines import count_source
 from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
+from indistinct.machine.arrays import Codes
 from indistinct.models import KAnonymity
+from indistinct.models.registry import parse_model
 from indistinct.recoding.columns import columns_of
-from indistinct.registry import parse_model
 
 Node = tuple[int, int]
 Tuple = tuple[Node, ...]

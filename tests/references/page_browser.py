@@ -126,12 +126,15 @@ class Page:
         self.wait(f"#{name} to be clicked", clicked)
 
     def write(self, name: str, text: str) -> None:
-        """Write into a field and leave it."""
+        """Write over what stands in a field, as people do, and leave it.
+
+        Clearing it first would leave it empty for a moment, which the page answers while the text is being typed.
+        """
 
         def written() -> bool:
             element = self.chrome.find_element(By.ID, name)
-            element.clear()
-            element.send_keys(text, Keys.TAB)
+            element.send_keys(Keys.CONTROL + "a")
+            element.send_keys(*([text] if text else [Keys.DELETE]), Keys.TAB)
             return True
 
         self.wait(f"#{name} to be written into", written)
@@ -152,10 +155,17 @@ class Page:
 
     def error_at(self, name: str) -> str:
         """Return the error that is shown at a field; a screen reader finds it from there."""
-        text = self.wait(f"an error at #{name}", lambda: self.find(f"{name}-error").text)
-        described = self.find(name).get_attribute("aria-describedby") or ""
-        assert f"{name}-error" in described.split(), f"#{name} does not name its error: {described!r}"
-        return text
+
+        def told() -> str:  # in one look: what is drawn anew meanwhile is looked at again
+            text = self.chrome.find_element(By.ID, f"{name}-error").text
+            described = self.chrome.find_element(By.ID, name).get_attribute("aria-describedby") or ""
+            return text if f"{name}-error" in described.split() else ""
+
+        return self.wait(f"an error at #{name} that the field names", told)
+
+    def value(self, name: str) -> str:
+        """Return what stands in a field."""
+        return self.wait(f"#{name}", lambda: (self.chrome.find_element(By.ID, name).get_attribute("value") or "",))[0]
 
     def demo(self) -> None:
         """Open the invented patients."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 40.0
+PATIENCE = 240.0
 """Seconds to wait for something that comes at once on a machine that has nothing else to do."""
 COMMAND = [sys.executable, "-m", "indistinct.cli", "serve", "--port", "0", "--no-browser", "--json"]
 

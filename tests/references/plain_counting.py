@@ -6,12 +6,12 @@ from unicodedata import normalize
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import starts_of
-from indistinct.domain import Domain
 from indistinct.errors import UnseenValueError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import nobody
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Joint
+from indistinct.machine.arrays import starts_of
+from indistinct.tables.domain import Domain
 
 
 def count_rows(rows, schema, request):

@@ -8,10 +8,10 @@ import pyarrow as pa
 from indistinct.engines.memory import Memory
 from indistinct.engines.memory.count import count_table
 from indistinct.frequencies.request import Request
-from indistinct.randomness import Secret
+from indistinct.machine.randomness import Secret
 from indistinct.recoding.assign import assign, domains_of, keys_of
 from indistinct.recoding.outputs import MAIN
-from indistinct.release.published import BucketTable
+from indistinct.release.opened import BucketTable
 from indistinct.tables import Reading, open_table
 
 MEMORY = Memory()
@@ -28,7 +28,7 @@ class Kept:
 
 
 @dataclass
-class Published:
+class OpenedTables:
     tables: dict
     assignment: object
 
@@ -52,7 +52,7 @@ def publish(recoding, table, *, schema, engine=MEMORY, seed=None, counted=None, 
     assignment = assign(counted.frequencies, recoding)
     sink = Kept()
     engine.publish(source, assignment, sink, secret=Secret(seed))
-    return Published(sink.tables, assignment)
+    return OpenedTables(sink.tables, assignment)
 
 
 def counted_with_rows(table, request):

@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from indistinct.queries.value import All, Compare, Condition, Either, IsMissing, Query
+from indistinct.metrics.queries.value import All, Compare, Condition, Either, IsMissing, Query
 
 Row = Mapping[str, Any]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from indistinct.domain import kind_of, plain_column
 from indistinct.engines.base import EVERY_RECODING
-from indistinct.randomness import mixed
+from indistinct.machine.randomness import mix_words
 from indistinct.tables import Reading
+from indistinct.tables.domain import kind_of, plain_column
 from references.plain_counting import canonical, count_rows, spelled
 
 
@@ -98,4 +98,4 @@ def arranged(rows, names, secret, *, stream):
         return sorted(rows, key=lambda _: secrets.randbits(64))
     texts = [[(n, None if row[n] is None else spelled(row[n])) for n in names] for _, row, _ in rows]
     words = np.array([sum(secret.word(*pair) for pair in pairs) % 2**64 for pairs in texts], dtype=np.uint64)
-    return [rows[index] for index in np.argsort(mixed(words, stream), kind="stable")]
+    return [rows[index] for index in np.argsort(mix_words(words, stream), kind="stable")]

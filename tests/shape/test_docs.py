@@ -18,18 +18,21 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 from rich.console import Console
+from tools import reference_pages
 from typer.main import get_command
 
 import indistinct as ind
-from indistinct import cli, documentation
+from indistinct import cli
 from indistinct.algorithms.base import AlgorithmTraits
-from indistinct.attacks.registry import ATTACKS
-from indistinct.datasets import generate_patients
+from indistinct.algorithms.registry import ALGORITHMS
 from indistinct.errors import IndistinctError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
+from indistinct.job.policy import read_policy
+from indistinct.metrics import METRICS
 from indistinct.models import ModelTraits
-from indistinct.policy import read_policy
-from indistinct.registry import ALGORITHMS, METRICS, MODELS
+from indistinct.models.registry import MODELS
+from indistinct.reproduce.datasets import generate_patients
+from indistinct.study.attack.registry import ATTACKS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -65,7 +68,7 @@ def test_every_algorithm_and_model_has_a_page_of_theory() -> None:
     """The page says how it is spelled, what always holds, and where it comes from."""
     wanted = {name: (f"`{name}", "## What always holds", "## References") for name in (*ALGORITHMS, *MODELS)}
     pages = {page.stem: page.read_text(encoding="utf-8") for page in (DOCS / "theory").glob("*.md")}
-    risks = {"risk-measures", "special-uniques", "individual-risk", "m-invariance", "class-sets"}
+    risks = {"risk-measures", "special-uniques", "individual-risk", "histories", "class-sets"}
     assert set(pages) == {*wanted, *risks, "attacks", "attacks-by-inference", "metrics", "queries", *USES, "README"}
     assert [(name, part) for name, parts in wanted.items() for part in parts if part not in pages[name]] == []
     assert [name for name in METRICS if f"\n### {name}\n" not in pages["metrics"]] == []
@@ -107,24 +110,24 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 
 def test_the_reference_is_what_the_code_says() -> None:
-    assert documentation.drift(DOCS / "reference") == [], "run `make docs`"
+    assert reference_pages.drift(DOCS / "reference") == [], "run `make docs`"
 
 
 def test_drift_is_noticed(tmp_path: Path) -> None:
-    assert documentation.main([str(tmp_path)]) == 0
-    assert documentation.main([str(tmp_path), "--check"]) == 0
+    assert reference_pages.main([str(tmp_path)]) == 0
+    assert reference_pages.main([str(tmp_path), "--check"]) == 0
     page = tmp_path / "models.md"
     page.write_text(page.read_text(encoding="utf-8").replace("k-anonymity", "m-anonymity"), encoding="utf-8")
     (tmp_path / "stray.md").write_text("# About nothing\n", encoding="utf-8")
     (tmp_path / "errors.md").unlink()
-    assert documentation.drift(tmp_path) == ["errors.md", "models.md", "stray.md"]
-    assert documentation.main([str(tmp_path), "--check"]) == 1
+    assert reference_pages.drift(tmp_path) == ["errors.md", "models.md", "stray.md"]
+    assert reference_pages.main([str(tmp_path), "--check"]) == 1
 
 
 def test_every_hierarchy_builder_stands_with_its_policy_spelling() -> None:
     text = (DOCS / "concepts" / "hierarchies.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(Hierarchy\.\w+\(.*?\))` \| `(\{.*?\})` \|", text, re.M)
-    assert {re.match(r"Hierarchy\.(\w+)", python)[1] for python, _ in rows} == set(documentation._builders())
+    assert {re.match(r"Hierarchy\.(\w+)", python)[1] for python, _ in rows} == set(reference_pages._builders())
     for python, policy in rows:
         if "…" not in python and "read_csv" not in python:
             declared = eval(python, {"Hierarchy": Hierarchy})  # noqa: S307
@@ -133,12 +136,12 @@ def test_every_hierarchy_builder_stands_with_its_policy_spelling() -> None:
 
 
 def test_verification_loads_no_algorithm_no_recoding_and_no_engine_as_the_concepts_say() -> None:
-    code = "import sys, indistinct.release.verify; print(*(n for n in sys.modules if 'indistinct' in n))"
+    code = "import sys, indistinct.release.verification.verify; print(*(n for n in sys.modules if 'indistinct' in n))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = ran.stdout.split()
     loaded = {name.split(".")[1] for name in modules if "." in name}
     assert "models" in loaded
-    assert not loaded & {"algorithms", "engines", "api", "registry"}
+    assert not loaded & {"algorithms", "engines", "job", "registry"}
     # It knows what is published, and reads multisets; it knows no kind of recoding and what none of them does.
     assert {name.split(".")[2] for name in modules if name.startswith("indistinct.recoding.")} == {"labels", "outputs"}
 

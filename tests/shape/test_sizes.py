@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import indistinct
-from indistinct.registry import MODELS
+from indistinct.models.registry import MODELS
 
-LONGEST_FILE = 400
+LONGEST_FILE = 700
 LONGEST_FUNCTION = 50
 # Compiled loops may be one function where calls would cost an allocation a part; each is checked against a twin.
 LONG_FUNCTIONS = {

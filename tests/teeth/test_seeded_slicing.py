@@ -6,7 +6,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.engines.memory.publish import FIRST_SLICE
-from indistinct.randomness import Secret, mixed
+from indistinct.machine.randomness import Secret, mix_words
 
 ROWS, SEED = 640, 7
 CASES = {
@@ -52,7 +52,7 @@ def relinked_bucket(rows, slices, secret):
         texts = [[(name, str(value)) for name, value in part.items()] for part in side]
         sums.append(np.array([sum(secret.word(*pair) for pair in part) % 2**64 for part in texts], dtype=np.uint64))
     words = np.add.outer(*sums)
-    first, second = mixed(words, FIRST_SLICE), mixed(words, FIRST_SLICE + 1)
+    first, second = mix_words(words, FIRST_SLICE), mix_words(words, FIRST_SLICE + 1)
     partial = [()]
     for i in range(len(rows)):
         partial = [

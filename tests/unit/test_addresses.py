@@ -7,10 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import indistinct as ind
-from indistinct.addresses import address_of, shown
 from indistinct.cli import main
-from indistinct.datasets import generate_patients
-from indistinct.release.writing import write_table
+from indistinct.release.writing.atomically import write_table
+from indistinct.reproduce.datasets import generate_patients
+from indistinct.tables.addresses import address_of, without_credentials
 
 SCHEMA = ind.Schema(identifiers=["name"], quasi=["age", "sex", "zipcode", "admitted"], sensitive=["disease", "cost"])
 JOB = {"model": "k-anonymity:k=5", "algorithm": "mondrian", "seed": 1}
@@ -163,7 +163,7 @@ def test_addresses_survive_as_paths_and_are_shown_without_secrets(tmp_path):
     assert address_of(Path("file:///folder/a.csv")) == "file:///folder/a.csv"
     assert address_of(tmp_path / "a.csv") is None
     assert address_of("C:/a.csv") is None
-    assert shown("s3://zoe7:pa@ss@bucket/a.csv?x=1") == "s3://***@bucket/a.csv?***"
+    assert without_credentials("s3://zoe7:pa@ss@bucket/a.csv?x=1") == "s3://***@bucket/a.csv?***"
 
 
 def test_without_the_package_one_sentence_says_what_to_install(monkeypatch):

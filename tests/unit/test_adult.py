@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from indistinct.datasets import ADULT_COLUMNS, ADULT_QUASI, adult_hierarchies, load_adult, load_adult_arx
-from indistinct.domain import Domain
 from indistinct.errors import InputError, ParameterError
 from indistinct.hierarchy import Hierarchy
+from indistinct.reproduce.datasets import ADULT_COLUMNS, ADULT_QUASI, adult_hierarchies, load_adult, load_adult_arx
+from indistinct.tables.domain import Domain
 
 DATA = Path(os.environ.get("INDISTINCT_DATA") or Path(__file__).parents[3] / "shared" / "data")
 needs_adult = pytest.mark.skipif(

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.datasets import generate_census, generate_patients
 from indistinct.errors import InputError, ParameterError, SchemaError
 from indistinct.frequencies.value import Classes
-from indistinct.risks.individual import risks_of_counts
-from indistinct.risks.reidentification import NOBODY, class_sizes, expected_reciprocals, prosecutor
+from indistinct.reproduce.datasets import generate_census, generate_patients
+from indistinct.study.assess.individual import risks_of_counts
+from indistinct.study.assess.reidentification import NOBODY, class_sizes, expected_reciprocals, prosecutor
 
 SCHEMA = ind.Schema(identifiers=["name"], quasi=["age", "sex", "zipcode"], sensitive=["disease"], insensitive=["cost"])
 HIERARCHIES = {"age": ind.Hierarchy.intervals([10, 40]), "zipcode": ind.Hierarchy.masking()}

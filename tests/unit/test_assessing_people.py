@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.datasets import generate_patients, generate_visits
 from indistinct.errors import InputError
+from indistinct.reproduce.datasets import generate_patients, generate_visits
 
 
 @pytest.fixture(scope="module")

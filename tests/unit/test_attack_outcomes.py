@@ -2,8 +2,8 @@
 
 import pytest
 
-from indistinct.attacks.base import Outcome, Tally
-from indistinct.attacks.intervals import newcombe, wilson
+from indistinct.study.attack.base import Outcome, Tally
+from indistinct.study.attack.intervals import newcombe, wilson
 
 
 def outcome(successes: float, attempts: int, control: Tally | None = None, baseline: float = 0.0) -> Outcome:

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.attacks.base import Tally
-from indistinct.attacks.registry import ATTACKS
 from indistinct.errors import InputError, ParameterError
+from indistinct.study.attack.base import Tally
+from indistinct.study.attack.registry import ATTACKS
 from references.unsorted import ordered
 
 SCHEMA = ind.Schema(quasi=["age", "sex"], sensitive=["disease"])
@@ -178,7 +178,7 @@ def test_membership_is_seen_in_gaps() -> None:
     hidden = ind.attack("membership", wide, SCHEMA, hierarchies={"age": ind.Hierarchy.intervals([1000])}, **known)
     assert not hidden.succeeds
     assert hidden.risk == 0
-    with pytest.raises(ParameterError, match="needs control"):
+    with pytest.raises(ParameterError, match="needs a table of people"):
         ind.attack("membership", inside, SCHEMA, original=inside)
 
 
@@ -295,7 +295,9 @@ def test_all_attacks_are_reported_the_worst_first() -> None:
     assert found.succeeds
     names = [outcome.attack for outcome in found.outcomes]
     assert "predictable-seed" in [outcome.attack for outcome in found.outcomes if outcome.succeeds]
-    assert found.refused["membership"] == "it needs control"
+    assert found.refused["membership"].startswith(
+        "it needs a table of people of the same kind who are not in the original (control"
+    )
     assert {*names, *found.refused} == set(ATTACKS)
     ranks = [(not each.succeeds, -each.interval[0]) for each in found.outcomes]
     assert ranks == sorted(ranks)
@@ -315,8 +317,8 @@ def test_what_takes_too_long_is_left_out() -> None:
 def test_without_an_original_every_attack_says_what_it_needs() -> None:
     found = ind.attack("all", PUBLISHED, SCHEMA)
     assert found.outcomes == ()
-    assert found.refused["homogeneity"] == "it needs original"
-    assert found.refused["intersection"] == "it needs original and earlier"
+    assert found.refused["homogeneity"] == "it needs the original table (original, --original)"
+    assert found.refused["intersection"].endswith("and an earlier release of the same people (earlier, --earlier)")
     assert set(found.refused) == set(ATTACKS)  # some for another reason
     with pytest.raises(ParameterError, match="roles"):
         ind.attack("all", PUBLISHED)

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.attacks import crowd, record_linkage
-from indistinct.attacks.base import Tally
 from indistinct.errors import InputError
+from indistinct.study.attack import crowd, record_linkage
+from indistinct.study.attack.base import Tally
 from references.unsorted import ordered
 
 SCHEMA = ind.Schema(quasi=["age", "sex"], sensitive=["disease"])

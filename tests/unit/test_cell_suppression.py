@@ -7,11 +7,11 @@ import pytest
 
 import indistinct as ind
 from indistinct.algorithms.full_domain.cell_suppression import MASKS, STARTS, CellSuppression
+from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.models import KAnonymity
 from indistinct.recoding.kinds import ByCell, ByColumn
 from indistinct.recoding.storage import recoding_from_json, recoding_to_json
-from indistinct.registry import parse_algorithm
 from indistinct.spelling import spell
 
 SCHEMA = ind.Schema(quasi=["a", "b"], insensitive=["key"])

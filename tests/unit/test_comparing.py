@@ -8,18 +8,19 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.comparing import folder as folders
-from indistinct.comparing import trial as trials
-from indistinct.comparing import workers
-from indistinct.comparing.comparison import Comparison
-from indistinct.comparing.folder import Kept, private_folder
-from indistinct.comparing.grid import Point, metrics_of, points_of
-from indistinct.comparing.pictures import draw_comparison, sweep
-from indistinct.comparing.results import to_html, write_results
-from indistinct.comparing.trial import Job, Trial, try_point
-from indistinct.datasets import generate_patients
 from indistinct.errors import OutputError, ParameterError
+from indistinct.job.job import Job
+from indistinct.reproduce.datasets import generate_patients
 from indistinct.spelling import split_specs
+from indistinct.study.compare import folder as folders
+from indistinct.study.compare import trial as trials
+from indistinct.study.compare import workers
+from indistinct.study.compare.comparison import Comparison
+from indistinct.study.compare.folder import Kept, private_folder
+from indistinct.study.compare.grid import Point, metrics_of, points_of
+from indistinct.study.compare.pictures import draw_comparison, sweep
+from indistinct.study.compare.results import to_html, write_results
+from indistinct.study.compare.trial import ComparedJob, Trial, try_point
 from indistinct.tables import open_table
 
 SCHEMA = ind.Schema(quasi=["age", "sex", "zipcode"], sensitive=["disease"])
@@ -29,6 +30,10 @@ GRID = {
     "models": ["k-anonymity:k=5,k-anonymity:k=10", "k-anonymity:k=9000"],
     "hierarchies": HIERARCHIES,
 }
+
+
+def compared_job(table, schema, hierarchies, metrics, **others):
+    return ComparedJob(Job(table, schema, hierarchies=hierarchies, **others), metrics)
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +120,7 @@ def test_an_unexpected_failure_is_named_by_its_type_alone(patients, monkeypatch)
     def broken(*_, **__):
         raise ValueError("a cell: 47906")
 
-    monkeypatch.setattr(trials, "anonymize", broken)
+    monkeypatch.setattr(trials, "run_job", broken)
     found = ind.compare(patients, SCHEMA, **GRID, workers=1)
     assert {trial.reason for trial in found.trials} == {"an unexpected ValueError"}
     assert found.exit_code == 1
@@ -161,7 +166,7 @@ def test_processes_give_what_one_gives(patients, compared, tmp_path):
 
 
 def test_a_process_that_dies_takes_its_point_along_and_no_other(patients):
-    job = Job(open_table(patients), SCHEMA, HIERARCHIES, metrics_of(None))
+    job = compared_job(open_table(patients), SCHEMA, HIERARCHIES, metrics_of(None))
     worker = workers.Worker(workers._pickled(job), threads=1)
     try:
         worker._running().kill()
@@ -194,19 +199,21 @@ def test_a_killed_run_goes_on(patients, tmp_path, monkeypatch):
 def test_other_data_roles_or_hierarchies_are_not_taken_for_the_same(patients, tmp_path):
     place, metrics = private_folder(tmp_path / "kept"), metrics_of(None)
     table, point = open_table(patients), Point("mondrian", "k-anonymity:k=5")
-    job = Job(table, SCHEMA, HIERARCHIES, metrics)
+    job = compared_job(table, SCHEMA, HIERARCHIES, metrics)
     Kept(place, job).keep(Trial(point, "done"))
     Kept(place, job).keep(Trial(Point("datafly", None), "failed"))
-    assert Kept(place, Job(open_table(patients), SCHEMA, dict(HIERARCHIES), metrics)).find(point).kept
+    assert Kept(place, compared_job(open_table(patients), SCHEMA, dict(HIERARCHIES), metrics)).find(point).kept
     chunked = pa.concat_tables([patients.slice(0, 7), patients.slice(7)])
-    assert Kept(place, Job(open_table(chunked.combine_chunks()), SCHEMA, HIERARCHIES, metrics)).find(point).kept
+    assert (
+        Kept(place, compared_job(open_table(chunked.combine_chunks()), SCHEMA, HIERARCHIES, metrics)).find(point).kept
+    )
     assert Kept(place, job).find(Point("datafly", None)) is None
     others = [
-        Job(open_table(patients.slice(1)), SCHEMA, HIERARCHIES, metrics),
-        Job(table, ind.Schema(quasi=["sex", "age", "zipcode"], sensitive=["disease"]), HIERARCHIES, metrics),
-        Job(table, SCHEMA, {}, metrics),
-        Job(table, SCHEMA, HIERARCHIES, metrics_of("loss")),
-        Job(table, SCHEMA, HIERARCHIES, metrics, population=patients),
+        compared_job(open_table(patients.slice(1)), SCHEMA, HIERARCHIES, metrics),
+        compared_job(table, ind.Schema(quasi=["sex", "age", "zipcode"], sensitive=["disease"]), HIERARCHIES, metrics),
+        compared_job(table, SCHEMA, {}, metrics),
+        compared_job(table, SCHEMA, HIERARCHIES, metrics_of("loss")),
+        compared_job(table, SCHEMA, HIERARCHIES, metrics, population=patients),
     ]
     assert [Kept(place, other).find(point) for other in others] == [None] * 5
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from indistinct.algorithms.bucket import correlation as module
-from indistinct.algorithms.bucket.correlation import correlations, discretized, phi_squared
+from indistinct.algorithms.bucket.correlation import correlations, phi_squared, put_into_bins
 
 
 def ones(size):
@@ -111,27 +111,27 @@ def test_matrix_of_one_attribute_and_of_none():
 
 
 def test_bins_have_equal_width_and_hold_their_lower_end():
-    assert discretized(np.arange(11.0)).tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9]
-    assert discretized(np.arange(0.0, 101.0, 10.0), 5).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4]
-    assert discretized(np.array([17.0, 24.2, 24.4, 90.0])).tolist() == [0, 0, 1, 2]
+    assert put_into_bins(np.arange(11.0)).tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9]
+    assert put_into_bins(np.arange(0.0, 101.0, 10.0), 5).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4]
+    assert put_into_bins(np.array([17.0, 24.2, 24.4, 90.0])).tolist() == [0, 0, 1, 2]
 
 
 def test_empty_bins_leave_no_gap():
-    assert discretized(np.array([0.0, 1.0, 50.0, 100.0])).tolist() == [0, 0, 1, 2]
+    assert put_into_bins(np.array([0.0, 1.0, 50.0, 100.0])).tolist() == [0, 0, 1, 2]
 
 
 @pytest.mark.parametrize("line", [[], [4.0], [3.0, 3.0, 3.0], [np.inf], [5e300]])
 def test_a_constant_line_is_one_bin(line):
-    assert discretized(np.array(line)).tolist() == [0] * len(line)
+    assert put_into_bins(np.array(line)).tolist() == [0] * len(line)
 
 
 def test_order_of_the_line_does_not_matter():
     line = np.array([9.0, 0.0, 4.9, 0.2, 9.0])
-    assert discretized(line, 2).tolist() == [1, 0, 1, 0, 1]
+    assert put_into_bins(line, 2).tolist() == [1, 0, 1, 0, 1]
 
 
 def test_places_at_the_ends_of_what_floats_hold():
-    assert discretized(np.array([-1.7e308, 0.0, 1.7e308]), 4).tolist() == [0, 1, 2]
-    assert discretized(np.array([0.0, 5e-324]), 4).tolist() == [0, 1]
-    assert discretized(np.array([-np.inf, 0.0, 5.0, 10.0, np.inf]), 10).tolist() == [0, 0, 1, 2, 2]
-    assert discretized(np.array([-np.inf, np.inf]), 10).tolist() == [0, 1]
+    assert put_into_bins(np.array([-1.7e308, 0.0, 1.7e308]), 4).tolist() == [0, 1, 2]
+    assert put_into_bins(np.array([0.0, 5e-324]), 4).tolist() == [0, 1]
+    assert put_into_bins(np.array([-np.inf, 0.0, 5.0, 10.0, np.inf]), 10).tolist() == [0, 0, 1, 2, 2]
+    assert put_into_bins(np.array([-np.inf, np.inf]), 10).tolist() == [0, 1]

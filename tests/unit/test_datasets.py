@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indistinct import datasets
-from indistinct.datasets import (
+from indistinct.errors import ParameterError
+from indistinct.reproduce import datasets
+from indistinct.reproduce.datasets import (
     CENSUS_COLUMNS,
     CENSUS_QUASI,
     GENERATORS,
@@ -25,9 +26,8 @@ from indistinct.datasets import (
     lands_end_hierarchies,
     patients_hierarchies,
 )
-from indistinct.datasets._sampling import BLOCK, RESOLUTION, Shares
-from indistinct.domain import Domain
-from indistinct.errors import ParameterError
+from indistinct.reproduce.datasets._sampling import BLOCK, RESOLUTION, Shares
+from indistinct.tables.domain import Domain
 
 CARDINALITIES = dict(zip(CENSUS_COLUMNS, (74, 2, 5, 7, 16, 41, 8, 14, 2), strict=True))
 

@@ -7,14 +7,14 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.arrays import narrowest
-from indistinct.domain import Kind
 from indistinct.engines.memory import columns
-from indistinct.engines.memory.columns import gathered
+from indistinct.engines.memory.columns import gather_column
 from indistinct.errors import InputError, UnseenValueError
 from indistinct.frequencies.encode import encode_column
+from indistinct.machine.arrays import narrowest
 from indistinct.recoding.storage import recoding_from_json, recoding_to_json
 from indistinct.tables.dictionaries import compact
+from indistinct.tables.domain import Kind
 
 
 def encoded(values, kind=None, **options):
@@ -159,7 +159,7 @@ def test_narrow_indices_leave_room_for_missing(size):
     assert found.domain.encode(column).tolist() == found.codes.tolist()
     assert compact(column, ascending=True).to_pylist() == [*texts, None]
     order = np.arange(size, -1, -1)
-    assert gathered(column, order).to_pylist() == [None, *reversed(texts)]
+    assert gather_column(column, order).to_pylist() == [None, *reversed(texts)]
 
 
 @pytest.mark.parametrize("index", [pa.int8(), pa.int32(), pa.uint64()])
@@ -178,7 +178,7 @@ def test_numbers_in_dictionaries_are_looked_at_as_numbers(index):
 def test_long_text_is_gathered_with_wide_offsets(monkeypatch):
     monkeypatch.setattr(columns, "LONGEST_TEXT", 10)
     column = pa.chunked_array([["abcdef", None], ["ghijkl"]])
-    found = gathered(column, np.array([2, 0, 1]))
+    found = gather_column(column, np.array([2, 0, 1]))
     assert found.type == pa.large_string()
     assert found.to_pylist() == ["ghijkl", "abcdef", None]
 

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
-from indistinct.datasets import generate_patients
-from indistinct.exploration import minimal_of
+from indistinct.algorithms.registry import parse_algorithm
 from indistinct.metrics import METRICS, parse_metric
-from indistinct.registry import parse_algorithm
+from indistinct.reproduce.datasets import generate_patients
 from indistinct.spelling import spell
+from indistinct.study.explore import minimal_of
 
 PATIENTS = generate_patients(400, seed=3).select(["age", "sex", "zipcode", "disease"])
 SCHEMA = ind.Schema(quasi=["age", "sex", "zipcode"], sensitive=["disease"])

@@ -4,11 +4,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from indistinct import parallel
-from indistinct.domain import Domain
 from indistinct.engines.finding import CellFinder
 from indistinct.errors import UnseenValueError
 from indistinct.frequencies.encode import encode_column
+from indistinct.machine import parallel
+from indistinct.tables.domain import Domain
 
 
 def sample(*, columns, values, rows, seed=1):

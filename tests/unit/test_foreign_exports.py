@@ -7,9 +7,9 @@ import random
 import pytest
 
 import indistinct as ind
-from indistinct.inspection import inspect
-from indistinct.policy import read_policy
-from indistinct.policy.starter import write_starter
+from indistinct.job.policy import read_policy
+from indistinct.study.inspect import inspect
+from indistinct.study.inspect.starter import write_starter
 
 ROWS, PEOPLE = 1500, 700
 

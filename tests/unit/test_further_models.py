@@ -11,7 +11,7 @@ from indistinct.errors import InfeasibleError, InputError, ParameterError
 from indistinct.frequencies.value import POPULATION, Classes, Histogram
 from indistinct.models import BasicBetaLikeness, EnhancedBetaLikeness
 from indistinct.models.of_people import OfPeople
-from indistinct.registry import parse_model
+from indistinct.models.registry import parse_model
 from indistinct.release.certificate import Certificate, Verdict
 from indistinct.testing.further_reference import smallest_class
 from references.classes import classes_of

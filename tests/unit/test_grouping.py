@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indistinct import parallel
-from indistinct.arrays import run_starts
 from indistinct.frequencies.grouping import WORD, distinct_codes, group_rows, pack
-from indistinct.ordering import sort_words
+from indistinct.machine import parallel
+from indistinct.machine.arrays import run_starts
+from indistinct.machine.ordering import sort_words
 
 
 def test_groups_ascend_and_keep_their_rows():

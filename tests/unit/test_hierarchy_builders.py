@@ -5,9 +5,9 @@ import datetime as dt
 import pyarrow as pa
 import pytest
 
-from indistinct.domain import Domain
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy import Dates, Hierarchy, Masking, Order, Suppression, Taxonomy, suggest
+from indistinct.tables.domain import Domain
 
 
 def texts(*values: str | None) -> Domain:

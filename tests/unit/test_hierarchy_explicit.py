@@ -5,9 +5,9 @@ import datetime as dt
 import pyarrow as pa
 import pytest
 
-from indistinct.domain import Domain
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy import Explicit, Hierarchy, Taxonomy, check_rooted
+from indistinct.tables.domain import Domain
 
 JOBS = [
     ["engineer", "professional", "*"],

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indistinct.domain import Domain
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy import CutPoints, Hierarchy, Intervals, Taxonomy
+from indistinct.tables.domain import Domain
 
 
 def numbers(*values: float, kind: pa.DataType | None = None, missing: bool = False) -> Domain:

@@ -8,8 +8,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indistinct.domain import Domain
 from indistinct.hierarchy import Hierarchy, Taxonomy, suggest
+from indistinct.tables.domain import Domain
 
 WORDS = st.text("ab1*-é", max_size=5)
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indistinct.domain import Domain
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy import Hierarchy, check_rooted, hierarchy_from_json
 from indistinct.hierarchy.readers import hierarchy_from_spec
+from indistinct.tables.domain import Domain
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("INDISTINCT_DATA", ROOT.parent / "shared" / "data"))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from indistinct.drawing.histograms import draw_matching, matching_chart
-from indistinct.risks.membership import Membership
+from indistinct.study.assess.histograms import draw_matching, matching_chart
+from indistinct.study.assess.membership import Membership
 
 LABELS = ("1 to 10", "11 to 20", "over 20")
 

@@ -5,8 +5,8 @@ import random
 import pyarrow as pa
 import pytest
 
-from indistinct.inspection import inspect
-from indistinct.patterns.registry import points_at_people
+from indistinct.study.inspect import inspect
+from indistinct.study.inspect.patterns.registry import points_at_people
 
 
 def profiles(columns):

@@ -7,14 +7,14 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.attacking import attack, target_of
-from indistinct.attacks import definetti
-from indistinct.attacks.finer import rows_by_chance, settle, shown_classes
-from indistinct.attacks.groups import evidence_of
-from indistinct.attacks.minimality import deal, known_table, posterior, ways_to_deal
-from indistinct.attacks.registry import ATTACKS
-from indistinct.datasets.census import generate_census
-from indistinct.domain import Domain
+from indistinct.reproduce.datasets.census import generate_census
+from indistinct.study.attack import definetti
+from indistinct.study.attack.attacking import attack, target_of
+from indistinct.study.attack.finer import rows_by_chance, settle, shown_classes
+from indistinct.study.attack.groups import evidence_of
+from indistinct.study.attack.minimality import deal, known_table, posterior, ways_to_deal
+from indistinct.study.attack.registry import ATTACKS
+from indistinct.tables.domain import Domain
 from references.local_by_states import recode_by_states
 
 
@@ -195,7 +195,10 @@ class TestMinimality:
     def test_it_needs_the_algorithm(self):
         table, release = generalized({"q1": ["hiv"] * 2, "q2": ["flu"] * 8}, self.ALPHA)
         schema = ind.Schema(quasi=["q"], sensitive=["s"])
-        with pytest.raises(ind.ParameterError, match="it needs model and algorithm"):
+        with pytest.raises(
+            ind.ParameterError,
+            match="it needs the model that the release was made for",
+        ):
             attack("minimality", release.table, schema, original=table, hierarchies={"q": TREE})
 
     def test_every_dealing_is_counted(self):

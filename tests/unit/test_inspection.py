@@ -8,13 +8,13 @@ import pyarrow.csv
 import pytest
 
 import indistinct as ind
-from indistinct.datasets import generate_census, generate_patients, generate_visits
 from indistinct.errors import InputError
 from indistinct.hierarchy import Hierarchy
-from indistinct.inspection import inspect, suggest_role, words_of
-from indistinct.policy import read_policy
-from indistinct.policy.starter import write_starter
+from indistinct.job.policy import read_policy
+from indistinct.reproduce.datasets import generate_census, generate_patients, generate_visits
 from indistinct.schema import Role
+from indistinct.study.inspect import inspect, suggest_role, words_of
+from indistinct.study.inspect.starter import write_starter
 from indistinct.tables import Table
 from indistinct.tables.value import Reading
 
@@ -92,6 +92,34 @@ def test_roles_of_the_generated_tables() -> None:
 )
 def test_suggested_roles(name: str, distinct: int, pointing: bool, role: Role) -> None:
     assert suggest_role(name, distinct=distinct, pointing=pointing)[0] is role
+
+
+def test_a_value_in_a_few_rows_and_none_in_the_others_is_not_the_same_for_everybody() -> None:
+    def few(value: object, count: int) -> list[object]:
+        return [value] * count + [None] * (300 - count)
+
+    columns = inspected(
+        dialysis=few("yes", 5),
+        truth=few(True, 5),
+        flag=few(1.0, 2),
+        hiv=few(1, 5),
+        vehicle=few("ZH 12345", 1),
+        permit=[f"P-{i}7" for i in range(6)] + [None] * 294,
+        mostly=[None] * 3 + ["here"] * 297,
+        rare=[1, 1] + [0] * 298,
+        almost=["x"] * 3 + ["usual"] * 297,
+        marked=pa.array([float("nan")] * 295 + [1.0] * 5),
+        constant=["usual"] * 300,
+    )
+    roles = {name: column.role for name, column in columns.items()}
+    assert roles.pop("constant") is Role.INSENSITIVE
+    assert roles.pop("hiv") is Role.SENSITIVE
+    assert {roles.pop("vehicle"), roles.pop("permit")} == {Role.IDENTIFIER}, "each value is one person's"
+    assert set(roles.values()) == {Role.QUASI}
+    assert columns["dialysis"].reason.endswith("5 of 300 rows have a value, the others none")
+    assert columns["vehicle"].reason.endswith("1 of 300 rows has a value, the others none")
+    assert columns["mostly"].reason.endswith("3 of 300 rows differ from all others")
+    assert columns["rare"].reason.endswith("2 of 300 rows differ from all others")
 
 
 def test_words_of_names() -> None:

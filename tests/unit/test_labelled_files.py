@@ -9,6 +9,8 @@ import pyreadstat
 import pytest
 
 import indistinct as ind
+from indistinct.cli import main
+from indistinct.study.inspect.page import inspection_page
 
 ROWS = 24
 SCHEMA = ind.Schema(quasi=["age", "town"], sensitive=["ill"], insensitive=["cost", "seen", "score", "hour"])
@@ -227,3 +229,54 @@ def test_broken_files_and_a_missing_package(sources, tmp_path, monkeypatch):
     with pytest.raises(ind.MissingExtraError) as caught:
         ind.open(sources / "a.sav")
     assert caught.value.hint == 'pip install "indistinct[stats]"'
+
+
+# What a steward reads of labels
+
+
+def test_inspect_says_what_columns_are_called_and_codes_only_to_those_who_may_see_values(sources, capsys):
+    found = ind.inspect(sources / "a.sav")
+    column = {each.name: each for each in found.columns}["ill"]
+    assert column.label == "Diagnosis"
+    assert column.value_labels == {"1": "flu", "2": "gout", "3": "HIV", "9": "plague"}
+    assert "plague" not in repr(column)
+    assert "ill: Diagnosis; 4 codes have labels" in found.labels_in_words()
+    assert "plague" not in str(found.to_json())
+    told = {each["name"]: each for each in found.to_json(values=True)["columns"]}
+    assert told["ill"]["value_labels"]["9"] == "plague"
+    assert (told["age"]["label"], told["cost"]["label"]) == ("Age in years", None)
+    for flags, shown in (((), False), (("--show-values",), True)):
+        assert main(["inspect", str(sources / "a.dta"), *flags]) == 0
+        said = capsys.readouterr().out
+        assert "age: Age in years" in said
+        assert ("9 = plague" in said) is shown
+    page = inspection_page(found, name="a.sav")
+    assert "Diagnosis" in page
+    assert "plague" not in page
+
+
+def test_labels_cannot_write_to_the_terminal(tmp_path, capsys):
+    path = tmp_path / "a.sav"
+    pyreadstat.write_sav(frame(), path, column_labels={"age": "Age\x1b[2Jin\u202eyears"})
+    assert main(["inspect", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "\x1b[2J" not in said
+    assert "\u202e" not in said
+
+
+def test_an_external_report_tells_labels_of_what_is_published_alone(sources, tmp_path):
+    schema = ind.Schema(quasi=["age"], sensitive=["ill"], identifiers=["town"], insensitive=["cost"])
+    original = ind.open(sources / "a.sav", columns=["age", "ill", "town", "cost"])
+    seen = original.data.to_pylist()
+    one = pa.table({name: [row[name] for row in seen if row["ill"] != "HIV"] for name in ("age", "ill", "cost")})
+    editions = {
+        edition: ind.report(one, schema, edition=edition, original=original, model=ind.KAnonymity(1), seconds=0.1)
+        for edition in ("internal", "external")
+    }
+    inner, outer = (each.html for each in editions.values())
+    for text in ("Diagnosis", "3 = HIV", "9 = plague", "1 = Oslo"):
+        assert text in inner, text
+    assert "Diagnosis" in outer
+    assert "1 = flu" in outer
+    for text in ("HIV", "plague", "Oslo", "3 = "):
+        assert text not in outer, text

@@ -7,15 +7,15 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.domain import Domain
-from indistinct.learning.classification import IN_IT, NOTHING_ELSE, RECODED
-from indistinct.learning.classifiers import CLASSIFIERS, parse_classifier
-from indistinct.learning.estimates import estimate, folds_of
-from indistinct.learning.features import MOST_FEATURES, TrainingRows, drawn, features_of, training_rows
-from indistinct.learning.scores import ORIGINAL, RELEASE, WITHOUT
-from indistinct.recoding.read_back import Cover
-from indistinct.release.possible_values import PossibleSlice, PossibleValues
+from indistinct.recoding.cover import Cover, cover_of_codes
 from indistinct.spelling import spell
+from indistinct.study.measure.learning.classification import IN_IT, NOTHING_ELSE, RECODED
+from indistinct.study.measure.learning.classifiers import CLASSIFIERS, parse_classifier
+from indistinct.study.measure.learning.estimates import estimate, folds_of
+from indistinct.study.measure.learning.features import MOST_FEATURES, TrainingRows, drawn, features_of, training_rows
+from indistinct.study.measure.learning.scores import ORIGINAL, RELEASE, WITHOUT
+from indistinct.study.measure.possible_values import PossibleSlice, PossibleValues
+from indistinct.tables.domain import Domain
 
 SCHEMA = ind.Schema(quasi=["age", "city"], sensitive=["ill"])
 
@@ -33,7 +33,9 @@ def ages(*values: int, missing: bool = False) -> Domain:
 
 
 def cover(*sets: list[int]) -> Cover:
-    return Cover(np.cumsum([0, *map(len, sets)]), np.array([code for each in sets for code in each], dtype=np.int64))
+    return cover_of_codes(
+        np.cumsum([0, *map(len, sets)]), np.array([code for each in sets for code in each], dtype=np.int64)
+    )
 
 
 def features(labels: Cover, domain: Domain, values: list[int], representation, **options):
@@ -170,7 +172,7 @@ def test_what_depends_on_a_coarse_column_is_still_learned(studied) -> None:
 
 def test_only_training_rows_are_anonymized(monkeypatch) -> None:
     table, seen = people(), []
-    from indistinct.learning import classification
+    from indistinct.study.measure.learning import classification
 
     real = classification.anonymize
     monkeypatch.setattr(

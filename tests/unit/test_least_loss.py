@@ -6,16 +6,16 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 import pytest
+from benchmarks.least_loss import least_loss, optimum
 
 import indistinct as ind
 from indistinct.algorithms.base import Problem
-from indistinct.algorithms.cluster.least_loss import least_loss, optimum
+from indistinct.algorithms.registry import parse_algorithm
 from indistinct.engines import open_source
 from indistinct.frequencies.request import Request
-from indistinct.jobs import problem_of
+from indistinct.job.problem import problem_of
 from indistinct.metrics import parse_metric
 from indistinct.recoding.assign import assign
-from indistinct.registry import parse_algorithm
 
 
 def drawn(seed: int, *, rows: int, k: int) -> Problem:

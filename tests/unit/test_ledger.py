@@ -1,5 +1,7 @@
 """The ledger as a file: private, whole after every kill, one run at a time, and nobody else's file."""
 
+import hmac
+import json
 import os
 import sqlite3
 import stat
@@ -7,11 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.release.ledger import open_ledger, reserved, standings
+from indistinct.release.history.ledger import open_ledger, reserved, standings
+from indistinct.release.history.ledger_entries import unpacked
 
 SCHEMA = ind.Schema(quasi=["age"], sensitive=["disease"], person=["patient"])
 AGES = [20, 21, 22, 60, 61, 62]
@@ -49,9 +53,11 @@ def test_the_same_release_again_and_a_broken_one(tmp_path: Path) -> None:
     made(tmp_path)
     again = made(tmp_path, "again")
     assert again.certificate.overlap.releases == 1
-    assert again.certificate.overlap.people_below == again.certificate.overlap.changed_signatures == 0
+    assert (again.certificate.overlap.people_below, again.certificate.overlap.smallest_history) == (0, 3)
     july = JUNE.set_column(1, "age", pa.array([20, 21, 60, 22, 61, 62]))
-    with pytest.raises(ind.VerificationError, match="2 earlier releases 6 of 6 shared people stand among fewer than 3"):
+    with pytest.raises(
+        ind.VerificationError, match="2 earlier releases 6 people share their history of classes with fewer"
+    ):
         made(tmp_path, "july", july)
     assert not (tmp_path / "july.csv").exists()
     assert len(ind.read_ledger(tmp_path / "releases.ledger")) == 2
@@ -64,7 +70,7 @@ def test_apply_needs_no_earlier_original(tmp_path: Path) -> None:
     first = made(tmp_path)
     july = JUNE.set_column(1, "age", pa.array([20, 21, 60, 22, 61, 62]))
     ledger = tmp_path / "releases.ledger"
-    with pytest.raises(ind.VerificationError, match="shared people"):
+    with pytest.raises(ind.VerificationError, match="history of classes"):
         ind.apply(first.recoding, july, ledger=ledger)
     by_original = ind.apply(
         first.recoding, july, previous=first.recoding, previous_input=JUNE, accept_overlap=True
@@ -263,6 +269,140 @@ def test_a_refused_path_leaves_no_entry(tmp_path: Path, monkeypatch: pytest.Monk
     assert [each.name for each in tmp_path.iterdir()] == ["releases.ledger"]
 
 
+def into_format_1(ledger: Path, *, model: str = "k-anonymity:k=3") -> None:
+    """Write the entries of a ledger as the first format had them: with digests of values, without k and `fresh`."""
+    with sqlite3.connect(ledger) as connection:
+        ((key,),) = connection.execute("SELECT key FROM ledger")
+        rows = connection.execute("SELECT number, token, about, content FROM releases").fetchall()
+        for number, token, about, content in rows:
+            told = json.loads(about)
+            told["certificate"]["verdicts"][0]["model"] = model
+            told["certificate"]["verdicts"].append({**told["certificate"]["verdicts"][0], "model": "class-sets-shared"})
+            standing = unpacked(content)
+            counts = np.diff(standing.indptr).astype("<u4")
+            value = np.array([b"v" * 16])
+            arrays = [standing.people, standing.people, counts, standing.classes, value, counts[:1], np.zeros(1, "<i4")]
+            head = {"person": dict(standing.person), "size": standing.size, "signatures": {"disease": "text"}}
+            text = json.dumps({**head, "lengths": [len(array) for array in arrays]}).encode()
+            old = b"".join([len(text).to_bytes(4, "big"), text, *(array.tobytes() for array in arrays)])
+            parts = (b"entry", token.encode(), json.dumps(told).encode(), old)
+            seal = hmac.digest(key, b"".join(len(part).to_bytes(8, "big") + part for part in parts), "sha256")
+            connection.execute(
+                "UPDATE releases SET about = ?, content = ?, seal = ? WHERE number = ?",
+                (json.dumps(told), old, seal, number),
+            )
+        connection.execute("PRAGMA user_version = 1")
+    connection.close()
+
+
+def form_of(ledger: Path) -> int:
+    with sqlite3.connect(ledger) as connection:
+        ((form,),) = connection.execute("PRAGMA user_version")
+    connection.close()
+    return int(form)
+
+
+def test_the_first_format_is_read_and_becomes_the_second(tmp_path: Path) -> None:
+    made(tmp_path)
+    ledger = tmp_path / "releases.ledger"
+    into_format_1(ledger)
+    (entry,) = ind.read_ledger(ledger)
+    assert (entry.k, entry.fresh, entry.people) == (3, False, 6)
+    assert form_of(ledger) == 1, "reading changes nothing"
+    july = JUNE.set_column(1, "age", pa.array([20, 21, 60, 22, 61, 62]))
+    with pytest.raises(ind.VerificationError, match="6 people share their history"):
+        made(tmp_path, "july", july)
+    assert form_of(ledger) == 1
+    assert b"v" * 16 in ledger.read_bytes()
+    made(tmp_path, "again")
+    assert form_of(ledger) == 2
+    assert b"v" * 16 not in ledger.read_bytes(), "digests of values are forgotten"
+    assert [(each.number, each.k, each.people) for each in ind.read_ledger(ledger)] == [(1, 3, 6), (2, 3, 6)]
+    with pytest.raises(ind.VerificationError, match="2 earlier releases 6 people share"):
+        made(tmp_path, "july", july)
+
+
+@pytest.mark.parametrize(("model", "k"), [("k-anonymity:k=2", 2), ("a-model-of-a-package:t=2", 3)])
+def test_the_k_of_the_first_format_is_that_of_its_models_or_its_smallest_class(
+    tmp_path: Path, model: str, k: int
+) -> None:
+    made(tmp_path)
+    into_format_1(tmp_path / "releases.ledger", model=model)
+    assert [entry.k for entry in ind.read_ledger(tmp_path / "releases.ledger")] == [k]
+
+
+def test_a_ledger_that_claims_another_format_is_noticed(tmp_path: Path) -> None:
+    made(tmp_path)
+    ledger = tmp_path / "releases.ledger"
+    for form, message in ((1, "was changed"), (3, "no ledger that this version can read")):
+        with sqlite3.connect(ledger) as connection:
+            connection.execute(f"PRAGMA user_version = {form}")
+        connection.close()
+        with pytest.raises(ind.InputError, match=message):
+            ind.read_ledger(ledger)
+    into = tmp_path / "other"
+    into.mkdir()
+    made(into)
+    into_format_1(into / "releases.ledger")
+    with sqlite3.connect(into / "releases.ledger") as connection:
+        connection.execute("PRAGMA user_version = 2")
+    connection.close()
+    with pytest.raises(ind.InputError, match="was changed"):
+        ind.read_ledger(into / "releases.ledger")
+
+
+def test_people_are_held_back_within_the_budget(tmp_path: Path) -> None:
+    """One joins and one leaves: both and two who were with the one who left are not in the second release."""
+    first = made(tmp_path, table=pa.concat_tables([JUNE, JUNE.set_column(0, "patient", pa.array(list("ghijkl")))]))
+    july = pa.table({"patient": list("bcghidefjklx"), "age": [21, 22, 20, 21, 22, 60, 61, 62, 60, 61, 62, 60]})
+    july = july.append_column("disease", pa.array(list("yzxyzxyzxyzx")))
+    options = {"output": tmp_path / "july.csv", "ledger": tmp_path / "releases.ledger"}
+    with pytest.raises(ind.VerificationError, match="2 people share") as caught:
+        ind.apply(first.recoding, july, **options)
+    assert caught.value.details["hold_back"] == 3
+    with pytest.raises(ind.InfeasibleError, match=r"3 of 12 people would be held back .* 1 may be suppressed") as few:
+        ind.apply(first.recoding, july, hold_back=True, suppression=0.1, **options)
+    assert "suppression=0.3" in few.value.hint
+    assert not (tmp_path / "july.csv").exists()
+    held = ind.apply(first.recoding, july, hold_back=True, suppression=0.25, **options)
+    assert held.table.num_rows == 9
+    assert held.certificate.overlap.people_below == 0
+    assert any("3 people were held back" in warning for warning in held.certificate.warnings)
+    assert "[hidden] people were held back" in (tmp_path / "july.csv.certificate.json").read_text()
+    # Who need not be held back is not, and where everybody had to be the refusal says so.
+    again = ind.apply(first.recoding, july.filter(pa.array([True] * 11 + [False])), hold_back=True, suppression=0.5)
+    assert again.table.num_rows == 11
+    mixed = pa.table({"patient": list("adx"), "age": [60] * 3, "disease": list("xxx")})
+    with pytest.raises(ind.VerificationError, match="share their history") as nobody:
+        ind.apply(first.recoding, mixed, hold_back=True, suppression=1.0, ledger=tmp_path / "releases.ledger")
+    assert "of this release nobody would be left" in nobody.value.hint
+
+
+def test_people_are_held_back_beside_one_earlier_release(tmp_path: Path) -> None:
+    first = made(tmp_path)
+    grown = pa.concat_tables([JUNE, JUNE.slice(0, 1).set_column(0, "patient", pa.array(["x"]))])
+    beside = {"previous": first.recoding, "previous_input": JUNE, "suppression": 0.2}
+    assert ind.apply(first.recoding, grown, hold_back=True, **beside).table.num_rows == 6
+    duckdb = pytest.importorskip("duckdb")
+    relation = duckdb.connect().from_arrow(grown)
+    with pytest.raises(ind.ParameterError, match="held back of a table in memory"):
+        ind.apply(first.recoding, relation, hold_back=True, **beside)
+
+
+def test_fresh_columns_are_published_as_they_are(tmp_path: Path) -> None:
+    with pytest.raises(ind.SchemaError, match="'age' is declared fresh") as caught:
+        made(tmp_path, fresh=["age"])
+    assert "disease" in caught.value.hint
+    with pytest.raises(ind.ParameterError, match="`fresh` of anonymize must be a list"):
+        made(tmp_path, fresh="disease")
+    first = made(tmp_path, fresh=["disease"])
+    grown = pa.concat_tables([JUNE, JUNE.slice(0, 1).set_column(0, "patient", pa.array(["x"]))])
+    beside = {"previous": first.recoding, "previous_input": JUNE}
+    assert ind.apply(first.recoding, grown, fresh=["disease"], **beside).certificate.overlap.people_below == 0
+    with pytest.raises(ind.VerificationError, match="1 are in this release alone"):
+        ind.apply(first.recoding, grown, **beside)
+
+
 # Writes a release that a ledger is to remember, and dies at the n-th step: one process for each n.
 KILLED_AT_EVERY_STEP = """
 import os, shutil, signal, sqlite3, sys
@@ -352,12 +492,12 @@ def test_two_runs_take_turns(tmp_path: Path) -> None:
     ledger = tmp_path / "releases.ledger"
     made(tmp_path)
     program = (
-        "import sys; from indistinct.release.ledger import reserved\n"
+        "import sys; from indistinct.release.history.ledger import reserved\n"
         f"with reserved({str(ledger)!r}): print('mine', flush=True); sys.stdin.read()\n"
         "print('done', flush=True)"
     )
     child = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    waiting = "import sys; from indistinct.release.ledger import reserved\n"
+    waiting = "import sys; from indistinct.release.history.ledger import reserved\n"
     waiting += f"with reserved({str(ledger)!r}): print('next', flush=True)"
     try:
         assert child.stdout.readline() == "mine\n"

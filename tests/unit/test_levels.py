@@ -8,7 +8,7 @@ import pytest
 import indistinct as ind
 from indistinct import engines
 from indistinct.engines.duckdb import DuckDB
-from indistinct.engines.levels import CellsBeyondMemoryError, Room
+from indistinct.engines.levels import Room
 from indistinct.errors import InfeasibleError, InputError, OutOfMemoryError
 from indistinct.frequencies.column_values import ColumnValues
 from indistinct.frequencies.request import Request
@@ -71,7 +71,7 @@ def test_a_file_is_published_and_nothing_is_left(source, tmp_path, monkeypatch):
 @pytest.mark.usefixtures("small")
 def test_files_that_cannot_all_be_open_are_written_by_several_passes(source, monkeypatch):
     first = publish(source)
-    monkeypatch.setattr("indistinct.level_search.MOST_FILES", 3)
+    monkeypatch.setattr("indistinct.job.parts.MOST_FILES", 3)
     again = publish(source)
     assert again.recoding.cuts.classes == first.recoding.cuts.classes
     assert sorted(map(str, again.table.to_pylist())) == sorted(map(str, first.table.to_pylist()))
@@ -106,7 +106,7 @@ def test_auto_takes_what_is_possible_and_says_why(source):
 
 @pytest.mark.usefixtures("small")
 def test_another_algorithm_says_how_many_cells_there_are_and_what_to_coarsen(source):
-    with pytest.raises(CellsBeyondMemoryError, match=r"about [\d,]+ different combinations") as raised:
+    with pytest.raises(OutOfMemoryError, match=r"about [\d,]+ different combinations") as raised:
         publish(source, algorithm="datafly", hierarchies={"height": ind.Hierarchy.suppression()})
     assert raised.value.details["cells"] > 1500
     assert "'weight' (about " in raised.value.message
@@ -176,7 +176,7 @@ def test_memory_decides_where_it_begins(source, table):
     twice, request = pa.concat_tables([table] * 2), Request(("height", "weight"))
     opened = DuckDB().open(twice, Reading())
     assert len(DuckDB().count(opened, request).frequencies) == 2000
-    with pytest.raises(CellsBeyondMemoryError) as raised:
+    with pytest.raises(OutOfMemoryError) as raised:
         DuckDB(memory=200_000).count(opened, request)
     assert 1500 < raised.value.details["cells"] < 2500  # rows that agree are one cell
 
@@ -206,10 +206,10 @@ def test_values_of_batches_are_added_up_in_any_order():
 
 @pytest.mark.usefixtures("small")
 def test_only_a_search_is_told_of_another_algorithm(source, table):
-    with pytest.raises(CellsBeyondMemoryError) as raised:
+    with pytest.raises(OutOfMemoryError) as raised:
         publish(source, "kaca")
     assert "mondrian needs no more" in raised.value.hint
     recoding = ind.anonymize(table.drop_columns(["person"]), SCHEMA, model=MODEL, algorithm="mondrian").recoding
-    with pytest.raises(CellsBeyondMemoryError) as raised:
+    with pytest.raises(OutOfMemoryError) as raised:
         ind.apply(recoding, source, engine="duckdb")
     assert "mondrian" not in raised.value.hint

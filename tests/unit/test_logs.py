@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
+from indistinct.algorithms.registry import parse_algorithm
 from indistinct.hierarchy import Hierarchy
-from indistinct.registry import parse_algorithm
 
 ROWS = 60
 STAGES = {

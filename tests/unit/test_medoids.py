@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from indistinct.algorithms.bucket.medoids import cluster_medoids
+from indistinct.algorithms.bucket.attributes import cluster_medoids
 
 
 def on_a_line(*places):

@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 from indistinct.errors import InputError, ParameterError
-from indistinct.risks import membership as module
-from indistinct.risks.membership import BucketCodes, Membership, membership, random_buckets
+from indistinct.recoding.cover import Cover, cover_of_each
+from indistinct.study.assess import membership as module
+from indistinct.study.assess.membership import (
+    BucketCodes,
+    Membership,
+    membership,
+    membership_by_covers,
+    random_buckets,
+)
 
 
 def release(buckets, *columns):
@@ -165,7 +172,7 @@ def test_the_kernel_counts_as_the_plain_twin(codes):
     rng = np.random.default_rng(7)
     published = release(random_buckets(1000, 4, rng=rng), *(rng.integers(0, size, 1000) for size in codes))
     tuples = np.stack([rng.integers(0, c.max() + 1, 400) for c in published.columns], axis=1)
-    index = module._index(published)
+    index = module._index(module._covers(published))
     assert np.array_equal(module._matching(tuples, index), plain_matching(tuples, published))
     assert index.bits.shape[1] == 4
 
@@ -215,3 +222,24 @@ def test_an_estimate_of_disjoint_buckets_is_the_number_of_pairs():
     assert found.candidates == 50 * 40**4
     assert found.fake == 50 * 40**4 - 2000
     assert found.interval[0] < found.candidates == found.interval[1]
+
+
+@pytest.mark.parametrize("most", [0, 300, 1 << 22])
+@pytest.mark.parametrize("limit", [0, 10**6])
+def test_columns_whose_buckets_are_not_listed_are_counted_alike(most, limit, monkeypatch):
+    """Ranges of very many values are asked run by run; the seed draws the same candidates."""
+    rng = np.random.default_rng(3)
+    low, high = np.sort(rng.integers(0, 60, (2, 40)), axis=0)
+    wide = Cover(np.arange(41), low, np.minimum(high, low + 9))
+    letters = rng.integers(0, 5, 40)
+    covers = (wide, cover_of_each(letters))
+    originals = np.stack([rng.integers(0, 62, 300), rng.integers(-1, 6, 300)], axis=1)
+    owners, codes = wide.written_out()
+    published = BucketCodes(owners, (codes, letters[owners]))
+    expected = membership(published, originals, limit=limit, samples=500, seed=1)
+    monkeypatch.setattr(module, "MOST_LISTED", most)
+    assert membership_by_covers(covers, originals, limit=limit, samples=500, seed=1) == expected
+    inside = originals[(originals[:, 0] < 60) & (originals[:, 1] >= 0) & (originals[:, 1] < 5)]
+    tuples = inside[(inside[:, 0] <= wide.high.max())]
+    found = module._matching(tuples, module._index(covers))
+    assert found.tolist() == plain_matching(tuples, published).tolist()

@@ -8,7 +8,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.engines.memory import Memory
-from indistinct.memory import (
+from indistinct.machine.memory import (
     check_address_space,
     free_bytes,
     free_in_container,
@@ -72,13 +72,13 @@ def test_what_is_no_want_of_memory():
 
 @pytest.mark.parametrize("limit", [250, 600, 900])
 def test_too_few_addresses_are_told_before_libraries_load(monkeypatch, limit):
-    monkeypatch.setattr("indistinct.memory.address_space", lambda: limit << 20)
+    monkeypatch.setattr("indistinct.machine.memory.address_space", lambda: limit << 20)
     with pytest.raises(ind.OutOfMemoryError, match=f"may use {limit} MB of addresses"):
         check_address_space()
 
 
 def test_no_limit_is_no_error(monkeypatch):
-    monkeypatch.setattr("indistinct.memory.address_space", lambda: None)
+    monkeypatch.setattr("indistinct.machine.memory.address_space", lambda: None)
     check_address_space()
 
 
@@ -110,5 +110,5 @@ def test_the_tightest_group_of_a_container_says_what_is_left(tmp_path, line, top
 def test_what_is_free_is_what_both_system_and_container_leave(monkeypatch):
     free = free_bytes()
     assert free is None or free > 0
-    monkeypatch.setattr("indistinct.memory.free_in_container", lambda: 12)
+    monkeypatch.setattr("indistinct.machine.memory.free_in_container", lambda: 12)
     assert free_bytes() == 12

@@ -21,7 +21,7 @@ from indistinct.models import (
     XYAnonymity,
 )
 from indistinct.models.arithmetic import cross_multiplied, per_class
-from indistinct.registry import MODELS
+from indistinct.models.registry import MODELS
 from indistinct.testing.reference import violating_classes
 from references.classes import classes_of
 

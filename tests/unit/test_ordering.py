@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import indistinct.parallel
+import indistinct.machine.parallel
 from indistinct.frequencies.count import group_encoded
 from indistinct.frequencies.encode import encode_column
 from indistinct.frequencies.grouping import group_rows
-from indistinct.ordering import distinct, distinct_with_places, ordered, text_order
+from indistinct.machine.ordering import distinct, distinct_with_places, order_numbers, text_order
 from indistinct.recoding.parts import digest_parts
 
 
@@ -21,7 +21,7 @@ from indistinct.recoding.parts import digest_parts
 def small_is_large():
     """Take the way of large arrays for all but the smallest."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(indistinct.parallel, "LARGE", 4)
+        patch.setattr(indistinct.machine.parallel, "LARGE", 4)
         yield
 
 
@@ -40,7 +40,7 @@ NUMBERS = st.one_of(
 @compiled
 @given(NUMBERS)
 def test_numbers_are_ordered_as_by_a_stable_sort(values):
-    order, starts = ordered(values)
+    order, starts = order_numbers(values)
     assert order.tolist() == np.argsort(values, kind="stable").tolist()
     assert values[order[starts[:-1]]].tolist() == np.unique(values).tolist()
     assert starts[-1] == len(values)
@@ -60,7 +60,7 @@ def test_distinct_values_are_those_of_numpy(values):
 def test_values_that_agree_in_their_first_bits_are_told_apart_by_the_last(bits, seed):
     rng = np.random.default_rng(seed)
     values = (np.uint64(1) << np.uint64(63)) | rng.integers(0, 1 << bits, 300).astype(np.uint64)
-    assert ordered(values)[0].tolist() == np.argsort(values, kind="stable").tolist()
+    assert order_numbers(values)[0].tolist() == np.argsort(values, kind="stable").tolist()
 
 
 TEXTS = st.lists(st.text(alphabet=st.sampled_from("ab\0é𝄞"), max_size=20), min_size=4)

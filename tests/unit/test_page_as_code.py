@@ -14,15 +14,15 @@ import indistinct as ind
 from indistinct.cli import app
 from indistinct.cli.flags import policy_of
 from indistinct.cli.options import Flags
-from indistinct.datasets import generate_patients
 from indistinct.hierarchy import Hierarchy
-from indistinct.policy import Output, policy_from_toml, read_policy
-from indistinct.policy.starter import starter_policy
-from indistinct.release.form import Writing
+from indistinct.job.as_command import command_of
+from indistinct.job.as_python import python_of
+from indistinct.job.policy import Output, policy_from_toml, read_policy
+from indistinct.release.writing.form import Writing
+from indistinct.reproduce.datasets import generate_patients
+from indistinct.study.inspect.starter import starter_policy
 from indistinct.tables.reading import declare
 from indistinct.web.as_code import policy_text, portable
-from indistinct.web.as_command import command_of
-from indistinct.web.as_python import python_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOWHERE = Path("/nowhere-at-all")

@@ -12,12 +12,12 @@ pytest.importorskip("nicegui")
 
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.errors import IndistinctError, InputError, ParameterError, PolicyError, SchemaError
+from indistinct.job.policy import policy_from_toml, policy_to_toml
 from indistinct.models import DistinctLDiversity, KAnonymity
-from indistinct.policy import policy_from_toml, policy_to_toml
-from indistinct.release.pseudonym_columns import Pseudonym
+from indistinct.recoding.transformations import Transformation
+from indistinct.release.pseudonyms.columns import Pseudonym
 from indistinct.schema import Role
 from indistinct.tables import Reading
-from indistinct.transformations import Transformation
 from indistinct.web import deciding
 from indistinct.web.sessions import Session, Settings
 from indistinct.web.steps.columns import protection

@@ -10,9 +10,9 @@ import pytest
 
 import indistinct as ind
 from indistinct.algorithms.full_domain.node import ChosenNode
-from indistinct.datasets import generate_patients
-from indistinct.policy import Input, Policy
-from indistinct.registry import parse_algorithm
+from indistinct.algorithms.registry import parse_algorithm
+from indistinct.job.policy import Input, Policy
+from indistinct.reproduce.datasets import generate_patients
 from indistinct.spelling import spell
 
 pytest.importorskip("nicegui")

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import InputError, ParameterError, PolicyError
-from indistinct.input_files import fenced, read_ordinary
-from indistinct.registry import parse_algorithm
+from indistinct.tables.input_files import fence_reading, read_ordinary
 from indistinct.web.files import UPLOADED, uploaded_path
 from indistinct.web.sessions import Session, Settings
 from indistinct.web.steps.columns import ids_of
@@ -29,7 +29,7 @@ def places(tmp_path):
 
 
 def test_files_outside_are_not_read_and_links_are_followed(places):
-    with fenced(places.inside):
+    with fence_reading(places.inside):
         assert read_ordinary(places.inside / "queries.txt")
         for path in (
             places.outside / "queries.txt",
@@ -53,7 +53,7 @@ def test_files_outside_are_not_read_and_links_are_followed(places):
 )
 def test_algorithms_read_no_file_outside_however_they_are_nested(places, spelled):
     refused = "outside the folders|no full-domain algorithm|must be one of"
-    with fenced(places.inside), pytest.raises((InputError, ParameterError), match=refused):
+    with fence_reading(places.inside), pytest.raises((InputError, ParameterError), match=refused):
         parse_algorithm(spelled.format(places.outside / "queries.txt"))
 
 
@@ -94,7 +94,7 @@ def test_a_process_of_the_page_has_the_fence(places, tmp_path):
 
 
 def _read_workload(_desk, path):
-    from indistinct.queries.workload import Workload
+    from indistinct.metrics.queries.workload import Workload
 
     return len(Workload.read(path).queries)
 

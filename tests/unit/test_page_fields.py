@@ -6,10 +6,10 @@ import pytest
 
 pytest.importorskip("nicegui")
 
-from indistinct.domain import Kind
 from indistinct.drawing.columns import bars_of_numbers, bars_of_values, draw_bars
 from indistinct.errors import InputError, ParameterError
 from indistinct.tables import Reading
+from indistinct.tables.domain import Kind
 from indistinct.tables.reading import declare
 from indistinct.web.reading_fields import changed, reading_of, texts_of
 from indistinct.web.steps.columns import ids_of

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indistinct import Hierarchy, KAnonymity, Mondrian, Optimal, Schema, TCloseness, Transformation
-from indistinct.domain import Domain
 from indistinct.errors import HierarchyError, ParameterError
 from indistinct.hierarchy import hierarchy_from_json
-from indistinct.policy import Policy, policy_from_toml, policy_to_toml
-from indistinct.policy.value import Input
+from indistinct.job.policy import Policy, policy_from_toml, policy_to_toml
+from indistinct.job.policy.value import Input
+from indistinct.tables.domain import Domain
 from indistinct.web.steps.hierarchies.declarations import (
     BUILDERS,
     builder_of,

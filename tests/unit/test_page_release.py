@@ -12,12 +12,14 @@ from typer.testing import CliRunner
 
 import indistinct as ind
 from indistinct.cli import app
-from indistinct.datasets import generate_patients
 from indistinct.errors import OutputError
-from indistinct.policy import Output, Statement, read_policy
-from indistinct.release.form import Writing
+from indistinct.job.policy import Output, Statement, read_policy
+from indistinct.release.writing.form import Writing
+from indistinct.reproduce.datasets import generate_patients
 from indistinct.web.as_code import policy_text, portable
 from indistinct.web.files import attachment, safe_name
+from indistinct.web.sessions import Session, Settings, job_of
+from indistinct.web.standing import ATTACKS, RELEASED, RISK, identity_of, standing, verdict_on
 from indistinct.web.steps.release import in_format, sentence, writes_again
 from indistinct.web.steps.risk import names_of, words_of
 from indistinct.web.tasks.releasing import FOR_RECIPIENTS, prepare, write_into
@@ -93,6 +95,28 @@ def test_figures_are_those_of_the_command_line(run, job, made, folder, tmp_path)
     assert [section.anchor for section in found["sections"]] == ["risk", "thresholds", "attributes", "membership"]
 
 
+def test_the_strip_is_not_green_beside_a_column_that_points_at_everybody(job, tmp_path):
+    roles = replace(job.schema, identifiers=["name"], insensitive=["cost"])
+    open_job = replace(job, schema=roles, models=job.models[:1])
+    found = search(Desk(), open_job, tmp_path / "release")
+    session = Session(tmp_path, Settings(tmp_path, 10))
+    session.change(open_job)
+    session.find(RELEASED, found, rests_on=job_of(open_job))
+    told = {name: (value, kind) for name, value, kind in standing(session)}
+    assert told["verdict"] == ("1 warning", "")
+    assert told["violations"] == ("0", "")
+    risk = assess_release(Desk(), open_job, found["files"], profile="public")
+    session.find(RISK, risk | {"asked": {"profile": "public"}}, rests_on=identity_of(found))
+    assert {name: (value, kind) for name, value, kind in standing(session)}["verdict"] == ("FAILS public", "bad")
+    assert verdict_on(session, found).open[0].columns == ("cost",)
+    # An attack that was run enters the verdict, in the words of the command line.
+    outcome = {"attack": "homogeneity", "succeeds": True, "beyond_chance": 0.5}
+    session.find(ATTACKS, {"found": {"outcomes": [outcome]}}, rests_on=identity_of(found))
+    assert "FAILED: the attack homogeneity beats chance by at least 50 %" in verdict_on(session, found).sentences
+    session.find(ATTACKS, {"found": {"outcomes": [outcome]}}, rests_on="another release")
+    assert "not checked: no attack was tried" in verdict_on(session, found).sentences
+
+
 def test_attacks_are_those_of_the_command_line(run, job, made, folder, tmp_path):
     (tmp_path / "policy.toml").write_text(
         policy_text(replace(job, input=replace(job.input, path=folder / "patients.csv")))
@@ -112,7 +136,7 @@ def test_attacks_are_those_of_the_command_line(run, job, made, folder, tmp_path)
 
 
 def test_attacks_are_told_in_plain_words():
-    from indistinct.attacks.registry import ATTACKS
+    from indistinct.study.attack.registry import ATTACKS
 
     for name, kind in ATTACKS.items():
         assert words_of(name, kind).endswith(".")

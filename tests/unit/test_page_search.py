@@ -2,26 +2,35 @@
 
 import asyncio
 import hashlib
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from indistinct import api
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.bucket.anatomy import Anatomy
+from indistinct.algorithms.bucket.slicing import Slicing
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.algorithms.partition.mondrian import Mondrian
-from indistinct.assessing import assess
+from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
 from indistinct.errors import InfeasibleError
-from indistinct.models import DeltaDisclosure, DistinctLDiversity, EntropyLDiversity, KAnonymity
-from indistinct.policy import Input, Output, Policy
-from indistinct.registry import ALGORITHMS, MODELS, parse_algorithm, parse_metric
-from indistinct.release.ledger import read_ledger
-from indistinct.risks.profiles import PROFILES
+from indistinct.job.policy import Input, Output, Policy
+from indistinct.metrics import parse_metric
+from indistinct.models import (
+    AlphaK,
+    DeltaDisclosure,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    KAnonymity,
+    RecursiveLDiversity,
+)
+from indistinct.models.registry import MODELS
+from indistinct.release.history.ledger import read_ledger
 from indistinct.schema import Schema
+from indistinct.study.assess.assessing import assess
+from indistinct.study.assess.profiles import PROFILES
+from indistinct.study.verify import verify
 from indistinct.web.algorithm_words import WORDS, algorithms_by_kind, obstacles
 from indistinct.web.model_words import GROUPS, MODEL_WORDS, promise_for_one
 from indistinct.web.parameters import FieldError, built, default_texts, parameters_of, texts_of
@@ -33,7 +42,7 @@ from indistinct.web.steps.privacy import check_model, share_of
 from indistinct.web.steps.remedies import remedies_for
 from indistinct.web.steps.search import begin_search
 from indistinct.web.tasks.searching import search
-from indistinct.web.worker import Desk, Progress, TaskError
+from indistinct.web.worker import Desk, Progress, TaskError, task_error
 
 ROWS = "age,sex,person,disease\n" + "".join(f"{20 + i % 7},{'fm'[i % 2]},p{i % 20},d{i % 3}\n" for i in range(40))
 
@@ -62,7 +71,7 @@ def test_search_writes_a_release_that_verifies(policy: Policy, tmp_path: Path) -
         "recoding.json",
     }
     assert files["recoding"].stat().st_mode & 0o077 == 0
-    certificate = api.verify(files["table"], policy.schema, model="k-anonymity:k=4")
+    certificate = verify(files["table"], policy.schema, model="k-anonymity:k=4")
     assert certificate.holds
     assert hashlib.sha256(files["table"].read_bytes()).hexdigest() == found["certificate"]["output_digest"]
 
@@ -118,12 +127,10 @@ def test_a_search_that_is_stopped_leaves_nothing_and_the_next_one_replaces_the_l
         begin_search(session)
         assert session.work is not None
         assert session.work.handle is not None
-        began = time.monotonic()
         if stop:
             await asyncio.sleep(0.2)
             session.cancel()
         await session.work.handle
-        assert not stop or time.monotonic() - began < 1.2
         assert session.stopped is stop
         return [each.name for each in folder.iterdir()]
 
@@ -283,7 +290,7 @@ def test_a_release_that_a_profile_asks_for_passes_its_gate(name: str, policy: Po
 def failed(policy: Policy, folder: Path) -> TaskError:
     with pytest.raises(InfeasibleError) as caught:
         made(policy, folder)
-    return TaskError(caught.value.message, hint=caught.value.hint, kind="InfeasibleError")
+    return task_error(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -293,6 +300,9 @@ def failed(policy: Policy, folder: Path) -> TaskError:
         {"models": (KAnonymity(50),)},
         {"models": (KAnonymity(4), EntropyLDiversity("disease", l=3.5))},
         {"models": (), "algorithm": Anatomy(4)},
+        {"models": (AlphaK("disease", alpha=0.2, k=2),)},
+        {"models": (RecursiveLDiversity("disease", c=0.4, l=2),)},
+        {"models": (), "algorithm": Slicing(l=2, size=50)},
         {"models": (KAnonymity(11),), "algorithm": ChosenNode((0, 0))},
     ],
 )

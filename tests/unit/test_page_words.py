@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from indistinct.algorithms.bucket.anatomy import Anatomy
+from indistinct.job.policy import Input, Policy
 from indistinct.models import DistinctLDiversity, KAnonymity
-from indistinct.policy import Input, Policy
-from indistinct.registry import MODELS
-from indistinct.release.verify import SETS_SHARED, TRANSFORMED
+from indistinct.models.registry import MODELS
+from indistinct.release.verification.verify import SETS_SHARED, TRANSFORMED
 from indistinct.schema import Role, Schema
+from indistinct.study.verdict import Figures
 from indistinct.web.deciding import unprotected
 from indistinct.web.parameters import FieldError, built
 from indistinct.web.sessions import Session, Settings, job_of
@@ -39,12 +40,19 @@ def test_every_promise_is_told_in_words_and_spelled(name: str) -> None:
     assert promise_in_words("of-another-package:x=1") == "of-another-package:x=1"
 
 
+def test_one_is_not_told_as_nobody_stands_alone() -> None:
+    for spelled in ("k-anonymity:k=1", "k-map:k=1", "alpha-k:sensitive=disease,alpha=0.5,k=1"):
+        assert "alone" not in promise_in_words(spelled)
+    assert promise_in_words("k-anonymity:k=1") == "No protection (k-anonymity:k=1)"
+
+
 def test_every_figure_of_the_strip_says_what_it_is(tmp_path: Path) -> None:
     session = Session(tmp_path, Settings(tmp_path, 10))
     session.change(POLICY)
     before = {label for label, _, _ in standing(session)}
     made: dict[str, Any] = {"rows": 9, "original_rows": 9, "people": None, "original_people": None, "k": 3}
-    made |= {"violations": 0, "holds": True, "loss": 0.1, "models": ()}
+    made |= {"violations": 0, "holds": True, "loss": 0.1, "models": (), "certificate": {"output_digest": "x"}}
+    made["figures"] = Figures("rows", 9, 3, 0, promise=True)
     shown = set()
     for form in (None, "tables"):
         session.find("release", {**made, "form": form}, rests_on=job_of(POLICY))

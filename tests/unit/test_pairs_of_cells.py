@@ -3,21 +3,22 @@
 import numpy as np
 import pytest
 
-from indistinct.arrays import starts_of
 from indistinct.frequencies.value import Classes, FrequencySet
-from indistinct.recoding.read_back import Cover
-from indistinct.release import by_label
+from indistinct.machine.arrays import starts_of
+from indistinct.recoding.cover import cover_of_codes
+from indistinct.release.verification import by_label
 
 
 @pytest.mark.parametrize("classes", [1, 63, 64, 65, 130])
-@pytest.mark.parametrize("block", [1, 200, 1 << 20])
-def test_pairs_are_those_of_sets(classes, block, monkeypatch):
+@pytest.mark.parametrize(("block", "together"), [(1, 64), (200, 7), (1 << 20, 1 << 10)])
+def test_pairs_are_those_of_sets(classes, block, together, monkeypatch):
     monkeypatch.setattr(by_label, "BLOCK", block)
+    monkeypatch.setattr(by_label, "TOGETHER", together)
     generator = np.random.default_rng(classes)
     vectors = np.unique(generator.integers(0, 6, size=(40, 3)), axis=0).astype(np.int32)
     cells = FrequencySet(("a", "b", "c"), vectors, Classes(np.ones(len(vectors), dtype=np.int64)))
     parts = [[np.flatnonzero(generator.random(8) < 0.6) for _ in range(classes)] for _ in range(3)]
-    covers = [Cover(starts_of([len(each) for each in own]), np.concatenate(own)) for own in parts]
+    covers = [cover_of_codes(starts_of([len(each) for each in own]), np.concatenate(own)) for own in parts]
     wanted = [
         (cell, place)
         for cell, vector in enumerate(vectors.tolist())

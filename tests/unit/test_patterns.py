@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from indistinct.patterns.base import matching
-from indistinct.patterns.names import is_name_like
-from indistinct.patterns.ordered_values import pattern_of_dates, pattern_of_numbers, places_among
-from indistinct.patterns.registry import PATTERNS, patterns_of_digits, patterns_of_texts
-from indistinct.patterns.safe_harbor import IDENTIFIERS, SafeHarbor
+from indistinct.study.inspect.patterns.base import matching
+from indistinct.study.inspect.patterns.names import is_name_like
+from indistinct.study.inspect.patterns.ordered_values import pattern_of_dates, pattern_of_numbers, places_among
+from indistinct.study.inspect.patterns.registry import PATTERNS, patterns_of_digits, patterns_of_texts
+from indistinct.study.inspect.patterns.safe_harbor import IDENTIFIERS, SafeHarbor
 
 # Published specimens of issuers, and the same with something wrong.
 CASES = {

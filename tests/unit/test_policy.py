@@ -9,17 +9,9 @@ from hypothesis import strategies as st
 import indistinct as ind
 from indistinct.algorithms.partition.single_dimensional import SingleDimensional
 from indistinct.errors import PolicyError
+from indistinct.job.policy import Input, Output, Policy, policy_from_toml, policy_to_toml, read_policy, write_policy
 from indistinct.metrics import GCP, ClassificationMetric, Discernibility
 from indistinct.models import Model
-from indistinct.policy import (
-    Input,
-    Output,
-    Policy,
-    policy_from_toml,
-    policy_to_toml,
-    read_policy,
-    write_policy,
-)
 from indistinct.tables.value import Reading
 
 TEXT = """\

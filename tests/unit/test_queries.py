@@ -5,13 +5,13 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.answers.answer import answer, answers
-from indistinct.answers.opening import rows_of_original, rows_of_release
-from indistinct.domain import Kind
-from indistinct.queries import slices
-from indistinct.queries.boxes import boxes_of
-from indistinct.queries.parse import parse_query
-from indistinct.queries.values import ColumnValues, LineSet
+from indistinct.metrics.queries import slices
+from indistinct.metrics.queries.boxes import boxes_of
+from indistinct.metrics.queries.parse import parse_query
+from indistinct.metrics.queries.values import ColumnValues, LineSet
+from indistinct.study.query.answer import answer, answers
+from indistinct.study.query.opening import rows_of_original, rows_of_published
+from indistinct.tables.domain import Kind
 
 SCHEMA = ind.Schema(identifiers=["name"], quasi=["age", "sex"], sensitive=["disease"])
 TABLE = pa.table(
@@ -139,7 +139,7 @@ def test_means_alone_are_refused(release):
 def test_many_counts_are_those_of_single_ones(release, monkeypatch):
     """The compiled loop and the plain one agree."""
     workload = ind.Workload.generate(TABLE, SCHEMA, queries=60, attributes=2, selectivity=0.2, seed=1)
-    rows = rows_of_release(release, workload.queries)
+    rows = rows_of_published(ind.published(release), workload.queries)
     plain = [answer(rows, query) for query in workload.queries]
     monkeypatch.setattr(slices, "WORTH_COMPILED", 1)
     for one, other in zip(plain, answers(rows, workload.queries), strict=True):

@@ -16,12 +16,12 @@ from indistinct.engines import count_source
 from indistinct.errors import InputError, ParameterError, SchemaError
 from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
-from indistinct.measuring import measure_table
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.labels import WrittenRange, written_members, written_ranges
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.recoding.read_back import read_back
 from indistinct.recoding.summary import node_summary
+from indistinct.study.measure.measuring import measure_table
 
 AGES = [20, 21, 25, 30, 40]
 

@@ -13,13 +13,13 @@ from indistinct.algorithms.cluster import refine_search as search
 from indistinct.algorithms.cluster.refine import Refine
 from indistinct.algorithms.cluster.refine_charges import METRICS, cell_metric
 from indistinct.algorithms.cluster.refine_search import LocalSearch
-from indistinct.datasets import CENSUS_QUASI, census_hierarchies, generate_census
 from indistinct.engines import count_source
 from indistinct.errors import ParameterError
 from indistinct.frequencies.request import Request
 from indistinct.models import KAnonymity
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
+from indistinct.reproduce.datasets import CENSUS_QUASI, census_hierarchies, generate_census
 
 
 def problem_of(table, hierarchies, model=None):

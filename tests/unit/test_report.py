@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.datasets import generate_patients
 from indistinct.drawing.class_sizes import draw_class_sizes, draw_cumulative
 from indistinct.frequencies.encode import encode_column
-from indistinct.release.possible_values import as_it_is
 from indistinct.reporting.columns import shares_of
 from indistinct.reporting.editions import edition_of
+from indistinct.reproduce.datasets import generate_patients
+from indistinct.study.measure.possible_values import as_it_is
 
 SCHEMA = ind.Schema(identifiers=["name", "cost"], quasi=["age", "sex", "zipcode", "admitted"], sensitive=["disease"])
 MODEL = "k-anonymity:k=5 & distinct-l-diversity:sensitive=disease,l=2"
@@ -215,7 +215,7 @@ def test_no_small_count_and_no_difference_that_is_one(told, place, telling):
     assert [path for path, value in figures if value == 4 and path[0] != "columns"] == []
     totals = {value for path, value in figures if path[0] == "certificate" and isinstance(value, int) and value > 10}
     assert all(abs(one - other) == 0 or abs(one - other) > 10 for one in totals for other in totals)
-    assert set(documents) <= {"certificate", "assess", "columns", "suppression", "measure", "attack"}
+    assert set(documents) <= {"certificate", "assess", "columns", "suppression", "measure", "attack", "verdict"}
     assert set(documents["attack"]) == {"tried", "succeeds"}
     assert "metrics" not in documents.get("measure", {}), "rows were suppressed"
     assert all("before" not in each and "loss" not in each for each in documents["columns"].values())

@@ -9,8 +9,8 @@ import pyarrow.csv
 import pytest
 
 import indistinct as ind
-from indistinct.datasets import generate_patients
 from indistinct.reporting import facts
+from indistinct.reproduce.datasets import generate_patients
 
 PATIENTS = ind.Schema(identifiers=["name", "cost"], quasi=["age", "sex", "zipcode", "admitted"], sensitive=["disease"])
 
@@ -238,7 +238,7 @@ def external(folder, algorithm):
 
 
 def test_the_external_edition_of_two_tables_has_the_digests_of_both(in_buckets):
-    from indistinct.release.staging import digest_of
+    from indistinct.release.writing.staging import digest_of
 
     text = text_of(external(in_buckets, "anatomy"))
     assert digest_of(in_buckets / "anatomy.csv") in text
@@ -314,7 +314,7 @@ def test_without_a_policy_the_flags_are_told(written, people, tmp_path, monkeypa
     command = section_of(ind.report(release, seconds=0.2, path=path), "identity")[0]
     made, judged = command.splitlines()
     assert made == (
-        "indistinct anonymize ORIGINAL --identifier name --quasi age,sex --sensitive disease "
+        "indistinct anonymize ORIGINAL --quasi age,sex --sensitive disease --identifier name "
         "--hierarchy age=intervals:5,20 --hierarchy sex=suppression --model k-anonymity:k=15 --algorithm optimal "
         "--suppression 0.05 -o optimal.csv"
     )
@@ -389,3 +389,30 @@ def test_on_paper_no_heading_of_a_table_stands_without_its_rows(written):
     assert any("thead" in rule and "break-after: avoid" in rule for rule in rules)
     assert any(rule.startswith("tbody > tr:nth-child(-n + 3)") and "break-after: avoid" in rule for rule in rules)
     assert any(rule.startswith(".wide:not(:has(") and "break-inside: avoid" in rule for rule in rules)
+
+
+@pytest.mark.parametrize("edition", ["internal", "external"])
+def test_no_edition_gives_the_all_clear_beside_a_column_that_points_at_everybody(edition):
+    table = pa.table(
+        {
+            "age": ["30"] * 20 + ["40"] * 20,
+            "disease": ["flu", "cold"] * 20,
+            "cost": [10.5 * place for place in range(40)],
+        }
+    )
+    schema = ind.Schema(quasi=["age"], sensitive=["disease"], insensitive=["cost"])
+    release = ind.anonymize(table, schema, model="k-anonymity:k=12", algorithm="mondrian")
+    found = ind.report(release, edition=edition)
+    rules = {rule["rule"]: rule["status"] for rule in found.content.documents["assess"]["practice"]}
+    assert rules["wp216-singling-out"] == "failed"
+    told = found.content.documents["verdict"]
+    assert told["tone"] == "warning"
+    assert "40 of 40 rows (100 %) are alone on one or two of the columns that are published as they are" in text_of(
+        found
+    )
+    assert "not checked: no attack was tried" in text_of(found)
+    (summary,) = (each for each in found.content.sections if each.anchor == "summary")
+    assert "good" not in {getattr(block, "tone", None) for block in summary.blocks}
+    sound = ind.anonymize(table.drop_columns(["cost"]), replace(schema, insensitive=()), model="k-anonymity:k=12")
+    (clear,) = (each for each in ind.report(sound, edition=edition).content.sections if each.anchor == "summary")
+    assert "good" in {getattr(block, "tone", None) for block in clear.blocks}

@@ -14,7 +14,7 @@ import pytest
 import indistinct as ind
 from indistinct.reporting.editions import for_readers
 from indistinct.reporting.facts import Facts
-from indistinct.reporting.subject import Beside, subject_of
+from indistinct.reporting.subject import Subject
 
 USUAL, SMALLEST = 300, 11
 RARE = ind.Schema(identifiers=["name"], quasi=["age", "town"], sensitive=["disease"], insensitive=["note"])
@@ -105,7 +105,7 @@ def test_no_count_of_the_original_is_small_nor_a_difference_of_two(told):
 def test_a_reason_tells_no_count():
     table, schema = pa.table({"age": [1, 1], "disease": ["a", "b"]}), ind.Schema(quasi=["age"], sensitive=["disease"])
     reasons = {"certificate": "The release was not verified here: 3 rows of it are alone.", "classify": "No target."}
-    shown = for_readers(Facts(subject_of(table, schema, Beside()), {}, reasons)).reasons
+    shown = for_readers(Facts(Subject(ind.published(table, schema)), {}, reasons)).reasons
     assert shown["certificate"] == "The release was not verified here."
 
 

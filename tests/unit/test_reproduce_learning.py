@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from indistinct.datasets import generate_census
-from indistinct.learning.estimates import estimate
-from indistinct.learning.scores import ORIGINAL
 from indistinct.reproduce import high_dimensional
+from indistinct.reproduce.datasets import generate_census
 from indistinct.reproduce.slicing_classification import (
     ANATOMIZED,
     BUCKETIZED,
@@ -20,6 +18,8 @@ from indistinct.reproduce.slicing_classification import (
     learned_from,
 )
 from indistinct.schema import Schema
+from indistinct.study.measure.learning.estimates import estimate
+from indistinct.study.measure.learning.scores import ORIGINAL
 
 
 def learned(target: str, kind: str, *by_fold: float) -> Learned:
@@ -59,8 +59,11 @@ def test_claims_are_decided_by_intervals_of_differences() -> None:
 
 
 def test_many_columns() -> None:
-    table = high_dimensional.generated(300, 4)
-    rows = [dict(zip(high_dimensional.HEADINGS, row, strict=True)) for row in high_dimensional.measured(table, folds=3)]
+    table = high_dimensional.generate_table(300, 4)
+    rows = [
+        dict(zip(high_dimensional.HEADINGS, row, strict=True))
+        for row in high_dimensional.measure_releases(table, folds=3)
+    ]
     assert [row["algorithm"] for row in rows] == ["generalized", "distinct l", "bucketized", "sliced"]
     assert [row["gcp"] > 0 for row in rows] == [True, True, False, False]
     # To ask for less is to lose less.
@@ -71,7 +74,7 @@ def test_many_columns() -> None:
 
 
 def test_queries_of_many_columns_link_two_of_them_to_a_condition() -> None:
-    table = high_dimensional.generated(300, 4)
+    table = high_dimensional.generate_table(300, 4)
     schema = Schema(quasi=["x1", "x2", "x3", "x4"], sensitive=["condition"])
     asked = high_dimensional.questions(table, schema)
     assert {len(query.columns) for query in asked.queries} == {3}

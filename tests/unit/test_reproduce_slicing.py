@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from indistinct.datasets import generate_census
-from indistinct.release.published import BucketTable
+from indistinct.release.opened import BucketTable
+from indistinct.reproduce.datasets import generate_census
 from indistinct.reproduce.slicing import (
     ALL,
     BUCKETIZATION,
@@ -21,9 +21,9 @@ from indistinct.reproduce.slicing import (
     measured_by_search,
     ranking,
 )
-from indistinct.risks.membership import Membership, random_buckets
-from indistinct.risks.membership_of_release import membership_of
 from indistinct.schema import Schema
+from indistinct.study.assess.membership import Membership, random_buckets
+from indistinct.study.assess.membership_of_release import membership_of
 
 TABLE = pa.table(
     {

@@ -4,10 +4,10 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.attacking import attack_all
-from indistinct.datasets import generate_patients
 from indistinct.reporting import facts
-from indistinct.risks import assessed_tables
+from indistinct.reproduce.datasets import generate_patients
+from indistinct.study.assess import assessed_tables
+from indistinct.study.attack.attacking import attack_all
 
 SCHEMA = ind.Schema(identifiers=["name", "cost", "admitted"], quasi=["age", "sex", "zipcode"], sensitive=["disease"])
 CERTAIN = ("record-linkage", "homogeneity", "background-knowledge", "skewness")

@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyreadstat
 import pytest
 
 import indistinct as ind
 from indistinct.hierarchy import Hierarchy
-from indistinct.scanning.registry import CHECKS
+from indistinct.study.scan.registry import CHECKS
 from references.workbooks import workbook
 
 ROWS = 40
@@ -166,6 +167,31 @@ def attributed(_folder):
     return table
 
 
+def survey(folder, **options):
+    """Return a file of SPSS: codes of diseases with their labels, beside ages and towns."""
+    texts = published()["disease"].to_pylist()
+    codes = {text: number for number, text in enumerate(sorted(set(texts)), start=1)}
+    coded = frame(disease=[float(codes[text]) for text in texts])
+    labels = {"disease": {number: text for text, number in codes.items()}}
+    pyreadstat.write_sav(coded, folder / "published.sav", variable_value_labels=labels, **options)
+    return folder / "published.sav"
+
+
+def uncounted(folder):
+    """Let the header of a file of SPSS count two rows fewer than there are."""
+    content = bytearray(survey(folder).read_bytes())
+    content[80:84] = (ROWS - 3).to_bytes(4, "little")
+    return written(content, folder, "published.sav")
+
+
+def suppressed_label(folder):
+    """Return a file of SPSS without the rows of one disease, which is still among its labels."""
+    cells, told = pyreadstat.read_sav(survey(folder))
+    labels = told.variable_value_labels
+    pyreadstat.write_sav(cells[cells["disease"] != 1], folder / "published.sav", variable_value_labels=labels)
+    return folder / "published.sav"
+
+
 CORE = '<cp xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:creator>Somebody</dc:creator></cp>'
 PIVOT = {"xl/pivotCache/pivotCacheRecords1.xml": "<records/>"}
 
@@ -201,6 +227,11 @@ PLANTED = {
     "workbook-hidden": (lambda f: book(f, second=[["name"], ["x"]], state="veryHidden"), book),
     "workbook-strings": (lambda f: book(f, left_over=["deleted"]), book),
     "workbook-entries": (lambda f: book(f, entries=PIVOT), book),
+    "value-labels": (suppressed_label, survey),
+    "declared-missing": (lambda f: survey(f, missing_ranges={"disease": [2.0]}), survey),
+    "file-notes": (lambda f: survey(f, file_label="made of patients.csv", note="by somebody"), survey),
+    "file-times": (survey, None),
+    "hidden-rows": (uncounted, survey),
     "pickle-code": (lambda f: pickled(Runs(), f), None),
     "pickle-index": (lambda f: pickled(frame()[1:], f), lambda f: pickled(frame(), f)),
 }
@@ -246,7 +277,7 @@ LEAKS = {
     *("invented-columns", "identifiers", "row-numbers", "row-order", "values-in-the-bytes", "identifier-values"),
     *("labels-outside-hierarchy", "unused-categories", "values-behind-missing", "pandas-index", "parquet-statistics"),
     *("parquet-stray-bytes", "arrow-stray-bytes", "workbook-hidden", "workbook-strings", "workbook-entries"),
-    *("pickle-code", "pickle-index", "category-order"),
+    *("pickle-code", "pickle-index", "category-order", "value-labels", "hidden-rows"),
 }
 
 
@@ -259,7 +290,7 @@ def test_years_are_no_numbers_of_rows():
 def test_only_a_leak_makes_a_file_unclean(name, tmp_path):
     scan = scanned(PLANTED[name][0](tmp_path))
     assert (name in {finding.check for finding in scan.leaks}) == (name in LEAKS)
-    assert scan.clean == (not scan.leaks)
+    assert scan.clean == (not scan.leaks and not scan.unread)
 
 
 def test_every_check_stands_in_the_guide():

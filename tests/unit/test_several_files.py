@@ -237,8 +237,7 @@ def test_tables_of_a_duckdb_file_are_opened_for_reading_only(table, tmp_path):
         ind.open(path)
     with pytest.raises(ParameterError, match="is not the name of a table"):
         ind.open(path, table='visits"; DROP TABLE x')
-    with pytest.raises(ParameterError, match="`columns` chooses"):
-        ind.open(path, table="clinic.visits", columns=["age"])
+    assert ind.open(path, table="clinic.visits", columns=["age"]).columns == ("age",)
     (tmp_path / "broken.duckdb").write_text("nothing")
     with pytest.raises(InputError, match="cannot be opened for reading"):
         ind.open(tmp_path / "broken.duckdb", table="x")
@@ -320,7 +319,7 @@ def test_a_run_that_is_stopped_leaves_nothing(tmp_path):
         env={**os.environ, "INDISTINCT_SPILL": str(spill)},
         stderr=subprocess.DEVNULL,
     )
-    while run.poll() is None and not list(spill.glob("*/*.parquet")):
+    while run.poll() is None and not list(spill.glob("*/*/*.parquet")):
         time.sleep(0.01)
     assert run.poll() is None, "it ended before it was stopped"
     run.send_signal(signal.SIGTERM)

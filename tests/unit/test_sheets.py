@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
+from references.binary_workbooks import binary_workbook, old_workbook
 from references.open_documents import open_document
 from references.sheets import spreadsheet
 
@@ -153,6 +154,27 @@ def test_a_column_of_several_types_is_text_and_declarations_hold(write):
     assert table.kinds["visit"] == "date"
 
 
+def test_marks_for_missing_do_not_make_text_of_dates_and_numbers(write):
+    days = [dt.date(2024, 1, 1 + row) for row in range(4)]
+    rows = [["seen", "age", "hour"], *([day, row, dt.datetime(2024, 1, 1, row)] for row, day in enumerate(days))]
+    rows += [[-99, "n/a", "n/a"], ["n/a", -99, -99]]
+    path = write({"People": rows})
+    table = ind.open(path, missing=["", "-99", "n/a"]).data
+    assert table.schema.types == [pa.date32(), pa.int64(), pa.timestamp("us")]
+    assert [table[name].null_count for name in table.column_names] == [2, 2, 2]
+    own = ind.open(path, missing={"seen": ["-99", "n/a"]}).data
+    assert own.schema.types == [pa.date32(), pa.string(), pa.string()]
+    assert ind.open(path).data.schema.types == [pa.string()] * 3
+
+
+def test_moments_of_a_sheet_that_are_all_at_midnight_are_days(write):
+    rows = [["seen"], [dt.datetime(2024, 1, 1)], [dt.date(2024, 1, 2)]]
+    assert ind.open(write({"People": rows})).data["seen"].to_pylist() == [dt.date(2024, 1, 1), dt.date(2024, 1, 2)]
+    first, hours = write({"People": rows[:2]}), spreadsheet({"People": [["seen"], [dt.datetime(2024, 1, 1, 5)]]})
+    (first.parent / "second.xlsx").write_bytes(hours)
+    assert ind.open(first.parent).data["seen"].type == pa.timestamp("us"), "one file with hours"
+
+
 def test_a_sheet_is_released(write, tmp_path):
     rows = [
         ["name", "age", "born", "ill"],
@@ -169,3 +191,59 @@ def test_without_the_package_one_sentence_says_what_to_install(write, monkeypatc
     with pytest.raises(ind.MissingExtraError, match="python-calamine") as caught:
         ind.open(write({"People": ROWS}))
     assert caught.value.hint == 'pip install "indistinct[excel]"'
+
+
+PEOPLE = [["age", "town"], *([20 + i % 9, "Oslo"] for i in range(30))]
+BOOKS = {
+    "book.xlsx": lambda rows: spreadsheet({"S": rows}),
+    "book.xlsb": lambda rows: binary_workbook({"S": rows}),
+    "book.xls": old_workbook,
+    "book.ods": lambda rows: open_document({"S": rows}),
+}
+MERGED_AREAS = {
+    "book.xlsx": lambda head: spreadsheet({"S": PEOPLE}, merged=["A1:B1" if head else "B2:B3"]),
+    "book.xlsb": lambda head: binary_workbook({"S": PEOPLE}, merged=[(0, 0, 0, 1) if head else (1, 2, 1, 1)]),
+    "book.xls": lambda head: old_workbook(PEOPLE, merged=[(0, 0, 0, 1) if head else (1, 2, 1, 1)]),
+}
+
+
+@pytest.mark.parametrize("name", MERGED_AREAS)
+@pytest.mark.parametrize("head", [True, False])
+def test_merged_cells_are_refused_in_every_kind_of_workbook(tmp_path, name, head):
+    path = tmp_path / name
+    path.write_bytes(MERGED_AREAS[name](head))
+    with pytest.raises(ind.InputError, match="has 1 merged cells"):
+        ind.open(path)
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_a_workbook_cut_anywhere_is_an_error_and_compiled_code_says_nothing(tmp_path, name, capfd):
+    path, content = tmp_path / name, BOOKS[name](PEOPLE)
+    path.write_bytes(content)
+    assert ind.open(path).data["age"].to_pylist() == [row[0] for row in PEOPLE[1:]]
+    for part in range(1, 7):
+        path.write_bytes(content[: len(content) * part // 7])
+        with pytest.raises(ind.InputError):
+            ind.open(path)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", ["book.xlsx", "book.xlsb", "book.ods"])
+def test_a_damaged_archive_is_named_as_such(tmp_path, name):
+    content = bytearray(BOOKS[name](PEOPLE))
+    directory = content.rindex(b"PK\x01\x02")
+    content[directory : directory + 4] = b"PK\x09\x09"
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ind.InputError, match="cannot be read as a workbook"):
+        ind.open(tmp_path / name)
+
+
+def test_cells_far_apart_do_not_end_the_process(tmp_path):
+    """The reader of sheets would take a rectangle of four billion cells, and abort."""
+    path, rows = tmp_path / "book.xls", [["age", "town", 7.0]]
+    content = bytearray(old_workbook(rows))
+    last = content.index(bytes.fromhex("0302 0e00 0000 0200"))
+    content[last + 4 : last + 8] = b"\xff\xff\xff\xff"
+    path.write_bytes(content)
+    with pytest.raises(ind.InputError, match="too far apart, or it is damaged"):
+        ind.open(path)

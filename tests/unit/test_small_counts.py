@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
-from indistinct.figures import Told
-from indistinct.registry import parse_model
+from indistinct.figures import Sentence, hide_counts
+from indistinct.models.registry import parse_model
 from indistinct.release.certificate import Certificate, Overlap, PeopleCounted, Verdict
 
 PLAIN = Certificate("1", (Verdict("k-anonymity:k=2", True, {"k": 2}, 0, 0),), rows=1000, classes=90, smallest_class=2)
@@ -61,28 +61,30 @@ def test_people_are_hidden_together() -> None:
 
 
 def test_an_overlap_shows_no_small_group() -> None:
-    overlap = Overlap(500, 3, 0, 2, 4, smallest_difference=8, changed_signatures=4, m=2)
+    overlap = Overlap(500, 3, 0, 2, 4, people_before=4)
     shown = told(replace(PLAIN, people=PeopleCounted(700, 700, 0), overlap=overlap))
-    assert shown["overlap"]["smallest_intersection"] is shown["overlap"]["smallest_difference"] is None
+    assert shown["overlap"]["smallest_history"] is shown["overlap"]["people_before"] is None
     assert shown["overlap"]["shared_people"] is None
-    assert (shown["overlap"]["k"], shown["overlap"]["m"], shown["overlap"]["people_below"]) == (2, 2, 0)
+    assert (shown["overlap"]["k"], shown["overlap"]["releases"], shown["overlap"]["people_below"]) == (2, 4, 0)
     assert shown["people"]["published"] is None
 
 
 def test_a_warning_loses_its_counts_and_not_its_sense() -> None:
-    warning = Told("{rows_suppressed} row(s) are suppressed: column 'age' in {rows_0}", rows_suppressed=12, rows_0=11)
+    warning = Sentence(
+        "{rows_suppressed} row(s) are suppressed: column 'age' in {rows_0}", rows_suppressed=12, rows_0=11
+    )
     certificate = replace(PLAIN, original_rows=1012, suppressed_rows=12, warnings=(warning, "as it is"))
     shown = told(certificate)
     assert shown["warnings"] == ["[hidden] row(s) are suppressed: column 'age' in [hidden]", "as it is"]
     assert shown["suppressed_rows"] is None
     assert certificate.warnings[0] == "12 row(s) are suppressed: column 'age' in 11"
-    assert copy.deepcopy(warning).hiding(["rows"]) == warning.hiding(["rows"])
+    assert hide_counts(copy.deepcopy(warning), ["rows"]) == hide_counts(warning, ["rows"])
 
 
 def test_the_rest_that_no_warning_names_is_not_told_either() -> None:
     parts = (
-        Told("{rows_suppressed} uncovered", rows_suppressed=20),
-        Told("{rows_suppressed} broken", rows_suppressed=40),
+        Sentence("{rows_suppressed} uncovered", rows_suppressed=20),
+        Sentence("{rows_suppressed} broken", rows_suppressed=40),
     )
     certificate = replace(PLAIN, original_rows=1065, suppressed_rows=65, warnings=parts)
     assert told(certificate)["suppressed_rows"] is None
@@ -163,7 +165,7 @@ def test_nobody_gets_a_small_count_from_what_is_shown(
         suppressed_rows=suppressed,
         people=PeopleCounted(published, published + more, lost),
         overlap=Overlap(published // 2, 20, below, 2),
-        warnings=tuple(Told("{rows} row(s)", rows=count) for count in others),
+        warnings=tuple(Sentence("{rows} row(s)", rows=count) for count in others),
     )
     shown = told(certificate)
     counts = [int(number) for text in shown["warnings"] for number in re.findall(r"\d+", text)]

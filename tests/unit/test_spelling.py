@@ -7,9 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indistinct.algorithms.partition.mondrian import Mondrian
+from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
 from indistinct.errors import ParameterError
+from indistinct.metrics import METRICS, parse_metric
 from indistinct.models import AlphaK, DistinctLDiversity, KAnonymity, TCloseness, XYAnonymity
-from indistinct.registry import ALGORITHMS, METRICS, MODELS, parse_algorithm, parse_metric, parse_model
+from indistinct.models.registry import MODELS, parse_model
 from indistinct.spelling import spell
 from indistinct.testing.checks import ALGORITHM_EXAMPLES, MODEL_EXAMPLES
 from indistinct.testing.strategies import models

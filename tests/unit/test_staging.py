@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from indistinct.errors import OutputError
-from indistinct.release.staging import filled, publish, stage, staging
-from indistinct.release.writing import write_atomically
+from indistinct.release.writing.atomically import write_atomically
+from indistinct.release.writing.staging import filled, publish, stage, staging
 
 
 def put(text):

@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import indistinct as ind
-from indistinct import spill
 from indistinct.engines import stored_rows
 from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.partitions import publish_rows
 from indistinct.engines.stored_rows import Cuts, Partitions
 from indistinct.errors import OutputError
 from indistinct.frequencies.request import Request
-from indistinct.randomness import Secret, random_words
+from indistinct.machine import spill
+from indistinct.machine.randomness import Secret, random_words
 from indistinct.tables import Reading
 from references.engine_runs import rows_of
 from references.publishing import Kept
@@ -235,6 +235,22 @@ def test_a_full_disk_is_told_where_rows_are_counted(folder):
     assert files_of(folder) == []
 
 
+@pytest.mark.parametrize("shown", ["/proc/{}/fd/{}", "/nowhere/{}/{}"])
+def test_a_file_without_a_name_is_opened_by_a_path_until_it_is_closed(monkeypatch, shown):
+    """Where the system does not show what a process has open, the file has a name in a private directory."""
+    monkeypatch.setattr(spill, "OPEN_FILES", shown)
+    made = spill.create_nameless("rows.parquet")
+    pq.write_table(pa.table({"name": ["secret"]}), made.path)
+    assert pq.read_table(made.path)["name"].to_pylist() == ["secret"]
+    assert made.path.name == "rows.parquet"
+    assert stat.S_IMODE(made.path.parent.stat().st_mode) == 0o700
+    assert os.fstat(made.file.fileno()).st_nlink == (0 if shown.startswith("/proc") else 1)
+    made.close()
+    assert not os.path.lexists(made.path.parent)
+    left = spill.create_nameless("rows.parquet").path  # nobody holds it
+    assert not os.path.lexists(left)
+
+
 def test_a_directory_that_cannot_be_used_is_told(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("mine")
     (tmp_path / "open").mkdir()
@@ -262,7 +278,7 @@ def test_what_a_killed_run_left_is_removed_and_what_a_live_one_has_is_not(tmp_pa
     program = f"""
 import os, signal
 from pathlib import Path
-from indistinct.spill import private_directory
+from indistinct.machine.spill import private_directory
 with private_directory(Path({str(tmp_path)!r})) as folder:
     (folder / "1.rows").write_text("secret")
     os.kill(os.getpid(), signal.SIGKILL)

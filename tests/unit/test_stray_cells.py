@@ -1,11 +1,13 @@
 """Cells that are not like the others: errors say where they are and what helps, and first policies run."""
 
+import datetime as dt
+
 import pytest
 
 import indistinct as ind
 from indistinct.errors import InputError
-from indistinct.inspection import inspect
-from indistinct.policy.starter import write_starter
+from indistinct.study.inspect import inspect
+from indistinct.study.inspect.starter import write_starter
 
 SCHEMA = ind.Schema(quasi=["q"], sensitive=["s"])
 
@@ -74,3 +76,41 @@ def test_the_first_policy_runs(tmp_path, cells):
         suppression=1.0,
     )
     assert "q" not in found.reading.text or found.columns[0].findings
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y"])
+@pytest.mark.parametrize("mark", ["-99", "0000-00-00", "00.00.0000", "deceased"])
+def test_a_mark_among_dates_does_not_make_them_text(tmp_path, form, mark):
+    days = [dt.date(2024, 1, 1) + dt.timedelta(days=row) for row in range(40)]
+    ages = [-99 if row % 9 == 0 else 20 + row for row in range(40)]
+    rows = [f"{age},{mark if row % 8 == 0 else f'{days[row]:{form}}'}" for row, age in enumerate(ages)]
+    path = tmp_path / "a.csv"
+    path.write_text("age,visit\n" + "\n".join(rows) + "\n")
+    found = ind.inspect(path)
+    visit = next(column for column in found.columns if column.name == "visit")
+    assert (str(visit.kind), visit.missing) == ("date", 5)
+    assert f"{mark} in 5 rows looks like a mark for missing" in visit.findings
+    assert "visit" not in found.reading.text
+    assert found.reading.missing_in["visit"] == (mark,)
+    for engine in ("memory", "duckdb"):
+        opened = ind.open(path, reading=found.reading, engine=engine)
+        assert opened.kinds["visit"] == "date"
+
+
+def test_a_name_among_dates_is_not_told(tmp_path):
+    days = [f"{dt.date(2024, 1, 1) + dt.timedelta(days=row):%d.%m.%Y}" for row in range(40)]
+    path = tmp_path / "a.csv"
+    path.write_text("visit\n" + "\n".join([*days, "Miller", "-99", "-99"]) + "\n")
+    found = ind.inspect(path)
+    assert found.reading.text == ("visit",)
+    assert "Miller" not in repr(found.to_json())
+
+
+def test_the_error_about_dates_with_a_mark_says_how_to_declare_it(tmp_path):
+    days = [f"{dt.date(2024, 1, 1) + dt.timedelta(days=row):%d.%m.%Y}" for row in range(40)]
+    path = tmp_path / "a.csv"
+    path.write_text("visit\n" + "\n".join([*days, "-99", "-99"]) + "\n")
+    with pytest.raises(InputError, match="may be marks for missing") as caught:
+        ind.anonymize(path, ind.Schema(quasi=["visit"]), model="k-anonymity:k=2")
+    assert "--missing visit=MARK" in caught.value.hint
+    assert "-99" not in caught.value.hint

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
-from indistinct.frequencies.slices import contained
+from indistinct.frequencies.slices import find_contained
 from indistinct.models import LDiverseLinks, link_probability
 from indistinct.models.link_probability import Entries, expected_rows, link
-from indistinct.release.published import BucketTable
+from indistinct.release.opened import BucketTable
 
 
 def verdicts_of(certificate, name):
@@ -133,4 +133,4 @@ def test_vectors_are_contained_if_an_equal_one_is_there(seed, columns, size):
     mine = [rng.integers(0, 4, 30) * (size // 3) for _ in range(columns)]
     theirs = [rng.integers(-1, 4, 20) * (size // 3) for _ in range(columns)]
     present = {vector for vector in zip(*theirs, strict=True) if min(vector) >= 0}
-    assert contained(mine, theirs).tolist() == [vector in present for vector in zip(*mine, strict=True)]
+    assert find_contained(mine, theirs).tolist() == [vector in present for vector in zip(*mine, strict=True)]

@@ -10,8 +10,8 @@ import indistinct as ind
 from indistinct.engines.transformed import transformed_source
 from indistinct.errors import HierarchyError, InputError, ParameterError, SchemaError
 from indistinct.recoding.storage import digest, recoding_from_json, recoding_to_json
-from indistinct.release.pseudonym_columns import require_rows_here
-from indistinct.transformations import parse_transformation
+from indistinct.recoding.transformations import parse_transformation
+from indistinct.release.pseudonyms.columns import require_rows_here
 
 SCHEMA = ind.Schema(identifiers=["id"], quasi=["age"], sensitive=["s"], insensitive=["c"])
 
@@ -164,7 +164,7 @@ def test_columns_that_are_not_transformed(name, told):
     with pytest.raises(SchemaError, match=told) as caught:
         ind.transform(pa.table({"age": [1]}), SCHEMA, {name: ind.Transformation(round=10)})
     assert caught.value.hint
-    with pytest.raises(ParameterError, match="must be a Transformation"):
+    with pytest.raises(ParameterError, match="must be a mapping to a Transformation"):
         ind.transform(pa.table({"age": [1]}), SCHEMA, {"c": "round:10"})
 
 
@@ -215,8 +215,7 @@ def test_a_release_its_check_and_next_month(tmp_path, engine):
     again = ind.verify(out, SCHEMA, model, original=stays(), hierarchies=hierarchies, transformations=transformations)
     assert again.holds
     assert again.original_rows == 40
-    with pytest.raises(ind.UnseenValueError):  # the original has no such values
-        ind.verify(out, SCHEMA, model, original=stays())
+    assert not ind.verify(out, SCHEMA, model, original=stays()).holds  # the original has no such values
     later = ind.apply(kept, stays(60), engine=engine)
     assert set(later.table["c"].to_pylist()) == {0.0, 50.0, 100.0, 150.0, 200.0}
     assert set(later.table["s"].to_pylist()) == {"I**", "J**"}

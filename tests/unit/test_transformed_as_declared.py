@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.hierarchy.labels_of_levels import are_labels
-from indistinct.transformations import may_come_of, parse_transformation
+from indistinct.recoding.transformations import may_come_of, parse_transformation
 
 RULE = "transformed-as-declared"
 SCHEMA = ind.Schema(identifiers=["id"], quasi=["age"], sensitive=["s"], insensitive=["c", "day", "note"])

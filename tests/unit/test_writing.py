@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.errors import OutputError
-from indistinct.release import delimited
-from indistinct.release._kernels import STEP, spell_rows
 from indistinct.release.certificate import Certificate
-from indistinct.release.files import write_release
-from indistinct.release.writing import write_table
+from indistinct.release.verification._kernels import STEP, spell_rows
+from indistinct.release.writing import delimited
+from indistinct.release.writing.atomically import write_table
+from indistinct.release.writing.files import write_release
 from indistinct.tables import open_table
 
 TABLE = pa.table({"age": [31, None], "city": pa.array(["Oslo", "Bergen"]).dictionary_encode()})

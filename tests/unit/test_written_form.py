@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
-from indistinct.policy.reading import policy_from_toml
-from indistinct.policy.writing import policy_to_toml
-from indistinct.release.as_written import read_as_written
-from indistinct.release.form import is_changed, is_formula, marked
-from indistinct.release.formats import producer_for
+from indistinct.job.policy.reading import policy_from_toml
+from indistinct.job.policy.writing import policy_to_toml
+from indistinct.release.writing.as_written import read_as_written
+from indistinct.release.writing.form import is_changed, is_formula, marked
+from indistinct.release.writing.formats import producer_for
 
 SCHEMA = ind.Schema(quasi=["age"], sensitive=["ill"], insensitive=["cost"])
 RISKY = [

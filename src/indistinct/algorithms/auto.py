@@ -6,7 +6,7 @@ given a number of rounds: the clock decides nothing, so that the same table give
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,7 +30,7 @@ from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.summary import TreeForm
-from indistinct.spelling import spell
+from indistinct.spelling import arguments_of, spell
 
 # Work up to which a search is made, each some seconds at most: cells times columns squared for cuts by loss, cells for
 # clustering, cells times nodes of the lattice for the best node, cells times columns times rounds for local search.
@@ -66,8 +66,8 @@ class Auto(Algorithm):
         parse_metric(self.metric)
         Mondrian(choose="loss", trees=self.trees)
         if self.rounds < 0:
-            raise ParameterError(
-                f"`rounds` of Auto must not be negative; got {self.rounds}", hint="0 leaves local search out"
+            raise ParameterError.of(
+                "Auto", "rounds", f"must not be negative; got {self.rounds}", hint="0 leaves local search out"
             )
 
     @property
@@ -100,8 +100,8 @@ class Auto(Algorithm):
         problem.explain(trial.explanation())
         return trial.answer()
 
-    def explained(self, problem: Problem, recoding: Recoding, algorithm: Algorithm) -> Explanation:
-        """Return why the one algorithm was taken that needs no cells of the whole table at once."""
+    def explain_fallback(self, problem: Problem, recoding: Recoding, algorithm: Algorithm) -> Explanation:
+        """Explain why the one algorithm was chosen that never needs all cells of the table at once."""
         trial = _Trial(problem, parse_metric(self.metric))
         trial.note(algorithm, recoding)
         reason = "was not tried: the cells of the table do not fit in memory"
@@ -114,7 +114,7 @@ class Auto(Algorithm):
         # Cut into children, as in the paper, labels never overlap: people can be counted by those of a release.
         if problem.unit == "rows" or not any(column.tree for column in problem.columns):
             by_loss = Mondrian(choose="loss", trees=self.trees)
-            yield from trial.within(by_loss, _weighed(problem), BY_LOSS, "steps to weigh cuts")
+            yield from trial.within(by_loss, _measure_work(problem), BY_LOSS, "steps to weigh cuts")
         yield Mondrian()
         others = Mondrian().refusal(problem.model, suppression=problem.suppression > 0)
         if any(column.taxonomy is not None for column in problem.columns) or others is not None:
@@ -211,7 +211,7 @@ class _Trial:
     def explanation(self, *, changes: bool = True) -> Explanation:
         """Return why the best attempt was chosen, and what limits it, with what `changes` of settings would give."""
         loss, algorithm, _, assignment = self._winner
-        changes = changes and _weighed(self.problem) <= SETTINGS and not self.perfect
+        changes = changes and _measure_work(self.problem) <= SETTINGS and not self.perfect
         return Explanation(
             metric=spell(self.metric),
             goal=self.metric.goal,
@@ -237,10 +237,10 @@ class _Trial:
         first, parts = self.made[0], self.problem.model.parts()
         for place, part in enumerate(parts):
             before, after = parts[:place], parts[place + 1 :]
-            for setting, eased in _eased(part):
+            for setting, eased in _ease_model(part):
                 yield from self._change(first, setting, model=_all((*before, eased, *after)))
             if before or after:
-                yield from self._change(first, f"without {_named(part)}", model=_all((*before, *after)))
+                yield from self._change(first, f"without {_name_of_model(part)}", model=_all((*before, *after)))
         more = self.problem.suppression + self.problem.frequencies.members // 100
         for attempt in self.made:
             if attempt[1].traits.suppresses:
@@ -257,7 +257,7 @@ class _Trial:
         yield Change(spell(algorithm), setting, before, loss)
 
 
-def _weighed(problem: Problem) -> int:
+def _measure_work(problem: Problem) -> int:
     """Return how much there is to weigh: for a cut of any column, what every column covers then."""
     return len(problem.frequencies) * len(problem.columns) ** 2
 
@@ -266,20 +266,20 @@ def _all(parts: tuple[Model, ...]) -> Model:
     return parts[0] if len(parts) == 1 else All(parts)
 
 
-def _eased(part: Model) -> Iterator[tuple[str, Model]]:
+def _ease_model(part: Model) -> Iterator[tuple[str, Model]]:
     """Yield a model with k, or l, one less, and in words what that is."""
     inner: Any = part.model if isinstance(part, OfPeople) else part
     for name in ("k", "l"):
-        value = getattr(inner, name, None) if name in {field.name for field in fields(inner)} else None
+        value = arguments_of(inner).get(name)
         if isinstance(value, int) and value > 2:
             eased = replace(inner, **{name: value - 1})
             yield f"with {name} = {value - 1}", replace(part, model=eased) if isinstance(part, OfPeople) else eased
 
 
-def _named(part: Model) -> str:
+def _name_of_model(part: Model) -> str:
     """Return a model in words, without its parameters: some are values."""
     inner: Any = part.model if isinstance(part, OfPeople) else part
-    column = getattr(inner, "sensitive", None)
+    column = arguments_of(inner).get("sensitive")
     return f"{inner.name} of {column}" if isinstance(column, str) else str(inner.name)
 
 

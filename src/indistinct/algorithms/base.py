@@ -12,10 +12,11 @@ import numpy as np
 
 from indistinct.algorithms.explanation import Explanation
 from indistinct.errors import ParameterError
-from indistinct.figures import Told
+from indistinct.figures import Sentence
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy import Suppression
-from indistinct.memory import needs_memory
+from indistinct.machine.arguments import CheckedArguments
+from indistinct.machine.memory import needs_memory
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import Recoding
@@ -121,7 +122,7 @@ class AlgorithmTraits:
         return frozenset({"by-region", "by-cell"} if self.local else {"by-column"})
 
 
-class Algorithm(ABC):
+class Algorithm(CheckedArguments, ABC):
     """A search for a recoding: a frozen value with its parameters."""
 
     __slots__ = ()
@@ -133,7 +134,7 @@ class Algorithm(ABC):
         """The histograms that the search needs beyond those of the model."""
         return ()
 
-    def require_columns(self, schema: Schema) -> None:  # noqa: B027  (most parameters speak of none)
+    def require_columns(self, schema: Schema) -> None:
         """Raise `SchemaError` where parameters speak of columns that no release shows."""
 
     def promise(self) -> Model | None:
@@ -225,16 +226,19 @@ def unused_settings(
         )
         what = "the hierarchy" if algorithm.traits.buckets else "the bands"
         told.append(
-            f"{what} of {_listed([column.name for column in hidden])} will not be published: {algorithm.name} {why}; "
+            f"{what} of {_list_names([column.name for column in hidden])} will not be published: "
+            f"{algorithm.name} {why}; "
             "a full-domain algorithm, such as optimal, publishes what is declared"
         )
     if strange:
-        told.append(f"the hierarchy of {_listed(strange)} is not used: neither the search nor the model looks at it")
+        told.append(
+            f"the hierarchy of {_list_names(strange)} is not used: neither the search nor the model looks at it"
+        )
     if suppression and not algorithm.traits.suppresses:
         told.append(f"suppression = {suppression:g} is not used: {algorithm.name} drops no rows")
     elif suppression and not problem.suppression:
         told.append(
-            Told(
+            Sentence(
                 f"suppression = {suppression:g} allows none of {{{problem.unit}}} {problem.unit} to be dropped",
                 **{problem.unit: problem.frequencies.members},
             )
@@ -242,5 +246,5 @@ def unused_settings(
     return tuple(told)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names))

@@ -38,7 +38,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a choice among algorithms was made by.
+    """The reasons for a choice among algorithms.
 
     `algorithm` is the one that was chosen, `loss` what it loses by the `metric`, and `columns` each column's share of
     that. `changes` were tried with a fast algorithm, which need not be the chosen one.
@@ -57,18 +57,18 @@ class Explanation:
 
     def sentences(self) -> tuple[str, ...]:
         """Return the explanation in plain words, one sentence a line."""
-        tried = ", ".join(f"{each.algorithm} {number(each.loss or 0.0)}" for each in self.made)
+        tried = ", ".join(f"{each.algorithm} {number(each.loss or 0.0)}" for each in self.ranking)
         return (
             f"{self.algorithm} was chosen by {self.metric}, {BETTER[self.goal]} is better: {tried}",
             *self.reasons(),
         )
 
     @property
-    def made(self) -> tuple[Attempt, ...]:
+    def ranking(self) -> tuple[Attempt, ...]:
         """The attempts that gave a release, the best first."""
         sign = 1 if self.goal == "min" else -1
-        made = [each for each in self.attempts if each.loss is not None]
-        return tuple(sorted(made, key=lambda each: sign * (each.loss or 0.0)))
+        successes = [each for each in self.attempts if each.loss is not None]
+        return tuple(sorted(successes, key=lambda each: sign * (each.loss or 0.0)))
 
     def reasons(self) -> tuple[str, ...]:
         """Return what limits the best attempt, in plain words: what was not tried, columns, and easier settings."""

@@ -8,8 +8,8 @@ from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.partition.layout import ranks_of
 from indistinct.algorithms.partition.summaries import summarize
-from indistinct.arrays import Codes
-from indistinct.ordering import distinct_with_places
+from indistinct.machine.arrays import Codes
+from indistinct.machine.ordering import distinct_with_places
 from indistinct.recoding.kinds import ByCell, ByColumn
 from indistinct.recoding.summary import Style
 

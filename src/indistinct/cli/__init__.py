@@ -6,7 +6,6 @@ Commands import what they need when they run, so that `indistinct --help` answer
 import signal
 import sys
 from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
 from typing import Annotated
 
 import typer
@@ -35,7 +34,9 @@ from indistinct.cli import (
     warm_up,
 )
 from indistinct.cli.failures import guarded, outlived
-from indistinct.memory import address_space, check_address_space
+from indistinct.machine.arrow_alone import keep_arrow_from_pandas
+from indistinct.machine.memory import address_space, check_address_space
+from indistinct.machine.spill import remove_leftovers
 
 __all__ = ["app", "main"]
 
@@ -86,38 +87,19 @@ app.command("warm-up")(warm_up.command)
 app.command("list")(listing.command)
 
 
-# Files of statistics programs are written from its frames.
-WITH_PANDAS = ("indistinct.release.labelled", "indistinct.release.release")
-
-
-class _WithoutPandas(MetaPathFinder):
-    """Arrow imports pandas, where it is installed, to ask whether an array is one of its series: none is, here.
-
-    Arrow's own code is no Python, so that our module asks, it seems. Charts and other packages may have pandas.
-    """
-
-    def find_spec(self, fullname: str, *_: object) -> None:
-        if fullname != "pandas":
-            return
-        asks = sys._getframe(1)
-        while asks is not None and asks.f_globals.get("__name__", "").startswith(("importlib", "_frozen_importlib")):
-            asks = asks.f_back  # type: ignore[assignment]
-        name = "" if asks is None else asks.f_globals.get("__name__", "")
-        if name.partition(".")[0] in ("indistinct", "pyarrow") and name not in WITH_PANDAS:
-            raise ModuleNotFoundError("pandas is not used here", name=fullname)
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; no traceback reaches the user."""
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     if argv is None:  # a process of its own: being stopped takes temporary files away, as an interrupt does
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        sys.meta_path.insert(0, _WithoutPandas())
     command = typer.main.get_command(app)
 
     def run() -> object:
         if not {"--help", "-h", "--version"} & set(arguments):
             check_address_space()
+            remove_leftovers()
+            if argv is None:
+                keep_arrow_from_pandas()
         return command.main(args=arguments, prog_name="indistinct", standalone_mode=False)
 
     if argv is None and address_space() is not None:

@@ -1,16 +1,19 @@
 """`indistinct anonymize`: from a policy, or a table and flags, to a verified release."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import data_of, earlier_files, earlier_options, job_of, ledger_of, place_of, source_of
+from indistinct.cli.flags import data_of, earlier_files, job_of, place_of, run_options, source_of
 from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, ROLES, SCREEN, WRITING, Flags, shared
 from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.report import checked_report, write_report
 from indistinct.cli.screen import note, progress
+
+if TYPE_CHECKING:
+    from indistinct.job.job import Changes
 
 
 @shared(
@@ -31,8 +34,9 @@ def command(
     """Publish a table so that a model holds: by a policy, or by flags.
 
     Beside a policy stand only --input, --population, -o, --node, --overwrite, --seed, --save-recoding, what begins with
-    --previous, --ledger, --accept-overlap, --output-table, --smallest-count, what says how a text file is written,
-    --json and --show-values; with --instead also --model, --algorithm and --suppression, as a comparison names them.
+    --previous, --ledger, --accept-overlap, --fresh, --output-table, --smallest-count, what says how a text file is
+    written, --json and --show-values; with --instead also --model, --algorithm and --suppression, as a comparison names
+    them.
     """
     given = data_of(source, flags)
     policy = job_of(given, flags, node=node, data=data, instead=instead)
@@ -40,33 +44,22 @@ def command(
     wanted = place_of(output, flags.output_table) or policy.place
     path = checked_path(wanted, recoding=save_recoding, overwrite=overwrite, sources=read)
     page = checked_report(policy, path, recoding=save_recoding, overwrite=overwrite, sources=read)
-    from indistinct import api, measuring
-    from indistinct.summary import summary_of_release
+    from indistinct.job import running
+    from indistinct.job.job import job_of_policy
+    from indistinct.study.measure import measuring
+    from indistinct.study.summary import summary_of_release
 
     with progress("anonymizing") as share:
-        release = published(
-            path,
-            ledger_of(flags, policy),
-            lambda: api.anonymize(
-                source_of(policy, flags, raw=True),
-                policy.schema,
-                model=policy.model,
-                algorithm=policy.algorithm,
-                hierarchies=policy.hierarchies,
-                suppression=policy.suppression,
-                target=policy.target,
-                seed=seed,
-                progress=share,
-                output=path,
-                overwrite=overwrite,
-                save_recoding=save_recoding,
-                population=policy.population,
-                transformations=policy.transformations,
-                pseudonyms=policy.located_pseudonyms,
-                memory=flags.memory,
-                **earlier_options(flags, policy),
-            ),
-        )
+        changes: Changes = {
+            **run_options(flags, policy),
+            "table": source_of(policy, flags, raw=True),
+            "output": path,
+            "overwrite": overwrite,
+            "save_recoding": save_recoding,
+            "seed": seed,
+            "progress": share,
+        }
+        release = published(job_of_policy(policy, **changes), running.run_job)
     if release.buckets is not None and (policy.metrics or policy.target):
         note("values are not recoded in buckets: only what speaks of buckets is measured")
     metrics = measured(lambda: measuring.measure(release, policy.metrics or None, target=policy.target))

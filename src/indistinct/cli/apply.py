@@ -1,15 +1,18 @@
 """`indistinct apply`: a recoding that was found before publishes another table."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import data_of, earlier_files, earlier_options, ledger_of, place_of, policy_of, source_of
+from indistinct.cli.flags import data_of, earlier_files, place_of, policy_of, run_options, source_of
 from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, SCREEN, WRITING, Flags, shared
 from indistinct.cli.output import checked_path, measured, published, report
 from indistinct.cli.screen import progress
+
+if TYPE_CHECKING:
+    from indistinct.job.job import Changes
 
 
 @shared(
@@ -23,6 +26,12 @@ def command(
     output: options.Release = None,
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
+    hold_back: Annotated[
+        bool,
+        typer.Option(
+            "--hold-back", help="Leave out, within --suppression, whom earlier releases would leave among too few."
+        ),
+    ] = False,
 ) -> None:
     """Publish another table by a stored recoding, and verify that its promise still holds.
 
@@ -33,34 +42,29 @@ def command(
     unless --pseudonym is given again. --model asks for something else than the promise. --previous and --previous-input
     compare with an earlier release of the same people, and --ledger with all that it remembers.
     """
-    from indistinct import api, measuring
-    from indistinct.recoding.storage import beside, read_recoding
-    from indistinct.summary import summary_of_release
+    from indistinct.job import running
+    from indistinct.job.job import job_of_policy
+    from indistinct.recoding.storage import arrays_path, read_recoding
+    from indistinct.study.measure import measuring
+    from indistinct.study.summary import summary_of_release
 
     with progress("applying") as share:
         found = read_recoding(recoding)
         policy = policy_of(data_of(data, flags), flags, schema=found.schema, reading=found.reading)
-        read = [recoding, beside(recoding), *policy.files, *earlier_files(flags, policy)]
+        read = [recoding, arrays_path(recoding), *policy.files, *earlier_files(flags, policy)]
         path = checked_path(place_of(output, flags.output_table), recoding=None, overwrite=overwrite, sources=read)
         share(0.2)
-        release = published(
-            path,
-            ledger_of(flags, policy),
-            lambda: api.apply(
-                found,
-                source_of(policy, flags, raw=True),
-                model=policy.model,
-                hierarchies=policy.hierarchies,
-                suppression=flags.suppression,
-                seed=seed,
-                output=path,
-                overwrite=overwrite,
-                population=policy.population,
-                pseudonyms=policy.located_pseudonyms,
-                memory=flags.memory,
-                **earlier_options(flags, policy),
-            ),
-        )
+        changes: Changes = {
+            **run_options(flags, policy),
+            "table": source_of(policy, flags, raw=True),
+            "recoding": found,
+            "suppression": flags.suppression,
+            "output": path,
+            "overwrite": overwrite,
+            "seed": seed,
+            "hold_back": hold_back,
+        }
+        release = published(job_of_policy(policy, **changes), running.run_job)
         share(1.0)
     metrics = measured(lambda: measuring.measure(release))
     report(summary_of_release(release, path, metrics=metrics), as_json=flags.as_json)

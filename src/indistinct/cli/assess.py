@@ -8,14 +8,15 @@ import typer
 from indistinct.cli import options
 from indistinct.cli.flags import opened_population, policy_of, source_of
 from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, shared
-from indistinct.cli.published_file import question_of
+from indistinct.cli.published_file import published_file
 from indistinct.cli.risk_tables import parts
 from indistinct.cli.screen import note, print_json, progress, show
 from indistinct.errors import VerificationError
 
 if TYPE_CHECKING:
-    from indistinct.policy import Policy
-    from indistinct.risks.assessment import Assessment
+    from collections.abc import Mapping
+
+    from indistinct.study.assess.assessment import Assessment
 
 
 PopulationFile = Annotated[
@@ -77,30 +78,25 @@ def command(
     a sampling fraction. With --profile the exit code is 4 if a limit is broken. Classes of an original are named by
     their values only with --show-values.
     """
-    from indistinct import assessing
+    from indistinct.study.assess import assessing
 
-    asked, given = _opened(data, flags, policy=policy, original=original)
     # A policy may name a population; a size or a fraction that is given here takes its place.
     sized = population_size is not None or sampling_fraction is not None
+    named = {"policy": policy, "original": original, "recoding": recoding}
+    given, known = _opened(data, flags, named, population=flags.population is not None or not sized)
     with progress("assessing") as share:
         found = assessing.assess(
             given,
-            asked.schema,
-            original=None if original is None else source_of(asked, flags, original),
-            population=opened_population(asked) if flags.population or not sized else None,
             population_size=population_size,
             sampling_fraction=sampling_fraction,
             weights=weights,
             threshold=threshold,
             profile=profile,
-            hierarchies=asked.used_hierarchies,
-            recoding=recoding,
-            pseudonyms=asked.pseudonyms,
             show_values=flags.show_values,
             suda=suda,
             unique_sets=unique_sets,
             progress=share,
-            memory=flags.memory,
+            **known,
         )
     _report(found, data, as_json=flags.as_json)
     if not found.passed:
@@ -120,14 +116,24 @@ def _is_same(one: Path, other: Path) -> bool:
     return one.exists() and other.exists() and one.samefile(other)
 
 
-def _opened(table: Path, flags: Flags, *, policy: Path | None, original: Path | None) -> "tuple[Policy, Any]":
-    """Return the policy that tells roles, and the table: read as the policy's input if it is that, or as published."""
-    from indistinct.release.files import certificate_path
+def _opened(
+    table: Path, flags: Flags, named: "Mapping[str, Path | None]", *, population: bool
+) -> "tuple[Any, dict[str, Any]]":
+    """Return a table and what is known of it: a `Published`, unless it is the table that the policy reads."""
+    from indistinct.release.writing.files import certificate_path
 
+    policy, original = named["policy"], named["original"]
     asked = policy_of(original or table, flags, policy=policy, beside=("model", *READING))
     source = asked.locate(asked.input.path)
     is_input = original is None and (table == source or _is_same(table, source))
     if is_input and not (policy is None and certificate_path(table).is_file()):
-        return asked, source_of(asked, flags)
-    question = question_of(table, flags, policy=policy, original=original)
-    return question.policy, question.published
+        return source_of(asked, flags), {
+            "schema": asked.schema,
+            "hierarchies": asked.used_hierarchies,
+            "pseudonyms": asked.pseudonyms,
+            "population": opened_population(asked) if population else None,
+            "memory": flags.memory,
+        }
+    recoding = named["recoding"]
+    given = published_file(table, flags, policy=policy, original=original, recoding=recoding, population=population)[1]
+    return given, {}

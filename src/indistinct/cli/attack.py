@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import opened
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, shared
-from indistinct.cli.published_file import Question, question_of
+from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import grid, print_json, progress, show
 from indistinct.errors import ParameterError
 from indistinct.figures import number, percent
@@ -17,9 +16,9 @@ from indistinct.figures import number, percent
 if TYPE_CHECKING:
     from rich.table import Table as Grid
 
-    from indistinct.attacking import Outcomes
-    from indistinct.attacks.base import Outcome
-    from indistinct.tables import Table
+    from indistinct.release.published import Published
+    from indistinct.study.attack.attacking import Outcomes
+    from indistinct.study.attack.base import Outcome
 
 
 External = Annotated[
@@ -75,14 +74,14 @@ def command(
     who are not in it (--control), and which option closes the hole. `indistinct list` shows all attacks.
     """
     _check(name, by=policy or original)
-    from indistinct.attacking import attack
+    from indistinct.study.attack.attacking import attack
 
-    asked = question_of(release, flags, policy=policy, original=original)
-    beside = {"external": external, "control": control, "earlier_original": earlier_original}
-    known = _known(asked, opened(asked.policy, original), beside, earlier)
+    given = published_file(release, flags, policy=policy, original=original, by_input=True)[1]
+    tables = {"external": external, "control": control, "earlier_original": earlier_original}
+    others = _read_others(given, tables, earlier)
     with progress("attacking") as share:
-        given = {"schema": asked.policy.schema, "seed": seed, "sample": sample, "progress": share, **known}
-        found: Outcome | Outcomes = attack(name, asked.published, seconds=seconds, **given)
+        options = {"seed": seed, "sample": sample, "progress": share, **others}
+        found: Outcome | Outcomes = attack(name, given, seconds=seconds, **options)
     if flags.as_json:
         print_json(found.to_json())
     else:
@@ -91,8 +90,8 @@ def command(
 
 def _check(name: str, *, by: Path | None) -> None:
     """Raise for what can be told before anything is read."""
-    from indistinct.attacking import EVERY
-    from indistinct.attacks.registry import parse_attack
+    from indistinct.study.attack.attacking import EVERY
+    from indistinct.study.attack.registry import parse_attack
 
     if name != EVERY:
         parse_attack(name)
@@ -100,30 +99,17 @@ def _check(name: str, *, by: Path | None) -> None:
         raise ParameterError("no original is given", hint="name the table before publishing with --original")
 
 
-def _known(
-    asked: Question, original: "Table", beside: Mapping[str, Path | None], earlier: Path | None
-) -> dict[str, Any]:
-    """Return what is known beside a release, as the API takes it; other tables are read as the original was."""
+def _read_others(given: "Published", tables: Mapping[str, Path | None], earlier: Path | None) -> dict[str, Any]:
+    """Return the other tables of an attacker or a judge, read as the original was, and the earlier release."""
     from indistinct.release.reading import read_alike, read_release
+    from indistinct.tables import open_table
 
-    job = asked.policy
-    known: dict[str, Any] = {name: read_alike(path, original) for name, path in beside.items() if path is not None}
+    original = open_table(given.raw)
+    known: dict[str, Any] = {name: read_alike(path, original) for name, path in tables.items() if path is not None}
     if earlier is not None:
-        reading = asked.opened.sources[""].reading
-        known["earlier"] = read_release(earlier, job.schema, algorithm=job.algorithm, reading=reading)
-    return known | {
-        "original": original,
-        "hierarchies": job.used_hierarchies,
-        "model": job.model,
-        "algorithm": _algorithm(asked),
-    }
-
-
-def _algorithm(asked: Question) -> object:
-    """Return how the release was made, where somebody said so."""
-    from indistinct.algorithms.auto import Auto
-
-    return None if isinstance(asked.policy.algorithm, Auto) else asked.policy.algorithm
+        reading = given.main.reading
+        known["earlier"] = read_release(earlier, given.schema, algorithm=given.algorithm, reading=reading)
+    return known
 
 
 def _table(outcomes: "tuple[Outcome, ...]") -> "Grid":
@@ -144,7 +130,7 @@ def _table(outcomes: "tuple[Outcome, ...]") -> "Grid":
 
 
 def _show(found: "Outcome | Outcomes") -> None:
-    from indistinct.attacks.base import Outcome
+    from indistinct.study.attack.base import Outcome
 
     if isinstance(found, Outcome):
         show(_table((found,)), "", *_words(found))

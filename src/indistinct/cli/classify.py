@@ -7,7 +7,7 @@ import typer
 
 from indistinct.cli.flags import job_of, opened
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, Texts, shared
-from indistinct.cli.published_file import question_of
+from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import grid, note, print_json, progress, show
 from indistinct.cli.spelled import names_of
 from indistinct.errors import ParameterError
@@ -16,9 +16,9 @@ from indistinct.figures import percent
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from indistinct.learning.estimates import Estimate
-    from indistinct.learning.scores import Classification
-    from indistinct.policy import Policy
+    from indistinct.job.policy import Policy
+    from indistinct.study.measure.learning.estimates import Estimate
+    from indistinct.study.measure.learning.scores import Classification
 
 Target = Annotated[
     str | None, typer.Option("--target", metavar="COLUMN", help="The column to be learned; else the policy's target.")
@@ -62,28 +62,25 @@ def command(
     the same classifiers trained on the original and on what is left without quasi-identifiers, and the majority.
     Needs scikit-learn: pip install "indistinct[ml]".
     """
-    from indistinct.learning.classification import classify
-    from indistinct.learning.classifiers import CLASSIFIERS, require_extra
+    from indistinct.study.measure.learning.classification import classify
+    from indistinct.study.measure.learning.classifiers import CLASSIFIERS, require_extra
 
     require_extra()
-    job, made = _made(table, flags, release)
+    job, whole, how = _made(table, flags, release)
     wanted = target or job.target
     if wanted is None:
         raise ParameterError("no column is named that is to be learned", hint="name it with --target")
-    whole = opened(job)
     with progress("learning") as share:
         found = classify(
             whole,
-            job.schema,
             target=wanted,
-            hierarchies=job.used_hierarchies,
             classifiers=tuple(names_of(classifiers)) or tuple(CLASSIFIERS),
             folds=folds,
             repeats=repeats,
             representation=representation,  # type: ignore[arg-type]  # checked there
             seed=seed,
             progress=share,
-            **made,
+            **how,
         )
     for words in found.notes:
         note(words)
@@ -93,20 +90,20 @@ def command(
         show(*_parts(found))
 
 
-def _made(table: Path, flags: Flags, release: Path | None) -> "tuple[Policy, dict[str, Any]]":
-    """Return the job, and how releases are made, or the finished one, as the API takes it."""
+def _made(table: Path, flags: Flags, release: Path | None) -> "tuple[Policy, Any, dict[str, Any]]":
+    """Return the job, the table and how releases of it are made, or the finished release with its original."""
     if release is None:
         job = job_of(table, flags)
-        model = job.model if job.models else None
-        return job, {"model": model, "algorithm": job.algorithm, "suppression": job.suppression}
+        how = {"model": job.model if job.models else None, "algorithm": job.algorithm, "suppression": job.suppression}
+        return job, opened(job), {"schema": job.schema, "hierarchies": job.used_hierarchies, **how}
     by_policy = table.suffix.lower() == ".toml"
-    given = {"policy": table, "original": None} if by_policy else {"policy": None, "original": table}
-    asked = question_of(release, flags, **given)
-    return asked.policy, {"release": asked.published}
+    policy, original = (table, None) if by_policy else (None, table)
+    job, finished = published_file(release, flags, policy=policy, original=original, by_input=True)
+    return job, finished, {}
 
 
 def _parts(found: "Classification") -> "list[str | Table]":
-    from indistinct.learning.scores import ORIGINAL, RELEASE, WITHOUT
+    from indistinct.study.measure.learning.scores import ORIGINAL, RELEASE, WITHOUT
 
     headings = ("original", "release", "difference", "balanced", "without")
     table = grid("classifier", *headings, right=headings, names=("classifier",))

@@ -15,9 +15,9 @@ from indistinct.cli.screen import grid, note, print_json, progress, show
 from indistinct.errors import MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
-    from indistinct.comparing.comparison import Comparison
-    from indistinct.comparing.grid import Point
-    from indistinct.policy import Policy
+    from indistinct.job.policy import Policy
+    from indistinct.study.compare.comparison import Comparison
+    from indistinct.study.compare.grid import Point
 
 LISTED = "several with commas between them, or repeat the flag"
 Algorithms = Annotated[
@@ -62,8 +62,8 @@ def command(
     a parameter if it is written key=value, and else the next name: mondrian:relaxed=true,numeric=mean,datafly. Figures
     of several releases tell more than one: keep them to yourself.
     """
-    from indistinct.comparing.compare import compare
-    from indistinct.comparing.folder import private_folder
+    from indistinct.study.compare.compare import compare
+    from indistinct.study.compare.folder import private_folder
 
     policy = _policy(source, flags, data)
     if output is not None:
@@ -146,8 +146,8 @@ def _typed(flags: Flags) -> list[str]:
 
 
 def _written(found: "Comparison", folder: Path) -> list[Path]:
-    from indistinct.comparing.pictures import draw_comparison
-    from indistinct.comparing.results import write_results
+    from indistinct.study.compare.pictures import draw_comparison
+    from indistinct.study.compare.results import write_results
 
     pictures = {}
     try:
@@ -158,7 +158,7 @@ def _written(found: "Comparison", folder: Path) -> list[Path]:
 
 
 def _show(found: "Comparison") -> None:
-    from indistinct.comparing.results import figures_of, told
+    from indistinct.study.compare.results import figures_of, told
 
     headings, rows = figures_of(found)
     table, metric = found.table(), next(iter(found.metrics))

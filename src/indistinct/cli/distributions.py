@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import opened
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, shared
 from indistinct.cli.output import check_picture, write_text
-from indistinct.cli.published_file import question_of
+from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import grid, print_json, progress, show
 from indistinct.errors import ParameterError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from indistinct.release.distributions import BeforeAfter, Distributions
+    from indistinct.study.measure.distributions import BeforeAfter, Distributions
 
 Chart = Annotated[
     Path | None,
@@ -43,16 +42,13 @@ def command(
         raise ParameterError("no original is given", hint="name the table before publishing with --original")
     if chart is not None:
         check_picture(chart, flag="--chart", overwrite=overwrite)
-    from indistinct import measuring
+    from indistinct.study.measure import measuring
 
-    asked = question_of(published, flags, policy=policy, original=original)
-    whole = opened(asked.policy, original)
+    given = published_file(published, flags, policy=policy, original=original, by_input=True)[1]
     with progress("comparing distributions") as share:
-        found = measuring.distributions(
-            asked.published, whole, asked.policy.schema, hierarchies=asked.policy.used_hierarchies, progress=share
-        )
+        found = measuring.distributions(given, progress=share)
     if chart is not None:
-        from indistinct.drawing.heat_map import draw_distributions
+        from indistinct.study.measure.heat_map import draw_distributions
 
         write_text(chart, draw_distributions(found, title="Distributions of the release"), overwrite=overwrite)
     if flags.as_json:

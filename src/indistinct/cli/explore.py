@@ -16,8 +16,8 @@ from indistinct.figures import number
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from indistinct.exploration import Exploration
-    from indistinct.policy import Policy
+    from indistinct.job.policy import Policy
+    from indistinct.study.explore import Exploration
 
 Metrics = Annotated[
     list[str] | None,
@@ -63,7 +63,7 @@ def command(
 
 
 def _explored(policy: "Policy", metrics: list[str] | None, flags: Flags, *, most: int) -> "Exploration":
-    from indistinct.exploration import explore
+    from indistinct.study.explore import explore
 
     model = policy.model
     if model is None:

@@ -17,7 +17,7 @@ import typer
 
 from indistinct.cli.screen import print_json, say
 from indistinct.errors import IndistinctError
-from indistinct.memory import is_memory, out_of_memory, wanted_bytes
+from indistinct.machine.memory import is_memory, out_of_memory, wanted_bytes
 
 INTERRUPTED = 130
 # Typer has its own copy of Click in newer versions; both end in these two classes.

@@ -5,17 +5,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from indistinct.addresses import address_of, is_elsewhere
 from indistinct.cli.options import READING, ROLES, Flags
 from indistinct.cli.screen import note
-from indistinct.cli.spelled import hierarchies_of, models_of, names_of, node_of, pseudonyms_of, transformations_of
+from indistinct.cli.spelled import (
+    by_column,
+    date_formats_of,
+    hierarchies_of,
+    items_of,
+    models_of,
+    names_of,
+    node_of,
+    pseudonyms_of,
+    transformations_of,
+)
 from indistinct.errors import ParameterError
 from indistinct.schema import Schema
 
 if TYPE_CHECKING:
     from indistinct.engines.base import DatabaseTable, Source
-    from indistinct.policy import Policy
-    from indistinct.release.form import Writing
+    from indistinct.job.job import Changes
+    from indistinct.job.policy import Policy
+    from indistinct.release.writing.form import Writing
     from indistinct.tables import Table
     from indistinct.tables.value import Reading
 
@@ -97,7 +107,7 @@ def job_of(
 
 def _varied(policy: "Policy", flags: Flags) -> "Policy":
     """Return a policy with the algorithm and the suppression that flags name; its models are replaced already."""
-    from indistinct.registry import parse_algorithm
+    from indistinct.algorithms.registry import parse_algorithm
     from indistinct.spelling import spell
 
     algorithm = policy.algorithm if flags.algorithm is None else parse_algorithm(flags.algorithm)
@@ -120,11 +130,13 @@ def policy_of(
 
     Only the flags named by `beside` may stand beside a policy: what was reviewed is what runs.
     """
-    from indistinct.policy import read_policy
+    from indistinct.job.policy import read_policy
 
     if policy is None:
         return _beside_population(_from_flags(table, flags, schema, reading), flags)
-    repeated = [f"--{name}" for name in JOB if name not in beside and getattr(flags, name) is not None]
+    repeated = [
+        f"--{name.replace('_', '-')}" for name in JOB if name not in beside and getattr(flags, name) is not None
+    ]
     if repeated:
         raise ParameterError(
             f"{', '.join(repeated)} cannot stand beside a policy, which says it already",
@@ -142,6 +154,8 @@ def _beside_population(policy: "Policy", flags: Flags) -> "Policy":
 
 
 def _absolute(path: Path) -> Path:
+    from indistinct.tables.addresses import is_elsewhere
+
     return path if is_elsewhere(path) else path.absolute()
 
 
@@ -149,8 +163,8 @@ def _from_flags(
     table: "Path | DatabaseTable", flags: Flags, schema: Schema | None, reading: "Reading | None"
 ) -> "Policy":
     from indistinct.algorithms.auto import Auto
-    from indistinct.policy import Input, Policy, predicted_column
-    from indistinct.registry import parse_algorithm
+    from indistinct.algorithms.registry import parse_algorithm
+    from indistinct.job.policy import Input, Policy, predicted_column
 
     roles = schema or Schema(
         identifiers=names_of(flags.identifier),
@@ -170,6 +184,7 @@ def _from_flags(
         target=predicted_column(flags.target, (), schema=roles),
         transformations=transformations_of(flags.transform),
         pseudonyms=pseudonyms_of(flags.pseudonym),
+        fresh=tuple(names_of(flags.fresh)),
     )
 
 
@@ -183,7 +198,8 @@ def reading_of(flags: Flags, base: "Reading | None" = None) -> "Reading":
     from indistinct.tables.reading import declare
     from indistinct.tables.value import EVERY
 
-    missing, dates = (None if given is None else _by_column(given) for given in (flags.missing, flags.dates))
+    missing = None if flags.missing is None else by_column(flags.missing)
+    dates = None if flags.dates is None else date_formats_of(flags.dates)
     if missing is not None:
         missing = {**missing, EVERY: ["", *missing.get(EVERY, ())]}
     return declare(
@@ -199,28 +215,17 @@ def reading_of(flags: Flags, base: "Reading | None" = None) -> "Reading":
         header=flags.header,
         sheet=flags.sheet,
         codes=flags.codes,
+        columns=None if flags.columns is None else names_of(flags.columns),
+        skip_rows=flags.skip_rows,
+        comment=flags.comment,
+        trim=flags.trim,
+        nameless=flags.nameless,
     )
-
-
-def _by_column(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Return what is said of single columns, as COLUMN=TEXT, and of all of them.
-
-    >>> _by_column(["-99", "age=999", "*=a=b"])
-    {'*': ['-99', 'a=b'], 'age': ['999']}
-    """
-    from indistinct.tables.value import EVERY
-
-    parted: dict[str, list[str]] = {}
-    for text in texts:
-        column, equals, rest = text.partition("=")
-        name, said = (column, rest) if equals and column else (EVERY, text)
-        parted.setdefault(name, []).append(said)
-    return parted
 
 
 def _types(texts: Sequence[str]) -> dict[str, str]:
     types = {}
-    for text in texts:
+    for text in items_of(texts):
         column, _, kind = text.rpartition("=")
         if not column or not kind:
             raise ParameterError("a type must be written COLUMN=KIND", hint="for example --type zipcode=text")
@@ -228,20 +233,30 @@ def _types(texts: Sequence[str]) -> dict[str, str]:
     return types
 
 
-def opened(policy: "Policy", path: Path | None = None, *, table: str | None = None, raw: bool = False) -> "Table":
-    """Return the table that a policy reads, or another one that is read in the same way, in memory.
+def opened(
+    policy: "Policy",
+    path: Path | None = None,
+    *,
+    table: str | None = None,
+    raw: bool = False,
+    memory: str | None = None,
+) -> "Table":
+    """Return the table that a policy reads, or another one that is read in the same way, in `memory`.
 
     Columns that the policy transforms are transformed, as in its releases, unless it is wanted `raw`.
     """
-    from indistinct import api
-    from indistinct.api import transform
+    from indistinct.engines import lives_elsewhere
+    from indistinct.job import opening
     from indistinct.tables import Table, open_table
 
     place = _place(path or policy.source)
-    source = api.open(place, reading=policy.input.reading, table=None if _named(place) else table)
+    within: dict[str, Any] = {}
+    if memory is not None and table is None and not lives_elsewhere(place):
+        within = {"engine": "memory", "memory": memory}
+    source = opening.open(place, reading=policy.input.reading, table=None if _named(place) else table, **within)
     note_reading(source)
     whole = source if isinstance(source, Table) else open_table(source)
-    return whole if raw else transform(whole, policy.schema, policy.transformations, hierarchies=policy.hierarchies)
+    return whole if raw else _transformed(policy, whole)
 
 
 def source_of(policy: "Policy", flags: Flags, path: Path | None = None, *, raw: bool = False) -> "Source":
@@ -250,16 +265,20 @@ def source_of(policy: "Policy", flags: Flags, path: Path | None = None, *, raw: 
     The engine that a flag names or that suits it opens it. --table belongs to the table that the policy reads. Columns
     are transformed as in the policy's releases, unless it is wanted `raw`.
     """
-    from indistinct.api import transform
-    from indistinct.engines import chosen_engine, open_source
+    from indistinct.engines import open_source
 
     place, engine = _place(path or policy.source), flags.engine or "auto"
     table = None if path or _named(place) else flags.table
-    if table is None and chosen_engine(place, engine, flags.memory).name == "memory":
-        return opened(policy, path, raw=raw)
-    source = open_source(place, policy.input.reading, engine=engine, memory=flags.memory, table=table)[1]
+    _, source = open_source(place, policy.input.reading, engine=engine, memory=flags.memory, table=table)
     note_reading(source)
-    return source if raw else transform(source, policy.schema, policy.transformations, hierarchies=policy.hierarchies)
+    return source if raw else _transformed(policy, source)
+
+
+def _transformed(policy: "Policy", source: Any) -> Any:
+    """Return a table with its columns transformed as in the releases of a policy."""
+    from indistinct.job.opening import transform
+
+    return transform(source, policy.schema, policy.transformations, hierarchies=policy.hierarchies)
 
 
 def _named(place: "str | Path | DatabaseTable") -> bool:
@@ -269,36 +288,37 @@ def _named(place: "str | Path | DatabaseTable") -> bool:
 
 def _place(path: "Path | DatabaseTable") -> "str | Path | DatabaseTable":
     """Return a path, or the address that it was before it lost one of the two strokes that an address begins with."""
+    from indistinct.tables.addresses import address_of
+
     return address_of(path) or path if isinstance(path, Path) else path
 
 
 def opened_population(policy: "Policy") -> "Table | None":
     """Return the population of a policy, read as its table is and not as the release; None if it has none."""
-    from indistinct import api
-    from indistinct.release.population import read_population
+    from indistinct.job import opening
+    from indistinct.release.verification.population import read_population
 
     path, reading = policy.population, policy.input.reading
     if path is None:
         return None
-    table: Table = read_population(lambda how: api.open(path, reading=how), reading.about, policy.schema)
+    table: Table = read_population(lambda how: opening.open(path, reading=how), reading.about, policy.schema)
     return table
 
 
-def earlier_options(flags: Flags, policy: "Policy") -> dict[str, Any]:
-    """Return the earlier releases that flags or a policy name, which counts are hidden, and how files are written.
+def run_options(flags: Flags, policy: "Policy") -> "Changes":
+    """Return what flags say beside a policy: earlier releases, which counts are hidden, and how files are written.
 
-    All is as the API takes it. A table is read as its recoding says.
+    A table of an earlier release is read as its recoding says.
     """
-    from indistinct.release.small_counts import SMALLEST
-
-    given = (flags.smallest_count, policy.output.smallest_count, SMALLEST)
     return {
         "previous": flags.previous,
         "previous_input": flags.previous_input,
-        "ledger": ledger_of(flags, policy),
-        "accept_overlap": flags.accept_overlap,
-        "smallest_count": next(count for count in given if count is not None),
+        "ledger": flags.ledger,
+        "accept_overlap": bool(flags.accept_overlap),
+        "fresh": names_of(flags.fresh),
+        "smallest_count": flags.smallest_count,
         "writing": writing_of(flags, policy),
+        "memory": flags.memory,
     }
 
 
@@ -316,23 +336,24 @@ def writing_of(flags: Flags, policy: "Policy") -> "Writing":
 
 def ledger_of(flags: Flags, policy: "Policy") -> Path | None:
     """Return the ledger that a flag names, else that of the policy."""
-    named = policy.output.ledger
-    return flags.ledger or (None if named is None else policy.locate(named))
+    from indistinct.job.job import ledger_of_policy
+
+    return flags.ledger or ledger_of_policy(policy)
 
 
 def earlier_files(flags: Flags, policy: "Policy") -> list[Path]:
     """Return the files that earlier releases are known by, none of which may be replaced."""
-    from indistinct.recoding.storage import beside
+    from indistinct.recoding.storage import arrays_path
 
-    recoding = [] if flags.previous is None else [flags.previous, beside(flags.previous)]
+    recoding = [] if flags.previous is None else [flags.previous, arrays_path(flags.previous)]
     return [*recoding, *(each for each in (flags.previous_input, ledger_of(flags, policy)) if each is not None)]
 
 
 def note_reading(table: "Source") -> None:
     """Say what was left out of a file, and where codes may have been taken for numbers."""
-    for words in getattr(table, "left_out", ()):
+    for words in table.left_out:
         note(f"{words} left out")
-    for words in getattr(table, "notes", ()):
+    for words in table.notes:
         note(words)
-    for name in getattr(table, "respelled", ()):
+    for name in table.respelled:
         note(f"column {name!r} spells one number in several ways, which are one value now; codes want --text {name}")

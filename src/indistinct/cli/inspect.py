@@ -15,13 +15,13 @@ from indistinct.figures import percent
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from indistinct.inspection import Inspection
+    from indistinct.study.inspect import Inspection
 
 # Column sets on the screen; the page and --json tell more.
 SHOWN = 8
 
 
-@shared(*READING, "table", *DATABASE, *SCREEN)
+@shared(*READING, "memory", "table", *DATABASE, *SCREEN)
 def command(
     data: Annotated[str, typer.Argument(metavar="DATA", help="The table to look at, or a database.")],
     flags: Flags,
@@ -46,16 +46,16 @@ def command(
     found by the values of the columns and declared in the policy. Shows numbers and marks only; --show-values adds the
     most frequent values.
     """
-    from indistinct.inspection import inspect, write_inspection_page
-    from indistinct.policy.starter import write_starter
-    from indistinct.release.database import name_of
-    from indistinct.release.targets import check_targets
+    from indistinct.release.writing.database import name_of
+    from indistinct.release.writing.targets import check_targets
+    from indistinct.study.inspect import inspect, write_inspection_page
+    from indistinct.study.inspect.starter import write_starter
 
     given = data_of(data, flags)
     targets, sources = [path for path in (output, html) if path is not None], [given] if isinstance(given, Path) else []
     check_targets(targets, sources=sources, overwrite=overwrite)
     policy, name = policy_of(given, flags), name_of(given)
-    found = inspect(opened(policy, table=flags.table, raw=True), unique_sets=unique_sets)
+    found = inspect(opened(policy, table=flags.table, raw=True, memory=flags.memory), unique_sets=unique_sets)
     if output is not None:
         write_starter(found, given, output, reading=found.reading, overwrite=overwrite)
     if html is not None:
@@ -71,7 +71,7 @@ def command(
 
 
 def _show(found: "Inspection", data: str, output: Path | None, html: Path | None, *, show_values: bool) -> None:
-    show(f"{data}: {found.rows:,} rows\n", _columns(found), "", *_reasons(found))
+    show(f"{data}: {found.rows:,} rows\n", _columns(found), "", *_reasons(found, show_values=show_values))
     if show_values:
         show("\nmost frequent values")
         for column in found.columns:
@@ -106,12 +106,17 @@ def _columns(found: "Inspection") -> "Table":
     return table
 
 
-def _reasons(found: "Inspection") -> Iterator[str]:
-    from indistinct.patterns.safe_harbor import IDENTIFIERS, RULE
+def _reasons(found: "Inspection", *, show_values: bool) -> Iterator[str]:
+    from indistinct.markup import printable
+    from indistinct.study.inspect.patterns.safe_harbor import IDENTIFIERS, RULE
 
     yield "why these roles"
     for column in found.columns:
         yield f"  {column.name}: {column.reason}; {column.figure}"
+    called = found.labels_in_words(values=show_values)
+    if called:
+        yield "\nwhat columns are called"
+        yield from (f"  {printable(told)}" for told in called)
     partly = [(column.name, each) for column in found.columns for each in column.partly]
     if partly:
         yield "\nin some values"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from indistinct.release.ledger import LedgerEntry
+    from indistinct.release.history.ledger import LedgerEntry
 
 # As much of a digest as tells releases apart on a screen; --json has all of it.
 SHORT = 12
@@ -42,7 +42,7 @@ def command(
     `forget` takes one out, so that later releases are not compared with it: one that never came out, or that nobody
     had before it was withdrawn.
     """
-    from indistinct.release.ledger import forget_release, read_ledger
+    from indistinct.release.history.ledger import forget_release, read_ledger
 
     if (number is None) == (action is Action.FORGET):
         raise ParameterError(
@@ -60,10 +60,10 @@ def command(
 
 def _table(entries: "Sequence[LedgerEntry]") -> "Table":
     table = grid(
-        "release", "made", "people", "classes", "k", "certificate", right=("release", "people", "classes", "k")
+        "release", "made", "people", "classes", "k", "fresh", "certificate", right=("release", "people", "classes", "k")
     )
     for each in entries:
         made = each.made if each.published else f"{each.made}, never finished"
-        figures = (f"{each.people:,}", f"{each.classes:,}", f"{each.k:,}")
+        figures = (f"{each.people:,}", f"{each.classes:,}", f"{each.k:,}", "yes" if each.fresh else "no")
         table.add_row(str(each.number), made, *figures, each.certificate_digest[:SHORT])
     return table

@@ -15,10 +15,12 @@ def command(as_json: options.Json = False) -> None:
 
     What other packages add is listed with the name of the package, and with the reason where it is broken.
     """
-    from indistinct.attacks.registry import EVERY_ATTACK
-    from indistinct.datasets import GENERATORS
+    from indistinct.algorithms.registry import EVERY_ALGORITHM
     from indistinct.engines.support import ENGINES
-    from indistinct.registry import EVERY_ALGORITHM, EVERY_METRIC, EVERY_MODEL
+    from indistinct.metrics import EVERY_METRIC
+    from indistinct.models.registry import EVERY_MODEL
+    from indistinct.reproduce.datasets import GENERATORS
+    from indistinct.study.attack.registry import EVERY_ATTACK
 
     every: dict[str, Registry[Any]] = {
         "models": EVERY_MODEL,

@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import source_of
 from indistinct.cli.members import draw_members, measured_members
 from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, shared
 from indistinct.cli.output import check_picture, report, write_text
-from indistinct.cli.published_file import Question, question_of
+from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import note, progress
 from indistinct.errors import ParameterError
 
 if TYPE_CHECKING:
-    from indistinct.engines.base import Source
-    from indistinct.metrics import Measurements, Metric
+    from indistinct.metrics import Metric
 
 
 @shared(
@@ -55,43 +53,24 @@ def command(
         check_picture(chart, flag="--chart", overwrite=overwrite)
     from indistinct.recoding.outputs import MAIN
     from indistinct.release.columns import appearance_of
-    from indistinct.summary import Summary
+    from indistinct.study.measure.measuring import measure
+    from indistinct.study.summary import Summary
 
-    asked = question_of(published, flags, policy=policy, original=original)
-    whole = source_of(asked.policy, flags, original)
-    sources, buckets = asked.opened.sources, asked.opened.buckets
+    job, given = published_file(published, flags, policy=policy, original=original, by_input=True)
+    sources, buckets, whole = given.tables.sources, given.buckets, given.require_original("measure")
     columns = {name: table.columns for name, table in sources.items()}
-    for warning in appearance_of(
-        asked.policy.schema, columns, buckets, pseudonyms=tuple(asked.policy.pseudonyms)
-    ).warnings:
+    for warning in appearance_of(given.schema, columns, buckets, pseudonyms=tuple(given.pseudonyms)).warnings:
         note(warning)
     with progress("measuring") as share:
-        metrics = _measured(asked, whole)
+        metrics = measure(given, _answered(job.metrics), target=job.target)
         share(0.5)
-        members = measured_members(asked.published, asked.policy, original=whole)
+        members = measured_members(given)
     if chart is not None:
         write_text(chart, draw_members(members, buckets=buckets is not None), overwrite=overwrite)
-    files = {"published": published, "original": getattr(whole, "path", None), "chart": chart}
+    files = {"published": published, "original": whole.path, "chart": chart}
     form = None if buckets is None else buckets.form
     summary = Summary(files, sources[MAIN].rows, whole.rows, form, metrics=metrics, membership=members)
     report(summary, as_json=flags.as_json)
-
-
-def _measured(asked: Question, original: "Source") -> "Measurements":
-    from indistinct import measuring
-    from indistinct.promise import promised_model
-
-    policy = asked.policy
-    promises = bool(policy.models) or policy.algorithm.promise() is not None
-    return measuring.measure_table(
-        asked.published,
-        policy.schema,
-        original=original,
-        hierarchies=policy.used_hierarchies,
-        k=promised_model(policy.model, policy.algorithm, policy.schema).smallest if promises else 1,
-        target=policy.target,
-        metrics=_answered(policy.metrics),
-    )
 
 
 def _answered(metrics: "tuple[Metric, ...]") -> "list[Metric] | None":

@@ -1,7 +1,7 @@
 """What the command line says of membership disclosure: figures and a chart."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from indistinct.cli.screen import grid, note
 from indistinct.errors import InputError, ParameterError, SchemaError
@@ -10,23 +10,16 @@ from indistinct.figures import number, percent
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from indistinct.policy import Policy
-    from indistinct.risks.membership import Membership
+    from indistinct.release.published import Published
+    from indistinct.study.assess.membership import Membership
 
 
-def measured_members(published: Any, policy: "Policy", *, original: Any) -> "dict[str, Membership]":
+def measured_members(given: "Published") -> "dict[str, Membership]":
     """Return the membership disclosure of a release for each kind of tuples; nothing but a note where there is none."""
-    from indistinct.release.published import BucketTable
-    from indistinct.risks.membership_of_release import membership_of
+    from indistinct.study.assess.membership_of_release import membership_by_kind
 
-    kinds: dict[str, dict[str, Any]] = {"quasi-identifiers": {"hierarchies": policy.hierarchies}}
-    if isinstance(published, BucketTable):
-        kinds = {"all attributes": {"quasi_only": False}, "without sensitive ones": {"quasi_only": True}}
     try:
-        return {
-            kind: membership_of(published, policy.schema, original=original, **options)
-            for kind, options in kinds.items()
-        }
+        return membership_by_kind(given)
     except SchemaError:
         raise
     except InputError as error:
@@ -65,7 +58,7 @@ def _between(low: float, high: float) -> str:
 
 def draw_members(members: "Mapping[str, Membership]", *, buckets: bool) -> str:
     """Return the histograms of the first kind of tuples, drawn."""
-    from indistinct.drawing.histograms import draw_matching
+    from indistinct.study.assess.histograms import draw_matching
 
     if not members:
         raise ParameterError("there is nothing to draw: membership was not measured", hint="leave --chart out")

@@ -21,7 +21,8 @@ class Flags:
     """What shared options say, as it was typed; None where one is left out."""
 
     quasi: Annotated[
-        Texts, typer.Option("--quasi", metavar="COLUMNS", help="Columns that others may know, to be recoded: a,b,c.")
+        Texts,
+        typer.Option("--quasi", metavar="COLUMNS", help='Columns that others may know, to be recoded: a,b,c or "d,e".'),
     ] = None
     sensitive: Annotated[
         Texts, typer.Option("--sensitive", metavar="COLUMNS", help="Columns that must not be learnt about a person.")
@@ -86,9 +87,9 @@ class Flags:
         Texts,
         typer.Option(
             "--missing",
-            metavar="MARK|COLUMN=MARK",
-            help="A text that stands for missing, besides none, in all columns or in one. A mark that holds = is "
-            "written *=MARK. Repeatable.",
+            metavar="MARKS|COLUMN=MARKS",
+            help="Texts that stand for missing, besides none, in all columns or in one: -99,n/a or age=999,998. A "
+            'mark that holds = is written *=MARK, one that holds a comma "1,5". Repeatable.',
         ),
     ] = None
     text: Annotated[
@@ -121,6 +122,14 @@ class Flags:
         bool,
         typer.Option("--accept-overlap", help="Publish, with a warning, what all releases together make too small."),
     ] = False
+    fresh: Annotated[
+        Texts,
+        typer.Option(
+            "--fresh",
+            metavar="COLUMNS",
+            help="Columns that are measured anew for every release, so that no earlier one tells their values.",
+        ),
+    ] = None
     smallest_count: Annotated[
         int | None,
         typer.Option(
@@ -169,7 +178,10 @@ class Flags:
         typer.Option("--table", metavar="NAME", help="The table of a database that is meant, such as clinic.visits."),
     ] = None
     memory: Annotated[
-        str | None, typer.Option("--memory", metavar="SIZE", help="What the engine duckdb may take, such as 1GB.")
+        str | None,
+        typer.Option(
+            "--memory", metavar="SIZE", help="What the engine duckdb, or a table that is read, may take: 8GB."
+        ),
     ] = None
     decimal: Annotated[
         str | None, typer.Option("--decimal", metavar="MARK", help="Decimal mark of numbers, such as a comma.")
@@ -182,7 +194,8 @@ class Flags:
         typer.Option(
             "--dates",
             metavar="FORMAT|COLUMN=FORMAT",
-            help="How dates and times are written, such as %d.%m.%Y, in all columns that fit or in one. Repeatable.",
+            help="How dates and times are written, such as %d.%m.%Y, in all columns that fit or in one. A list has "
+            "commas, and a format that holds one double quotes. Repeatable.",
         ),
     ] = None
     type: Annotated[
@@ -190,7 +203,8 @@ class Flags:
         typer.Option(
             "--type",
             metavar="COLUMN=KIND",
-            help="A column is a number, plain-number, integer, date, datetime or text. Repeatable.",
+            help="A column is a number, plain-number, integer, date, datetime or text: age=number,zip=text. "
+            "Repeatable.",
         ),
     ] = None
     header: Annotated[
@@ -202,6 +216,25 @@ class Flags:
     codes: Annotated[
         bool | None, typer.Option("--codes", help="Keep the codes of SPSS and Stata, not their labels.")
     ] = None
+    columns: Annotated[Texts, typer.Option("--columns", metavar="COLUMNS", help="Read these columns alone: a,b,c.")] = (
+        None
+    )
+    skip_rows: Annotated[
+        int | None,
+        typer.Option("--skip-rows", metavar="N", min=0, help="Lines above the names of columns: a title, comments."),
+    ] = None
+    comment: Annotated[
+        str | None, typer.Option("--comment", metavar="MARK", help="Lines that begin so are comments, such as #.")
+    ] = None
+    trim: Annotated[
+        bool | None, typer.Option("--trim", help="Take blanks off around names and fields of text files.")
+    ] = None
+    nameless: Annotated[
+        str | None,
+        typer.Option(
+            "--nameless", metavar="drop|name", help="Leave columns without a name out, or call them by their number."
+        ),
+    ] = None
     as_json: Json = False
     show_values: Annotated[
         bool, typer.Option("--show-values", help="Let messages show values of the table, which they never do else.")
@@ -211,9 +244,10 @@ class Flags:
 
 NOTATION = ("decimal", "thousands", "dates", "type")
 ROLES = ("quasi", "sensitive", "insensitive", "identifier", "person")
-READING = ("delimiter", "encoding", "missing", "text", *NOTATION, "header", "sheet", "codes")
+LAYOUT = ("skip_rows", "comment", "trim", "nameless")
+READING = ("delimiter", "encoding", "missing", "text", *NOTATION, "header", "sheet", "codes", "columns", *LAYOUT)
 WRITING = ("output_delimiter", "output_decimal", "output_encoding", "bom", "for_spreadsheet")
-EARLIER = ("previous", "previous_input", "ledger", "accept_overlap")
+EARLIER = ("previous", "previous_input", "ledger", "accept_overlap", "fresh")
 DATABASE = ("query",)
 ENGINE = ("engine", "memory", "table")
 SCREEN = ("as_json", "show_values", "verbose")

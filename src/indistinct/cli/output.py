@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from indistinct.addresses import shown
 from indistinct.cli.members import members_table
 from indistinct.cli.screen import grid, metric_table, note, print_json, show
 from indistinct.errors import IndistinctError, ParameterError
@@ -15,10 +14,11 @@ if TYPE_CHECKING:
 
     from indistinct.algorithms.explanation import Explanation
     from indistinct.engines.base import DatabaseTable
+    from indistinct.job.job import Job
     from indistinct.metrics import Measurements
     from indistinct.release.certificate import Certificate, Overlap
     from indistinct.release.release import Release
-    from indistinct.summary import Summary
+    from indistinct.study.summary import Summary
 
 # What the screen calls the files that a run wrote; `{}` is the path.
 WRITTEN = {
@@ -35,25 +35,17 @@ def checked_path(
     output: "Path | DatabaseTable | None", *, recoding: Path | None, overwrite: bool, sources: Sequence[Path]
 ) -> "Path | DatabaseTable":
     """Return where a release goes; raise before any work if it cannot be written there."""
-    from indistinct.engines.postgres.tables import check_release
-    from indistinct.release.files import certificate_path
-    from indistinct.release.targets import check_format, check_targets
+    from indistinct.release.pipeline import Destination
 
     if output is None:
         raise ParameterError("no output is given", hint="say where the release goes, for example -o release.csv")
-    if not isinstance(output, Path):
-        check_release(output, overwrite=overwrite)
-        check_targets([recoding] if recoding else [], sources=sources, overwrite=overwrite)
-        return output
-    check_format(output)
-    wanted = [output, certificate_path(output), *([recoding] if recoding else [])]
-    check_targets(wanted, sources=sources, overwrite=overwrite)
+    Destination(output, overwrite, recoding).check_free(sources)
     return output
 
 
 def check_picture(path: Path, *, flag: str, overwrite: bool) -> None:
     """Raise before any work if a picture cannot be written to a path."""
-    from indistinct.release.targets import check_targets
+    from indistinct.release.writing.targets import check_targets
 
     if path.suffix.lower() != ".svg":
         raise ParameterError(f"the picture {path} must end in .svg", hint=f"for example {flag} picture.svg")
@@ -62,20 +54,21 @@ def check_picture(path: Path, *, flag: str, overwrite: bool) -> None:
 
 def write_text(path: Path, text: str, *, overwrite: bool) -> None:
     """Write a picture or a document: whole, or not at all."""
-    from indistinct.release.staging import filled
-    from indistinct.release.writing import write_atomically
+    from indistinct.release.writing.atomically import write_atomically
+    from indistinct.release.writing.staging import filled
 
     write_atomically(path, filled(text), overwrite=overwrite)
 
 
-def published(path: "Path | DatabaseTable", ledger: Path | None, run: Callable[[], "Release"]) -> "Release":
-    """Let a run publish at a path; say that a ledger is new, and what became of an older second table beside it."""
+def published(job: "Job", run: Callable[["Job"], "Release"]) -> "Release":
+    """Run a job; say that a ledger is new, and what became of an older second table beside the release."""
     from indistinct.recoding.outputs import SENSITIVE
-    from indistinct.release.files import table_path
+    from indistinct.release.writing.files import table_path
 
+    path, ledger = job.destination.path, job.history.ledger
     beside = table_path(path, SENSITIVE) if isinstance(path, Path) else None
-    older, new = beside is not None and beside.is_file(), ledger is not None and not ledger.exists()
-    release = run()
+    older, new = beside is not None and beside.is_file(), ledger is not None and not Path(ledger).exists()
+    release = run(job)
     if new:
         note(f"{ledger} is a new ledger: there was no earlier release to compare with; keep it as safe as the table")
     if beside is not None and older and SENSITIVE not in release.assignment.layout.tables:
@@ -106,6 +99,9 @@ def report(summary: "Summary", *, as_json: bool) -> None:
 
 
 def _parts(summary: "Summary") -> "Iterator[str | Table]":
+    from indistinct.study.verdict import STATES, words_of
+    from indistinct.tables.addresses import without_credentials
+
     certificate, read = summary.certificate, summary.files.get("published")
     named = "" if read is None else f"{read}: "
     if certificate is not None and certificate.algorithm is not None:
@@ -116,10 +112,14 @@ def _parts(summary: "Summary") -> "Iterator[str | Table]":
         yield f"{named}{counted(certificate)}\n"
         yield verdict_table(certificate)
         yield "\nholds\n" if certificate.holds else "\ndoes NOT hold\n"
+        if summary.verdict is not None and summary.verdict.open:
+            yield f"verdict: {summary.verdict.headline}"
+            yield from (f"{STATES[line.state]}: {words_of(line)}" for line in summary.verdict.open)
+            yield ""
         if certificate.population_size is not None:
             yield f"compared with a population of {certificate.population_size:,}\n"
         if certificate.overlap is not None:
-            yield f"{beside_earlier(certificate.overlap)}\n"
+            yield from (*beside_earlier(certificate.overlap).splitlines(), "")
     if summary.metrics is not None:
         yield metric_table(summary.metrics)
         yield ""
@@ -136,7 +136,9 @@ def _parts(summary: "Summary") -> "Iterator[str | Table]":
         yield "             inside a bucket every column stands in an order of its own\n"
     for name, words in WRITTEN.items():
         paths = summary.files.get(name) or ()
-        yield from (words.format(shown(path)) for path in (paths if isinstance(paths, tuple) else (paths,)))
+        yield from (
+            words.format(without_credentials(path)) for path in (paths if isinstance(paths, tuple) else (paths,))
+        )
 
 
 def counted(certificate: "Certificate") -> str:
@@ -162,19 +164,14 @@ def beside_earlier(found: "Overlap") -> str:
     """Return what a release and earlier ones tell together, in words.
 
     >>> from indistinct.release.certificate import Overlap
-    >>> print(beside_earlier(Overlap(90, 6, 0, 5, releases=2, changed_signatures=3, m=2)))
-    90 people are in 2 earlier releases too; the smallest intersection of classes has 6 of them
-    signatures of 3 people changed; at least m = 2 sensitive values are left for everybody
+    >>> print(beside_earlier(Overlap(90, 6, 0, 5, releases=2)))
+    90 people are in 2 earlier releases too; the smallest group of people who share a history of classes has 6
     """
     what = "the earlier release" if found.releases == 1 else f"{found.releases:,} earlier releases"
-    told = f"{found.shared_people:,} people are in {what} too; the smallest intersection of classes has "
-    told += f"{found.smallest_intersection:,} of them"
-    if found.m:
-        told += (
-            f"\nsignatures of {found.changed_signatures:,} people changed; at least m = {found.m:,} sensitive values "
-        )
-        told += "are left for everybody"
-    return told
+    return (
+        f"{found.shared_people:,} people are in {what} too; the smallest group of people who share a history of "
+        f"classes has {found.smallest_history:,}"
+    )
 
 
 def verdict_table(certificate: "Certificate") -> "Table":
@@ -190,7 +187,7 @@ def verdict_table(certificate: "Certificate") -> "Table":
 
 def attempts_table(explanation: "Explanation") -> "Table":
     """Return what was tried, the best first, and how many each would suppress if any does."""
-    made, loss = explanation.made, explanation.metric
+    made, loss = explanation.ranking, explanation.metric
     drops = any(attempt.suppressed for attempt in made)
     headings = (loss, "classes", *(["suppressed"] if drops else []))
     table = grid("tried", *headings, right=headings)

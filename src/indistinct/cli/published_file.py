@@ -1,54 +1,70 @@
-"""A published file and the policy that it is judged by: what `verify` and `measure` begin with."""
+"""A published file as flags and a policy describe it: what every command about a release begins with."""
 
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from indistinct.cli.flags import note_reading, policy_of, reading_of
+from indistinct.cli.flags import note_reading, policy_of, reading_of, source_of
 from indistinct.cli.options import READING, Flags
 from indistinct.cli.screen import note
-from indistinct.errors import InputError, ParameterError
+from indistinct.errors import ParameterError
 from indistinct.schema import did_you_mean
 
 if TYPE_CHECKING:
-    from indistinct.engines.base import DatabaseTable, Source
-    from indistinct.policy import Policy
-    from indistinct.release.published import BucketTable, Published
+    from indistinct.engines.base import DatabaseTable
+    from indistinct.job.policy import Policy
+    from indistinct.release.published import Published
     from indistinct.tables.value import Reading
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Question:
-    """A published file, the policy that tells its roles and models, and the tables of the file."""
+def published_file(
+    path: "Path | DatabaseTable",
+    flags: Flags,
+    *,
+    policy: Path | None,
+    original: Path | None,
+    recoding: Path | None = None,
+    by_input: bool = False,
+    population: bool = False,
+    trusting: bool = True,
+) -> "tuple[Policy, Published]":
+    """Return the policy that a file and flags stand for, and the published file with what both say of it.
 
-    policy: "Policy"
-    published: "Source | BucketTable"
-    opened: "Published"
+    --model replaces the models of the policy. The original is the one that is named or, `by_input`, the table that the
+    policy reads. A `population` is read for those who ask about it. Who is not `trusting` is told by a note alone that
+    the certificate beside a file calls it one in buckets.
+    """
+    from indistinct.job.published import describe_by_policy, reading_of_release
+    from indistinct.release.opened import buckets_told, certificate_of
 
-
-def question_of(path: "Path | DatabaseTable", flags: Flags, *, policy: Path | None, original: Path | None) -> Question:
-    """Return what flags and, if there is one, a policy ask about a published file; --model replaces its models."""
-    from indistinct.release.published import open_published
-    from indistinct.release.reading import read_release
-
-    asked = policy_of(original or path, flags, policy=policy, beside=("model", *READING))
-    how = _reading(asked, flags, by_policy=policy is not None, original=original)
-    where = {"engine": flags.engine or "auto", "memory": flags.memory, "table": flags.table}
-    published = read_release(path, asked.schema, algorithm=asked.algorithm, reading=how, where=where)
-    opened = open_published(published, asked.schema)
-    for table in opened.sources.values():
+    job = policy_of(original or path, flags, policy=policy, beside=("model", *READING))
+    own = _reading(job, flags, by_policy=policy is not None, original=original)
+    asked = job if population else replace(job, input=replace(job.input, population=None))
+    given = describe_by_policy(
+        path,
+        None,
+        asked,
+        trusting=trusting,
+        original=source_of(job, flags, original, raw=True) if original is not None or by_input else None,
+        recoding=recoding,
+        reading=reading_of_release(job.input.reading, own),
+        engine=flags.engine or "auto",
+        memory=flags.memory,
+        database_table=flags.table,
+    )
+    for table in given.tables.sources.values():
         note_reading(table)
-    if opened.buckets is None and isinstance(path, Path):
-        _note_buckets(path)
-    return Question(asked, published, opened)
+    if not trusting and given.buckets is None and buckets_told(certificate_of(given.tables)) is not None:
+        note("its certificate says that the file is in buckets; name the algorithm to have it judged as such")
+    return job, given
 
 
 def _reading(policy: "Policy", flags: Flags, *, by_policy: bool, original: Path | None) -> "Reading":
-    """Return how a published file is read: as flags say, and as text what is text in the original."""
+    """Return how flags say that a published file is read."""
     if original is not None and not by_policy:
         # What is said of notations is said of the original: a release is written in that of computers.
         flags = replace(flags, decimal=None, thousands=None, dates=None, type=None)
+        flags = replace(flags, skip_rows=None, comment=None, trim=None, nameless=None)
     own, columns = reading_of(flags), policy.schema.columns
     for name in own.text:
         if name not in columns:
@@ -56,15 +72,4 @@ def _reading(policy: "Policy", flags: Flags, *, by_policy: bool, original: Path 
                 f"--text names the column {name!r}, which has no role",
                 hint=did_you_mean(name, columns) or "give the columns the roles that they had",
             )
-    before = policy.input.reading
-    texts = (name for name, kind in before.types.items() if kind == "text")
-    header = own.header or before.header
-    return replace(own, header=header, text=tuple(dict.fromkeys((*own.text, *before.text, *texts))))
-
-
-def _note_buckets(path: Path) -> None:
-    from indistinct.release.published import buckets_told, read_certificate
-
-    with suppress(InputError):  # whoever needs the certificate says that it cannot be read
-        if buckets_told(read_certificate(path)) is not None:
-            note("its certificate says that the file is in buckets; name the algorithm to have it judged as such")
+    return own

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import opened
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, shared
 from indistinct.cli.output import check_picture, write_text
-from indistinct.cli.published_file import Question, question_of
+from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import grid, note, print_json, progress, show
 from indistinct.errors import ParameterError
 from indistinct.figures import number, percent
@@ -17,9 +16,9 @@ from indistinct.figures import number, percent
 if TYPE_CHECKING:
     from rich.table import Table as Grid
 
-    from indistinct.answers.answer import Answer
-    from indistinct.answers.workload import WorkloadErrors
-    from indistinct.tables import Table
+    from indistinct.release.published import Published
+    from indistinct.study.query.answer import Answer
+    from indistinct.study.query.workload import WorkloadErrors
 
 
 @shared(*ROLES, "algorithm", "hierarchy", "transform", *READING, *SCREEN, algorithm=MadeBy)
@@ -61,48 +60,48 @@ def command(
         if workload is None:
             raise ParameterError("--plot draws the errors of a workload", hint="give one with --workload")
         check_picture(plot, flag="--plot", overwrite=overwrite)
-    asked = question_of(published, flags, policy=policy, original=original)
-    whole = _original(asked, original, by_policy=policy is not None, needed=workload is not None)
-    known: dict[str, Any] = {"recoding": recoding, "hierarchies": asked.policy.hierarchies}
+    by_input = original is None and _has_input(policy)
+    if workload is not None and original is None and not by_input:
+        raise ParameterError("no original is given", hint="name the table before publishing with --original")
+    given = published_file(published, flags, policy=policy, original=original, recoding=recoding, by_input=by_input)[1]
     if workload is not None:
-        _many(asked, whole, workload, known, sanity=sanity, plot=plot, overwrite=overwrite, as_json=flags.as_json)
+        _many(given, workload, sanity=sanity, plot=plot, overwrite=overwrite, as_json=flags.as_json)
         return
-    from indistinct import querying
+    from indistinct.study.query import querying
 
     with progress("asking"):
-        found = querying.query(asked.published, sql or "", asked.policy.schema, original=whole, **known)
+        found = querying.query(given, sql or "")
     _report(found, as_json=flags.as_json)
 
 
-def _original(asked: Question, original: Path | None, *, by_policy: bool, needed: bool) -> "Table | None":
-    """Return the original, if one is named or the policy's input is there."""
-    if original is not None:
-        return opened(asked.policy, original)
-    if by_policy and asked.policy.locate(asked.policy.input.path).is_file():
-        note(f"what labels stand for is told by {asked.policy.locate(asked.policy.input.path)}")
-        return opened(asked.policy)
-    if needed:
-        raise ParameterError("no original is given", hint="name the table before publishing with --original")
-    return None
+def _has_input(policy: Path | None) -> bool:
+    """Return whether the table that a policy reads is there, and say that it tells what labels stand for."""
+    from indistinct.job.policy import read_policy
+
+    if policy is None:
+        return False
+    job = read_policy(policy)
+    path = job.locate(job.input.path)
+    if path.is_file():
+        note(f"what labels stand for is told by {path}")
+    return path.is_file()
 
 
 def _many(
-    asked: Question,
-    whole: "Table | None",
+    given: "Published",
     workload: Path,
-    known: dict[str, Any],
     *,
     sanity: float,
     plot: Path | None,
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    from indistinct import querying
+    from indistinct.study.query import querying
 
     with progress("asking"):
-        found = querying.workload_error(asked.published, whole, workload, asked.policy.schema, sanity=sanity, **known)
+        found = querying.workload_error(given, workload=workload, sanity=sanity)
     if plot is not None:
-        from indistinct.drawing.workload_errors import draw_errors
+        from indistinct.study.query.errors_picture import draw_errors
 
         write_text(plot, draw_errors(found), overwrite=overwrite)
     if as_json:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import opened, opened_population
+from indistinct.cli.flags import opened_population
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, shared
-from indistinct.cli.published_file import question_of
+from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import note, print_json, progress, show
 from indistinct.errors import OutputError, ParameterError, VerificationError
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from indistinct.engines.base import DatabaseTable, Source
-    from indistinct.policy import Policy
+    from indistinct.job.policy import Policy
     from indistinct.release.release import Release
 
 PopulationFile = Annotated[
@@ -70,22 +70,13 @@ def command(
     _check(output, overwrite=overwrite, sources=[each for each in (release, policy, original) if each is not None])
     from indistinct.reporting.report import report
 
-    asked = question_of(release, flags, policy=policy, original=original)
-    job = asked.policy
+    job, given = published_file(release, flags, policy=policy, original=original, recoding=recoding, population=True)
     with progress("reporting"):
         made = report(
-            asked.published,
-            job.schema,
+            given,
             edition=edition,
             policy=policy,
-            original=None if original is None else opened(job, original, raw=True),
-            population=opened_population(job),
-            model=job.model,
-            algorithm=None if policy is not None else job.algorithm,
-            hierarchies=job.hierarchies,
-            transformations=job.transformations,
             pseudonyms=job.pseudonyms,
-            recoding=recoding,
             workload=workload,
             target=learn,
             seconds=seconds,
@@ -104,7 +95,7 @@ def command(
 
 def _check(output: Path, *, overwrite: bool, sources: "Sequence[Path]") -> None:
     """Raise before any work if a page cannot be written to a path."""
-    from indistinct.release.targets import check_targets
+    from indistinct.release.writing.targets import check_targets
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"the report {output} must end in .html", hint="for example -o report.html")

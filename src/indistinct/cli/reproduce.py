@@ -55,7 +55,7 @@ def command(
     slicing-classification: what is learned from generalized, bucketized and sliced Adult, or from a generated table.
     all: everything, as one page without a script; takes minutes.
     """
-    from indistinct.release.targets import check_targets
+    from indistinct.release.writing.targets import check_targets
     from indistinct.reproduce import REPRODUCTIONS
 
     whole = name == "all"
@@ -135,7 +135,7 @@ def sizes_of(text: str, known: tuple[int, ...], *, meaning: str) -> tuple[int, .
 
 
 def _write(made: "Mapping[str, Reproduction | IndistinctError]", output: Path, *, overwrite: bool) -> None:
-    from indistinct.reproduce.page import page_of
+    from indistinct.reproduce.base import page_of
 
     figures = {name: figure for name, figure in made.items() if not isinstance(figure, IndistinctError)}
     first = next(iter(figures.values()))
@@ -162,7 +162,7 @@ def _shown(made: "Reproduction | IndistinctError") -> "Iterator[str | Table]":
     table = grid(*made.headings, right=numbers)
     for row in made.rows:
         table.add_row(*(number(cell) if isinstance(cell, int | float) else str(cell or "") for cell in row))
-    yield f"{made.title}\n{made.data}\n{made.source}\n"
+    yield from (made.title, made.data, f"{made.source}\n")
     yield table
     yield ""
     yield from made.findings

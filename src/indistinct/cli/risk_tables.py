@@ -9,9 +9,9 @@ from indistinct.figures import number, percent, plural
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from indistinct.risks.assessment import Assessment, TableRisk
-    from indistinct.risks.attribute_disclosure import AttributeDisclosure
-    from indistinct.risks.practice import Finding
+    from indistinct.study.assess.assessment import Assessment, TableRisk
+    from indistinct.study.assess.attribute_disclosure import AttributeDisclosure
+    from indistinct.study.assess.practice import Finding
 
 # From such a share on, classes are named on the screen.
 TELLING = 0.5
@@ -21,8 +21,8 @@ ALIKE = "the journalist's figures are the prosecutor's: "
 
 
 def parts(found: "Assessment", *, name: str) -> "Iterator[str | Table]":
-    """Yield the figures of a table, most important first."""
-    from indistinct.risks.assessment import NO_POPULATION
+    """Yield the figures of a table, most important first, and the verdict at last."""
+    from indistinct.study.assess.assessment import NO_POPULATION
 
     yield f"{name}: {_headline(found)}\n"
     yield _figures(found)
@@ -53,7 +53,9 @@ def parts(found: "Assessment", *, name: str) -> "Iterator[str | Table]":
     if found.gate is not None:
         yield f"profile {found.gate.profile.spec()}"
         yield _gate(found)
-        yield "\npassed" if found.gate.passed else "\nFAILED: " + "; ".join(_broken(found))
+        yield ""
+    yield f"verdict: {found.verdict.headline}"
+    yield from found.verdict.sentences
 
 
 def _headline(found: "Assessment") -> str:
@@ -197,14 +199,10 @@ def _sources(found: "Assessment") -> Iterator[tuple[str, str]]:
 
 
 def _gate(found: "Assessment") -> "Table":
+    from indistinct.study.verdict import STATES
+
     table = grid("limit", "at most", "found", "verdict", right=("at most", "found"))
     for line in () if found.gate is None else found.gate.lines:
         value = "not known" if line.value is None else number(line.value)
-        table.add_row(line.figure, number(float(line.limit)), value, "passed" if line.passed else "FAILED")
+        table.add_row(line.figure, number(float(line.limit)), value, STATES[line.state])
     return table
-
-
-def _broken(found: "Assessment") -> Iterator[str]:
-    for line in () if found.gate is None else found.gate.failed:
-        value = "not known" if line.value is None else number(line.value)
-        yield f"{line.figure} is {value}, at most {number(float(line.limit))}"

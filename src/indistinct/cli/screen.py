@@ -5,13 +5,15 @@ import logging
 import os
 import sys
 import textwrap
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from indistinct.errors import without_secrets
 from indistinct.figures import number
-from indistinct.stages import watched
+from indistinct.machine.stages import watch_stages
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,6 +27,20 @@ LONGEST_NAME = 24
 LONGEST_MESSAGE = 1500
 # A character that no text has, since it is set aside for private use.
 FILLER = "\ue000"
+
+
+def printable(text: str) -> str:
+    r"""Return text in which nothing steers a terminal, begins a line or turns the direction of writing.
+
+    Names of columns come from others' files, and may hold any character.
+
+    >>> printable("age\x1b[2J"), printable("a\u202eb"), printable("two\nlines"), printable("Größe %")
+    ('age\\x1b[2J', 'a\\u202eb', 'two\\nlines', 'Größe %')
+    """
+    if text.isprintable():
+        return text
+    harmless = (mark.isprintable() or unicodedata.category(mark) == "Zs" for mark in text)
+    return "".join(mark if safe else repr(mark)[1:-1] for mark, safe in zip(text, harmless, strict=True))
 
 
 def screen(*, stderr: bool = False) -> "Console":
@@ -53,21 +69,20 @@ def _blocks(table: "Table", width: int) -> "Iterator[Table]":
     from rich.cells import cell_len
     from rich.table import Table
 
-    cells = [[str(cell) for cell in column.cells] for column in table.columns]
+    cells = [[printable(str(cell)) for cell in column.cells] for column in table.columns]
+    heads = [printable(str(column.header)) for column in table.columns]
     words = [
-        [word for cell in [str(c.header), *own] for word in (cell.split() if not c.no_wrap else [cell[:LONGEST_NAME]])]
-        for c, own in zip(table.columns, cells, strict=True)
+        [word for cell in [head, *own] for word in (cell.split() if not c.no_wrap else [cell[:LONGEST_NAME]])]
+        for c, head, own in zip(table.columns, heads, cells, strict=True)
     ]
     needed = [max(map(cell_len, each), default=0) + len("  ") for each in words]
-    ahead = list(range(1, len(needed)))
-    if sum(needed) - len("  ") <= width:
-        yield table
-        return
-    while ahead:
-        chosen = [0, ahead.pop(0)]
+    ahead, first = list(range(1, len(needed))), True
+    while ahead or first:
+        first, chosen = False, [0, *ahead[:1]]
+        del ahead[:1]
         while ahead and sum(needed[index] for index in (*chosen, ahead[0])) - len("  ") <= width:
             chosen.append(ahead.pop(0))
-        columns = [table.columns[index].copy() for index in chosen]
+        columns = [replace(table.columns[index].copy(), header=heads[index]) for index in chosen]
         block = Table(*columns, box=table.box, show_edge=False, pad_edge=False, padding=table.padding)
         for row in range(table.row_count):
             block.add_row(*(cells[index][row] for index in chosen))
@@ -83,9 +98,12 @@ def say(message: str, *, style: str | None = None) -> None:
 def _sentence(console: "Console", text: str, *, style: str | None = None) -> None:
     """Print text in lines of the screen's width; a word that is longer, such as a path, is never broken.
 
-    Nothing is broken where no width is known, so that a program can look for a sentence.
+    Nothing is broken where no width is known, so that a program can look for a sentence. Ends of lines count only
+    before and after the text: one inside may be that of a column's name.
     """
-    text = without_secrets(text)
+    before, after = len(text) - len(text.lstrip("\n")), len(text) - len(text.rstrip("\n"))
+    inside = printable(without_secrets(text.strip("\n")))
+    text = "\n" * before + inside + "\n" * (after if inside else 0)
     if console.file.isatty() or "COLUMNS" in os.environ:
         text = "\n".join(_broken(line, console.width) for line in text.split("\n"))
     console.print(text, style=style, soft_wrap=True)
@@ -119,14 +137,14 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
     console = screen(stderr=True)
     parts = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     with Progress(*parts, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(what, total=1.0)
+        task = bar.add_task(printable(what), total=1.0)
         entered = [""]
 
         def tell(stage: str, rows: str) -> None:
             entered[0] = stage or entered[0]
-            bar.update(task, description=f"{entered[0]} {rows}".rstrip())
+            bar.update(task, description=printable(f"{entered[0]} {rows}".rstrip()))
 
-        with watched(tell):
+        with watch_stages(tell):
             yield lambda share: bar.update(task, completed=share)
 
 
@@ -170,9 +188,9 @@ def grid(*headings: str, right: Sequence[str] = (), names: Sequence[str] = ()) -
 
 def metric_table(metrics: Mapping[str, float]) -> "Table":
     """Return metrics by name, which way is good, and what each means."""
-    from indistinct.metrics import described
+    from indistinct.metrics import describe_metric
 
     table = grid("metric", "value", "better", "meaning", right=("value",), names=("metric",))
     for name, value in metrics.items():
-        table.add_row(name, number(value), *described(name))
+        table.add_row(name, number(value), *describe_metric(name))
     return table

@@ -9,23 +9,84 @@ from indistinct.errors import ParameterError
 if TYPE_CHECKING:
     from indistinct.hierarchy import Hierarchy
     from indistinct.models import Model
-    from indistinct.release.pseudonym_columns import Pseudonym
-    from indistinct.transformations import Transformation
+    from indistinct.recoding.transformations import Transformation
+    from indistinct.release.pseudonyms.columns import Pseudonym
+
+
+def items_of(texts: Sequence[str] | None) -> list[str]:
+    """Return the items of lists in flags: commas part them, and an item with a comma stands in double quotes.
+
+    >>> items_of(["-99,n/a", '"1,5"', '" "'])
+    ['-99', 'n/a', '1,5', ' ']
+    """
+    try:
+        return [item for row in csv.reader(texts or (), skipinitialspace=True) for item in row if item]
+    except csv.Error:
+        raise ParameterError(
+            "a list in a flag cannot be read", hint="an item with a comma or an end of line stands in double quotes"
+        ) from None
 
 
 def names_of(texts: Sequence[str] | None) -> list[str]:
-    """Return the columns that comma-separated texts name; a name with a comma stands in double quotes.
+    """Return the columns that lists in flags name.
 
     >>> names_of(["age,sex", '"last, first"'])
     ['age', 'sex', 'last, first']
     """
-    rows = csv.reader(texts or (), skipinitialspace=True)
-    return [name for row in rows for name in (part.strip() for part in row) if name]
+    return [name for name in (item.strip() for item in items_of(texts)) if name]
+
+
+def by_column(texts: Sequence[str]) -> dict[str, list[str]]:
+    """Return what lists in flags say of single columns, as COLUMN=TEXT, and of all of them.
+
+    A text behind a column's is that column's, too.
+
+    >>> by_column(["-99,n/a", "age=999,998,pay=-1", "*=a=b"])
+    {'*': ['-99', 'n/a', 'a=b'], 'age': ['999', '998'], 'pay': ['-1']}
+    """
+    from indistinct.tables.value import EVERY
+
+    parted: dict[str, list[str]] = {}
+    for text in texts:
+        name, items = EVERY, items_of([text])
+        if text and not items:
+            raise ParameterError("a list has no item", hint="""an item that is a comma stands in quotes: '","'""")
+        for item in items:
+            column, equals, rest = item.partition("=")
+            name, said = (column, rest) if equals and column else (name, item)
+            parted.setdefault(name, []).append(said)
+    return parted
+
+
+def date_formats_of(texts: Sequence[str]) -> dict[str, list[str]]:
+    """Return date formats by column; a list of which a part is none is one format with a comma in it.
+
+    >>> date_formats_of(["%d.%m.%Y,%Y/%m/%d", "%b %d, %Y"])
+    {'*': ['%d.%m.%Y', '%Y/%m/%d', '%b %d, %Y']}
+    """
+    parted: dict[str, list[str]] = {}
+    for text in texts:
+        found = by_column([text])
+        if not all(_is_format(each) for forms in found.values() for each in forms):
+            found = by_column(['"' + text.replace('"', '""') + '"'])
+        for name, forms in found.items():
+            parted.setdefault(name, []).extend(forms)
+    return parted
+
+
+def _is_format(text: str) -> bool:
+    from indistinct.tables.notation import check_format
+
+    try:
+        check_format(text)
+    except ParameterError:
+        return False
+    return True
 
 
 def models_of(texts: Sequence[str] | None) -> tuple["Model", ...]:
     """Return the models that flags spell."""
-    from indistinct.registry import parse_model
+    from indistinct.models.registry import parse_model
 
     return tuple(part for text in texts or () for part in parse_model(text).parts())
 
@@ -54,7 +115,7 @@ def hierarchies_of(texts: Sequence[str] | None) -> dict[str, "Hierarchy"]:
 
 def transformations_of(texts: Sequence[str] | None) -> dict[str, "Transformation"]:
     """Return the transformations that flags spell as COLUMN=SPEC."""
-    from indistinct.transformations import parse_transformation
+    from indistinct.recoding.transformations import parse_transformation
 
     specs = _specs(texts, "transformation", example="--transform cost=round:100,top:10000 --transform note=clear")
     return {column: parse_transformation(spec) for column, spec in specs.items()}
@@ -62,7 +123,7 @@ def transformations_of(texts: Sequence[str] | None) -> dict[str, "Transformation
 
 def pseudonyms_of(texts: Sequence[str] | None) -> dict[str, "Pseudonym"]:
     """Return the pseudonyms that flags spell as COLUMN=SPEC."""
-    from indistinct.release.pseudonym_columns import parse_pseudonym
+    from indistinct.release.pseudonyms.columns import parse_pseudonym
 
     specs = _specs(texts, "pseudonym", example="--pseudonym patient=key:FILE or --pseudonym patient=random")
     return {column: parse_pseudonym(spec) for column, spec in specs.items()}

@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import data_of, no_model, opened_population, source_of
+from indistinct.cli.flags import data_of, no_model
 from indistinct.cli.options import DATABASE, ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, shared
 from indistinct.cli.output import report
-from indistinct.cli.published_file import question_of
+from indistinct.cli.published_file import published_file
 from indistinct.errors import VerificationError
 
 
@@ -36,29 +36,23 @@ def command(
     """
     if policy is None and not flags.model and not flags.algorithm:
         raise no_model()
-    from indistinct import api
-    from indistinct.promise import promised_model
-    from indistinct.release.database import name_of
-    from indistinct.summary import Summary
+    from indistinct.release.promise import promised_model
+    from indistinct.release.writing.database import name_of
+    from indistinct.study.summary import Summary
+    from indistinct.study.verify import verify
 
     place = data_of(published, flags)
-    asked = question_of(place, flags, policy=policy, original=original)
-    job = asked.policy
-    certificate = api.verify(
-        asked.published,
-        job.schema,
-        promised_model(job.model, job.algorithm, job.schema),
-        original=None if original is None else source_of(job, flags, original, raw=True),
-        recoding=recoding,
-        hierarchies=job.hierarchies,
-        population=opened_population(job),
-        transformations=job.transformations or None,
-        pseudonyms=job.pseudonyms,
-        engine=flags.engine or "auto",
-        memory=flags.memory,
+    job, given = published_file(
+        place, flags, policy=policy, original=original, recoding=recoding, population=True, trusting=False
     )
+    certificate = verify(given, model=promised_model(job.model, job.algorithm, job.schema))
     summary = Summary(
-        {"published": name_of(place)}, certificate.rows, certificate.original_rows, certificate.form, certificate
+        {"published": name_of(place)},
+        certificate.rows,
+        certificate.original_rows,
+        certificate.form,
+        certificate,
+        schema=job.schema,
     )
     report(summary, as_json=flags.as_json)
     if not certificate.holds:

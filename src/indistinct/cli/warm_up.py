@@ -20,7 +20,7 @@ def command(
     Kernels are kept in NUMBA_CACHE_DIR, beside the source, or in the user's cache directory. They serve the processor
     that compiled them; NUMBA_CPU_NAME=generic, set now and in later runs, makes them serve any of its family.
     """
-    from indistinct.warm_up import warm_up
+    from indistinct.cli.kernels import warm_up
 
     with progress("compiling") as share:
         kept = warm_up(algorithm or (), progress=share)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from indistinct.arrays import Codes
 from indistinct.drawing.charts import COLOURS, GREY, altair, draw
 from indistinct.figures import plural
+from indistinct.machine.arrays import Codes
 
 if TYPE_CHECKING:
     import altair as alt

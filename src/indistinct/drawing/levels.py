@@ -7,7 +7,7 @@ from indistinct.hierarchy.value import Taxonomy
 def level_meanings(taxonomy: Taxonomy, hierarchy: Hierarchy | None = None) -> tuple[str, ...]:
     """Return what each level of a column publishes: by its declaration where that has words, and how many values.
 
-    >>> from indistinct.domain import Domain
+    >>> from indistinct.tables.domain import Domain
     >>> import pyarrow as pa
     >>> ages = Hierarchy.intervals([5, 10])
     >>> level_meanings(ages.bind(Domain("age", pa.array([21, 22, 38, 40]))), ages)

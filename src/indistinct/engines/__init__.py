@@ -1,14 +1,15 @@
 """Engines open sources, count them and publish what an assignment says; they know no algorithm and no recoding."""
 
+import functools
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
-from indistinct.addresses import address_of
-from indistinct.engines.base import DatabaseTable, Engine, PublishedFile, Source
+from indistinct.engines.base import DatabaseTable, Engine, Source, close_source, place_of
 from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.memory import Memory
 from indistinct.engines.postgres import Postgres
@@ -16,25 +17,34 @@ from indistinct.engines.spark import Spark
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
-from indistinct.input_files import no_file
-from indistinct.memory import free_bytes
+from indistinct.machine.memory import free_bytes
+from indistinct.machine.spill import remove_leftovers
+from indistinct.machine.stages import enter
 from indistinct.schema import did_you_mean
-from indistinct.stages import enter
 from indistinct.tables import Reading
+from indistinct.tables.addresses import address_of
 from indistinct.tables.fetched import named_as_given
+from indistinct.tables.input_files import no_file
+from indistinct.tables.opening import is_out_of_proportion
 
 __all__ = [
     "NAMES",
     "bytes_of",
     "chosen_engine",
+    "closes_sources",
     "count_source",
     "engines",
     "lives_elsewhere",
+    "memory_engine",
     "open_source",
     "using_source",
 ]
 
 LOG = logging.getLogger("indistinct.open")
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+# What the function that is running has opened, and closes when it ends.
+_OPENED: ContextVar[list[Any] | None] = ContextVar("opened", default=None)
 
 # Of what is free a table may take so much: counting and publishing need as much again.
 SHARE_OF_FREE = 0.5
@@ -43,10 +53,13 @@ SMALLEST_MEMORY = 200 * 10**6
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
-def engines(memory: int = DEFAULT_MEMORY) -> tuple[Engine, ...]:
-    """Return every engine, each of which may take so many bytes; those that come first are preferred."""
+def engines(memory: int = DEFAULT_MEMORY, *, allowed: int | None = None) -> tuple[Engine, ...]:
+    """Return every engine, each of which may take so many bytes; those that come first are preferred.
+
+    What is read into memory is bounded by `allowed`, or in proportion to its file.
+    """
     return (
-        Memory(),
+        Memory(allowed),
         DuckDB(memory),
         Postgres(memory),
         Spark(memory),
@@ -70,6 +83,7 @@ def open_source(
     `table` names a table of the database that `source` leads to, or `query` says what is read of it.
     """
     enter("reading")
+    remove_leftovers()
     wanted = source if table is None and query is None else DatabaseTable(source, table, query)
     chosen = chosen_engine(wanted, engine, memory)
     with named_as_given():
@@ -77,7 +91,30 @@ def open_source(
     if opened is None:
         raise _not_opened(wanted, chosen)
     LOG.info("opened %d rows of %d columns in the engine %s", opened.rows, len(opened.columns), chosen.name)
+    held = _OPENED.get()
+    if held is not None and opened is not source:
+        held.append(opened)
     return chosen, opened
+
+
+def closes_sources(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Mark a function that gives back no source: the sessions of those that it opens end with it, also if it fails.
+
+    An error that somebody keeps, as a notebook does, keeps all that the failed function had.
+    """
+
+    @functools.wraps(function)
+    def run(*arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+        opened: list[Any] = []
+        token = _OPENED.set(opened)
+        try:
+            return function(*arguments, **options)
+        finally:
+            _OPENED.reset(token)
+            for source in opened:
+                close_source(source, given=None)
+
+    return run
 
 
 @contextmanager
@@ -89,8 +126,7 @@ def using_source(
     try:
         yield where, opened
     finally:
-        if opened is not source and hasattr(opened, "close"):
-            opened.close()
+        close_source(opened, given=source)
 
 
 def chosen_engine(source: Any, name: str = "auto", memory: str | int | None = None) -> Engine:
@@ -105,14 +141,22 @@ def chosen_engine(source: Any, name: str = "auto", memory: str | int | None = No
             hint=did_you_mean(name, NAMES) or f"choose among {', '.join(NAMES)}",
         )
     limit = None if memory is None else bytes_of(memory)
-    known = engines(DEFAULT_MEMORY if limit is None else limit)
+    known = engines(DEFAULT_MEMORY if limit is None else limit, allowed=limit)
     if name != "auto":
         return next(engine for engine in known if engine.name == name)
     owner = next((engine for engine in known if engine.owns(source)), None)
     if owner is not None:
         return owner
     room = free_bytes() if limit is None else limit
-    return next((engine for engine in known[1:] if _is_too_large(source, engine, room)), known[0])
+    beyond = next((engine for engine in known[1:] if _is_too_large(source, engine, room)), None)
+    if beyond is None and known[1].can_open(source) and is_out_of_proportion(place_of(source), limit):
+        beyond = known[1]
+    return beyond or known[0]
+
+
+def memory_engine() -> Engine:
+    """Return the engine of tables that are in memory, whichever engine made them."""
+    return engines()[0]
 
 
 def lives_elsewhere(source: Any) -> bool:
@@ -132,8 +176,7 @@ def _not_opened(source: Any, engine: Engine) -> InputError:
             f"the engine {engine.name} knows no database of this kind, of which a table was named",
             hint="leave out the table if this is a file, or the engine to have it found",
         )
-    if isinstance(source, PublishedFile):
-        source = source.place
+    source = place_of(source)
     if not isinstance(source, str | Path):
         return InputError(
             f"the engine {engine.name} cannot read a {type(source).__name__}",

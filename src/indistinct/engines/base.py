@@ -11,17 +11,21 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from indistinct.domain import Kind
-from indistinct.errors import ParameterError
+from indistinct.errors import OutOfMemoryError, ParameterError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
-from indistinct.randomness import Secret
+from indistinct.machine.randomness import Secret
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.storage import KINDS
-from indistinct.tables.value import Reading
+from indistinct.tables.domain import Kind
+from indistinct.tables.value import Labels, Reading
 
 EVERY_RECODING = frozenset(KINDS)
 """What an engine declares that publishes recodings of every kind."""
+COARSER = (
+    "round these columns, give a coarser level of their hierarchy in the table, or leave them out; or allow more "
+    "`memory`"
+)
 
 
 def as_written(found: pa.Schema, written: pa.Schema) -> pa.Schema:
@@ -66,8 +70,13 @@ class PublishedFile:
     place: Any
 
 
+def place_of(source: Any) -> Any:
+    """Return where a published file lies, and anything else as it is."""
+    return source.place if isinstance(source, PublishedFile) else source
+
+
 class Source(Protocol):
-    """A table where it lives, original or published."""
+    """A table where it lives, original or published; what it says of itself is as `SourceDetails` has it."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -84,6 +93,79 @@ class Source(Protocol):
     @property
     def reading(self) -> Reading:
         """Return how the source was read, so that another one can be read alike."""
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """Return the Arrow types of the columns."""
+
+    @property
+    def path(self) -> Path | None:
+        """Return where the source lies, if that is one file."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Return the files that it was read from."""
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Return what of a text file is nobody's row."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what else a reader must know."""
+
+    @property
+    def respelled(self) -> tuple[str, ...]:
+        """Return the columns in which a text file spells one number in several ways."""
+
+    @property
+    def grouped(self) -> tuple[str, ...]:
+        """Return the columns of numbers with three decimals that may be groups of thousands."""
+
+    @property
+    def labels(self) -> Mapping[str, Labels]:
+        """Return what is said of columns beyond their values."""
+
+    @property
+    def samples(self) -> Mapping[str, pa.Array] | None:
+        """Return texts of columns of text, None where nobody took any."""
+
+    @property
+    def comment(self) -> str | None:
+        """Return the comment of a table of a database."""
+
+
+def close_source(source: Any, *, given: Any) -> None:
+    """End the session that a source is read in, unless it was given open: then it is its owner's to close."""
+    if source is not given and hasattr(source, "close"):
+        source.close()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BeyondMemory:
+    """The cells of a table are more than may be held: about how many, and the bytes that they need of those allowed.
+
+    `widest` are the columns with most values, and `levels` passes over the rows (`engines/levels.py`), by which some
+    searches do without cells.
+    """
+
+    cells: int
+    needed: int
+    allowed: int
+    widest: Mapping[str, int]
+    levels: Any
+
+    def error(self, problem: str = "", *, hint: str | None = None) -> OutOfMemoryError:
+        """Return the error of whoever needs all cells; `problem` says why there is no way around them."""
+        most = ", ".join(f"{name!r} (about {count:,})" for name, count in self.widest.items())
+        return OutOfMemoryError(
+            f"the table has about {self.cells:,} different combinations of values, which would take about "
+            f"{self.needed // 10**6:,} MB; {self.allowed // 10**6:,} MB of `memory` are for them; the columns with "
+            f"most values are {most}{problem}",
+            hint=hint or COARSER,
+            cells=self.cells,
+            needed=self.needed,
+        )
 
 
 class Sink(Protocol):
@@ -124,6 +206,9 @@ class Engine(Protocol):
 
     def open(self, source: Any, reading: Reading) -> Source | None:
         """Return a source that this engine can count and publish, None for one that it cannot."""
+
+    def cells_beyond_memory(self, source: Any, request: Request) -> BeyondMemory | None:
+        """Return what is known of cells that are too many to be held, None where they can be counted."""
 
     def count(self, source: Any, request: Request) -> Counted:
         """Return the cells of a source: one GROUP BY, the only read that a search needs."""

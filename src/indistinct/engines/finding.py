@@ -7,11 +7,11 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes, run_starts
-from indistinct.domain import Domain
 from indistinct.engines import _finding_kernels
 from indistinct.errors import UnseenValueError
-from indistinct.parallel import is_large
+from indistinct.machine.arrays import Codes, run_starts
+from indistinct.machine.parallel import is_large
+from indistinct.tables.domain import Domain
 
 # The last bit stays free, so that words of any chunk of columns compare as signed numbers do.
 BITS = 63
@@ -41,7 +41,7 @@ class CellFinder:
             room, last = BITS - max(int(ranks.max(initial=0)), 1).bit_length(), first
             while last < len(widths) and (last == first or sum(widths[first : last + 1]) <= room):
                 last += 1
-            words = _packed(ranks, [vectors[:, place] for place in range(first, last)], widths[first:last])
+            words = _pack_codes(ranks, [vectors[:, place] for place in range(first, last)], widths[first:last])
             starts = run_starts(words)
             steps.append((slice(first, last), tuple(widths[first:last]), words[starts[:-1]]))
             ranks = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -53,7 +53,7 @@ class CellFinder:
         codes = [domain.encode(batch[domain.column]) for domain in self.domains]
         ranks = np.zeros(batch.num_rows, dtype=np.int64)
         for number, (columns, widths, known) in enumerate(self.steps):
-            words = _packed(ranks, codes[columns], widths)
+            words = _pack_codes(ranks, codes[columns], widths)
             find = self._by_slots if is_large(BATCHES * len(words)) else _by_search
             ranks, strange = find(words, known, number)
             if strange:
@@ -79,7 +79,7 @@ def _by_search(words: Codes, known: Codes, _: int) -> tuple[Codes, int]:
     return found, int(np.count_nonzero(strange))
 
 
-def _packed(ranks: Codes, columns: Sequence[Codes], widths: Sequence[int]) -> Codes:
+def _pack_codes(ranks: Codes, columns: Sequence[Codes], widths: Sequence[int]) -> Codes:
     words = ranks.astype(np.int64)
     for codes, width in zip(columns, widths, strict=True):
         words <<= width

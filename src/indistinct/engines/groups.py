@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes
 from indistinct.engines.finding import CellFinder, Learned
 from indistinct.engines.memory.count import (
     encoded_column,
     keys_of_request,
+    published_columns_of,
     require_columns,
     with_population,
 )
@@ -25,8 +25,10 @@ from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted, group_encoded, join_columns, parts_of
 from indistinct.frequencies.encode import Encoded, encode_column, not_finite
 from indistinct.frequencies.request import Request
+from indistinct.frequencies.singled_out import MOST_CELLS, SingledOut, count_apart
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Joint, Key
 from indistinct.hierarchy.value import Taxonomy
+from indistinct.machine.arrays import Codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +60,9 @@ class GroupedSource(Protocol):
     def alone(self, column: str) -> int:
         """Return how many rows have a value of a column that no other row has."""
 
+    def once(self, columns: Sequence[str]) -> int:
+        """Return how many rows have a combination of values that no other row has; missing is a value."""
+
 
 def count_source(
     source: GroupedSource, request: Request, *, population: Fetch | None, what: str
@@ -66,10 +71,28 @@ def count_source(
     if not source.rows:
         raise InputError("the table has no rows", hint=f"check that this is the right {what}")
     alone = {name: source.alone(name) for name in request.alone}
+    found = _published_columns(source, request)
     if not request.quasi:  # the whole table is one cell
         whole = FrequencySet((), np.zeros((1, 0), dtype=np.int32), Classes(np.array([source.rows])))
-        return Counted((), whole, alone=alone), None
-    return count_groups(source.groups, request, columns=source.columns, population=population, alone=alone)
+        return Counted((), whole, alone=alone, singled_out=found), None
+    counted, learned = count_groups(source.groups, request, columns=source.columns, population=population, alone=alone)
+    return replace(counted, singled_out=found), learned
+
+
+def _published_columns(source: GroupedSource, request: Request) -> SingledOut | None:
+    """Return whom one or two columns single out; of a large source each column and each pair is counted apart."""
+    names = tuple(request.published_columns)
+    if not names:
+        return None
+    if source.rows * (len(names) + len(request.person)) <= MOST_CELLS:
+        found = source.groups(tuple(dict.fromkeys((*names, *request.person))))
+        return published_columns_of(found.table, request, counts=found.counts)
+    rows = count_apart(names, source.rows, source.once)
+    if not request.person:
+        return rows
+    # A row that is alone tells that its person is; how many people that are is not counted here.
+    people = len(source.groups(tuple(request.person)).counts)
+    return SingledOut("people", people, names, int(rows.least > 0), people, {}, rows.counted, rows.sets)
 
 
 def count_groups(
@@ -119,7 +142,7 @@ def count_groups(
     known = {name: column.domain for name, column in encoded.items()}
     domains = tuple(column.domain for column in quasi)
     counted = Counted(domains, frequencies, known, groupings, others, alone, alike)
-    return counted, _learned(frequencies, entries, groups, counted_by)
+    return counted, _learn_cells(frequencies, entries, groups, counted_by)
 
 
 def _check_finite(groups: Groups, name: str) -> None:
@@ -132,7 +155,7 @@ def _check_finite(groups: Groups, name: str) -> None:
             raise not_finite(name, nans, infinities)
 
 
-def _learned(
+def _learn_cells(
     frequencies: FrequencySet, entries: Codes | None, groups: Groups, columns: Sequence[Encoded]
 ) -> Learned | None:
     """Return how a row finds its cell and joint vector: by the group that it was counted in."""

@@ -6,18 +6,16 @@ A source gives batches; `frequencies/levels.py` says what each batch tells and h
 import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from mmap import ACCESS_READ, mmap
+from typing import IO, Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes
-from indistinct.domain import Domain
 from indistinct.engines.partitions import Rows
-from indistinct.errors import OutOfMemoryError, UnseenValueError
+from indistinct.errors import UnseenValueError
 from indistinct.frequencies.column_values import ColumnValues, values_of
 from indistinct.frequencies.levels import (
     KeyTree,
@@ -34,9 +32,11 @@ from indistinct.frequencies.levels import (
 )
 from indistinct.frequencies.sort_keys import KeyColumn, has_keys, key_matrix, plain_type
 from indistinct.frequencies.value import Key
-from indistinct.parallel import spread, workers
+from indistinct.machine.arrays import Codes
+from indistinct.machine.parallel import spread, workers
+from indistinct.machine.spill import disk_errors, nameless_file
 from indistinct.recoding.regions import Cuts
-from indistinct.spill import private_directory
+from indistinct.tables.domain import Domain
 
 LOG = logging.getLogger("indistinct.levels")
 Answer = TypeVar("Answer")
@@ -54,28 +54,6 @@ class Room:
     numbers: int
     texts: int
     classes: int
-
-
-class CellsBeyondMemoryError(OutOfMemoryError):
-    """The cells of a table are more than may be held; `levels` are passes over its rows, where the engine makes them.
-
-    It says how many cells there are, about, and which columns have most values.
-    """
-
-    def __init__(
-        self, cells: int, needed: int, allowed: int, *, widest: Mapping[str, int], levels: "Levels | None" = None
-    ) -> None:
-        most = ", ".join(f"{name!r} (about {count:,})" for name, count in widest.items())
-        super().__init__(
-            f"the table has about {cells:,} different combinations of values, which would take about "
-            f"{needed // 10**6:,} MB; {allowed // 10**6:,} MB of `memory` are for them; the columns with most values "
-            f"are {most}",
-            hint="round these columns, give a coarser level of their hierarchy in the table, or leave them out; or "
-            "allow more `memory`",
-            cells=cells,
-            needed=needed,
-        )
-        self.levels = levels
 
 
 class TypedRows(Rows, Protocol):
@@ -133,7 +111,7 @@ class RowPasses:
 
     def within(self, tree: KeyTree, ranges: Ranges) -> Within:
         """Return what lies in one range of each part."""
-        needed = _used(tree, ranges.column)
+        needed = _columns_of_tree(tree, ranges.column)
         return self._added("medians", lambda keys, _: rows_within(keys, tree, ranges), Within.merged, needed=needed)
 
     def segments(self, tree: KeyTree, segments: Segments) -> Segmented:
@@ -142,7 +120,7 @@ class RowPasses:
         def look(keys: Codes, codes: Mapping[Key, Codes]) -> Segmented:
             return rows_by_segment(keys, tree, segments, codes)
 
-        needed = _used(tree, segments.column)
+        needed = _columns_of_tree(tree, segments.column)
         return self._added("segments", look, Segmented.merged, needed=needed, coded=True)
 
     def behind(self, cuts: Sequence[Codes]) -> list[Codes]:
@@ -186,22 +164,24 @@ class RowPasses:
 
     @contextmanager
     def parted(self, tree: KeyTree, parts: int) -> Iterator["PartedRows"]:
-        """Give the rows by part, on disk: a pass writes them to private files that are gone at the end."""
+        """Give the rows by part, on disk: a pass writes them to files without a name that are gone at the end."""
         began = time.perf_counter()
-        with private_directory() as folder:
-            parted = PartedRows(folder, self.columns, tuple(self.keys))
+        with ExitStack() as stack:
+            files = tuple(nameless_file(buffered=True) for _ in range(parts))
+            stack.callback(_drop, files)
+            parted = PartedRows(files, self.columns, tuple(self.keys))
             every = range(len(self.columns))
             rows = (self._coded(batch, every, self.keys) for batch in self._batches(every, self.keys))
-            parted.write(rows, tree, parts)
+            parted.write(rows, tree)
             LOG.info("a pass over rows: written by part; %.3f s", time.perf_counter() - began)
             yield parted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartedRows:
-    """Rows by part in a folder, as keys and codes."""
+    """Rows by part, each in a file, as keys and codes."""
 
-    folder: Path
+    files: tuple[IO[bytes], ...]
     columns: tuple[KeyColumn, ...]
     keys: tuple[Key, ...]
 
@@ -212,11 +192,13 @@ class PartedRows:
         fields = [*(f"column {index}" for index in range(len(kinds))), *(f"key {i}" for i in range(len(self.keys)))]
         return pa.schema(list(zip(fields, [*kinds, *[pa.int32()] * len(self.keys)], strict=True)))
 
-    def write(self, rows: Iterable[tuple[Codes, Mapping[Key, Codes]]], tree: KeyTree, parts: int) -> None:
+    def write(self, rows: Iterable[tuple[Codes, Mapping[Key, Codes]]], tree: KeyTree) -> None:
         """Write all rows to the file of their part."""
-        options = pa.ipc.IpcWriteOptions(compression="lz4")
-        writers = [pa.ipc.new_stream(str(self._path(part)), self.schema, options=options) for part in range(parts)]
-        try:
+        options, parts = pa.ipc.IpcWriteOptions(compression="lz4"), len(self.files)
+        with ExitStack() as stack:
+            with disk_errors():
+                writers = [pa.ipc.new_stream(file, self.schema, options=options) for file in self.files]
+            stack.callback(_finish, writers, self.files)
             for keys, codes in _together(rows):
                 owners = tree.parts_of(keys)
                 order = np.argsort(owners.astype(np.int32), kind="stable")
@@ -225,28 +207,24 @@ class PartedRows:
                 table = pa.table(
                     [pa.array(a).cast(f.type) for a, f in zip(arrays, self.schema, strict=True)], self.schema
                 )
-                for part in np.flatnonzero(np.diff(bounds)).tolist():
-                    writers[part].write_table(table.slice(bounds[part], bounds[part + 1] - bounds[part]))
-        finally:
-            for writer in writers:
-                writer.close()
+                with disk_errors():
+                    for part in np.flatnonzero(np.diff(bounds)).tolist():
+                        writers[part].write_table(table.slice(bounds[part], bounds[part + 1] - bounds[part]))
 
     def read(self, part: int) -> Iterator[tuple[Codes, dict[Key, Codes]]]:
         """Yield the rows of a part, some at a time."""
-        with pa.OSFile(str(self._path(part))) as file:
-            for batch in pa.ipc.open_stream(file):
-                arrays = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
-                keys = np.stack([each.astype(np.uint64) for each in arrays[: len(self.columns)]], axis=1)
-                yield keys, dict(zip(self.keys, arrays[len(self.columns) :], strict=True))
+        # Mapped, so that several readers of one file do not move each other's position.
+        mapped = mmap(self.files[part].fileno(), 0, access=ACCESS_READ)
+        for batch in pa.ipc.open_stream(pa.py_buffer(mapped)):
+            arrays = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+            keys = np.stack([each.astype(np.uint64) for each in arrays[: len(self.columns)]], axis=1)
+            yield keys, dict(zip(self.keys, arrays[len(self.columns) :], strict=True))
 
     def all(self, part: int) -> tuple[Codes, dict[Key, Codes]]:
         """Return the rows of a part."""
         pieces = list(self.read(part))
         codes = {key: np.concatenate([own[key] for _, own in pieces]) for key in self.keys}
         return np.concatenate([keys for keys, _ in pieces]), codes
-
-    def _path(self, part: int) -> Path:
-        return self.folder / f"{part}.rows"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -281,7 +259,22 @@ class RegionFinder:
         return self.cuts.locate(ranks)
 
 
-def _used(tree: KeyTree, columns: Codes) -> list[int]:
+def _finish(writers: Sequence[Any], files: Sequence[IO[bytes]]) -> None:
+    """Write what is still to be written."""
+    with disk_errors():
+        for writer, file in zip(writers, files, strict=True):
+            writer.close()
+            file.flush()
+
+
+def _drop(files: Sequence[IO[bytes]]) -> None:
+    """Close files, whatever could not be written to them."""
+    for file in files:
+        with suppress(OSError):
+            file.close()
+
+
+def _columns_of_tree(tree: KeyTree, columns: Codes) -> list[int]:
     """Return the columns along which a tree is cut, or is to be."""
     return sorted({*tree.axis[tree.axis >= 0].tolist(), *columns.tolist()})
 
@@ -304,12 +297,12 @@ def _together(rows: Iterable[tuple[Codes, Mapping[Key, Codes]]]) -> Iterator[tup
     for keys, codes in rows:
         waiting.append((keys, list(codes.values())))
         if sum(len(each) for each, _ in waiting) >= WRITTEN:
-            yield _joined(waiting)
+            yield _join_keys(waiting)
             waiting = []
     if waiting:
-        yield _joined(waiting)
+        yield _join_keys(waiting)
 
 
-def _joined(several: Sequence[tuple[Codes, list[Codes]]]) -> tuple[Codes, list[Codes]]:
+def _join_keys(several: Sequence[tuple[Codes, list[Codes]]]) -> tuple[Codes, list[Codes]]:
     codes = [np.concatenate(own) for own in zip(*(own for _, own in several), strict=True)]
     return np.concatenate([keys for keys, _ in several]), codes

@@ -11,14 +11,14 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes, row_numbers, starts_of
 from indistinct.engines.base import Sink
 from indistinct.engines.finding import CellFinder, Finder, Learned
 from indistinct.engines.memory._kernels import scatter_rows
-from indistinct.engines.memory.publish import FIRST_SLICE, MIXING, Run, Stock, content_words, published
+from indistinct.engines.memory.publish import FIRST_SLICE, MIXING, Run, Stock, content_words, publish_classes
 from indistinct.engines.stored_rows import CELL, GROUP, Partitions, Words
 from indistinct.errors import InputError
-from indistinct.randomness import Secret, mixed, random_words
+from indistinct.machine.arrays import Codes, row_numbers, starts_of
+from indistinct.machine.randomness import Secret, mix_words, random_words
 from indistinct.recoding.outputs import Assignment, OutputTable
 
 Located = Iterator[tuple[pa.Table, Codes, Codes | None]]
@@ -46,7 +46,7 @@ def publish_rows(
     whole = any(len(table.slices) > 1 or table.count is not None for table in tables.values())
     words = None if whole else _words(assignment, secret, stream=FIRST_SLICE)
     with closing(Partitions(classes.starts, memory, words)) as partitions:
-        for rows, class_ids, cells in _located(source, assignment, learned, secret=secret, memory=memory):
+        for rows, class_ids, cells in _locate_rows(source, assignment, learned, secret=secret, memory=memory):
             partitions.add(rows, places[class_ids], cells)
         for name, table in tables.items():
             sink.accept(name, _tables(source.columns, assignment, partitions, classes, table, secret))
@@ -59,7 +59,7 @@ def _words(assignment: Assignment, secret: Secret, *, stream: int) -> Words:
         contents = content_words(table, _read_from(assignment), secret)
         if contents is None:
             return random_words(len(table), None, stream=stream)
-        return mixed(contents, stream) >> np.uint64(32)
+        return mix_words(contents, stream) >> np.uint64(32)
 
     return words
 
@@ -82,7 +82,7 @@ def _tables(
         cells = rows[CELL].to_numpy() if CELL in rows.column_names else np.zeros(0, dtype=np.int32)
         kept = _without_marks(rows)
         stock = Stock(kept, order, cells, content_words(kept, names, secret))
-        made = published(columns, assignment, stock, order, run, table, secret=secret)
+        made = publish_classes(columns, assignment, stock, order, run, table, secret=secret)
         yield _of_one_schema(made)
 
 
@@ -113,7 +113,9 @@ def _read_from(assignment: Assignment) -> tuple[str, ...]:
     return tuple(dict.fromkeys(output.of for table in tables for output in table.outputs))
 
 
-def _located(source: Rows, assignment: Assignment, learned: Learned | None, *, secret: Secret, memory: int) -> Located:
+def _locate_rows(
+    source: Rows, assignment: Assignment, learned: Learned | None, *, secret: Secret, memory: int
+) -> Located:
     """Yield the rows that are published, with their class and cell."""
     joint, tables = assignment.frequencies.joint, assignment.layout.tables.values()
     own = learned if learned is not None and learned.vectors is assignment.frequencies.vectors else None
@@ -131,7 +133,7 @@ def _located(source: Rows, assignment: Assignment, learned: Learned | None, *, s
     shown = {output.of for table in tables for output in table.outputs if output.values is None}
     kept = tuple(name for name in _read_from(assignment) if secret.seed is not None or name in shown)
     wanted = tuple(dict.fromkeys([*(domain.column for domain in finder.domains), *kept]))
-    batches = _grouped(source.batches(wanted), finder, entries, kept)
+    batches = _group_rows(source.batches(wanted), finder, entries, kept)
     by_cell = any(output.by_cell for table in tables for output in table.outputs)
     of_group = owners if by_cell else None
     if not assignment.split:
@@ -145,7 +147,7 @@ def _located(source: Rows, assignment: Assignment, learned: Learned | None, *, s
         yield from _dealt(partitions, assignment, secret)
 
 
-def _grouped(
+def _group_rows(
     batches: Iterable[pa.Table], finder: Finder, entries: Codes | None, kept: Sequence[str]
 ) -> Iterator[tuple[pa.Table, Codes]]:
     """Yield the columns that travel with rows, and the group of every row."""

@@ -10,8 +10,8 @@ from typing import IO
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes, narrowest, starts_of
-from indistinct.spill import disk_errors, nameless_file
+from indistinct.machine.arrays import Codes, narrowest, starts_of
+from indistinct.machine.spill import disk_errors, nameless_file
 
 # Columns that travel with rows; no column of a table begins so.
 GROUP, CELL = "\0group", "\0cell"

@@ -11,8 +11,8 @@ from indistinct.engines.base import Source
 from indistinct.engines.groups import Fetch
 from indistinct.errors import ParameterError
 from indistinct.frequencies.uniqueness import rows_alone
+from indistinct.recoding.transformations import Transformation, Transformed, transformed_columns
 from indistinct.tables.value import Table
-from indistinct.transformations import Transformation, Transformed, transformed_columns
 
 
 @runtime_checkable
@@ -57,3 +57,12 @@ def alone_in_groups(fetch: Fetch, column: str) -> int:
     cells, counts = found.table[column], found.counts
     # A group of several rows stands for no row alone: twice is enough to say so.
     return rows_alone(cells.take(pa.array(np.repeat(np.arange(len(counts)), np.minimum(counts, 2)))))
+
+
+def once_in_groups(fetch: Fetch, columns: Sequence[str]) -> int:
+    """Return how many rows have a combination of values, transformed ones too, that no other row has."""
+    found = fetch(columns)
+    rows = pa.table({f"c{place}": found.table[name] for place, name in enumerate(columns)})
+    rows = rows.append_column("rows", pa.array(found.counts))
+    united = rows.group_by(rows.column_names[:-1]).aggregate([("rows", "sum")])
+    return int((united["rows_sum"].to_numpy() == 1).sum())

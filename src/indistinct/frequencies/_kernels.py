@@ -1,8 +1,16 @@
-"""Numba kernels for packing rows into words, grouping them, and merging classes."""
+"""Numba kernels for packing rows into words, grouping them, and merging classes.
+
+A histogram of classes is a compressed sparse matrix: class i has the codes `codes[indptr[i]:indptr[i + 1]]` (int32,
+ascending) as often as `counts` says (int64); `indptr` is int64. `class_ids` (int32) sends what is merged to its class,
+-1 to none. A word (uint64) holds the codes of several columns as bit fields; a row has one word, or w of them where
+they do not fit (n × w). `owners` (int32) is the person of each row, negative where several people share the row. The
+plain twins are counters and dictionaries in `tests/laws/test_frequencies.py` (regrouping, packing), `test_rollup.py`
+(hashing) and `test_discovery.py` (who is alone).
+"""
 
 import numpy as np
 
-from indistinct.compiled import jit
+from indistinct.machine.compiled import jit
 
 
 @jit
@@ -12,6 +20,7 @@ def regroup_entries(indptr, codes, counts, class_ids, size, width):
     for i in range(len(class_ids)):
         if class_ids[i] >= 0:
             room[class_ids[i] + 1] += indptr[i + 1] - indptr[i]
+    # `room[c]` becomes where the entries of class c begin; `place[c]` then walks to where they end.
     for i in range(size):
         room[i + 1] += room[i]
     place = room[:-1].copy()
@@ -33,6 +42,7 @@ def compact_entries(room, codes, counts, size, width):
     totals = np.zeros(width, dtype=np.int64)
     indptr = np.zeros(size + 1, dtype=np.int64)
     end = 0
+    # `codes[:end]` are finished; `end` never passes what is still to be read. `totals` is zero between classes.
     for class_id in range(size):
         start = end
         for entry in range(room[class_id], room[class_id + 1]):
@@ -64,6 +74,7 @@ def are_entries(cells, codes, counts, indptr, entry_codes, entry_counts):
     Every count must be positive.
     """
     i = 0
+    # The pieces before i add up to the entries before this one.
     for cell in range(len(indptr) - 1):
         for entry in range(indptr[cell], indptr[cell + 1]):
             left = entry_counts[entry]
@@ -141,6 +152,7 @@ def group_words_by_hash(words, counts, class_ids):
         for j in range(words.shape[1]):
             key = hashed(key ^ words[i, j])
         slot = key & mask
+        # Linear probing: every slot passed over holds a group with other words.
         while slots[slot] >= 0 and not same_words(words, i, found, slots[slot]):
             slot = (slot + np.uint64(1)) & mask
         group = slots[slot]
@@ -154,3 +166,49 @@ def group_words_by_hash(words, counts, class_ids):
         sizes[group] += counts[i]
         class_ids[i] = group
     return found[:groups].copy(), sizes[:groups].copy()
+
+
+@jit
+def mark_alone(order, starts, codes, size, owners, alone):
+    """Mark the rows whose pair of values nobody else has.
+
+    Rows `order[starts[i]:starts[i + 1]]` have the i-th value of one column; `codes` are those of the other, below
+    `size`. A negative owner stands for several.
+    """
+    group_of = np.full(size, -1, dtype=np.int32)
+    owner_of = np.empty(size, dtype=np.int32)
+    for group in range(len(starts) - 1):
+        # A code that was met in this group has its owner, or -1 once a second one has it too.
+        for place in range(starts[group], starts[group + 1]):
+            row = order[place]
+            code = codes[row]
+            if group_of[code] != group:
+                group_of[code] = group
+                owner_of[code] = owners[row]
+            elif owner_of[code] != owners[row]:
+                owner_of[code] = -1
+        for place in range(starts[group], starts[group + 1]):
+            row = order[place]
+            alone[row] = owner_of[codes[row]] >= 0
+
+
+@jit
+def mark_alone_by_table(outer, inner, size, owner_of, owners, alone):
+    """Mark the rows whose pair of values nobody else has, where a table has an entry for every pair.
+
+    `owner_of` has -2 for every pair at first, and `inner` codes are below `size`. Return whether anybody is alone.
+    """
+    # `owner_of[pair]`: -2 nobody has it yet, a person, or -1 several people have it.
+    for row in range(len(outer)):
+        pair = np.int64(outer[row]) * size + inner[row]
+        if owner_of[pair] == -2:
+            owner_of[pair] = owners[row]
+        elif owner_of[pair] != owners[row]:
+            owner_of[pair] = -1
+    anybody = False
+    for pair in range(len(owner_of)):
+        anybody |= owner_of[pair] >= 0
+    if anybody:
+        for row in range(len(outer)):
+            alone[row] = owner_of[np.int64(outer[row]) * size + inner[row]] >= 0
+    return anybody

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes
-from indistinct.domain import plain_column
 from indistinct.frequencies.sort_keys import LAST, MISSING, KeyColumn, plain_type
+from indistinct.machine.arrays import Codes
+from indistinct.tables.domain import plain_column
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,14 +42,18 @@ class ColumnValues:
             known: Codes = keys[keys != MISSING]
             low, high = min(low, int(known.min(initial=LAST))), max(high, int(known.max(initial=np.uint64(0))))
             missing = missing or len(known) < len(keys)
-        more = self.distinct if self.distinct is None else _united(self.distinct, _own(self.name, self.kind, cells))
+        more = (
+            self.distinct
+            if self.distinct is None
+            else _join_distinct(self.distinct, _own_cells(self.name, self.kind, cells))
+        )
         return replace(self, distinct=self._if_few(more), low=low, high=high, missing=missing)
 
     def merged(self, other: "ColumnValues") -> "ColumnValues":
         """Return what is known of the rows of both."""
         both = None
         if self.distinct is not None and other.distinct is not None:
-            both = _united(self.distinct, other.distinct)
+            both = _join_distinct(self.distinct, other.distinct)
         low, high = min(self.low, other.low), max(self.high, other.high)
         return replace(self, distinct=self._if_few(both), low=low, high=high, missing=self.missing or other.missing)
 
@@ -62,10 +66,10 @@ def values_of(known: Mapping[str, ColumnValues], batch: pa.Table, columns: Seque
     return {name: known[name].plus(batch[name]) for name in columns}
 
 
-def _own(name: str, kind: pa.DataType, cells: pa.ChunkedArray) -> pa.ChunkedArray:
+def _own_cells(name: str, kind: pa.DataType, cells: pa.ChunkedArray) -> pa.ChunkedArray:
     found = plain_column(name, cells).unique()
     return pa.chunked_array([found.cast(kind) if found.type != kind else found])
 
 
-def _united(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
+def _join_distinct(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.chunked_array([*one.chunks, *other.chunks], one.type).unique()])

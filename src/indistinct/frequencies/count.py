@@ -1,29 +1,30 @@
 """The one GROUP BY that a search needs, for engines that hold codes in memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes, empty_large, run_starts, starts_of
-from indistinct.domain import Domain
 from indistinct.frequencies import _kernels
-from indistinct.frequencies.blocks import in_blocks
 from indistinct.frequencies.encode import Encoded
-from indistinct.frequencies.grouping import (
-    WORD,
-    Grouping,
-    group_rows,
-    group_words,
-    number_words,
-    one_of_each,
-    pack,
-)
-from indistinct.frequencies.runs import group_runs
+from indistinct.frequencies.grouping import WORD, Grouping, group_rows, group_words, number_words, one_of_each, pack
+from indistinct.frequencies.singled_out import SingledOut
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Joint, Key
 from indistinct.hierarchy.value import Taxonomy
-from indistinct.parallel import is_large
+from indistinct.machine.arrays import Codes, empty_large, repeat_values, row_numbers, run_starts, starts_of
+from indistinct.machine.ordering import distinct
+from indistinct.machine.parallel import is_large, spread
+from indistinct.tables.domain import Domain
+
+# Rows of a block: words for them fill half a megabyte.
+BLOCK = 1 << 16
+# Runs must be fewer than this share of the rows to be worth looking for.
+FEW = 0.5
+
+Result = TypeVar("Result")
+Work = Callable[[int, int, list[tuple[int, Codes]]], Result]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +34,8 @@ class Counted:
     `domains` are those of the quasi-identifiers, `known` those of every column that was counted. `groupings` has a
     frequency set for each further list of columns that was asked for, `population` the cells of the population in the
     same domains, and `alone` how many rows have a value of their own in a column; 0 where these are clearly few.
-    `alike` is how many people would be left if two whose spelling differs by case or spaces alone were one.
+    `alike` counts people, treating spellings that differ only in case or spaces as one; `singled_out` has the people
+    whom one or two of the requested columns single out.
     """
 
     domains: tuple[Domain, ...]
@@ -43,6 +45,7 @@ class Counted:
     population: FrequencySet | None = None
     alone: Mapping[str, int] = field(default_factory=dict)
     alike: int | None = None
+    singled_out: SingledOut | None = None
 
 
 def count_cells(
@@ -144,7 +147,7 @@ def group_encoded(columns: Sequence[Encoded]) -> tuple[Grouping, Codes]:
         grouping = group_rows([c.codes for c in columns], [len(c.domain) for c in columns])
         found = [c.codes[grouping.first] for c in columns]
         return grouping, np.asfortranarray(np.stack(found, axis=1).astype(np.int32))
-    grouping, cells = group_words(_packed(columns, widths, rows, row_bits), row_bits)
+    grouping, cells = group_words(_pack_rows(columns, widths, rows, row_bits), row_bits)
     vectors = _by_column(len(grouping), len(columns))
     for place in reversed(range(len(columns))):
         vectors[:, place] = cells & np.uint64((1 << widths[place]) - 1)
@@ -157,7 +160,7 @@ def _by_column(rows: int, columns: int) -> Codes:
     return empty_large(rows * columns, np.int32).reshape(columns, rows).T
 
 
-def _packed(columns: Sequence[Encoded], widths: Sequence[int], rows: int, row_bits: int) -> Codes:
+def _pack_rows(columns: Sequence[Encoded], widths: Sequence[int], rows: int, row_bits: int) -> Codes:
     """Return the rows as words that carry the row number in their last bits."""
     if not is_large(rows):
         return number_words(pack([c.codes for c in columns], [len(c.domain) for c in columns])[0], row_bits)
@@ -201,3 +204,72 @@ def join_columns(columns: Sequence[Encoded]) -> Encoded:
     grouping = group_rows([c.codes for c in columns], [len(c.domain) for c in columns])
     name = " × ".join(c.domain.column for c in columns)
     return Encoded.plain(Domain(name, pa.array(np.arange(len(grouping)))), grouping.group_ids())
+
+
+def group_runs(columns: Sequence[Encoded]) -> tuple[Grouping, Codes] | None:
+    """Return rows grouped by their vector, and the vectors; None where most rows differ from their neighbours.
+
+    Runs are found by cells as they stand, and only the first row of each is looked up and sorted.
+    """
+    rows = int(columns[0].ends[-1])
+    if not is_large(rows):
+        return None
+    fresh = np.zeros(rows, dtype=bool)
+
+    def mark(start: int, stop: int, parts: list[tuple[int, Codes]]) -> None:
+        own = fresh[start:stop]
+        own[0] = True  # a block begins a run, as cells of two chunks cannot be compared
+        for _, cells in parts:
+            own[1:] |= cells[1:] != cells[:-1]
+
+    in_blocks(columns, mark, last=BLOCK)
+    if np.count_nonzero(fresh[:BLOCK]) > FEW * BLOCK:
+        return None
+    in_blocks(columns, mark)
+    firsts = np.flatnonzero(fresh)
+    if len(firsts) > FEW * rows:
+        return None
+    codes = [_codes_at(column, firsts) for column in columns]
+    grouping = group_rows(codes, [len(column.domain) for column in columns])
+    lengths = np.diff(np.append(firsts, rows))[grouping.order]
+    begins = starts_of(lengths)
+    order = row_numbers(rows)
+    if (grouping.order[1:] < grouping.order[:-1]).any():  # runs do not stand in order yet
+        order += repeat_values((firsts[grouping.order] - begins[:-1]).astype(order.dtype), lengths)
+    vectors = [column[grouping.first].astype(np.int32) for column in codes]
+    return Grouping(order, begins[grouping.starts]), np.asfortranarray(np.stack(vectors, axis=1))
+
+
+def _codes_at(column: Encoded, rows: Codes) -> Codes:
+    """Return the codes of some rows, given in ascending order."""
+    parts, begin = [], 0
+    cuts = np.searchsorted(rows, column.ends)
+    for index, (chunk, cut) in enumerate(zip(column.chunks, cuts.tolist(), strict=True)):
+        cells = chunk[rows[begin:cut] - (int(column.ends[index]) - len(chunk))]
+        parts.append(column.lookups[index][cells - column.base] if column.lookups else cells)
+        begin = cut
+    return np.concatenate(parts)
+
+
+def in_blocks(columns: Sequence[Encoded], work: Work[Result], *, last: int | None = None) -> list[Result]:
+    """Call `work(start, stop, parts)` for every block of rows, on several threads; return what it returned.
+
+    `parts` has, for each column, the number of the chunk in which the block lies, and the block's cells. Where `last`
+    is given, only blocks that begin before that row are looked at.
+    """
+    ends = [column.ends for column in columns]
+    rows = int(ends[0][-1])
+    bounds = distinct(np.concatenate([[0], *ends, np.arange(0, rows, BLOCK)]))
+    chunk_of_block = [np.searchsorted(end, bounds[:-1], side="right").tolist() for end in ends]
+
+    def call(block: int) -> Result:
+        start, stop = bounds[block : block + 2].tolist()
+        parts = []
+        for column, end, chunks in zip(columns, ends, chunk_of_block, strict=True):
+            chunk = chunks[block]
+            first = start - (int(end[chunk - 1]) if chunk else 0)
+            parts.append((chunk, column.chunks[chunk][first : first + stop - start]))
+        return work(start, stop, parts)
+
+    count = len(bounds) - 1 if last is None else min(int(np.searchsorted(bounds, last)), len(bounds) - 1)
+    return spread(call, range(count))

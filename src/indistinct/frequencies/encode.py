@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes, narrowest
-from indistinct.domain import Domain, plain_column
 from indistinct.errors import InputError
 from indistinct.frequencies import _kernels
-from indistinct.ordering import ordered, places_of, text_order
-from indistinct.parallel import is_large, spread
+from indistinct.machine.arrays import Codes, narrowest
+from indistinct.machine.ordering import order_numbers, places_of, text_order
+from indistinct.machine.parallel import is_large, spread
+from indistinct.tables.domain import Domain, days_of, plain_column
 
 # A table of this many entries stays in the second-level cache, so looking codes up beats sorting the column; of more
 # rows, a table of as many entries still does.
@@ -59,9 +59,10 @@ def encode_column(
 ) -> Encoded:
     """Return the domain of a column, in canonical or declared order, and the code of every cell.
 
-    A column without any value is an error where values are `required`; elsewhere missing is its only value.
+    A column without any value is an error where values are `required`; elsewhere missing is its only value. Moments
+    that are all at midnight are days.
     """
-    column = plain_column(name, column)
+    column = days_of(plain_column(name, column))
     if column.null_count == len(column):
         if required:
             raise InputError(
@@ -115,7 +116,7 @@ def _distinct_values(name: str, column: pa.ChunkedArray) -> DistinctValues:
         return replace(found, values=found.values.cast(kind))
     encoded = column.dictionary_encode()  # every chunk has the same dictionary, of values that occur
     values = encoded.chunk(0).dictionary
-    chunks = tuple(_filled(chunk.indices, len(values)) for chunk in encoded.chunks)
+    chunks = tuple(_fill_missing(chunk.indices, len(values)) for chunk in encoded.chunks)
     places = np.append(np.arange(len(values)), -1)
     return DistinctValues(values, column.null_count > 0, chunks, (places,) * len(chunks))
 
@@ -130,13 +131,15 @@ def from_dictionary(column: pa.ChunkedArray) -> DistinctValues:
     encoded = pa.chunked_array(list(shared.values()), column.type.value_type).dictionary_encode()
     every = encoded.chunk(0).dictionary if encoded.num_chunks else pa.array([], column.type.value_type)
     # Arrow leaves out chunks without cells, so that places are cut by the sizes of the dictionaries.
-    found = np.concatenate([np.zeros(0, dtype=np.int32), *(_filled(chunk.indices, -1) for chunk in encoded.chunks)])
+    found = np.concatenate(
+        [np.zeros(0, dtype=np.int32), *(_fill_missing(chunk.indices, -1) for chunk in encoded.chunks)]
+    )
     cuts = np.split(found, np.cumsum([len(values) for values in shared.values()]))
     known = {address: np.append(places, -1) for address, places in zip(shared, cuts, strict=False)}
     own = [known[_address(chunk.dictionary)] for chunk in column.chunks]
-    chunks = [_filled(chunk.indices, len(chunk.dictionary)) for chunk in column.chunks]
+    chunks = [_fill_missing(chunk.indices, len(chunk.dictionary)) for chunk in column.chunks]
     used = np.zeros(len(every) + 1, dtype=bool)
-    for places, here in zip(own, _used(chunks, 0, [len(places) for places in own]), strict=True):
+    for places, here in zip(own, _find_used(chunks, 0, [len(places) for places in own]), strict=True):
         used[places[here]] = True
     present = np.flatnonzero(used[:-1])
     dense = np.full(len(every) + 1, -1, dtype=np.int64)
@@ -150,7 +153,7 @@ def _address(values: pa.Array) -> tuple[int, ...]:
     return (values.offset, len(values), *(0 if buffer is None else buffer.address for buffer in values.buffers()))
 
 
-def _used(chunks: Sequence[Codes], base: int, sizes: Sequence[int]) -> list[Codes]:
+def _find_used(chunks: Sequence[Codes], base: int, sizes: Sequence[int]) -> list[Codes]:
     """Return for each chunk which of so many values, counted from `base`, occur in it."""
     used = [np.zeros(size, dtype=bool) for size in sizes]
     if not is_large(sum(map(len, chunks))):
@@ -161,7 +164,7 @@ def _used(chunks: Sequence[Codes], base: int, sizes: Sequence[int]) -> list[Code
     return used
 
 
-def _filled(indices: pa.Array, fill: int) -> Codes:
+def _fill_missing(indices: pa.Array, fill: int) -> Codes:
     return (indices.fill_null(fill) if indices.null_count else indices).to_numpy(zero_copy_only=False)
 
 
@@ -176,7 +179,7 @@ def _from_numbers(name: str, column: pa.ChunkedArray) -> DistinctValues:
     if not whole:
         check_finite(name, numbers)
         numbers = numbers + numbers.dtype.type(0)  # -0.0 and 0.0 are one value
-    order, starts = ordered(numbers)
+    order, starts = order_numbers(numbers)
     distinct, ranks = pa.array(numbers[order[starts[:-1]]], column.type), places_of(order, starts)
     if not column.null_count:
         return DistinctValues(distinct, False, (ranks,), (), ascending=True, order=(order, starts))
@@ -187,8 +190,8 @@ def _from_numbers(name: str, column: pa.ChunkedArray) -> DistinctValues:
 
 def _by_lookup(column: pa.ChunkedArray, low: int, high: int) -> DistinctValues:
     """Look small whole numbers up by their distance from the smallest; missing stands behind the largest."""
-    chunks = tuple(_filled(chunk.cast(pa.int64()), high + 1) for chunk in column.chunks)
-    used = np.logical_or.reduce(_used(chunks, low, [high - low + 2] * len(chunks)))
+    chunks = tuple(_fill_missing(chunk.cast(pa.int64()), high + 1) for chunk in column.chunks)
+    used = np.logical_or.reduce(_find_used(chunks, low, [high - low + 2] * len(chunks)))
     places = np.where(used, np.cumsum(used) - 1, -1)
     places[-1] = -1
     values = pa.array(np.flatnonzero(used[:-1]) + low, pa.int64()).cast(column.type)

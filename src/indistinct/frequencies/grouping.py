@@ -10,9 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from indistinct.arrays import Codes, empty_large, repeated, run_starts
-from indistinct.ordering import distinct_with_places, ordered, sort_words
-from indistinct.parallel import LARGE, blocks, spread
+from indistinct.machine.arrays import Codes, empty_large, repeat_values, run_starts
+from indistinct.machine.ordering import distinct_with_places, order_numbers, sort_words
+from indistinct.machine.parallel import LARGE, blocks, spread
 
 WORD = 64
 
@@ -40,7 +40,7 @@ class Grouping:
     def group_ids(self) -> Codes:
         """Return the group of every row."""
         ids: Codes = np.empty(len(self.order), dtype=np.int32)
-        ids[self.order] = repeated(np.arange(len(self), dtype=np.int32), self.counts)
+        ids[self.order] = repeat_values(np.arange(len(self), dtype=np.int32), self.counts)
         return ids
 
 
@@ -50,7 +50,7 @@ def group_rows(columns: Sequence[Codes], sizes: Sequence[int]) -> Grouping:
     row_bits = max(len(words) - 1, 0).bit_length()
     if bits + row_bits <= WORD:
         return group_words(number_words(words, row_bits), row_bits)[0]
-    return Grouping(*ordered(words))
+    return Grouping(*order_numbers(words))
 
 
 def number_words(words: Codes, row_bits: int) -> Codes:

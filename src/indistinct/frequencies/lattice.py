@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from indistinct.arrays import Codes
+from indistinct.machine.arrays import Codes
 
 Node = tuple[int, ...]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.arrays import Codes, run_starts, starts_of
 from indistinct.frequencies.sort_keys import LAST
 from indistinct.frequencies.value import Key
+from indistinct.machine.arrays import Codes, run_starts, starts_of
 
 NOBODY = -1
 """The part of a row that nobody asks about."""

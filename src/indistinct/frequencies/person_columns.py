@@ -11,9 +11,9 @@ from itertools import combinations
 
 import numpy as np
 
-from indistinct.arrays import Codes
 from indistinct.frequencies.grouping import group_rows
-from indistinct.ordering import distinct
+from indistinct.machine.arrays import Codes
+from indistinct.machine.ordering import distinct
 
 # A person has a few rows, and enough people have more than one.
 FEWEST_PEOPLE, FEWEST_REPEATED, REPEATED_ROWS, MOST_ROWS = 20, 10, 0.05, 50

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from indistinct.arrays import Codes
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
-from indistinct.ordering import distinct
+from indistinct.machine.arrays import Codes
+from indistinct.machine.ordering import distinct
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +96,7 @@ class Pieces:
         return Classes(sizes, self.histograms(frequencies, size))
 
 
-def joined(several: Iterable[Pieces]) -> Pieces:
+def join_pieces(several: Iterable[Pieces]) -> Pieces:
     """Return the pieces of several lists as one list, the classes of each list behind those before it."""
     lists = list(several)
     sizes = np.array([pieces.size for pieces in lists])

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from indistinct.arrays import Codes
 from indistinct.errors import InputError
 from indistinct.frequencies.grouping import pack
 from indistinct.frequencies.value import PERSON, POPULATION, Classes, FrequencySet, Histogram
+from indistinct.machine.arrays import Codes
 
 
 def people_of_cells(population: FrequencySet) -> Histogram:
@@ -30,7 +30,7 @@ def people_of_cells(population: FrequencySet) -> Histogram:
 
 
 def with_population(frequencies: FrequencySet, population: FrequencySet, *, absent: bool = False) -> FrequencySet:
-    """Return cells that know the people of a population, counted in the same domains, who have the same values.
+    """Count, for each cell, the people of a population who have its values; both are counted in the same domains.
 
     With `absent` there is also a cell without rows for every combination of values that only the population has: where
     a recoding says what becomes of every combination, these people stand in a class, too.
@@ -62,7 +62,7 @@ def with_population(frequencies: FrequencySet, population: FrequencySet, *, abse
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PopulationByClass:
-    """Who of a population matches each published class; the last entry is who matches none.
+    """The people of a population who match each published class; the last entry counts those who match none.
 
     `size` is the number of people, or rows, of the population, and `several` how many combinations of their values
     match more than one class.

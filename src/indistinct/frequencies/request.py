@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from indistinct.domain import Domain
 from indistinct.errors import InputError
 from indistinct.frequencies.value import Key
 from indistinct.hierarchy.value import Hierarchy
+from indistinct.tables.domain import Domain
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,8 @@ class Request:
     keys together, which algorithms that split equal vectors need. `person` names the columns that tell people apart,
     for keys that begin with `PERSON`; no row may leave them out. `population` is a second source, counted in the same
     domains, which hold the values of both. `groupings` are further lists of columns to be counted, and `alone` columns
-    of which it is asked how many rows have a value of their own, unless these are clearly few.
+    of which it is asked how many rows have a value of their own, unless these are clearly few. `published_columns` are
+    those of which it is asked whom one or two of them single out, in people where `person` is given.
     `domains` fix what the codes of some columns mean: a value outside is an `UnseenValueError`. A column without any
     value is an error unless it is `published`, where missing is its only value.
     """
@@ -31,6 +32,7 @@ class Request:
     population: Any = None
     groupings: Sequence[Key] = ()
     alone: Sequence[str] = ()
+    published_columns: Sequence[str] = ()
     domains: Mapping[str, Domain] = field(default_factory=dict)
     published: bool = False
 

@@ -11,11 +11,11 @@ from functools import cached_property
 
 import numpy as np
 
-from indistinct.arrays import Codes
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.grouping import WORD
 from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.hierarchy.value import Taxonomy
+from indistinct.machine.arrays import Codes
 
 # The level of a column that a node leaves out.
 OUT = -1

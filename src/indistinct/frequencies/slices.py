@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.arrays import Codes
 from indistinct.frequencies.grouping import WORD, group_rows, pack
+from indistinct.machine.arrays import Codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,8 +39,8 @@ class Links:
         """Return the slice that holds a sensitive attribute."""
         return next(index for index, each in enumerate(self.slices) if name in each.names)
 
-    def known(self, index: int) -> tuple[Codes, Codes | None]:
-        """Return what is known in a slice as one code: of every entry, and of every tuple of the original."""
+    def codes_without_sensitive(self, index: int) -> tuple[Codes, Codes | None]:
+        """Return the non-sensitive attributes of a slice as one code: of each entry, and of each original tuple."""
         each = self.slices[index]
         names = [name for name in each.names if name not in self.sensitive]
         theirs = None if self.tuples is None else [self.tuples[name] for name in names]
@@ -63,7 +63,7 @@ def together(mine: Sequence[Codes], theirs: Sequence[Codes] | None, *, rows: int
     return ids[: len(mine[0])], np.where(lost, -1, ids[len(mine[0]) :])
 
 
-def contained(mine: Sequence[Codes], theirs: Sequence[Codes]) -> Codes:
+def find_contained(mine: Sequence[Codes], theirs: Sequence[Codes]) -> Codes:
     """Return which vectors of codes are among those of the other side, where negative codes are like no other."""
     kept = np.logical_and.reduce([other >= 0 for other in theirs])
     others = [other[kept] for other in theirs]

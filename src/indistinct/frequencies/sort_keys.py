@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes
-from indistinct.domain import Domain, plain_column
 from indistinct.errors import InputError
 from indistinct.frequencies.encode import check_finite
+from indistinct.machine.arrays import Codes
+from indistinct.tables.domain import Domain, plain_column
 
 MISSING = 0
 """The key of a missing value in a column without a domain: below all others."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes
 from indistinct.frequencies.encode import from_dictionary
 from indistinct.frequencies.grouping import pack
+from indistinct.machine.arrays import Codes
 
 NEARLY_UNIQUE = 0.5
 """Share of rows with a value of their own from which a column is nearly unique.

@@ -10,10 +10,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from indistinct.arrays import Codes, run_entries, starts_of
 from indistinct.frequencies import _kernels
 from indistinct.hierarchy.value import Taxonomy
-from indistinct.parallel import is_large
+from indistinct.machine.arrays import Codes, run_entries, starts_of
+from indistinct.machine.parallel import is_large
 
 Key = tuple[str, ...]
 PERSON = ""

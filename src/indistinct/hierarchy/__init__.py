@@ -1,10 +1,9 @@
 """Hierarchies: to which coarser values a recoding may go, declared by hand, by rule or by a file."""
 
-from indistinct.hierarchy.builders import Dates, Masking, Order, Suppression
+from indistinct.hierarchy.builders import Dates, Masking, Order, Suppression, suggest
 from indistinct.hierarchy.explicit import Explicit, check_rooted
 from indistinct.hierarchy.intervals import CutPoints, Intervals
 from indistinct.hierarchy.readers import hierarchy_from_json, read_hierarchy
-from indistinct.hierarchy.suggestions import suggest
 from indistinct.hierarchy.trees import flatten
 from indistinct.hierarchy.value import BUILDERS, Hierarchy, Taxonomy
 

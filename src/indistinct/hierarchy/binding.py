@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.arrays import Codes
-from indistinct.domain import Domain, Kind
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.value import Taxonomy
+from indistinct.machine.arrays import Codes
+from indistinct.tables.domain import Domain, Kind
 
 ROOT = "*"
 """What is published for the top of a built hierarchy."""
@@ -41,10 +41,10 @@ def taxonomy_from_levels(domain: Domain, levels: Sequence[Level]) -> Taxonomy:
 
 def level(keys: Codes, label: Callable[[Any], str]) -> Level:
     """Return the level on which values with equal keys are one node, published as the label of their key."""
-    return labelled(keys, lambda distinct: [label(key) for key in distinct.tolist()])
+    return level_of_keys(keys, lambda distinct: [label(key) for key in distinct.tolist()])
 
 
-def labelled(keys: Codes, labels: Callable[[Codes], Sequence[str]]) -> Level:
+def level_of_keys(keys: Codes, labels: Callable[[Codes], Sequence[str]]) -> Level:
     """Return the level on which values with equal keys are one node, given how all keys are spelled at once."""
     nodes, firsts = number(keys)
     return Level(nodes, labels(keys[firsts]))

@@ -1,8 +1,10 @@
-"""Hierarchies that need no table: the calendar, masking, a declared order, and suppression alone.
+"""Hierarchies that need no table: the calendar, masking, a declared order, suppression alone, and a first suggestion.
 
-The leaves of a built hierarchy are the values of the data (those of a declared order: its values).
+The leaves of a built hierarchy are the values of the data (those of a declared order: its values). `suggest` chooses
+by the look of a column's values; judge its choice before a recoding uses it.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes
-from indistinct.domain import Domain, Kind
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.binding import ROOT, Level, level, require, taxonomy_from_levels, text_of
 from indistinct.hierarchy.explicit import Explicit
 from indistinct.hierarchy.value import Hierarchy, Taxonomy
+from indistinct.machine.arrays import Codes
 from indistinct.schema import did_you_mean
+from indistinct.tables.domain import Domain, Kind
 
 # How many months a level spans, and how its number is published.
 _MONTHS: dict[str, tuple[int, Callable[[int], str]]] = {
@@ -28,6 +30,10 @@ _MONTHS: dict[str, tuple[int, Callable[[int], str]]] = {
     "decade": (120, lambda i: f"{i * 10:04d}s"),
 }
 _CALENDAR = ("day", *_MONTHS)
+# About how many of the finest intervals cover a column.
+_PARTS = 20
+# Widths of the series 1, 2, 5 that divide each other, by their first.
+_SERIES = {1: (1, 5, 10), 2: (2, 10, 20), 5: (5, 10, 20)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +124,12 @@ class Masking(Hierarchy):
         levels, parts, nodes = [], texts, np.arange(len(texts), dtype=np.int32)
         for step in range(1, steps + 1):
             # What is kept of a value is part of what the level below kept of it: only different ones are looked at.
-            encoded = self._kept(parts, longest - step).dictionary_encode()
+            encoded = self._keep_letters(parts, longest - step).dictionary_encode()
             parts, nodes = encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False)[nodes]
             levels.append(Level(nodes, self._labels(parts, kept=longest - step, hidden=step)))
         return taxonomy_from_levels(domain, levels)
 
-    def settled(self, domain: Domain) -> "Masking":
+    def complete_for(self, domain: Domain) -> "Masking":
         """Return the mask with the length of the column's longest value."""
         return replace(self, length=self._longest(domain))
 
@@ -143,7 +149,7 @@ class Masking(Hierarchy):
             shown["length"] = self.length
         return shown
 
-    def _kept(self, texts: pa.Array, kept: int) -> pa.Array:
+    def _keep_letters(self, texts: pa.Array, kept: int) -> pa.Array:
         if self.side == "right":
             return pc.utf8_slice_codeunits(texts, 0, kept)
         return pc.utf8_slice_codeunits(texts, -kept)
@@ -186,6 +192,15 @@ class Order(Hierarchy):
         return {"order": list(self.values)}
 
 
+def declared_order(hierarchy: Hierarchy | None) -> Sequence[str] | None:
+    """Return the order of values that a hierarchy declares, None where it declares none.
+
+    >>> declared_order(Order(["low", "high"])), declared_order(Suppression())
+    (('low', 'high'), None)
+    """
+    return hierarchy.values if isinstance(hierarchy, Order) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Suppression(Hierarchy):
     """A value is published as it is or not at all."""
@@ -203,7 +218,7 @@ def _days(domain: Domain) -> Codes:
     """Return the days of a column's values."""
     values = domain.values
     if domain.kind is Kind.TEXT:
-        values = _parsed(domain)
+        values = _parse_dates(domain)
     else:
         require(domain, Kind.DATE, builder="dates")
     if not len(values):
@@ -212,7 +227,7 @@ def _days(domain: Domain) -> Codes:
     return days.astype("datetime64[D]")
 
 
-def _parsed(domain: Domain) -> pa.Array:
+def _parse_dates(domain: Domain) -> pa.Array:
     try:
         return domain.values.cast(pa.string()).cast(pa.timestamp("us"))
     except pa.ArrowInvalid:
@@ -231,3 +246,53 @@ def _is_date(text: str) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def suggest(domain: Domain) -> Hierarchy:
+    """Return intervals for numbers, dates for dates, masking for codes of one length, else suppression.
+
+    >>> suggest(Domain("age", pa.array([17, 90]))).to_json()
+    {'intervals': [5, 10, 20]}
+    """
+    match domain.kind:
+        case Kind.NUMBER:
+            return _intervals(domain)
+        case Kind.DATE:
+            return Hierarchy.dates()
+        case Kind.TEXT:
+            return Hierarchy.masking() if _is_code(domain) else Hierarchy.suppression()
+
+
+def _intervals(domain: Domain) -> Hierarchy:
+    line = domain.values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    line = line[np.isfinite(line)]
+    span = float(line.max() / 2 - line.min() / 2) * 2 if len(line) else 0.0
+    if not 0 < span < math.inf:
+        return Hierarchy.suppression()
+    # An interval of one integer is the integer, so integers start at two.
+    smallest = 2.0 if pa.types.is_integer(domain.values.type) else 0.0
+    first, exponent = _at_least(max(span / _PARTS, smallest))
+    widths = [_power(digit, exponent) for digit in _SERIES[first]]
+    return Hierarchy.intervals([width for width in widths if width <= span] or widths[:1])
+
+
+def _at_least(width: float) -> tuple[int, int]:
+    """Return the smallest number of the series 1, 2, 5 not below a width, as a digit and a power of ten."""
+    exponent = math.floor(math.log10(width)) - 1
+    while True:
+        for digit in _SERIES:
+            if _power(digit, exponent) >= width:
+                return digit, exponent
+        exponent += 1
+
+
+def _power(digit: int, exponent: int) -> float:
+    return digit * 10**exponent if exponent >= 0 else float(f"{digit}e{exponent}")
+
+
+def _is_code(domain: Domain) -> bool:
+    """Whether every value is a text of digits, all of one length above one, as postal codes are."""
+    if not len(domain.values) or not pa.types.is_string(domain.values.type):
+        return False
+    lengths = pc.min_max(pc.utf8_length(domain.values)).as_py()
+    return lengths["min"] == lengths["max"] > 1 and bool(pc.all(pc.ascii_is_decimal(domain.values)).as_py())

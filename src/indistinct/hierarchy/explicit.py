@@ -9,12 +9,12 @@ from typing import Any, Literal, assert_never
 
 import numpy as np
 
-from indistinct.arrays import Codes
-from indistinct.domain import Domain, Kind
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.binding import number, text_of
 from indistinct.hierarchy.trees import nest
 from indistinct.hierarchy.value import Hierarchy, Taxonomy
+from indistinct.machine.arrays import Codes
+from indistinct.tables.domain import Domain, Kind
 
 Path = tuple[str | None, ...]
 
@@ -68,7 +68,7 @@ class Explicit(Hierarchy):
             leaves.append(np.bincount(nodes, minlength=len(names))[order])
         return Taxonomy(domain.column, ancestors, tuple(labels), tuple(leaves))
 
-    def settled(self, domain: Domain) -> "Explicit":
+    def complete_for(self, domain: Domain) -> "Explicit":
         """Return the table itself, whatever file it came from."""
         return replace(self, form="rows", path=None, delimiter=None)
 
@@ -150,13 +150,18 @@ def _check_nesting(rows: Sequence[tuple[str, ...]]) -> None:
             )
 
 
+ADD_ROOT = "add a last column with one value for all rows, for instance *"
+"""What makes a root where there is none."""
+
+
 def _check_root(rows: Sequence[tuple[str, ...]]) -> None:
     roots = list(dict.fromkeys(row[-1] for row in rows))
     if len(roots) > 1:
         raise HierarchyError(
             f"the top level of the hierarchy has {len(roots)} values; expected one root",
-            hint="add a last column with one value for all rows, for instance *, or say rooted=False"
+            hint=f"{ADD_ROOT}, or say rooted=False"
             + ("; if the first row names the levels, say header=True" if _only_first(rows) else ""),
+            advice=ADD_ROOT,
             values=roots,
             level=len(rows[0]) - 1,
             header=_only_first(rows),

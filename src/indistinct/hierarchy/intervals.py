@@ -18,11 +18,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes
-from indistinct.domain import Domain, Kind
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.binding import labelled, level, require, taxonomy_from_levels
+from indistinct.hierarchy.binding import level, level_of_keys, require, taxonomy_from_levels
 from indistinct.hierarchy.value import Hierarchy, Taxonomy
+from indistinct.machine.arrays import Codes
+from indistinct.tables.domain import Domain, Kind
 
 # Beyond these, integers leave 64 bits and quotients of floats no longer tell one interval from the next.
 _INTEGER_LIMIT = 2**62
@@ -69,8 +69,8 @@ class Intervals(Hierarchy):
         digits = _Digits(scale, whole=whole)
         levels = []
         for step in steps:
-            keys = _divided(finest, step // steps[0])
-            levels.append(labelled(keys, partial(digits.places, origin=origin, step=step)))
+            keys = _divide_down(finest, step // steps[0])
+            levels.append(level_of_keys(keys, partial(digits.places, origin=origin, step=step)))
         return taxonomy_from_levels(domain, levels)
 
     def to_json(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class Intervals(Hierarchy):
     def _grid(self) -> tuple[int, list[int], int]:
         """Return widths and origin as integers after multiplication by a common power of ten."""
         scale = _scale((*self.widths, self.origin))
-        return scale, [_scaled(width, scale) for width in self.widths], _scaled(self.origin, scale)
+        return scale, [_scale_number(width, scale) for width in self.widths], _scale_number(self.origin, scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +145,12 @@ class _Digits:
             return [self.between(origin + place * step, origin + (place + 1) * step) for place in places.tolist()]
         low = origin + places * step
         if not self.whole:
-            return _joined("[", low, ", ", low + step, ")")
+            return _join_texts("[", low, ", ", low + step, ")")
         first, last = -(-low // self.scale), -(-(low + step) // self.scale) - 1
-        labels = np.array(_joined("", first, "-", last, ""), dtype=object)
+        labels = np.array(_join_texts("", first, "-", last, ""), dtype=object)
         below, single = first < 0, first == last
-        labels[below] = _joined("[", first[below], ", ", last[below], "]")
-        labels[single] = _joined("", first[single], "")
+        labels[below] = _join_texts("[", first[below], ", ", last[below], "]")
+        labels[single] = _join_texts("", first[single], "")
         spelled: list[str] = labels.tolist()
         return spelled
 
@@ -163,7 +163,7 @@ class _Digits:
         return f"[{first}, {last}]" if first < 0 else f"{first}-{last}"
 
     def bounded(self, place: int, *, cuts: Sequence[float]) -> str:
-        ends = [_scaled(cut, self.scale) for cut in cuts]
+        ends = [_scale_number(cut, self.scale) for cut in cuts]
         if place == 0:
             return f"<{self.spell(ends[0])}"
         if place == len(ends):
@@ -182,7 +182,7 @@ def _reach(places: Codes) -> list[int]:
     return [int(places.min()), int(places.max())] if len(places) else []
 
 
-def _joined(*parts: str | Codes) -> list[str]:
+def _join_texts(*parts: str | Codes) -> list[str]:
     """Return texts with numbers between them, one for each of the numbers."""
     texts = [part if isinstance(part, str) else pa.array(part).cast(pa.string()) for part in parts]
     joined: list[str] = pc.binary_join_element_wise(*texts, "").to_pylist()
@@ -217,7 +217,7 @@ def _whole_places(line: Codes, *, scale: int, step: int, origin: int) -> Codes |
     """Return the interval of every integer, exactly."""
     reach = int(np.abs(line).max()) * scale + abs(origin) if len(line) else 0
     exact = line if reach < _INTEGER_LIMIT else line.astype(object)
-    return _divided(exact * scale - origin, step)
+    return _divide_down(exact * scale - origin, step)
 
 
 def _float_places(line: Codes, *, scale: int, step: int, origin: int) -> Codes | None:
@@ -235,11 +235,11 @@ def _float_places(line: Codes, *, scale: int, step: int, origin: int) -> Codes |
         return None
     places, inverse = np.unique(guess.astype(np.int64), return_inverse=True)
     ends = [[_quotient(origin + (i + side) * step, scale) for i in places.tolist()] for side in (0, 1)]
-    low, high = (_rounded(end, line.dtype)[inverse] for end in ends)
+    low, high = (_round_ends(end, line.dtype)[inverse] for end in ends)
     return places[inverse] - (wide < low) + (wide >= high)
 
 
-def _divided(places: Codes, divisor: int) -> Codes:
+def _divide_down(places: Codes, divisor: int) -> Codes:
     """Return quotients rounded down; places in 64 bits lie below the limit, so no divisor need exceed it."""
     return places // (divisor if places.dtype == object else min(divisor, _INTEGER_LIMIT))
 
@@ -247,13 +247,13 @@ def _divided(places: Codes, divisor: int) -> Codes:
 def _edges(cuts: Sequence[float], line: Codes, *, whole: bool) -> Codes:
     """Return cut points as numbers of the column: an integer is at least 17.5 if it is at least 18."""
     if not whole:
-        return _rounded(cuts, line.dtype)
+        return _round_ends(cuts, line.dtype)
     ends = [math.ceil(cut) for cut in cuts]
     small = line.dtype != object and all(abs(end) < _INTEGER_LIMIT for end in ends)
     return np.array(ends, dtype=np.int64 if small else object)
 
 
-def _rounded(ends: Sequence[float], kind: np.dtype[Any]) -> Codes:
+def _round_ends(ends: Sequence[float], kind: np.dtype[Any]) -> Codes:
     with np.errstate(over="ignore"):
         return np.array(ends, dtype=np.float64).astype(kind).astype(np.float64)
 
@@ -271,7 +271,7 @@ def _scale(numbers: Sequence[float]) -> int:
     return int(10 ** max([0, *(-exponent for exponent in exponents)]))
 
 
-def _scaled(number: float, scale: int) -> int:
+def _scale_number(number: float, scale: int) -> int:
     return number * scale if isinstance(number, int) else int(Decimal(repr(number)) * scale)
 
 

@@ -14,14 +14,14 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes
-from indistinct.domain import Domain, Kind
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.binding import ROOT
 from indistinct.hierarchy.builders import Dates, Masking, Order, Suppression
 from indistinct.hierarchy.explicit import Explicit, value_key
 from indistinct.hierarchy.intervals import CutPoints, Intervals
 from indistinct.hierarchy.value import Hierarchy
+from indistinct.machine.arrays import Codes
+from indistinct.tables.domain import Domain, Kind
 
 # How a level of dates is published.
 CALENDAR = {
@@ -49,24 +49,24 @@ def are_labels(hierarchy: Hierarchy, texts: Sequence[str], *, level: int) -> Cod
             known = {row[level] for row in hierarchy.rows} if level < len(hierarchy.rows[0]) else set()
             # A reader of a text file may have taken labels for numbers, as 007 for 7.
             numbers = {value_key(label, Kind.NUMBER) for label in known}
-            return _marked(lambda text: text in known or value_key(text, Kind.NUMBER) in numbers, texts)
+            return _mark_texts(lambda text: text in known or value_key(text, Kind.NUMBER) in numbers, texts)
         case Order() | Suppression():
-            return _marked(lambda text: level == 1 and text == ROOT, texts)
+            return _mark_texts(lambda text: level == 1 and text == ROOT, texts)
         case Dates():
             forms = [*(CALENDAR[name] for name in hierarchy.levels), re.escape(ROOT)]
             form = forms[level - 1] if level <= len(forms) else r"(?!)"
-            return _marked(lambda text: re.fullmatch(form, text) is not None, texts)
+            return _mark_texts(lambda text: re.fullmatch(form, text) is not None, texts)
         case Masking():
-            return _masked(hierarchy, texts, level)
+            return _find_masks(hierarchy, texts, level)
         case Intervals() | CutPoints():
             height = len(hierarchy.widths if isinstance(hierarchy, Intervals) else hierarchy.cuts) + 1
             if level >= height:
-                return _marked(lambda text: level == height and text == ROOT, texts)
+                return _mark_texts(lambda text: level == height and text == ROOT, texts)
             return _between(hierarchy, texts, level)
     return None
 
 
-def _masked(hierarchy: Masking, texts: Sequence[str], level: int) -> Codes:
+def _find_masks(hierarchy: Masking, texts: Sequence[str], level: int) -> Codes:
     """Return which texts are masks: a mask that is masked again stays as it is.
 
     Where no length is declared the longest text has it, unless all are the root, which has none.
@@ -76,7 +76,7 @@ def _masked(hierarchy: Masking, texts: Sequence[str], level: int) -> Codes:
     longest = hierarchy.length if hierarchy.length is not None else max(map(len, texts))
     known = replace(hierarchy, length=longest)
     if level >= _height(known):
-        return _marked(lambda text: level == _height(known) and text == ROOT, texts)
+        return _mark_texts(lambda text: level == _height(known) and text == ROOT, texts)
     fitting = sorted({text for text in texts if len(text) <= longest})
     return _same(known, fitting, pa.array(fitting, pa.string()), texts, level)
 
@@ -108,8 +108,8 @@ def _same(hierarchy: Hierarchy, labels: Sequence[str], values: pa.Array, texts: 
     taxonomy = hierarchy.bind(Domain("", values))
     names, nodes = taxonomy.labels[level], taxonomy.ancestors[:, level].tolist()
     known = {label for label, node in zip(labels, nodes, strict=True) if names[node] == label}
-    return _marked(known.__contains__, texts)
+    return _mark_texts(known.__contains__, texts)
 
 
-def _marked(test: Callable[[str], bool], texts: Iterable[str]) -> Codes:
+def _mark_texts(test: Callable[[str], bool], texts: Iterable[str]) -> Codes:
     return np.array([test(text) for text in texts], dtype=bool)

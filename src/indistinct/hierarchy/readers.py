@@ -9,12 +9,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from indistinct.encodings import doubt_of, encodings_of
 from indistinct.errors import HierarchyError, ParameterError
 from indistinct.hierarchy.explicit import Explicit
 from indistinct.hierarchy.value import Hierarchy
-from indistinct.input_files import read_ordinary
 from indistinct.schema import did_you_mean
+from indistinct.tables.encodings import doubt_of, encodings_of
+from indistinct.tables.input_files import read_ordinary
 
 _DELIMITERS = (";", "\t", ",")
 # Rows that the delimiter is found by.
@@ -79,6 +79,7 @@ def hierarchy_from_json(data: Mapping[str, Any], *, base: Path) -> Hierarchy:
         if key not in _KINDS and key not in _OPTIONS:
             raise HierarchyError(
                 f"unknown key {key!r} of a hierarchy",
+                unknown=key,
                 hint=did_you_mean(str(key), (*_KINDS, *_OPTIONS)) or f"known: {', '.join(_KINDS)}",
             )
     named = [key for key in data if key in _KINDS]

@@ -31,7 +31,7 @@ def flatten(nested: Mapping[str, object]) -> tuple[Row, ...]:
 def nest(rows: Sequence[Row]) -> dict[str, Any]:
     """Return the tree that `flatten` turns into these rows, without the padding that comes back by itself."""
     padded = all(row[0] == row[1] for row in rows)
-    return _nested(rows, len(rows[0]) - 1, trim=not padded)
+    return _nest_rows(rows, len(rows[0]) - 1, trim=not padded)
 
 
 _HINT = 'for instance {"*": {"married": ["civil", "church"], "single": []}}'
@@ -55,7 +55,7 @@ def _paths(below: object, above: Row) -> Iterator[Row]:
         raise HierarchyError("below a node of a tree comes a mapping or a list of values", hint=_HINT)
 
 
-def _nested(rows: Sequence[Row], level: int, *, trim: bool) -> dict[str, Any]:
+def _nest_rows(rows: Sequence[Row], level: int, *, trim: bool) -> dict[str, Any]:
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row[level], []).append(row)
@@ -65,5 +65,5 @@ def _nested(rows: Sequence[Row], level: int, *, trim: bool) -> dict[str, Any]:
 def _below(rows: Sequence[Row], level: int, *, trim: bool) -> dict[str, Any] | list[str]:
     if level == 0 or (trim and len(rows) == 1 and set(rows[0][: level + 1]) == {rows[0][level]}):
         return []
-    nested = _nested(rows, level - 1, trim=trim)
+    nested = _nest_rows(rows, level - 1, trim=trim)
     return nested if any(nested.values()) else list(nested)

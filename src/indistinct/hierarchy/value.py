@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from indistinct.arrays import Codes
-from indistinct.domain import Domain
 from indistinct.errors import HierarchyError
+from indistinct.machine.arrays import Codes
+from indistinct.tables.domain import Domain
 
 if TYPE_CHECKING:
     from indistinct.hierarchy.builders import Dates, Masking, Order, Suppression
@@ -77,10 +77,10 @@ class Hierarchy(ABC):
     def bind(self, domain: Domain) -> Taxonomy:
         """Lay the hierarchy over a column's values; raise `HierarchyError` where it does not cover them."""
 
-    def settled(self, domain: Domain) -> "Hierarchy":
-        """Return the declaration as it stands over a column, so that it gives other values of it the same labels.
+    def complete_for(self, domain: Domain) -> "Hierarchy":
+        """Return a declaration that no longer depends on the data or on a file, so that new values get the same labels.
 
-        What it takes from the data or from a file is then written in it.
+        Whatever the hierarchy took from the column or from its file becomes part of the declaration.
         """
         return self
 

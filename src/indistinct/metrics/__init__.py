@@ -63,7 +63,7 @@ __all__ = [
     "WorkloadError",
     "class_distance",
     "closest_common",
-    "described",
+    "describe_metric",
     "igpl",
     "information_gain",
     "information_gain_per_loss",
@@ -113,10 +113,10 @@ def metric_of(metric: str | Metric) -> Metric:
     return parse_metric(metric) if isinstance(metric, str) else metric
 
 
-def described(name: str) -> tuple[str, str]:
+def describe_metric(name: str) -> tuple[str, str]:
     """Return which values of a measurement are better, in a word, and what they mean; nothing where nobody says it.
 
-    >>> described("precision")
+    >>> describe_metric("precision")
     ('higher', '1 is untouched, 0 all at the top')
     """
     if name in BUCKET_METRICS:

@@ -6,9 +6,9 @@ from types import MappingProxyType
 import numpy as np
 
 from indistinct.frequencies.slices import Links
+from indistinct.machine.ordering import distinct_with_places
 from indistinct.metrics.base import Goal
 from indistinct.metrics.measurements import Measurements
-from indistinct.ordering import distinct_with_places
 
 BUCKET_METRICS: Mapping[str, tuple[Goal, str]] = MappingProxyType(
     {
@@ -52,7 +52,7 @@ def rows_alone(links: Links) -> int:
     found = [0]
     for index, each in enumerate(links.slices):
         if not set(each.names) <= set(links.sensitive):
-            rows = np.bincount(links.known(index)[0], weights=each.counts)
+            rows = np.bincount(links.codes_without_sensitive(index)[0], weights=each.counts)
             found.append(int((rows == 1).sum()))
     return max(found)
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
+from indistinct.machine.arrays import Codes
 from indistinct.metrics.base import Metric
 from indistinct.recoding.outputs import Assignment, PublishedColumn
 
@@ -50,8 +50,10 @@ class SummedMetric(CellMetric):
 
     def __post_init__(self) -> None:
         if any(not math.isfinite(weight) or weight < 0 for weight in self.weights):
-            raise ParameterError(
-                f"`weights` of {type(self).__name__} must be finite and not negative",
+            raise ParameterError.of(
+                type(self).__name__,
+                "weights",
+                "must be finite and not negative",
                 hint="leave `weights` out to count every column once",
             )
 

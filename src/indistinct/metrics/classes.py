@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
+from indistinct.machine.arrays import Codes
 from indistinct.metrics.base import Metric
 from indistinct.recoding.outputs import Assignment
 
@@ -57,8 +57,10 @@ class AverageClassSize(SizeMetric):
 
     def __post_init__(self) -> None:
         if self.k < 1:
-            raise ParameterError(
-                f"`k` of AverageClassSize must be at least 1; got {self.k}",
+            raise ParameterError.of(
+                "AverageClassSize",
+                "k",
+                f"must be at least 1; got {self.k}",
                 hint="give the k of k-anonymity, or 1",
             )
 

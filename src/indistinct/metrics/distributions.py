@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from indistinct.arrays import Codes
+from indistinct.machine.arrays import Codes
 
 SMOOTHING = 0.5
 """What each value is given beside its rows before Kullback-Leibler is computed: half a row, on both sides."""

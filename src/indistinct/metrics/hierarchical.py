@@ -10,9 +10,9 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from indistinct.arrays import Codes
 from indistinct.errors import HierarchyError, ParameterError
 from indistinct.hierarchy.value import Taxonomy
+from indistinct.machine.arrays import Codes
 from indistinct.metrics.base import Goal
 from indistinct.metrics.cells import CellMetric, SummedMetric, mean_per_cell, weighted_sum
 from indistinct.recoding.outputs import PublishedColumn

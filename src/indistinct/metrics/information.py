@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Histogram
+from indistinct.machine.arrays import Codes
 from indistinct.metrics.base import Metric
 from indistinct.recoding.outputs import Assignment
 

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.arrays import Codes
+from indistinct.machine.arrays import Codes
 from indistinct.metrics.cells import CellMetric, SummedMetric, mean_per_cell
 from indistinct.recoding.outputs import PublishedColumn
 

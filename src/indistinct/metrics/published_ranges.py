@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from indistinct.arrays import Codes
-from indistinct.domain import Kind
 from indistinct.hierarchy.binding import ROOT
-from indistinct.queries.labels import Ranges
+from indistinct.machine.arrays import Codes
+from indistinct.metrics.queries.labels import Ranges
 from indistinct.recoding.labels import OR_MISSING, WrittenRange, written_ranges
-from indistinct.recoding.read_back_texts import Texts, parsed, place_on_line
+from indistinct.recoding.read_back_texts import Texts, parse_value, place_on_line
+from indistinct.tables.domain import Kind
 
 
 def ranges_of(shown: Sequence[Texts], kind: Kind, line: Codes) -> Ranges:
@@ -41,7 +41,7 @@ def written_span(texts: Texts, kind: Kind) -> tuple[float | None, float | None, 
         inside = texts[0].removesuffix(OR_MISSING)
         ways = [WrittenRange(inside, inside), *written_ranges(inside)]
     for way in ways:
-        ends = [parsed(text, kind) for text in way[:2]]
+        ends = [parse_value(text, kind) for text in way[:2]]
         if all(end is not None or not text for end, text in zip(ends, way[:2], strict=True)):
             if way.first and way.first == way.last and not way.closed:
                 continue

@@ -8,19 +8,19 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes, starts_of
-from indistinct.domain import Domain
 from indistinct.errors import ParameterError, SchemaError
 from indistinct.frequencies.value import FrequencySet
+from indistinct.machine.arrays import Codes, starts_of
 from indistinct.metrics.base import Metric
 from indistinct.metrics.published_ranges import ranges_of
-from indistinct.queries.boxes import boxes_of
-from indistinct.queries.labels import Labels, single_values
-from indistinct.queries.slices import PublishedRows, Slice
-from indistinct.queries.values import column_values, positions_of
-from indistinct.queries.workload import Workload
+from indistinct.metrics.queries.boxes import boxes_of
+from indistinct.metrics.queries.labels import Labels, single_values
+from indistinct.metrics.queries.slices import PublishedRows, Slice
+from indistinct.metrics.queries.values import column_values, positions_of
+from indistinct.metrics.queries.workload import Workload
 from indistinct.recoding.outputs import Assignment, PublishedColumn
 from indistinct.schema import did_you_mean
+from indistinct.tables.domain import Domain
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def _estimates(workload: Workload, assignment: Assignment, domains: dict[str, Do
         if column.column in workload.columns:
             shown = assignment.values[:, index].astype(np.int64)
             codes = assignment.frequencies.vectors[cells, index].astype(np.int64)
-            labels[column.column] = _published(column, domains[column.column], shown[owners], codes)
+            labels[column.column] = _labels_of(column, domains[column.column], shown[owners], codes)
             values[column.column] = shown
     return _counts(workload, labels, values, assignment.classes.sizes)
 
@@ -113,7 +113,7 @@ def _original(domain: Domain) -> Labels:
     return single_values(column_values(domain), domain.texts(), positions_of(domain))
 
 
-def _published(column: PublishedColumn, domain: Domain, shown: Codes, codes: Codes) -> Labels:
+def _labels_of(column: PublishedColumn, domain: Domain, shown: Codes, codes: Codes) -> Labels:
     """Return what each published value stands for: all values of a range, or those of the rows that show it."""
     pairs = np.unique(shown * len(domain) + codes)
     owners, first = np.divmod(pairs, len(domain))

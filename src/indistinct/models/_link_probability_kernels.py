@@ -1,8 +1,15 @@
-"""Numba kernels that find how strongly a published table links a tuple to a sensitive value."""
+"""Numba kernels that find how strongly a published table links a tuple to a sensitive value.
+
+A *pair* is a value of a slice in a bucket. `tuples` is t × slices (int64): for every slice the number of its value, -1
+if no bucket holds it. `starts` (int64) has the pairs of each value; by pair, `buckets` is int64 and `counts` float64;
+by bucket, `sizes` is float64. `indptr` (int64), `codes` and `amounts` are the sensitive values of each pair. What is
+written is float64, one number a tuple. The twin is `testing/bucket_reference.py`, in fractions over rows;
+`tests/laws/test_buckets.py` and `tests/unit/test_surviving_links.py` compare them.
+"""
 
 import numpy as np
 
-from indistinct.compiled import jit
+from indistinct.machine.compiled import jit
 
 # Products of very many shares are kept as a number and how often it was scaled up by so much.
 SCALE = 2.0**600
@@ -15,6 +22,7 @@ def largest_share(starts, values, counts, scratch, l):
     `scratch` has one zero a value.
     """
     top, whole, broken, lost = np.int64(0), np.int64(1), np.int64(0), np.int64(0)
+    # `top / whole` is the largest share so far; shares are compared by their cross products. `scratch` is zero.
     for run in range(len(starts) - 1):
         rows, largest = np.int64(0), np.int64(0)
         for i in range(starts[run], starts[run + 1]):
@@ -33,7 +41,7 @@ def largest_share(starts, values, counts, scratch, l):
 
 @jit
 def find_bucket(buckets, first, last, bucket, total):
-    """Return the place of a bucket in an ascending stretch, or where it would stand; there are `total` buckets."""
+    """Return the index of a bucket in an ascending stretch, or where it would stand; there are `total` buckets."""
     if last - first == total:
         return first + bucket
     while first < last:
@@ -60,6 +68,7 @@ def link_tuples(
     slices = tuples.shape[1]
     touched = np.empty(len(mass), dtype=np.int64)
     for t in range(len(tuples)):
+        # The slice whose value lies in fewest buckets leads; -1 if some slice has no such value at all.
         shortest, length = -1, np.int64(0)
         for j in range(slices):
             value = tuples[t, j]
@@ -73,6 +82,7 @@ def link_tuples(
         if shortest >= 0:
             value = tuples[t, shortest]
             first, last = (met[t], met[t + 1]) if len(met) else (starts[value], starts[value + 1])
+            # `weight` and `mass` are sums over the buckets before, times SCALE to the power of `level`.
             for i in range(first, last):
                 bucket = where[i] if len(met) else buckets[i]
                 share, scaled, pair = 1.0, 0, np.int64(-1)
@@ -137,6 +147,7 @@ def expected_by_bucket(first, last, starts, known, counts, sizes, factors, lead,
         for j in range(slices):
             at[j] = starts[j, bucket]
             empty |= at[j] == starts[j, bucket + 1]
+        # `at` is one entry of each slice: a tuple that the bucket could make. The last slice turns fastest.
         while not empty:
             value, word, share = known[at[0]], np.int64(0), counts[at[0]]
             low, high = lead[value], lead[value + 1]
@@ -144,6 +155,7 @@ def expected_by_bucket(first, last, starts, known, counts, sizes, factors, lead,
                 word += known[at[j]] * factors[j]
                 share *= counts[at[j]] / sizes[bucket]
             end = high
+            # Binary search for the rest of the tuple among those that begin with `value`.
             while low < high:
                 middle = (low + high) >> 1
                 if rests[middle] < word:

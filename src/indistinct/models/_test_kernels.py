@@ -3,22 +3,20 @@
 A search adds the cells of a class one after the other (`add_cell`), asks whether the class passes (`satisfies`), and
 clears what it added. Whole numbers are compared exactly. Where a rounded number lies so near its limit that the order
 of an addition could decide, the answer is `UNDECIDED`, and the search has to ask the model itself.
+
+`test` is a `CompiledTest` and `scratch` a `Scratch` of `compiled_test.py`: `test.tests` is tests × 9 (int64), one row a
+test; `limits` and `tables` are float64, `nodes` int64; cell i owns `entries[indptr[i]:indptr[i + 1]]`, pairs of code
+and count (int64). `scratch.tally` (2 × codes, int64) has how often each code occurs in the class of each side, and
+`scratch.touched[side, :seen]` which codes do; between classes `tally` and `sums` are zero. The twin is each model's
+`violations`; `tests/laws/test_compiled_tests.py` compares them.
 """
 
 import math
 
 import numpy as np
 
-from indistinct import compiled
-from indistinct.models.histogram_test import (
-    DISTINCT,
-    ENTROPY,
-    EQUAL,
-    HIERARCHICAL,
-    ORDERED,
-    RECURSIVE,
-    SHARE,
-)
+from indistinct.machine import compiled
+from indistinct.models.histogram_test import DISTINCT, ENTROPY, EQUAL, HIERARCHICAL, ORDERED, RECURSIVE, SHARE
 
 inner = compiled.inner(error_model="numpy")
 
@@ -34,12 +32,13 @@ def add_cell(indptr, entries, tally, touched, side, cell, seen):
     """Add the histogram of a cell to a class; return how many different codes it has, where it had `seen`.
 
     Two classes can be added up at the same time, `side` 0 and 1. The arrays are those of the test and the scratch,
-    taken out of them once because every use of theirs is counted. Unsigned places need no check for being counted from
-    the end.
+    taken out of them once because every use of theirs is counted. Unsigned indices need no check for being counted
+    from the end.
     """
     for i in range(np.uint64(indptr[np.uint64(cell)]), np.uint64(indptr[np.uint64(cell + 1)])):
         code = np.uint64(entries[i, 0])
         touched[side, np.uint64(seen)] = np.int64(code)
+        # `touched` is written always, and counted only if the code is new: no branch to mispredict.
         before = tally[side, code]
         seen += np.int64(before == 0)
         tally[side, code] = before + entries[i, 1]
@@ -119,6 +118,7 @@ def tail_suffices(test, scratch, side, seen, which):
             count = scratch.tally[side, code]
             most = max(most, count)
             tail += count
+            # `largest[:kept]` are the largest counts so far, descending, at most `head` of them.
             if kept < head or (head > 0 and count > largest[kept - 1]):
                 at = kept if kept < head else head - 1
                 kept = min(kept + 1, head)
@@ -169,6 +169,7 @@ def hierarchical_distance(test, scratch, side, seen, size, which):
         if first <= code and code < last:
             for level in range(height):
                 node = test.nodes[nodes + (code - first) * height + level]
+                # `order[:used]` are the nodes with rows of the class, and `sums` their rows.
                 order[used] = node
                 used += sums[node] == 0
                 sums[node] += scratch.tally[side, code]
@@ -186,6 +187,7 @@ def ordered_distance(test, scratch, side, seen, size, which):
     if values <= 16 * seen + 64:
         area, running, row = 0.0, np.int64(0), 1 / size
         enough = (test.limits[which] + 2 * DOUBT) * (values - 1)  # beyond this the answer is certain
+        # `running` are the rows of the class up to this value, the table has their expected share.
         for code in range(first, last):
             running += scratch.tally[side, code]
             area += abs(running * row - test.tables[table + code - first])
@@ -207,6 +209,7 @@ def ordered_distance(test, scratch, side, seen, size, which):
         running += scratch.tally[side, first + start]
         share = running / size
         low, high = start, stop
+        # From `start` to `low` the class is ahead of the table, from `low` to `stop` behind it.
         while low < high:
             middle = (low + high) >> 1
             if test.tables[table + middle] <= share:
@@ -224,6 +227,7 @@ def sort(numbers, count):
     gap = count
     while gap > 1:
         gap = 1 if gap < 5 else gap * 5 // 11
+        # Every number before i stands in order with those a multiple of `gap` away.
         for i in range(gap, count):
             number, at = numbers[i], i
             while at >= gap and numbers[at - gap] > number:

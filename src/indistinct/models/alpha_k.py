@@ -1,15 +1,15 @@
 """(α,k)-anonymity: every class has enough rows, and no protected value takes too large a share of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
-from indistinct.arrays import Codes
-from indistinct.errors import InfeasibleError, ParameterError
+from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.frequencies.value import Classes, Histogram
+from indistinct.machine.arrays import Codes
 from indistinct.models import parameters
 from indistinct.models.arithmetic import cross_multiplied, exact_ratio, per_class, whole_rows
 from indistinct.models.base import SensitiveModel
@@ -59,6 +59,10 @@ class AlphaK(SensitiveModel):
     def smallest(self) -> int:
         """A class needs `k` rows."""
         return self.k
+
+    def respelled(self, texts: Mapping[str, str]) -> "AlphaK":
+        """Return the model whose protected values are spelled as `texts` say."""
+        return replace(self, protected=tuple(dict.fromkeys(texts.get(text, text) for text in self.protected)))
 
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes that are too small or in which a protected value is too frequent."""
@@ -111,6 +115,7 @@ class AlphaK(SensitiveModel):
             f"alpha = {self.alpha} but one protected value of column {self.sensitive!r} "
             f"takes {most} of the table's {rows} rows",
             hint=f"alpha at least {most}/{rows} (about {most / rows:.4f})",
+            feasible=Feasible({"alpha": most / rows}, column=self.sensitive),
         )
 
     def _most_frequent(self, classes: Classes) -> Codes:
@@ -124,9 +129,10 @@ class AlphaK(SensitiveModel):
     def _protected_codes(self, histogram: Histogram) -> Codes:
         absent = [text for text in self.protected if text not in histogram.texts]
         if absent:
-            raise ParameterError(
-                f"`protected` of AlphaK must be values of column {self.sensitive!r}; "
-                f"got {', '.join(map(repr, absent))}",
+            raise ParameterError.of(
+                "AlphaK",
+                "protected",
+                f"must be values of column {self.sensitive!r}; got {', '.join(map(repr, absent))}",
                 hint="write each value as it stands in the table, upper and lower case included",
             )
         return np.array([text in self.protected for text in histogram.texts])

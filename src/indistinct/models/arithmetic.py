@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from indistinct.arrays import Codes
 from indistinct.frequencies.value import Histogram
+from indistinct.machine.arrays import Codes
 
 _INT64_LIMIT = 2**63
 # Bounds are lowered by this much, relatively and in rows, so that rounding never makes one too high.

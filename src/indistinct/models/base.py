@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.arrays import Codes
-from indistinct.errors import InfeasibleError
+from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import POPULATION, Classes, Histogram, Key
+from indistinct.machine.arrays import Codes
 from indistinct.models.histogram_test import HistogramTest
 from indistinct.spelling import spell
 
@@ -164,6 +164,10 @@ class Model(ABC):
         """Return the model for a table of so many rows, or people, where it depends on their number."""
         return self
 
+    def respelled(self, texts: Mapping[str, str]) -> "Model":
+        """Return the model for a column in which values are spelled as `texts` say, where it names any."""
+        return self
+
     def check(self, whole: Classes) -> None:
         """Raise `InfeasibleError` if even the whole table as one class breaks the promise."""
         if not len(whole) or not self.violations(whole).any():
@@ -172,6 +176,7 @@ class Model(ABC):
         raise InfeasibleError(
             f"{self.spec()} cannot hold: the whole table as one class does not satisfy it",
             hint=f"the whole table as one class achieves {best}",
+            feasible=Feasible(self.achieved(whole), column=column_of(self)),
         )
 
     def parts(self) -> tuple["Model", ...]:
@@ -184,6 +189,12 @@ class Model(ABC):
 
     def __and__(self, other: "Model") -> "Model":
         return All((*self.parts(), *other.parts()))
+
+
+def column_of(model: Model) -> str | None:
+    """Return the one column that a model looks at, None where it looks at none or at several."""
+    columns = {name for key in model.table_keys for name in key}
+    return columns.pop() if len(columns) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)

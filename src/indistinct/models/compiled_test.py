@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from indistinct.arrays import Codes, starts_of
 from indistinct.frequencies.value import PERSON, Classes, Histogram, Key
+from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model
 from indistinct.models.histogram_test import DISTINCT, SIZE, HistogramTest
 
@@ -53,7 +53,7 @@ def compile_test(model: Model, classes: Classes) -> CompiledTest | None:
     spans = dict(zip(keys, pairwise(bases.tolist()), strict=True))
     tables = starts_of([len(test.table) for test in of_counts])
     nodes = starts_of([test.nodes.size for test in of_counts])
-    indptr, entries = _merged(histograms, bases, len(classes))
+    indptr, entries = _merge_histograms(histograms, bases, len(classes))
     return CompiledTest(
         least=max([1, *(test.least for test in tests if test.kind == SIZE)]),
         growing=all(test.kind == DISTINCT for test in of_counts),
@@ -95,7 +95,7 @@ def _rows(tests: Sequence[HistogramTest], spans: dict[Key, tuple[int, int]], tab
     return np.array(rows, dtype=np.int64).reshape(len(rows), 9)
 
 
-def _merged(histograms: Sequence[Histogram], bases: Codes, cells: int) -> tuple[Codes, Codes]:
+def _merge_histograms(histograms: Sequence[Histogram], bases: Codes, cells: int) -> tuple[Codes, Codes]:
     """Return several histograms of the same cells as one, as pairs of code and count."""
     sizes = [np.diff(histogram.indptr) for histogram in histograms]
     indptr = starts_of(np.sum([np.zeros(cells, dtype=np.int64), *sizes], axis=0))

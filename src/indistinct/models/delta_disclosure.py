@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.arrays import Codes
 from indistinct.frequencies.value import Classes
+from indistinct.machine.arrays import Codes
 from indistinct.models import parameters
 from indistinct.models.arithmetic import per_class
 from indistinct.models.base import ModelTraits, SensitiveModel

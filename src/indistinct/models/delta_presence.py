@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.value import POPULATION, Classes, Key
+from indistinct.machine.arrays import Codes
 from indistinct.models import parameters
 from indistinct.models.arithmetic import cross_multiplied
 from indistinct.models.base import Model, ModelTraits
@@ -40,7 +40,7 @@ class DeltaPresence(Model):
         for field in ("low", "high"):
             parameters.ratio(self, field, wanted="from 0 to 1", high=1, hint=hint, spelled=True, zero=field == "low")
         if parameters.exact(self.low) > parameters.exact(self.high):
-            raise ParameterError(f"`low` of DeltaPresence is {self.low}, above `high`, {self.high}", hint=hint)
+            raise ParameterError.of("DeltaPresence", "low", f"is {self.low}, above `high`, {self.high}", hint=hint)
 
     @property
     def traits(self) -> ModelTraits:  # type: ignore[override]

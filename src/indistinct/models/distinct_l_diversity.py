@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.arrays import Codes
-from indistinct.errors import InfeasibleError
+from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.value import Classes
+from indistinct.machine.arrays import Codes
 from indistinct.models import parameters
 from indistinct.models.base import ModelTraits, SensitiveModel
 from indistinct.models.histogram_test import DISTINCT, HistogramTest
@@ -57,7 +57,9 @@ class DistinctLDiversity(SensitiveModel):
             return
         most = int(self.achieved(whole)["l"])
         raise InfeasibleError(
-            f"l = {self.l} but column {self.sensitive!r} has only {most} distinct value(s)", hint=f"l at most {most}"
+            f"l = {self.l} but column {self.sensitive!r} has only {most} distinct value(s)",
+            hint=f"l at most {most}",
+            feasible=Feasible({"l": most}, column=self.sensitive),
         )
 
     def _distinct(self, classes: Classes) -> Codes:

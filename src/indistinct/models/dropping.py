@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from indistinct.arrays import Codes
 from indistinct.frequencies.value import PERSON, Classes
+from indistinct.machine.arrays import Codes
 from indistinct.models.base import Model
 
 

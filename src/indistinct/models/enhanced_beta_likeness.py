@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.arrays import Codes
 from indistinct.frequencies.value import Classes
+from indistinct.machine.arrays import Codes
 from indistinct.models.basic_beta_likeness import NOISE, BasicBetaLikeness, shares_of, within
 
 

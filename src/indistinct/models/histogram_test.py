@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from indistinct.arrays import Codes
 from indistinct.frequencies.value import Key
+from indistinct.machine.arrays import Codes
 
 # What a test looks at: the size of a class, the number of different values, the largest share of a value, entropy, the
 # most frequent value against the rare ones, or a distance from the whole table.

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.arrays import Codes
-from indistinct.errors import InfeasibleError
+from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.value import Classes
+from indistinct.machine.arrays import Codes
 from indistinct.models import parameters
 from indistinct.models.base import Model, ModelTraits
 from indistinct.models.histogram_test import SIZE, HistogramTest
@@ -53,4 +53,8 @@ class KAnonymity(Model):
     def check(self, whole: Classes) -> None:
         """Raise `InfeasibleError` if the table has fewer than `k` rows."""
         if 0 < whole.rows < self.k:
-            raise InfeasibleError(f"k = {self.k} but the table has {whole.rows} row(s)", hint=f"k at most {whole.rows}")
+            raise InfeasibleError(
+                f"k = {self.k} but the table has {whole.rows} row(s)",
+                hint=f"k at most {whole.rows}",
+                feasible=Feasible({"k": whole.rows}),
+            )

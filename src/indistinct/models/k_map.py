@@ -7,9 +7,9 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from indistinct.arrays import Codes
-from indistinct.errors import InfeasibleError, ParameterError
+from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.frequencies.value import POPULATION, Classes, Key
+from indistinct.machine.arrays import Codes
 from indistinct.models import parameters
 from indistinct.models.base import Model, ModelTraits
 from indistinct.models.histogram_test import SIZE, HistogramTest
@@ -46,6 +46,7 @@ class KMap(Model):
         if (self.significance is None) != (self.population_size is None):
             raise ParameterError(
                 "`significance` and `population_size` of KMap go together",
+                parameter="significance",
                 hint="both estimate from a sample; with a population table (population=…) leave both out",
             )
         if self.significance is None:
@@ -103,8 +104,10 @@ class KMap(Model):
         if self.significance is None or self.population_size is None or not sample_size:
             return 1
         if sample_size > self.population_size:
-            raise ParameterError(
-                f"`population_size` of KMap is {self.population_size:,}, and the sample has {sample_size:,}",
+            raise ParameterError.of(
+                "KMap",
+                "population_size",
+                f"is {self.population_size:,}, and the sample has {sample_size:,}",
                 hint="the population is smaller than the sample: it counts everybody from whom the table was drawn",
             )
         mean = self.k * (sample_size / self.population_size)
@@ -137,12 +140,18 @@ class KMap(Model):
             return
         if self.estimated:
             needed, rows = self.threshold(self.sample_size or whole.rows), whole.rows
+            largest = self._largest(rows, self.sample_size or rows)
             raise InfeasibleError(
                 f"k = {self.k} needs {needed} rows in every class and the table has {rows}",
-                hint=f"k at most {self._largest(rows, self.sample_size or rows)}",
+                hint=f"k at most {largest}",
+                feasible=Feasible({"k": largest}),
             )
         most = int(sample_and_population(self, whole)[1].max())
-        raise InfeasibleError(f"k = {self.k} but the population has {most:,} people", hint=f"k at most {most}")
+        raise InfeasibleError(
+            f"k = {self.k} but the population has {most:,} people",
+            hint=f"k at most {most}",
+            feasible=Feasible({"k": most}),
+        )
 
     def _largest(self, rows: int, sample_size: int) -> int:
         """Return the largest `k` for which so many rows are enough: the threshold grows with `k`."""

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.arrays import Codes
-from indistinct.errors import InfeasibleError, SchemaError
+from indistinct.errors import Feasible, InfeasibleError, SchemaError
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import Classes, Key
+from indistinct.machine.arrays import Codes
 from indistinct.models import parameters
 from indistinct.models.arithmetic import per_class
 from indistinct.models.base import Judgement, Model
@@ -96,6 +96,7 @@ class LDiverseLinks(Model):
             raise InfeasibleError(
                 f"l = {self.l} cannot hold: a value of {columns} has more than one in {self.l} of the table's rows",
                 hint=f"the largest l that this table allows is {allowed}",
+                feasible=Feasible({"l": allowed}, of_algorithm=True),
             )
 
     def judge(self, classes: Classes, links: Links | None = None) -> Judgement:
@@ -107,7 +108,7 @@ class LDiverseLinks(Model):
 
     def _linked(self, links: Links, name: str) -> Judgement:
         home = links.home(name)
-        bound = bound_of(_entries(links, home, links.known(home)[0]), name, l=self.l)
+        bound = bound_of(_entries(links, home, links.codes_without_sensitive(home)[0]), name, l=self.l)
         shows = bound.broken_groups == 0
         broken, strongest = (bound.broken_groups, bound.broken_rows), bound.share
         if links.tuples is not None and links.weights is not None and (not shows or links.sizes.sum() <= EXACT_ROWS):
@@ -132,7 +133,7 @@ def _entries(links: Links, index: int, known: Codes) -> Entries:
 
 def _probabilities(links: Links, name: str, bound: Bound) -> tuple[Codes, Codes]:
     """Return p(t, s) at its largest for every distinct tuple of the original, and how often the tuple occurs."""
-    parts = [links.known(index) for index in range(len(links.slices))]
+    parts = [links.codes_without_sensitive(index) for index in range(len(links.slices))]
     weights = np.zeros(0) if links.weights is None else links.weights
     columns = [np.zeros(len(weights), dtype=np.int64) if t is None or not len(t) else t for _, t in parts]
     tuples = np.stack(columns, axis=1)

@@ -11,10 +11,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from indistinct.arrays import Codes, run_starts, starts_of
 from indistinct.frequencies.grouping import group_rows
+from indistinct.machine.arrays import Codes, run_starts, starts_of
+from indistinct.machine.parallel import blocks, spread
 from indistinct.models import _link_probability_kernels as kernels
-from indistinct.parallel import blocks, spread
 
 # Below this many tuples starting a thread costs more than it saves.
 PARALLEL_FROM = 20_000
@@ -203,7 +203,7 @@ def _meetings(pairs: Sequence[_Pairs], tuples: Codes, total: int) -> tuple[Codes
     ends = np.searchsorted(np.cumsum(made), np.arange(MADE, made.sum(), MADE))
     found, holding = [], []
     for first, last in pairwise(np.unique([0, *ends.tolist(), total]).tolist()):
-        number, buckets = _made(shares, first, last)
+        number, buckets = _sum_shares(shares, first, last)
         place = np.minimum(np.searchsorted(words, number), len(words) - 1)
         same = words[place] == number
         found.append(whole[place[same]])
@@ -213,7 +213,7 @@ def _meetings(pairs: Sequence[_Pairs], tuples: Codes, total: int) -> tuple[Codes
     return starts_of(np.bincount(owners, minlength=len(tuples))), np.concatenate(holding)[by_owner]
 
 
-def _made(shares: Sequence[tuple[Codes, Codes]], first: int, last: int) -> tuple[Codes, Codes]:
+def _sum_shares(shares: Sequence[tuple[Codes, Codes]], first: int, last: int) -> tuple[Codes, Codes]:
     """Return every sum of one number of each share in some buckets, and its bucket."""
     numbers, buckets = np.zeros(last - first, dtype=np.int64), np.arange(first, last)
     for values, starts in shares:

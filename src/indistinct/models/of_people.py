@@ -11,10 +11,10 @@ from math import lcm
 
 import numpy as np
 
-from indistinct.arrays import Codes, starts_of
-from indistinct.errors import InfeasibleError
+from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
-from indistinct.models.base import All, Model, ModelTraits
+from indistinct.machine.arrays import Codes, starts_of
+from indistinct.models.base import All, Model, ModelTraits, column_of
 
 # The largest total that parts of people are counted in: sums of it over many values still fit 64 bits.
 MOST_UNITS = 1 << 40
@@ -98,11 +98,16 @@ class OfPeople(Model):
         raise InfeasibleError(
             f"{self.spec()} cannot hold for the {int(self.people(whole)[0]):,} people of the table",
             hint=f"all of them as one class achieve {best}; people were counted, because a column has the role person",
+            feasible=Feasible(self.achieved(whole), column=column_of(self.model)),
         )
 
     def sampled(self, members: int) -> Model:
         """Return the model for a table of so many people."""
         return OfPeople(self.model.sampled(members))
+
+    def respelled(self, texts: Mapping[str, str]) -> Model:
+        """Return the model for a column in which values are spelled otherwise."""
+        return OfPeople(self.model.respelled(texts))
 
     def spec(self) -> str:
         """Return the model as it is written: whom it counts follows from the roles of the columns."""
@@ -192,9 +197,9 @@ def _in_parts(histograms: Mapping[Key, Histogram], key: Key, unit: int) -> Histo
     """Return how many people of each class have each value, in units of a person's smallest part."""
     pairs = histograms[(PERSON, *key)]
     persons, values = _of(pairs)
-    parts = _rounded(unit, np.bincount(persons)[persons])
+    parts = _round_parts(unit, np.bincount(persons)[persons])
     whole = np.bincount(values, weights=parts).astype(np.int64)
-    return _by_value(pairs, histograms[key], _rounded(unit, _values_of_each(pairs)), whole)
+    return _by_value(pairs, histograms[key], _round_parts(unit, _values_of_each(pairs)), whole)
 
 
 def _units(pairs: Histogram) -> int:
@@ -224,7 +229,7 @@ def _values_of_each(pairs: Histogram) -> Codes:
     return np.repeat(sizes, sizes)
 
 
-def _rounded(unit: int, parts: Codes) -> Codes:
+def _round_parts(unit: int, parts: Codes) -> Codes:
     return (unit + parts // 2) // np.maximum(parts, 1)
 
 

@@ -1,9 +1,9 @@
 """What models that compare a release with a population share: the people of each class in both."""
 
-from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
 from indistinct.frequencies.population import require_population
 from indistinct.frequencies.value import Classes
+from indistinct.machine.arrays import Codes
 from indistinct.models.base import Model
 
 

@@ -17,9 +17,9 @@ def whole_number(model: Model, field: str, *, hint: str) -> None:
     """Accept a whole number of at least 1."""
     value = getattr(model, field)
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise refused(model, field, wanted="a whole number", hint=hint)
+        raise parameter_error(model, field, wanted="a whole number", hint=hint)
     if value < 1:
-        raise refused(model, field, wanted="at least 1", hint=hint)
+        raise parameter_error(model, field, wanted="at least 1", hint=hint)
     object.__setattr__(model, field, int(value))
 
 
@@ -28,9 +28,9 @@ def real_number(model: Model, field: str, *, wanted: str, low: float, high: floa
     value = getattr(model, field)
     number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else _float_of(value)
     if not math.isfinite(number):
-        raise refused(model, field, wanted="a finite number", hint=hint)
+        raise parameter_error(model, field, wanted="a finite number", hint=hint)
     if not low <= number <= high:
-        raise refused(model, field, wanted=wanted, hint=hint)
+        raise parameter_error(model, field, wanted=wanted, hint=hint)
     object.__setattr__(model, field, number)
 
 
@@ -45,9 +45,9 @@ def ratio(
     value = getattr(model, field)
     number = _fraction_of(value, spelled=spelled)
     if number is None:
-        raise refused(model, field, wanted="a finite number or a fraction", hint=hint)
+        raise parameter_error(model, field, wanted="a finite number or a fraction", hint=hint)
     if not 0 <= number <= high or (number == 0 and not zero):
-        raise refused(model, field, wanted=wanted, hint=hint)
+        raise parameter_error(model, field, wanted=wanted, hint=hint)
     decimal = _float_of(number)
     written = math.isfinite(decimal) and exact(decimal) == number
     object.__setattr__(model, field, decimal if written else number)
@@ -62,14 +62,14 @@ def column(model: Model, field: str) -> None:
     """Accept the name of a column."""
     value = getattr(model, field)
     if not isinstance(value, str) or not value:
-        raise refused(model, field, wanted="the name of a column", hint=f'for example {field}="disease"')
+        raise parameter_error(model, field, wanted="the name of a column", hint=f'for example {field}="disease"')
 
 
 def choice(model: Model, field: str, *, known: Iterable[str], hint: str) -> None:
     """Accept one of several names."""
     names = tuple(known)
     if getattr(model, field) not in names:
-        raise refused(model, field, wanted=f"one of {', '.join(names)}", hint=hint)
+        raise parameter_error(model, field, wanted=f"one of {', '.join(names)}", hint=hint)
 
 
 def texts(model: Model, field: str, *, wanted: str, hint: str, least: int = 0) -> None:
@@ -77,15 +77,13 @@ def texts(model: Model, field: str, *, wanted: str, hint: str, least: int = 0) -
     value = getattr(model, field)
     several = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else None
     if several is None or len(several) < least or not all(isinstance(text, str) for text in several):
-        raise refused(model, field, wanted=wanted, hint=hint)
+        raise parameter_error(model, field, wanted=wanted, hint=hint)
     object.__setattr__(model, field, several)
 
 
-def refused(model: Model, field: str, *, wanted: str, hint: str | None) -> ParameterError:
+def parameter_error(model: Model, field: str, *, wanted: str, hint: str | None) -> ParameterError:
     """Return the error for a field of a model that is not what it must be."""
-    return ParameterError(
-        f"`{field}` of {type(model).__name__} must be {wanted}; got {getattr(model, field)!r}", hint=hint
-    )
+    return ParameterError.of(type(model).__name__, field, f"must be {wanted}; got {getattr(model, field)!r}", hint=hint)
 
 
 def _float_of(value: Real) -> float:

@@ -65,9 +65,10 @@ class PopulationUniqueness(ReleaseModel):
 
     def _require(self, classes: Classes) -> None:
         if everybody(classes) > self.population_size:
-            raise ParameterError(
-                f"`population_size` of PopulationUniqueness is {self.population_size:,}, and the table has "
-                f"{everybody(classes):,} {classes.unit}",
+            raise ParameterError.of(
+                "PopulationUniqueness",
+                "population_size",
+                f"is {self.population_size:,}, and the table has {everybody(classes):,} {classes.unit}",
                 hint="the population is smaller than the sample: it counts everybody from whom the table was drawn",
             )
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.arrays import Codes
-from indistinct.errors import InfeasibleError
+from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.value import Classes, Histogram
+from indistinct.machine.arrays import Codes
 from indistinct.models import parameters
 from indistinct.models.arithmetic import cross_multiplied, exact_ratio, per_class
 from indistinct.models.base import SensitiveModel
@@ -92,10 +92,12 @@ class RecursiveLDiversity(SensitiveModel):
         DistinctLDiversity(self.sensitive, self.l).check(whole)
         if not self.violations(whole).any():
             return
+        achieved = self.achieved(whole)["c"]
         raise InfeasibleError(
             f"c = {self.c} but in the whole table the most frequent value of column {self.sensitive!r} "
             f"is not rarer than c times all from number {self.l} on",
-            hint=f"c above {self.achieved(whole)['c']:.6g}",
+            hint=f"c above {achieved:.6g}",
+            feasible=Feasible({"c": math.nextafter(achieved, math.inf)}, column=self.sensitive),
         )
 
 

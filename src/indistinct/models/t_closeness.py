@@ -6,10 +6,10 @@ from typing import ClassVar, Literal, assert_never, get_args
 
 import numpy as np
 
-from indistinct.arrays import Codes, starts_of
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.hierarchy.value import Taxonomy
+from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models import parameters
 from indistinct.models.arithmetic import per_class, rows_above, whole_rows
 from indistinct.models.base import SensitiveModel
@@ -53,7 +53,7 @@ class TCloseness(SensitiveModel):
         )
         known = get_args(Distance)
         if self.distance not in known:
-            raise parameters.refused(
+            raise parameters.parameter_error(
                 self, "distance", wanted=f"one of {', '.join(known)}", hint=did_you_mean(str(self.distance), known)
             )
 
@@ -118,7 +118,7 @@ class TCloseness(SensitiveModel):
             case "equal":
                 return _equal(histogram, classes.sizes)
             case "ordered":
-                return _ordered(histogram, classes.sizes)
+                return _ordered_distance(histogram, classes.sizes)
             case "hierarchical":
                 return _hierarchical(histogram, classes.sizes, taxonomy=self._taxonomy(histogram))
             case _:
@@ -146,7 +146,7 @@ def _equal(histogram: Histogram, sizes: Codes) -> Codes:
     return per_class(np.add, np.maximum(excess, 0.0), indptr=histogram.indptr)
 
 
-def _ordered(histogram: Histogram, sizes: Codes) -> Codes:
+def _ordered_distance(histogram: Histogram, sizes: Codes) -> Codes:
     """The area between two cumulative distributions, one run of equal class values at a time.
 
     A class's cumulative share is constant from one of its codes to the next while the table's only grows,

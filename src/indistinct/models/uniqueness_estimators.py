@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
+from indistinct.machine.arrays import Codes
 
 # Dankar et al. 2012: up to this sampling fraction Pitman's model is the most accurate.
 SMALL_FRACTION = 0.1
@@ -170,7 +170,7 @@ def pitman_share(counts: SizeCounts) -> float | None:
         return float(np.dot(counts.classes, each))
 
     def best(alpha: float) -> tuple[float, float]:
-        return _peak(lambda scale: _opened(counts, alpha, scale), *_SCALES)
+        return _peak(lambda scale: _log_likelihood_of_theta(counts, alpha, scale), *_SCALES)
 
     alpha, _ = _peak(lambda each: inside(each) + best(each)[1], 0.0, _LARGEST_ALPHA)
     scale, _ = best(alpha)
@@ -181,7 +181,7 @@ def pitman_share(counts: SizeCounts) -> float | None:
     return math.exp(min(_gamma_ratio(first, others) - _gamma_ratio(first - alpha + 1, others), 0.0))
 
 
-def _opened(counts: SizeCounts, alpha: float, scale: float) -> float:
+def _log_likelihood_of_theta(counts: SizeCounts, alpha: float, scale: float) -> float:
     """Return the part of the log-likelihood that depends on θ, where θ + α is the exponential of `scale`."""
     first, more = math.exp(scale), counts.number - 1
     opened = more * scale if alpha < _NEAR else more * math.log(alpha) + _gamma_ratio(first / alpha, more)

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.arrays import Codes
-from indistinct.errors import InfeasibleError
+from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.value import Classes, Key
+from indistinct.machine.arrays import Codes
 from indistinct.models import parameters
 from indistinct.models.base import Model, ModelTraits
 from indistinct.models.histogram_test import DISTINCT, HistogramTest
@@ -73,4 +73,5 @@ class XYAnonymity(Model):
         raise InfeasibleError(
             f"k = {self.k} but there are only {most} distinct value(s) of {' with '.join(map(repr, self.y))}",
             hint=f"k at most {most}",
+            feasible=Feasible({"k": most}),
         )

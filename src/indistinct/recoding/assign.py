@@ -9,18 +9,18 @@ from typing import assert_never
 
 import numpy as np
 
-from indistinct.arrays import Codes
-from indistinct.domain import Domain
 from indistinct.errors import InputError, UnseenValueError
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.grouping import group_rows, pack
 from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Classes, FrequencySet, Key
+from indistinct.machine.arrays import Codes
 from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding
 from indistinct.recoding.layout import bucket_layout, class_layout
 from indistinct.recoding.outputs import Assignment, Layout, PublishedColumn
 from indistinct.recoding.projection import project
 from indistinct.recoding.validation import check_recoding
+from indistinct.tables.domain import Domain
 
 
 def assign(frequencies: FrequencySet, recoding: Recoding, *, without: Codes | None = None) -> Assignment:
@@ -91,7 +91,7 @@ def gaps_of(frequencies: FrequencySet, recoding: Recoding) -> Gaps:
         case ByColumn():
             outside = [group[frequencies.vectors[:, j]] < 0 for j, group in enumerate(recoding.groups)]
         case ByRegion():
-            outside = _located(frequencies, recoding)[1]
+            outside = _locate_cells(frequencies, recoding)[1]
         case ByCell():
             unlisted = _find(frequencies.vectors, recoding) < 0
             outside = [unlisted] * len(recoding.columns)
@@ -116,15 +116,17 @@ def _by_column(frequencies: FrequencySet, recoding: ByColumn, without: Codes | N
     dropped = _among(values, recoding.suppressed, sizes)
     if recoding.star is not None:
         values[dropped] = recoding.star
-        return _united(frequencies, recoding, values, _kept(class_ids, without))
+        return _join_equal_classes(frequencies, recoding, values, _suppress_cells(class_ids, without))
     renumbered = np.where(dropped, -1, np.cumsum(~dropped) - 1).astype(np.int32)
-    assignment = _united(frequencies, recoding, values[~dropped], _kept(renumbered[class_ids], without))
+    assignment = _join_equal_classes(
+        frequencies, recoding, values[~dropped], _suppress_cells(renumbered[class_ids], without)
+    )
     if without is not None:
         return assignment
     return replace(assignment, hidden=values[class_ids[assignment.class_ids < 0]])
 
 
-def _kept(class_ids: Codes, without: Codes | None) -> Codes:
+def _suppress_cells(class_ids: Codes, without: Codes | None) -> Codes:
     return class_ids if without is None else np.where(without, np.int32(-1), class_ids)
 
 
@@ -138,13 +140,13 @@ def _require_covered(outside: Codes, without: Codes | None, what: str) -> None:
 
 
 def _by_region(frequencies: FrequencySet, recoding: ByRegion, without: Codes | None) -> Assignment:
-    class_ids, outside = _located(frequencies, recoding)
+    class_ids, outside = _locate_cells(frequencies, recoding)
     what = f"combination(s) of known quasi-identifier values {recoding.not_covered}"
     _require_covered(np.logical_or.reduce(outside), without, what)
-    return _united(frequencies, recoding, recoding.values, _kept(class_ids, without))
+    return _join_equal_classes(frequencies, recoding, recoding.values, _suppress_cells(class_ids, without))
 
 
-def _located(frequencies: FrequencySet, recoding: ByRegion) -> tuple[Codes, list[Codes]]:
+def _locate_cells(frequencies: FrequencySet, recoding: ByRegion) -> tuple[Codes, list[Codes]]:
     """Return the class of every cell and, by column, the cells whose value its published range does not cover."""
     ranks = np.empty(frequencies.vectors.shape, dtype=np.uint32, order="C")
     for j, column in enumerate(recoding.columns):
@@ -160,7 +162,9 @@ def _by_cell(frequencies: FrequencySet, recoding: ByCell, without: Codes | None)
     places = _find(frequencies.vectors, recoding)
     what = f"combination(s) of known quasi-identifier values {recoding.not_covered}"
     _require_covered(places < 0, without, what)
-    return _united(frequencies, recoding, recoding.values, _kept(recoding.class_ids[places], without))
+    return _join_equal_classes(
+        frequencies, recoding, recoding.values, _suppress_cells(recoding.class_ids[places], without)
+    )
 
 
 def _by_row(frequencies: FrequencySet, recoding: ByRow) -> Assignment:
@@ -206,7 +210,7 @@ def _check_rows(frequencies: FrequencySet, recoding: ByRow | ByBucket) -> None:
         )
 
 
-def _united(frequencies: FrequencySet, recoding: Recoding, values: Codes, class_ids: Codes) -> Assignment:
+def _join_equal_classes(frequencies: FrequencySet, recoding: Recoding, values: Codes, class_ids: Codes) -> Assignment:
     """Unite classes that publish the same and drop those without rows."""
     distinct, merged = _distinct(values, recoding)
     used = np.zeros(len(distinct), dtype=bool)

@@ -7,10 +7,10 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes
-from indistinct.domain import Domain, Kind
 from indistinct.errors import InputError
 from indistinct.hierarchy.value import Hierarchy, Taxonomy
+from indistinct.machine.arrays import Codes
+from indistinct.tables.domain import Domain, Kind
 
 
 @dataclass(frozen=True, eq=False)

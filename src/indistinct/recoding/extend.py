@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from indistinct.arrays import Codes, starts_of
-from indistinct.domain import Domain
-from indistinct.hierarchy import Hierarchy, Order, Suppression
-from indistinct.recoding.extend_trees import extend_tree, unchanged
+from indistinct.hierarchy import Hierarchy, Suppression
+from indistinct.hierarchy.builders import declared_order
+from indistinct.machine.arrays import Codes, starts_of
+from indistinct.recoding.extend_trees import extend_tree, keep_column
 from indistinct.recoding.kinds import ByCell, ByColumn, ByRegion, RecodedColumn, Recoding
 from indistinct.recoding.regions import Cuts
 from indistinct.recoding.summary import ColumnSummary
+from indistinct.tables.domain import Domain
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,9 +67,9 @@ def with_hierarchies(recoding: Recoding, hierarchies: Mapping[str, Hierarchy]) -
         declared = hierarchies.get(column.domain.column)
         if is_tree(column.summary):
             declared = declared or Suppression()
-        elif not isinstance(declared, Order):
+        elif declared_order(declared) is None:
             declared = None
-        settled = None if declared is None else declared.settled(column.domain)
+        settled = None if declared is None else declared.complete_for(column.domain)
         columns.append(replace(column, hierarchy=settled))
     return replace(recoding, columns=tuple(columns))
 
@@ -78,7 +79,7 @@ def is_tree(summary: ColumnSummary) -> bool:
     return not summary.published.ranged and summary.members is None and not summary.regions
 
 
-def extended(recoding: Recoding, domains: Mapping[str, Domain]) -> Extended:
+def extend_recoding(recoding: Recoding, domains: Mapping[str, Domain]) -> Extended:
     """Return a recoding that also speaks of the values of other domains, by column.
 
     One that assigns the rows of one table, or into buckets, fits no other and stays as it is.
@@ -88,9 +89,11 @@ def extended(recoding: Recoding, domains: Mapping[str, Domain]) -> Extended:
     levels = recoding.levels if isinstance(recoding, ByColumn) else None
     groups = recoding.groups if isinstance(recoding, ByColumn) else (None,) * len(recoding.columns)
     grown = [
-        _known_only(column, _united(column, domains[column.domain.column]))
+        _known_only(column, _join_domains(column, domains[column.domain.column]))
         if isinstance(recoding, ByCell)
-        else _grow(column, _united(column, domains[column.domain.column]), groups=group, full_domain=levels is not None)
+        else _grow(
+            column, _join_domains(column, domains[column.domain.column]), groups=group, full_domain=levels is not None
+        )
         for column, group in zip(recoding.columns, groups, strict=True)
     ]
     columns = tuple(each.column for each in grown)
@@ -105,7 +108,7 @@ def extended(recoding: Recoding, domains: Mapping[str, Domain]) -> Extended:
             kept = tuple(each.groups for each in grown if each.groups is not None)
             larger = replace(recoding, columns=columns, groups=kept, suppressed=suppressed, star=star)
         case ByRegion():
-            larger = replace(recoding, columns=columns, cuts=_moved(recoding.cuts, grown))
+            larger = replace(recoding, columns=columns, cuts=_move_cuts(recoding.cuts, grown))
         case _:
             vectors = np.stack([each.codes[recoding.vectors[:, j]] for j, each in enumerate(grown)], axis=1)
             larger = replace(recoding, columns=columns, vectors=vectors.astype(np.int32))
@@ -117,9 +120,9 @@ def extended(recoding: Recoding, domains: Mapping[str, Domain]) -> Extended:
     return Extended(larger, unseen)
 
 
-def _united(column: RecodedColumn, other: Domain) -> Domain:
-    order = column.hierarchy.values if isinstance(column.hierarchy, Order) else None
-    return column.domain.united(other, order=order)
+def _join_domains(column: RecodedColumn, other: Domain) -> Domain:
+    order = declared_order(column.hierarchy)
+    return column.domain.union(other, order=order)
 
 
 def _grow(column: RecodedColumn, domain: Domain, *, groups: Codes | None, full_domain: bool) -> Growth:
@@ -147,7 +150,7 @@ def _grow(column: RecodedColumn, domain: Domain, *, groups: Codes | None, full_d
 def _known_only(column: RecodedColumn, domain: Domain, groups: Codes | None = None) -> Growth:
     """Return a column over a larger domain of which it covers no further value."""
     codes = column.domain.translate(domain)
-    kept = unchanged(column, domain, codes, groups)
+    kept = keep_column(column, domain, codes, groups)
     larger = RecodedColumn(domain, kept.ranks, column.floor, column.summary, column.hierarchy)
     return Growth(larger, codes, np.arange(len(codes)), kept.groups)
 
@@ -186,7 +189,7 @@ def _line_summary(column: RecodedColumn, domain: Domain, codes: Codes) -> Column
     return replace(summary, low=first.astype(np.int32), high=end.astype(np.int32), absent=absent)
 
 
-def _moved(cuts: Cuts, grown: list[Growth]) -> Cuts:
+def _move_cuts(cuts: Cuts, grown: list[Growth]) -> Cuts:
     """Return a tree whose cuts stand right before the first known value behind them; so do the runs of a set."""
     cut, size = cuts.cut.copy(), len(cuts.members[0]) - 1 if cuts.members is not None else 0
     axis_of = np.zeros(size, dtype=np.int64)
@@ -205,7 +208,7 @@ def _moved(cuts: Cuts, grown: list[Growth]) -> Cuts:
 def _moved_sets(
     members: tuple[Codes, Codes] | None, axis_of: Codes, runs: list[tuple[Codes, Codes]]
 ) -> tuple[Codes, Codes] | None:
-    """Return sets of ranks in which every known rank brings the new ones behind it; `runs` has its first and last."""
+    """Insert new values after the known value that precedes them; `runs` has, by known rank, its run of new ranks."""
     if members is None:
         return None
     starts, ranks = members

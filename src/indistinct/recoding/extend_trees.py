@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes
-from indistinct.domain import Domain
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.value import Hierarchy, Taxonomy
+from indistinct.machine.arrays import Codes
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.recoding.summary import ColumnSummary, node_runs
+from indistinct.tables.domain import Domain
 
 if TYPE_CHECKING:
     from indistinct.recoding.kinds import RecodedColumn
@@ -43,10 +43,10 @@ def extend_tree(
     levels, lows = column.summary.published.levels, column.summary.low
     bound = None if column.hierarchy is None else _bind(column.hierarchy, column.domain, domain)
     if bound is None or lows.min() < 0 or lows.max() >= len(codes) or levels.max() > bound.taxonomy.height:
-        return unchanged(column, domain, codes, groups)
+        return keep_column(column, domain, codes, groups)
     nodes = bound.ancestors[codes[np.argsort(column.ranks)[lows]], levels]
     if not _agrees(column, bound, nodes, codes=codes, groups=groups):
-        return unchanged(column, domain, codes, groups)
+        return keep_column(column, domain, codes, groups)
     ranks = _ranks(column, bound.ancestors, codes)
     if groups is None or not full_domain:
         if groups is not None:
@@ -73,7 +73,7 @@ class _Bound:
 def _bind(hierarchy: Hierarchy, known: Domain, domain: Domain) -> _Bound | None:
     """Lay a hierarchy over the values that it covers; None where it does not even cover the known ones."""
     fresh = pc.invert(pc.is_in(domain.values, value_set=known.values))
-    covered = _covered(hierarchy, Domain(domain.column, domain.values.filter(fresh), declared=domain.declared))
+    covered = _covered_values(hierarchy, Domain(domain.column, domain.values.filter(fresh), declared=domain.declared))
     keep = pc.or_(pc.invert(fresh), pc.is_in(domain.values, value_set=covered))
     part = replace(domain, values=domain.values.filter(keep))
     try:
@@ -86,7 +86,7 @@ def _bind(hierarchy: Hierarchy, known: Domain, domain: Domain) -> _Bound | None:
     return _Bound(ancestors, taxonomy)
 
 
-def _covered(hierarchy: Hierarchy, domain: Domain) -> pa.Array:
+def _covered_values(hierarchy: Hierarchy, domain: Domain) -> pa.Array:
     """Return the values of a domain that a hierarchy covers."""
     if not len(domain.values):
         return domain.values
@@ -96,12 +96,12 @@ def _covered(hierarchy: Hierarchy, domain: Domain) -> pa.Array:
         strangers = pa.array([str(value) for value in error.values], pa.string())
         rest = domain.values.filter(pc.invert(pc.is_in(domain.values.cast(pa.string()), value_set=strangers)))
         if len(rest) < len(domain.values):
-            return _covered(hierarchy, replace(domain, values=rest))
+            return _covered_values(hierarchy, replace(domain, values=rest))
         if len(rest) == 1:
             return rest[:0]
         middle = len(rest) // 2  # the error does not say which: look at halves
         halves = (rest[:middle], rest[middle:])
-        return pa.concat_arrays([_covered(hierarchy, replace(domain, values=half)) for half in halves])
+        return pa.concat_arrays([_covered_values(hierarchy, replace(domain, values=half)) for half in halves])
     return domain.values
 
 
@@ -115,7 +115,7 @@ def _agrees(column: "RecodedColumn", bound: _Bound, nodes: Codes, *, codes: Code
     return groups is None or np.array_equal(bound.ancestors[codes, levels[groups]], nodes[groups])
 
 
-def unchanged(column: "RecodedColumn", domain: Domain, codes: Codes, groups: Codes | None) -> TreeGrowth:
+def keep_column(column: "RecodedColumn", domain: Domain, codes: Codes, groups: Codes | None) -> TreeGrowth:
     """Return a column that covers its known values only; others come last."""
     ranks = np.full(len(domain), -1, dtype=np.int32)
     ranks[codes] = column.ranks

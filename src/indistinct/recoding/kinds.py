@@ -17,16 +17,16 @@ from abc import ABC
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from indistinct.arrays import Codes
-from indistinct.domain import Domain
 from indistinct.hierarchy.value import Hierarchy
+from indistinct.machine.arrays import Codes
 from indistinct.recoding.outputs import Form
 from indistinct.recoding.parts import LATER, same_parts
 from indistinct.recoding.regions import Cuts
 from indistinct.recoding.summary import ColumnSummary
+from indistinct.recoding.transformations.value import Transformation
 from indistinct.schema import Schema
+from indistinct.tables.domain import Domain
 from indistinct.tables.value import Reading
-from indistinct.transformations.value import Transformation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,6 +91,11 @@ class Recoding(ABC):
     def names(self) -> tuple[str, ...]:
         """Return the quasi-identifiers."""
         return tuple(column.domain.column for column in self.columns)
+
+    @property
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        """Return the hierarchies that published labels come from."""
+        return {each.domain.column: each.hierarchy for each in self.columns if each.hierarchy is not None}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -23,8 +23,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes
 from indistinct.hierarchy.value import Taxonomy
+from indistinct.machine.arrays import Codes
 
 MISSING = "missing"
 OR_MISSING = f" or {MISSING}"
@@ -100,7 +100,7 @@ def region_labels(first: pa.Array, last: pa.Array, *, closed: bool, absent: Code
 
 def set_labels(texts: Sequence[str | None], indptr: Codes, members: Codes) -> pa.Array:
     """Return the label of each set of values, given as compressed sparse rows of codes."""
-    spelled = pa.array([MISSING if text is None else _quoted(text) for text in texts], pa.string())
+    spelled = pa.array([MISSING if text is None else _quote_member(text) for text in texts], pa.string())
     lists = pa.ListArray.from_arrays(pa.array(indptr, pa.int32()), spelled.take(pa.array(members)))
     joined = pc.binary_join_element_wise("{", pc.binary_join(lists, ", "), "}", "")
     single = pa.array(texts, pa.string()).take(pa.array(members[indptr[:-1]]))
@@ -121,7 +121,7 @@ def multiset_labels(texts: Sequence[str | None], indptr: Codes, members: Codes, 
     >>> multiset_labels(("22", "33"), np.array([0, 2]), np.array([0, 1]), np.array([2, 1])).to_pylist()
     ['22:2,33:1']
     """
-    spelled = pa.array([MISSING if text is None else _quoted(text, ',:{}"') for text in texts], pa.string())
+    spelled = pa.array([MISSING if text is None else _quote_member(text, ',:{}"') for text in texts], pa.string())
     pairs = pc.binary_join_element_wise(
         spelled.take(pa.array(members)), pa.array(counts, pa.int64()).cast(pa.string()), ":"
     )
@@ -156,7 +156,7 @@ def written_members(label: str) -> tuple[str | None, ...] | None:
     """
     if not _SET.fullmatch(label):
         return None
-    return tuple(_unquoted(member) for member in re.findall(_MEMBER, label[1:-1]))
+    return tuple(_unquote_member(member) for member in re.findall(_MEMBER, label[1:-1]))
 
 
 def written_multiset(label: str) -> tuple[tuple[str | None, int], ...] | None:
@@ -167,7 +167,7 @@ def written_multiset(label: str) -> tuple[tuple[str | None, int], ...] | None:
     """
     if not _MULTISET.fullmatch(label):
         return None
-    return tuple((_unquoted(member), int(count)) for member, count in _COUNTED.findall(label))
+    return tuple((_unquote_member(member), int(count)) for member, count in _COUNTED.findall(label))
 
 
 def written_end(text: str) -> str:
@@ -179,13 +179,13 @@ def written_end(text: str) -> str:
     return text[1:-1].replace('""', '"') if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
-def _unquoted(member: str) -> str | None:
+def _unquote_member(member: str) -> str | None:
     if member == MISSING:
         return None
     return member[1:-1].replace('""', '"') if member.startswith('"') else member
 
 
-def _quoted(text: str, marks: str = ',{}"') -> str:
+def _quote_member(text: str, marks: str = ',{}"') -> str:
     """Quote a member that could be mistaken for several."""
     if not text or text == MISSING or any(mark in text for mark in marks) or text != text.strip():
         return '"' + text.replace('"', '""') + '"'

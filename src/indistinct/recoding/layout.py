@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from indistinct.arrays import Codes, starts_of
-from indistinct.ordering import distinct_with_places
+from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.ordering import distinct_with_places
 from indistinct.recoding.kinds import ByBucket
 from indistinct.recoding.labels import multiset_labels
 from indistinct.recoding.outputs import (
@@ -57,7 +57,7 @@ def bucket_layout(
         tables = {MAIN: OutputTable((known,), BUCKET), SENSITIVE: OutputTable((sensitive,), BUCKET, COUNT)}
         roles = Schema(quasi=[BUCKET], insensitive=recoding.names)
         return Layout(tables, roles, in_source_order=False, buckets=buckets)
-    sliced = tuple(_sliced(names, generalized) for names in recoding.slices)
+    sliced = tuple(_columns_of_slice(names, generalized) for names in recoding.slices)
     others = [output.name for outputs in sliced for output in outputs if output.of not in schema.sensitive]
     roles = Schema(quasi=[BUCKET], sensitive=schema.sensitive, insensitive=others)
     return Layout({MAIN: OutputTable(sliced, BUCKET)}, roles, in_source_order=False, buckets=buckets)
@@ -67,7 +67,7 @@ def _of_column(column: PublishedColumn, codes: Codes, *, by_cell: bool) -> list[
     return [Output(name, column.column, values, codes, by_cell) for name, values in column.outputs]
 
 
-def _sliced(names: tuple[str, ...], generalized: Sequence[tuple[Assignment, Codes]]) -> tuple[Output, ...]:
+def _columns_of_slice(names: tuple[str, ...], generalized: Sequence[tuple[Assignment, Codes]]) -> tuple[Output, ...]:
     """Return the columns of one slice: values as they are, or those of the classes of the slice's own recoding."""
     outputs: dict[str, list[Output]] = {}
     for classes, cells in generalized:

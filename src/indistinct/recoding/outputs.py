@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes
-from indistinct.domain import Domain
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
+from indistinct.machine.arrays import Codes
 from indistinct.schema import Schema
+from indistinct.tables.domain import Domain
 
 Form = Literal["sliced", "tables", "multiset"]
 MAIN = ""

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes
-from indistinct.parallel import spread
+from indistinct.machine.arrays import Codes
+from indistinct.machine.parallel import spread
 
 # Rows of an array that are hashed at a time: a whole array would be copied.
 BLOCK = 1 << 16

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from indistinct.arrays import Codes
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.value import Classes, FrequencySet
+from indistinct.machine.arrays import Codes
 
 
 def project(frequencies: FrequencySet, names: Sequence[str]) -> tuple[FrequencySet, Codes]:

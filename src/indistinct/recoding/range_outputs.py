@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes
-from indistinct.domain import Domain, Kind
 from indistinct.hierarchy.binding import ROOT
+from indistinct.machine.arrays import Codes
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.labels import range_labels, region_labels, text_range_labels
+from indistinct.tables.domain import Domain, Kind
 
 if TYPE_CHECKING:
     from indistinct.recoding.summary import Bounds, NumericForm

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes, starts_of
-from indistinct.domain import Domain, kind_of
 from indistinct.errors import InputError, OriginalError, SchemaError
 from indistinct.frequencies.count import histogram_of, join_columns
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.frequencies.grouping import Grouping, group_rows
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
+from indistinct.machine.arrays import Codes
 from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.cover import Cover
 from indistinct.recoding.outputs import Assignment, PublishedColumn
 from indistinct.recoding.read_back_texts import (
     Meaning,
@@ -27,13 +27,14 @@ from indistinct.recoding.read_back_texts import (
     Span,
     Texts,
     Vocabulary,
-    covered_codes,
+    covered_by,
     meaning_of,
-    parsed,
+    parse_value,
     vocabulary_of,
 )
 from indistinct.recoding.summary import Bounds, meeting_levels, node_summary, published_as, summarize_ranges
 from indistinct.schema import Schema, did_you_mean
+from indistinct.tables.domain import Domain, kind_of
 
 
 def read_back(
@@ -61,7 +62,7 @@ def read_back(
     nothing = np.zeros(0, dtype=np.int32)
     return Assignment(
         frequencies,
-        tuple(_published(column, each) for column, each in zip(columns, read, strict=True)),
+        tuple(_measure_column(column, each) for column, each in zip(columns, read, strict=True)),
         values=np.stack([each.codes[grouping.first] for each in read], axis=1).astype(np.int32),
         cells=nothing,
         class_ids=nothing,
@@ -82,7 +83,7 @@ class ReadColumn:
 def read_column(published: pa.Table, column: QuasiColumn, schema: Schema) -> ReadColumn:
     """Return what each distinct value of a published quasi-identifier means; raise `InputError` for other values."""
     names = output_names(published.column_names, column.name, schema)
-    encoded = [_encoded(published, name) for name in names]
+    encoded = [_encode_column(published, name) for name in names]
     grouping = group_rows([part.codes for part in encoded], [len(part.domain) for part in encoded])
     texts = [(part.domain.texts(), part.codes[grouping.first].tolist()) for part in encoded]
     outputs = [[spelled[code] for code in codes] for spelled, codes in texts]
@@ -123,14 +124,6 @@ def read_classes(published: pa.Table, columns: Sequence[QuasiColumn], *, schema:
     return ReadClasses(meanings, values, grouping.counts, grouping.group_ids())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Cover:
-    """What the classes of a published table cover of one column: compressed sparse rows of codes."""
-
-    indptr: Codes
-    codes: Codes
-
-
 def cover_of(published: pa.Table, columns: Sequence[QuasiColumn], *, schema: Schema) -> tuple[Cover, ...]:
     """Return, for every quasi-identifier, the values that each class of a published table stands for.
 
@@ -145,7 +138,7 @@ def cover_of_rows(published: pa.Table, columns: Sequence[QuasiColumn], *, schema
     Raises `InputError` for values that cannot be read.
     """
     read = [read_column(published, column, schema) for column in columns]
-    return tuple(_cover(column, each.meanings, each.codes) for column, each in zip(columns, read, strict=True))
+    return tuple(covered_by(column, each.meanings).take(each.codes) for column, each in zip(columns, read, strict=True))
 
 
 def covered_classes(
@@ -154,39 +147,32 @@ def covered_classes(
     """Return the class of every published row, and what the classes cover of each quasi-identifier."""
     classes = read_classes(published, columns, schema=schema)
     pairs = zip(columns, classes.meanings, classes.values.T, strict=True)
-    return classes.class_ids, tuple(_cover(column, meanings, shown) for column, meanings, shown in pairs)
-
-
-def _cover(column: QuasiColumn, meanings: Sequence[Meaning], shown: Codes) -> Cover:
-    """Return what is covered where `shown` are places among meanings."""
-    parts = [covered_codes(column, meaning) for meaning in meanings]
-    indptr = starts_of(np.array([len(part) for part in parts])[shown])
-    return Cover(indptr, np.concatenate([parts[value] for value in shown.tolist()]))
+    return classes.class_ids, tuple(covered_by(column, meanings).take(shown) for column, meanings, shown in pairs)
 
 
 def output_names(present: Sequence[str], name: str, schema: Schema) -> list[str]:
     """Return the published columns of a quasi-identifier: its own and a mean beside it, or two bounds."""
 
-    def beside(form: str) -> list[str]:
+    def sibling(form: str) -> list[str]:
         other = f"{name}_{form}"
         return [other] if other in present and other not in schema.columns else []
 
     if name in present:
-        if beside("missing"):
+        if sibling("missing"):
             raise InputError(
                 f"column {name!r} is published as means, which do not say what they cover",
                 hint="publish numbers as intervals or as bounds to measure their loss",
             )
-        return [name, *beside("mean")]
-    if beside("min") and beside("max"):
-        return [*beside("min"), *beside("max"), *beside("missing")]
+        return [name, *sibling("mean")]
+    if sibling("min") and sibling("max"):
+        return [*sibling("min"), *sibling("max"), *sibling("missing")]
     raise SchemaError(
         f"the published table shows nothing of quasi-identifier {name!r}",
         hint=did_you_mean(name, present) or f"expected {name!r}, or '{name}_min' and '{name}_max'",
     )
 
 
-def _encoded(table: pa.Table, name: str) -> Encoded:
+def _encode_column(table: pa.Table, name: str) -> Encoded:
     """Encode a column; one without any value shows nothing but missing."""
     column = table[name]
     if column.null_count < len(column):
@@ -202,10 +188,10 @@ def _histogram(grouping: Grouping, key: Key, table: pa.Table, schema: Schema) ->
                 f"a metric needs column {name!r} as it was, which the published table does not show",
                 hint="name a sensitive or insensitive column",
             )
-    return histogram_of(grouping, join_columns([_encoded(table, name) for name in key]))
+    return histogram_of(grouping, join_columns([_encode_column(table, name) for name in key]))
 
 
-def _published(column: QuasiColumn, read: ReadColumn) -> PublishedColumn:
+def _measure_column(column: QuasiColumn, read: ReadColumn) -> PublishedColumn:
     """Measure what published values cover, each by the way in which a recoding would have summarized it."""
     parts = np.zeros((4, len(read.meanings)))
     spans = {place: meaning for place, meaning in enumerate(read.meanings) if isinstance(meaning, Span)}
@@ -258,7 +244,7 @@ def _of_sets(column: QuasiColumn, sets: Sequence[Members]) -> tuple[Codes, ...]:
 def _not_understood(vocabulary: Vocabulary, strangers: Sequence[Texts]) -> InputError:
     column = vocabulary.column
     hint = "check that original, schema and hierarchies are those of this release"
-    spelled = [None if row[0] is None else parsed(row[0], vocabulary.kind) for row in strangers]
+    spelled = [None if row[0] is None else parse_value(row[0], vocabulary.kind) for row in strangers]
     if not column.textual and None not in spelled:
         hint = "means do not say what they cover: publish intervals or bounds to measure their loss"
     elif column.taxonomy is None:

@@ -3,7 +3,7 @@
 Where one text can mean several things, the finest is taken.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -11,11 +11,12 @@ from typing import NamedTuple, assert_never
 
 import numpy as np
 
-from indistinct.arrays import Codes
-from indistinct.domain import Kind
 from indistinct.hierarchy.binding import ROOT
+from indistinct.machine.arrays import Codes, starts_of
 from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.cover import Cover, cover_of_codes, joined_covers
 from indistinct.recoding.labels import OR_MISSING, WrittenRange, written_end, written_members, written_ranges
+from indistinct.tables.domain import Kind
 
 _TRUTH = {"true": True, "True": True, "1": True, "false": False, "False": False, "0": False, None: False}
 
@@ -67,14 +68,14 @@ def vocabulary_of(column: QuasiColumn, shown: Kind) -> Vocabulary:
     codes: dict[Hashable, int] = {}
     for code, text in enumerate(column.domain.texts()):
         if text is not None:
-            codes.setdefault(parsed(text, kind), code)
+            codes.setdefault(parse_value(text, kind), code)
             codes[text] = code
     nodes: dict[Hashable, tuple[int, int]] = {}
     labels = () if column.taxonomy is None else column.taxonomy.labels
     for level in range(len(labels) - 1, 0, -1):
         for node, label in enumerate(labels[level]):
             if label is not None:
-                nodes[parsed(label, kind)] = nodes[label] = (level, node)
+                nodes[parse_value(label, kind)] = nodes[label] = (level, node)
     codes.pop(None, None)
     nodes.pop(None, None)
     return Vocabulary(column, kind, codes, nodes)
@@ -89,7 +90,7 @@ def meaning_of(vocabulary: Vocabulary, text: str | None, *more: str | None) -> M
         # Delimited files have one spelling for missing and for the empty text.
         empty = 0 if column.domain.missing else codes.get("")
         return None if empty is None else _raw(column, empty)
-    for key in (text, parsed(text, vocabulary.kind)):
+    for key in (text, parse_value(text, vocabulary.kind)):
         if key in codes:
             return _raw(column, codes[key])
         if key in vocabulary.nodes:
@@ -103,7 +104,7 @@ def meaning_of(vocabulary: Vocabulary, text: str | None, *more: str | None) -> M
     inside = text.removesuffix(OR_MISSING) if absent else text
     readings = (WrittenRange(inside, inside), *written_ranges(inside))
     spans = (span for written in readings if (span := _span(vocabulary, written)) is not None)
-    return next((_fitted(column, span._replace(absent=absent)) for span in spans), None)
+    return next((_fit_span(column, span._replace(absent=absent)) for span in spans), None)
 
 
 def _between(vocabulary: Vocabulary, first: str | None, last: str | None, missing: str | None = None) -> Meaning | None:
@@ -114,7 +115,7 @@ def _between(vocabulary: Vocabulary, first: str | None, last: str | None, missin
     if first is None and last is None:
         return _raw(column, 0) if column.domain.missing else None
     span = None if first is None or last is None else _span(vocabulary, WrittenRange(first, last))
-    return None if span is None else _fitted(column, span._replace(absent=absent))
+    return None if span is None else _fit_span(column, span._replace(absent=absent))
 
 
 def _raw(column: QuasiColumn, code: int) -> Meaning:
@@ -132,7 +133,7 @@ def _whole(column: QuasiColumn) -> Meaning:
         return Node(column.taxonomy.height, 0)
     missing, line = column.domain.missing, column.positions
     ends = (float(line.min()), float(line.max()))
-    return _fitted(column, Span(int(missing), len(column.domain) - 1, absent=missing, ends=ends))
+    return _fit_span(column, Span(int(missing), len(column.domain) - 1, absent=missing, ends=ends))
 
 
 def _members(vocabulary: Vocabulary, members: Texts) -> Members | None:
@@ -144,7 +145,7 @@ def _members(vocabulary: Vocabulary, members: Texts) -> Members | None:
 
 def _code(vocabulary: Vocabulary, text: str) -> int | None:
     codes = vocabulary.codes
-    return codes.get(text, codes.get(parsed(text, vocabulary.kind)))
+    return codes.get(text, codes.get(parse_value(text, vocabulary.kind)))
 
 
 def _span(vocabulary: Vocabulary, written: WrittenRange) -> Span | None:
@@ -157,7 +158,7 @@ def _span(vocabulary: Vocabulary, written: WrittenRange) -> Span | None:
         return Span(low, high) if low <= high and (domain.ordered or not column.tree or low == high) else None
     if domain.declared or column.textual:
         return None
-    first, last = (parsed(text, vocabulary.kind) for text in written[:2])
+    first, last = (parse_value(text, vocabulary.kind) for text in written[:2])
     if (first is None and written.first) or (last is None and written.last) or (first == last and first is not None):
         return None
     line = column.positions[domain.missing :]
@@ -167,14 +168,14 @@ def _span(vocabulary: Vocabulary, written: WrittenRange) -> Span | None:
     return Span(low, high, ends=(max(start, line[0]), min(end, line[-1]))) if low <= high else None
 
 
-def _fitted(column: QuasiColumn, span: Span) -> Meaning:
+def _fit_span(column: QuasiColumn, span: Span) -> Meaning:
     """Return a span in the form in which a column's loss is measured."""
     if column.ranged or (span.ends is None and not column.tree and span.low < span.high):
         return span  # a range of texts is measured as a set, but need not be one
     return Members((*((0,) if span.absent else ()), *range(span.low, span.high + 1)))
 
 
-def parsed(text: str, kind: Kind) -> Decimal | datetime | None:
+def parse_value(text: str, kind: Kind) -> Decimal | datetime | None:
     """Return the number or the date that a text spells, which other spellings of it share."""
     try:
         match kind:
@@ -197,15 +198,50 @@ def place_on_line(value: Decimal | datetime) -> float:
     return (value - datetime(1970, 1, 1)) / timedelta(days=1)
 
 
-def covered_codes(column: QuasiColumn, meaning: Meaning) -> Codes:
-    """Return the codes of the column's values that a published one stands for, ascending."""
-    match meaning:
-        case Span(low, high, absent):
-            return np.concatenate([np.zeros(int(absent), dtype=np.int64), np.arange(low, high + 1)])
-        case Node(level, node):
-            assert column.taxonomy is not None  # noqa: S101  (labels come from one)
-            return np.flatnonzero(column.taxonomy.ancestors[:, level] == node)
-        case Members(codes):
-            return np.array(codes, dtype=np.int64)
-        case _:
-            assert_never(meaning)
+def covered_by(column: QuasiColumn, meanings: Sequence[Meaning]) -> Cover:
+    """Return the column's values that each of some published ones stands for."""
+    spans, nodes, sets = dict[int, Span](), dict[int, dict[int, int]](), dict[int, Members]()
+    for place, meaning in enumerate(meanings):
+        match meaning:
+            case Span():
+                spans[place] = meaning
+            case Node(level, node):
+                nodes.setdefault(level, {})[place] = node
+            case Members():
+                sets[place] = meaning
+            case _:
+                assert_never(meaning)
+    parts = [(places, _of_nodes(column, level, nodes)) for level, (places, nodes) in _list_nodes(nodes)]
+    if spans:
+        parts.append((np.fromiter(spans, np.int64), _of_spans(list(spans.values()))))
+    if sets:
+        codes = [np.array(each.codes, dtype=np.int64) for each in sets.values()]
+        members = cover_of_codes(starts_of([len(each) for each in codes]), np.concatenate(codes))
+        parts.append((np.fromiter(sets, np.int64), members))
+    return joined_covers(parts, len(meanings))
+
+
+def _list_nodes(nodes: Mapping[int, Mapping[int, int]]) -> Iterator[tuple[int, tuple[Codes, Codes]]]:
+    """Yield the nodes of each level, with the places at which they stand before them."""
+    for level, those in nodes.items():
+        yield level, (np.fromiter(those, np.int64), np.fromiter(those.values(), np.int64))
+
+
+def _of_nodes(column: QuasiColumn, level: int, nodes: Codes) -> Cover:
+    """Return the values below some nodes of a level; the values of all nodes are sorted once."""
+    assert column.taxonomy is not None  # noqa: S101  (labels come from one)
+    above = column.taxonomy.ancestors[:, level]
+    order = np.argsort(above, kind="stable")
+    below = starts_of(np.bincount(above, minlength=int(nodes.max()) + 1))
+    return cover_of_codes(below, order).take(nodes)
+
+
+def _of_spans(spans: Sequence[Span]) -> Cover:
+    """Return ranges: a run each, and one more for those that cover what is missing."""
+    low, high, absent = (np.array([span[part] for span in spans], dtype=np.int64) for part in range(3))
+    wide = low <= high
+    indptr = starts_of(absent + wide)
+    starts, ends = np.zeros(indptr[-1], dtype=np.int64), np.zeros(indptr[-1], dtype=np.int64)
+    own = (indptr[:-1] + absent)[wide]
+    starts[own], ends[own] = low[wide], high[wide]
+    return Cover(indptr, starts, ends)

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from indistinct.arrays import Codes
-from indistinct.parallel import blocks, is_large, spread
+from indistinct.machine.arrays import Codes
+from indistinct.machine.parallel import blocks, is_large, spread
 from indistinct.recoding import _kernels
 from indistinct.recoding.parts import LATER
 

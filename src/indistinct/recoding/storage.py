@@ -1,8 +1,8 @@
 """Recodings in files: a JSON document and, for large ones, an Arrow file beside it with all arrays.
 
 The law of change: a kind never changes its meaning and no field is ever reused; new kinds and new optional fields may
-appear, and then `VERSION` grows. Older versions stay readable. Whoever has a file may have changed it, so that what is
-read is checked before anybody uses it.
+appear, and then `VERSION` grows. Versions from `OLDEST` on stay readable. Whoever has a file may have changed it, so
+that what is read is checked before anybody uses it.
 """
 
 import hashlib
@@ -17,16 +17,15 @@ from typing import Any, Literal, NoReturn, get_args, get_origin
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes, empty_large
 from indistinct.errors import HierarchyError, InputError, ParameterError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
-from indistinct.input_files import read_ordinary
-from indistinct.recoding.earlier import upgraded
+from indistinct.machine.arrays import Codes, empty_large
 from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding
 from indistinct.recoding.parts import digest_parts, parts_of
 from indistinct.recoding.validation import check_recoding
+from indistinct.tables.input_files import read_ordinary
 
-FORMAT, VERSION = "indistinct-recoding", 6
+FORMAT, OLDEST, VERSION = "indistinct-recoding", 3, 6
 KINDS: Mapping[str, type[Recoding]] = {
     "by-column": ByColumn,
     "by-region": ByRegion,
@@ -61,7 +60,7 @@ def recoding_from_json(text: str) -> Recoding:
     return _read(text, lambda: _refuse("its arrays are in a second file", hint="read it from its path: read_recoding"))
 
 
-def stored(recoding: Recoding, path: str | Path) -> dict[Path, Callable[[Path], None]]:
+def files_of_recoding(recoding: Recoding, path: str | Path) -> dict[Path, Callable[[Path], None]]:
     """Return the one or two files of a recoding: where each goes, and the function that fills it.
 
     They hold original values: only their owner may read them.
@@ -73,7 +72,7 @@ def stored(recoding: Recoding, path: str | Path) -> dict[Path, Callable[[Path], 
     document = _plain(recoding, arrays)
     content = _arrow_file(arrays)
     text = _text({"arrow": hashlib.sha256(content).hexdigest(), **document})
-    return {Path(path): partial(_fill, text.encode()), beside(path): partial(_fill, content)}
+    return {Path(path): partial(_fill, text.encode()), arrays_path(path): partial(_fill, content)}
 
 
 def read_recoding(path: str | Path) -> Recoding:
@@ -82,13 +81,13 @@ def read_recoding(path: str | Path) -> Recoding:
         text = _bytes_of(Path(path)).decode()
     except UnicodeDecodeError:
         raise InputError(f"{path} is not a recoding", hint="it must be a file that indistinct wrote") from None
-    return _read(text, lambda: _bytes_of(beside(path)))
+    return _read(text, lambda: _bytes_of(arrays_path(path)))
 
 
-def beside(path: str | Path) -> Path:
+def arrays_path(path: str | Path) -> Path:
     """Return where the arrays of a large recoding lie.
 
-    >>> beside("recoding.json").name
+    >>> arrays_path("recoding.json").name
     'recoding.json.arrow'
     """
     return Path(f"{Path(path)}{ARROW}")
@@ -98,7 +97,7 @@ def second_file(path: str | Path) -> Path | None:
     """Return the file with the arrays of the recoding at a path, None if there is no such recoding or no such file."""
     try:
         named = json.loads(read_ordinary(Path(path)))["arrow"]
-        return beside(path) if hashlib.sha256(read_ordinary(beside(path))).hexdigest() == named else None
+        return arrays_path(path) if hashlib.sha256(read_ordinary(arrays_path(path))).hexdigest() == named else None
     except (*UNREADABLE, OSError):
         return None
 
@@ -168,13 +167,11 @@ def _arrays(content: bytes) -> list[pa.Array]:
 def _read(text: str, second: Callable[[], bytes]) -> Recoding:
     try:
         data = json.loads(text, parse_constant=_refuse_constant)
-        if data["format"] != FORMAT or type(data["version"]) is not int or not 1 <= data["version"] <= VERSION:
+        if data["format"] != FORMAT or type(data["version"]) is not int or not OLDEST <= data["version"] <= VERSION:
             raise InputError(
                 "this is not a recoding that this version can read",
-                hint=f"expected format {FORMAT!r} with version up to {VERSION}",
+                hint=f"expected format {FORMAT!r} with version {OLDEST} to {VERSION}",
             )
-        if data["version"] < 3:
-            data = upgraded(data)
         arrays: list[pa.Array] = []
         if "arrow" in data:
             content = second()

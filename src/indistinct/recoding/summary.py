@@ -11,9 +11,9 @@ from typing import Literal, get_args
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes, starts_of
 from indistinct.errors import ParameterError
 from indistinct.hierarchy.value import Taxonomy
+from indistinct.machine.arrays import Codes, starts_of
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.labels import node_labels, set_labels
 from indistinct.recoding.outputs import PublishedColumn
@@ -181,14 +181,14 @@ def summarize_tree(column: QuasiColumn, bounds: Bounds, *, regions: bool = False
     ancestors = taxonomy.ancestors[column.by_rank]
     levels = meeting_levels(ancestors, bounds.low, bounds.high)
     if regions:
-        levels = _climbed(taxonomy, ancestors)[bounds.low, levels]
+        levels = _highest_equal_levels(taxonomy, ancestors)[bounds.low, levels]
     nodes = ancestors[bounds.low, levels]
     keys, codes = np.unique(levels.astype(np.int64) << 32 | nodes, return_inverse=True)
     level, node = (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32)
     return node_summary(column, level, node), codes.astype(np.int32)
 
 
-def _climbed(taxonomy: Taxonomy, ancestors: Codes) -> Codes:
+def _highest_equal_levels(taxonomy: Taxonomy, ancestors: Codes) -> Codes:
     """Return, for each rank and level, the highest level on which the node of that level has the same ranks.
 
     Of levels with the same label it is the lowest, as readers take it: a mask leaves short values as they are.

@@ -13,16 +13,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes
-from indistinct.domain import Domain, ascends
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.grouping import pack
+from indistinct.machine.arrays import Codes
 from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, RecodedColumn, Recoding
 from indistinct.recoding.outputs import Form
 from indistinct.recoding.parts import BLOCK, same_parts
 from indistinct.recoding.regions import Cuts
 from indistinct.recoding.summary import ColumnSummary
-from indistinct.tables.reading import checked
+from indistinct.tables.domain import Domain, ascends
+from indistinct.tables.reading import check_reading
 from indistinct.tables.value import Reading
 
 # Codes, ranks, classes and thresholds have 32 bits; numbers of rows are exact in a float.
@@ -78,7 +78,7 @@ def _check_roles(recoding: Recoding) -> None:
 
 def _check_reading(reading: Reading) -> None:
     try:
-        checked(reading)
+        check_reading(reading)
     except ParameterError:
         _require(False, "`reading` does not say how a table is read")
 

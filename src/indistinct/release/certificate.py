@@ -3,11 +3,15 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from itertools import chain
+from typing import Any, get_args, get_origin, get_type_hints
 
 from indistinct.markup import Document, piece
 from indistinct.release.certificate_grids import counted_grid, verdict_grid
+
+WHOLE = "the whole"
+"""The misfit of a document that has no fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,33 +43,33 @@ class PeopleCounted:
 
 
 @dataclass(frozen=True, slots=True)
-class Overlap:
-    """What a release and earlier ones tell together of the people who are in several.
+class OwnValues:
+    """Columns that are published as they are and point at rows: so many have a value or combination of their own."""
 
-    Somebody who knows in which releases a person is looks among `smallest_intersection` people in the worst case;
-    `people_below` are those who stand among fewer than `k`. Whoever takes one release from another learns what changed:
-    `smallest_difference` is the smallest group of people who joined, left or changed that can be told apart so, and
-    `people_isolated` are in groups of fewer than `k`. `changed_signatures` are people whose classes do not show the
-    same set of sensitive values in all releases; `m` is the smallest number of values that are left for somebody by
-    all releases, and of `people_certain` one is left, which no release told alone. Where keyed pseudonyms link several
-    releases, `smallest_combination` people at least stand in the same set of classes in all of them together, and
-    `people_linked` stand among fewer than `k` so. `complete` is False where somebody
-    stands in so many combinations of classes that some releases were left out of the intersections.
+    columns: tuple[str, ...]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """What a release and earlier ones tell together of everybody who is in any of them.
+
+    A person's history are the classes that the person stands in, release by release, and none where the person is
+    missing. `smallest_history` people share one in the worst case. `people_below` share theirs with fewer than was
+    promised to them in any release that they are in: `people_joined` of them are in this release alone, `people_left`
+    in earlier ones alone. `k` is the largest promise. `shared_people` are in this release and in an earlier one.
+    `people_before` were below what was promised before this release, which says nothing of them and is not refused for
+    them. Sizes are compared, values never: models of sensitive values are judged on the people of this release alone.
     """
 
     shared_people: int
-    smallest_intersection: int
+    smallest_history: int
     people_below: int
     k: int
     releases: int = 1
-    smallest_difference: int = 0
-    people_isolated: int = 0
-    changed_signatures: int = 0
-    m: int = 0
-    people_certain: int = 0
-    complete: bool = True
-    smallest_combination: int = 0
-    people_linked: int = 0
+    people_joined: int = 0
+    people_left: int = 0
+    people_before: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,8 @@ class Certificate:
     `generalized` are attributes that were recoded before. Where `people` were counted, class sizes and what models
     judged are people. `overlap` is there where the release was compared with earlier ones, and `population_size`
     where a model compared it with a population of so many people. `pseudonyms` are the columns that show some, and of
-    which kind: keyed, which link releases under the same key, or random. `warnings` are what a reader must know before
+    which kind: keyed, which link releases under the same key, or random. `own_values` are columns that no recoding
+    touched, where at least half of the rows have a value of their own. `warnings` are what a reader must know before
     trusting the release. In the form for others, `hidden` are the figures that are left out because they are smaller
     than `smallest_count`, or tell such a one; both are empty where nothing is.
     """
@@ -120,6 +125,7 @@ class Certificate:
     smallest_count: int | None = None
     population_size: int | None = None
     pseudonyms: Mapping[str, str] = field(default_factory=dict)
+    own_values: tuple[OwnValues, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -128,13 +134,16 @@ class Certificate:
 
     @property
     def achieved(self) -> dict[str, float]:
-        """Return every achieved value: `k`, `l` …; of models that share a name, the weakest."""
-        weakest: dict[str, float] = {"k": self.smallest_class}
+        """Return every achieved value: `k`, `l` …; of models that share a name, the weakest.
+
+        Where no model has a `k`, it is the smallest class: that of k-map counts a population.
+        """
+        weakest: dict[str, float] = {}
         for verdict in self.verdicts:
             for key, value in verdict.achieved.items():
                 pick = min if key in verdict.larger_is_stronger else max
                 weakest[key] = pick(weakest.get(key, value), value)
-        return weakest
+        return {"k": self.smallest_class, **weakest}
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
@@ -149,6 +158,46 @@ class Certificate:
     def to_text(self) -> str:
         """Return the certificate as a JSON document."""
         return json.dumps(self.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def misfit_of(told: Any) -> str | None:
+    """Return which field of a JSON document is not as that of a certificate; None where all are.
+
+    Somebody else may have written it: what reads a certificate relies on nothing but this. Fields that are not known
+    are no misfit.
+
+    >>> whole = Certificate("1", (Verdict("k-anonymity:k=2", True, {"k": 3}, 0, 0),), 9, 3, 3).to_json()
+    >>> misfit_of(whole), misfit_of({**whole, "verdicts": [5]})
+    (None, 'verdicts')
+    """
+    if not isinstance(told, dict):
+        return WHOLE
+    return _misfit(told, Certificate)
+
+
+def _misfit(told: Mapping[str, Any], kind: Any) -> str | None:
+    """Return the first field that is not as a dataclass has it, or that is missing."""
+    hints = get_type_hints(kind)
+    needed = (each.name for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING)
+    missing = (name for name in needed if name not in told)
+    strange = (name for name in told if name in hints and not _fits(told[name], hints[name]))
+    return next(chain(missing, strange), None)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Return whether a JSON value can be what a field holds; a number may be hidden, and so be None."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is tuple:
+        return isinstance(value, list) and all(_fits(each, parts[0]) for each in value)
+    if origin is Mapping:
+        return isinstance(value, dict) and all(_fits(each, parts[1]) for each in value.values())
+    if parts:  # one of several
+        return any(_fits(value, part) for part in parts)
+    if kind in (int, float):
+        return value is None or (isinstance(value, int | kind) and not isinstance(value, bool))
+    if is_dataclass(kind):
+        return isinstance(value, dict) and _misfit(value, kind) is None
+    return isinstance(value, kind)
 
 
 def _plain(value: Any) -> Any:

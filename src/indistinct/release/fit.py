@@ -10,20 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.algorithms.full_domain.nodes import share_above
-from indistinct.arrays import Codes
 from indistinct.engines.base import Engine, Source
-from indistinct.errors import InfeasibleError, UnseenValueError, VerificationError
-from indistinct.figures import Told, literal
+from indistinct.errors import Feasible, InfeasibleError, UnseenValueError, VerificationError
+from indistinct.figures import Sentence, literal, share_above
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import Key
 from indistinct.hierarchy import Hierarchy
+from indistinct.machine.arrays import Codes
+from indistinct.machine.ordering import distinct
 from indistinct.models.base import Model
 from indistinct.models.dropping import classes_to_drop
-from indistinct.ordering import distinct
 from indistinct.recoding.assign import assign, domains_of, gaps_of, needs_joint
-from indistinct.recoding.extend import Extended, as_stored, extended
+from indistinct.recoding.extend import Extended, as_stored, extend_recoding
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
 
@@ -74,7 +73,7 @@ class Fit:
     def describe(self) -> str:
         """Return how many rows of which columns are not covered; no value is told."""
         template, counts = self.described()
-        return Told(template, **counts)
+        return Sentence(template, **counts)
 
     def described(self) -> tuple[str, dict[str, int]]:
         """Return the template of that sentence, and its counts."""
@@ -123,7 +122,7 @@ def fit(
     except UnseenValueError:
         if not recoding.reusable:
             raise
-        larger = extended(recoding, _own_domains(engine, source, tuple(domains)))
+        larger = extend_recoding(recoding, _own_domains(engine, source, tuple(domains)))
         domains = {domain.column: domain for domain in domains_of(larger.recoding)}
         counted = engine.count(source, replace(request, domains=domains))
     try:
@@ -198,20 +197,20 @@ def suppressed_within(found: Fit, model: Model, *, budget: int) -> tuple[Assignm
     if found.fresh:
         template, counts = _by_column(found.fresh)
         told = "values that the first table did not have were published by what covers them: "
-        warnings.append(Told(told + template, **counts))
+        warnings.append(Sentence(told + template, **counts))
     if found.uncovered_rows:
         if found.uncovered_members > budget:
             raise _not_covered(found, model, budget=budget)
         template, counts = found.described()
         told = "{rows_suppressed} row(s) that the recoding does not cover are suppressed: "
-        warnings.append(Told(told + template, rows_suppressed=found.uncovered_rows, **counts))
+        warnings.append(Sentence(told + template, rows_suppressed=found.uncovered_rows, **counts))
     assignment = found.assignment
     if budget and found.recoding.reusable:
         repaired = repair(found, model)
         if repaired.assignment is not None and repaired.classes and repaired.suppressed <= budget:
             assignment = repaired.assignment
             warnings.append(
-                Told(
+                Sentence(
                     "{classes} class(es) with {rows_suppressed} row(s) break the promise on this table and are "
                     "suppressed",
                     classes=repaired.classes,
@@ -225,7 +224,7 @@ def _not_covered(found: Fit, model: Model, *, budget: int) -> UnseenValueError:
     return UnseenValueError(
         f"the recoding does not know or cover {found.uncovered_rows:,} of {found.rows:,} rows: {found.describe()}"
         + (f"; {budget:,} {found.unit} may be suppressed" if budget else ""),
-        hint=f"{_advice(found, model)}; or search a new recoding on this table (auto:reuse=true, extent=region and "
+        hint=f"{_advice(found, model)[0]}; or search a new recoding on this table (auto:reuse=true, extent=region and "
         "hierarchies cover values that are not known)",
         values=found.values,
         uncovered=dict(found.uncovered),
@@ -233,23 +232,25 @@ def _not_covered(found: Fit, model: Model, *, budget: int) -> UnseenValueError:
     )
 
 
-def _advice(found: Fit, model: Model) -> str:
-    """Return the share to suppress that would do, if there is one."""
+def _advice(found: Fit, model: Model) -> tuple[str, float | None]:
+    """Return what to suppress in words, and the share that would do, if there is one."""
     repaired = repair(found, model)
     if repaired.assignment is None:
-        return "no row would be left that keeps the promise"
+        return "no row would be left that keeps the promise", None
     share = share_above(repaired.suppressed, found.members)
     extra = f", with {repaired.rows:,} row(s) of {repaired.classes:,} class(es) that break the promise"
-    return f"`suppression={share}` (--suppression {share}) drops {repaired.suppressed:,} {found.unit}" + (
-        extra if repaired.rows else ""
-    )
+    words = f"`suppression={share}` (--suppression {share}) drops {repaired.suppressed:,} {found.unit}"
+    return words + (extra if repaired.rows else ""), share
 
 
 def within_budget(error: InfeasibleError, found: Fit, model: Model) -> InfeasibleError:
     """Return the error of a recoding that drops too much of a table with the share that would do for all reasons."""
     if not found.recoding.reusable:
         return error
-    return InfeasibleError(error.message, hint=f"{_advice(found, model)}; or search a new recoding on this table")
+    words, share = _advice(found, model)
+    return InfeasibleError(
+        error.message, hint=f"{words}; or search a new recoding on this table", feasible=Feasible(share=share)
+    )
 
 
 def explained(error: VerificationError, found: Fit, model: Model) -> VerificationError:
@@ -273,7 +274,7 @@ def explained(error: VerificationError, found: Fit, model: Model) -> Verificatio
     return VerificationError(
         f"{error.message}: {int(broken.sum()):,} of {len(classes):,} classes break it, with {rows:,} of {found.rows:,} "
         "rows",
-        hint=f"{_advice(found, model)}; or ask for what these rows achieve ({reached}); or search a new recoding on "
+        hint=f"{_advice(found, model)[0]}; or ask for what these rows achieve ({reached}); or search a new recoding on "
         "this table; nothing was written",
         **error.details,
     )

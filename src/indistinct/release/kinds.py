@@ -1,13 +1,13 @@
 """Whether columns were read as what they are, before an algorithm takes numbers and dates for text."""
 
-from collections.abc import Collection, Iterable, Mapping
+import shlex
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.domain import Kind
 from indistinct.engines.base import Source
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted
@@ -17,6 +17,7 @@ from indistinct.recoding.assign import domains_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.tables import Reading, Table
 from indistinct.tables.dictionaries import is_text
+from indistinct.tables.domain import Kind
 from indistinct.tables.inference import mixture_of, spellings
 from indistinct.tables.likely import JUDGED, Notation, likely_notation
 from indistinct.tables.notation import is_time, plain_numbers
@@ -32,15 +33,16 @@ def check_notations(source: Source, columns: Iterable[str], *, hierarchies: Mapp
 
     A column that was declared to be text may look as it likes, and so may one with a hierarchy of names.
     """
-    known = source if isinstance(source, Table) else getattr(source, "samples", None)
-    if known is None:
+    table = source if isinstance(source, Table) else None
+    samples = source.samples or {}
+    if table is None and not samples:
         return
     declared = {*source.reading.text, *(name for name, each in hierarchies.items() if each.categorical)}
     declared |= {name for name, kind in source.reading.types.items()}
     for name in dict.fromkeys(columns):
         if name in source.columns and name not in declared:
-            texts = texts_of(known, name) if isinstance(known, Table) else known.get(name, pa.array([], pa.string()))
-            likely = GROUPED if name in getattr(known, "grouped", ()) else likely_notation(texts)
+            texts = samples.get(name, pa.array([], pa.string())) if table is None else texts_of(table, name)
+            likely = GROUPED if name in source.grouped else likely_notation(texts)
             if likely is not None:
                 raise (
                     _stray(source, name, likely) if _is_declared(likely, source.reading) else _undeclared(name, likely)
@@ -65,10 +67,10 @@ def settled(source: Source, columns: Iterable[str]) -> Reading:
     A single stray text in next month's file would else make text of numbers, and change what is published.
     """
     reading = source.reading
-    if not any(map(is_delimited, getattr(source, "files", ()))):
+    if not any(map(is_delimited, source.files)):
         return reading
-    schema = source.data.schema if isinstance(source, Table) else getattr(source, "arrow", pa.schema([]))
-    declared = {*reading.columns}
+    schema = source.arrow
+    declared = {*reading.named_columns}
     kinds = {name: _kind_word(schema.field(name).type) for name in columns if name not in declared}
     types = {name: kind for name, kind in kinds.items() if kind is not None}
     return replace(reading, types={**reading.types, **types})
@@ -163,11 +165,12 @@ def _undeclared(name: str, likely: Notation) -> InputError:
     stray = f", besides {len(likely.strangers)} distinct value(s) that may be marks for missing" * bool(
         likely.strangers
     )
+    marks = f"; marks for missing too: --missing {shlex.quote(f'{name}=MARK')}, or `missing` under [input]"
     return InputError(
         f"column {name!r} looks like {likely.what} in a notation that was not declared{stray}; as text they would be "
         "sorted by their first character",
-        hint=f"declare it: {lines} under [input], or {flags}{which}; if it is text, declare that: `text = "
-        f"[{name!r}]`, or `--text {name}`",
+        hint=f"declare it: {lines} under [input], or {flags}{which}{marks * bool(stray)}; if it is text, declare "
+        f"that: `text = [{name!r}]`, or `--text {name}`",
         values=likely.strangers,
         column=name,
     )
@@ -191,12 +194,18 @@ def check_kinds(counted: Counted, model: Model, *, known: Collection[str]) -> tu
             raise InputError(
                 f"column {domain.column!r} {few if len(strangers) < len(domain.values) else none} {kind}, so it cannot "
                 "be published as ranges",
-                hint="declare marks for missing values (--missing, or `missing` under [input]), correct the cells, or "
+                hint=f"{_blanks(strangers)}declare marks for missing values (--missing, or `missing` under [input]), "
+                "correct the cells, or "
                 f"say that {domain.column!r} is text (--text, or `text` under [input]; or a hierarchy)",
                 values=strangers,
                 column=domain.column,
             )
     return check_orders(counted, model)
+
+
+def _blanks(strangers: Sequence[str]) -> str:
+    """Return what helps where blanks around numbers or dates keep them from being these."""
+    return "take off blanks around fields (--trim, trim=True), " * any(text != text.strip() for text in strangers)
 
 
 def check_orders(counted: Counted, model: Model) -> tuple[str, ...]:

@@ -7,38 +7,39 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from indistinct.algorithms.full_domain.nodes import share_above
 from indistinct.engines.base import DatabaseTable, Engine, Sink, Source
 from indistinct.engines.postgres.source import require_table
-from indistinct.errors import InfeasibleError, ParameterError
+from indistinct.engines.postgres.tables import check_release
+from indistinct.errors import Feasible, InfeasibleError, ParameterError
+from indistinct.figures import share_above
 from indistinct.frequencies.count import Counted
-from indistinct.memory import needs_memory
+from indistinct.machine.memory import needs_memory
+from indistinct.machine.randomness import Secret
+from indistinct.machine.stages import enter
 from indistinct.models.base import Model
-from indistinct.randomness import Secret
 from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
-from indistinct.recoding.storage import digest, stored
+from indistinct.recoding.storage import digest, files_of_recoding
 from indistinct.release.certificate import About, Overlap
-from indistinct.release.check import Check
-from indistinct.release.database import DatabaseTables, Place, write_to
-from indistinct.release.files import StagedTables, WrittenTables, require_another_file
-from indistinct.release.form import Writing
-from indistinct.release.ledger import Record
-from indistinct.release.population import Population
-from indistinct.release.pseudonym_columns import Pseudonym, PseudonymSink, with_pseudonyms
+from indistinct.release.history.ledger import Record
+from indistinct.release.pseudonyms.columns import Pseudonym, PseudonymSink, with_pseudonyms
 from indistinct.release.release import Release
-from indistinct.release.small_counts import SMALLEST, check_smallest
-from indistinct.release.staging import Produce
+from indistinct.release.verification.check import Check
+from indistinct.release.verification.population import Population, count_people
+from indistinct.release.writing.database import DatabaseTables, Place, write_to
+from indistinct.release.writing.files import StagedTables, WrittenTables, certificate_path, require_another_file
+from indistinct.release.writing.form import Writing
+from indistinct.release.writing.small_counts import SMALLEST, check_smallest
+from indistinct.release.writing.targets import check_format, check_targets
 from indistinct.schema import Schema
-from indistinct.stages import enter
 from indistinct.tables.value import Labels
 
 LOG = logging.getLogger("indistinct.publish")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Job:
+class Publication:
     """A table that was counted, a recoding for it, and what its release must satisfy: all that publishing needs.
 
     `budget` is the number of rows, or people, that may be dropped. `warnings` are what readers must know. `assignment`
@@ -63,10 +64,6 @@ class Job:
     population: Source | None = None
     pseudonyms: Mapping[str, Pseudonym] = field(default_factory=dict)
 
-    def beside(self, population: Source | None, pseudonyms: Mapping[str, Pseudonym]) -> "Job":
-        """Return the job with a population that its model compares with, and what it shows of identifiers."""
-        return replace(self, population=population, pseudonyms=pseudonyms)
-
     def publish(self, assignment: Assignment, sink: Sink) -> None:
         """Give a sink the published tables, with pseudonyms in place of identifiers that are shown."""
         around = PseudonymSink.around(sink, self.pseudonyms, secret=self.secret)
@@ -75,43 +72,51 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a release goes: a file or a table, and private files that belong to it, each with what fills it.
+    """Where a release goes: a file or a table of a database; without an `output` it stays in memory.
 
-    Smaller counts than `smallest_count` are not told to others. `writing` is how text files look.
+    `save_recoding` is a private file for its recoding. Counts below `smallest_count` are hidden from others. `writing`
+    is how text files look.
     """
 
-    path: Path | DatabaseTable
+    output: Place | None = None
     overwrite: bool = False
-    private: Mapping[Path, Produce] = field(default_factory=dict)
+    save_recoding: str | Path | None = None
     smallest_count: int = SMALLEST
     writing: Writing = Writing()  # noqa: RUF009 (a frozen value)
 
-
-def destination_of(
-    output: Place | None,
-    overwrite: bool,
-    save_recoding: str | Path | None,
-    recoding: Recoding,
-    smallest_count: int,
-    writing: Writing | None = None,
-) -> Destination | None:
-    """Return where a release goes, with its recoding where that is kept; None where it stays in memory."""
-    check_smallest(smallest_count)
-    if output is None:
-        if save_recoding is not None:
+    def __post_init__(self) -> None:
+        """Raise unless the parts of a destination belong together."""
+        check_smallest(self.smallest_count)
+        if self.output is None and self.save_recoding is not None:
             raise ParameterError(
                 "`save_recoding` goes with `output`", hint="release.write_recoding(path) keeps it alone"
             )
-        return None
-    require_table(output)
-    private = {} if save_recoding is None else stored(recoding, save_recoding)
-    place = output if isinstance(output, DatabaseTable) else Path(output)
-    return Destination(place, overwrite, private, smallest_count, writing or Writing())
+        require_table(self.output)
+
+    @property
+    def path(self) -> Path | DatabaseTable | None:
+        """Return the file or the table of a database that is written, if any is."""
+        return Path(self.output) if isinstance(self.output, str) else self.output
+
+    def check_free(self, sources: Iterable[Path]) -> None:
+        """Raise before any work if a release cannot be written here, or would replace one of its sources."""
+        path, recoding = self.path, [] if self.save_recoding is None else [Path(self.save_recoding)]
+        if path is None:
+            return
+        if isinstance(path, DatabaseTable):
+            check_release(path, overwrite=self.overwrite)
+            check_targets(recoding, sources=sources, overwrite=self.overwrite)
+            return
+        check_format(path)
+        check_targets([path, certificate_path(path), *recoding], sources=sources, overwrite=self.overwrite)
+
+
+IN_MEMORY = Destination()
 
 
 @needs_memory("verifying and writing the release")
 def publish(
-    job: Job, destination: Destination | None = None, *, counters: Mapping[str, float] | None = None
+    job: Publication, destination: Destination = IN_MEMORY, *, counters: Mapping[str, float] | None = None
 ) -> Release:
     """Return a verified release: in memory, or at a destination.
 
@@ -132,19 +137,21 @@ def publish(
     about = About(job.algorithm, digest(job.recoding), seeded=seeded, warnings=job.warnings, overlap=job.overlap)
     about = replace(about, pseudonyms=kinds)
     buckets = assignment.layout.buckets
-    others = None if job.population is None else Population(job.engine, job.population, job.schema, job.recoding)
+    others = None
+    if job.population is not None:
+        others = count_people(Population(job.engine, job.population, job.schema, job.recoding))
     check = Check(job.engine, job.schema, job.model, buckets, job.counted, assignment, about=about, population=others)
     check = replace(check, transformations=job.recoding.transformations or {})
-    origin, labels = getattr(job.source, "path", None), _labels(job)
-    if destination is None:
+    origin, labels = job.source.path, _labels(job)
+    place, names = destination.path, tuple(assignment.layout.tables)
+    if place is None:
         kept = _Kept()
         job.publish(assignment, kept)
         certificate = check.certify_tables(kept.tables)
         made = Release(certificate, job.recoding, check, counters or {}, kept.tables, origin, labels=labels)
         return replace(made, record=job.record)
-    place, names = destination.path, tuple(assignment.layout.tables)
     keys = (None if each.key is None else Path(each.key) for each in job.pseudonyms.values())
-    for read in (*(getattr(job.source, "files", ()) or (origin,)), *keys):
+    for read in (*(job.source.files or (origin,)), *keys):
         if isinstance(place, Path):
             require_another_file(place, read)
     tables: dict[str, pa.Table] = {}
@@ -158,7 +165,7 @@ def publish(
         fill,
         check,
         tables=names,
-        private=destination.private,
+        private={} if destination.save_recoding is None else files_of_recoding(job.recoding, destination.save_recoding),
         overwrite=destination.overwrite,
         record=job.record,
         smallest_count=destination.smallest_count,
@@ -168,10 +175,12 @@ def publish(
     return Release(certificate, job.recoding, check, counters or {}, lies, origin, record=job.record, labels=labels)
 
 
-def _labels(job: Job) -> dict[str, Labels]:
+def _labels(job: Publication) -> dict[str, Labels]:
     """Return what is said of the columns of a source; one that is recoded is no category any more."""
-    found: Mapping[str, Labels] = getattr(job.source, "labels", {})
-    return {name: replace(each, category=None) if name in job.schema.quasi else each for name, each in found.items()}
+    return {
+        name: replace(each, category=None) if name in job.schema.quasi else each
+        for name, each in job.source.labels.items()
+    }
 
 
 @dataclass(slots=True)
@@ -192,4 +201,5 @@ def _require_budget(assignment: Assignment, budget: int) -> None:
             f"the recoding would suppress {suppressed:,} of {counted.members:,} {counted.classes.unit}; "
             f"{budget:,} may be suppressed",
             hint=f"`suppression={share}` (--suppression {share}) allows them; or search a new recoding on this table",
+            feasible=Feasible(share=share),
         )

@@ -1,173 +1,350 @@
-"""A published release from anywhere: a table in classes, a table in buckets, or a file beside its certificate."""
+"""What is known of a release: its tables, and everything beside them that somebody told.
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+A `Published` is what every question about a release begins with. It opens tables, transforms the original as the
+release was and counts each thing once, on any engine; models, attacks and metrics judge. Nobody else opens originals.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, TypeVar, Unpack
 
-import pyarrow as pa
-
-from indistinct.addresses import is_elsewhere, shown
-from indistinct.engines import lives_elsewhere, open_source
-from indistinct.engines.base import Engine, PublishedFile, Source
-from indistinct.errors import InputError
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
-from indistinct.input_files import read_ordinary
-from indistinct.recoding.outputs import MAIN, SENSITIVE, Buckets, Form
-from indistinct.release.bucket_evidence import BucketEvidence, count_buckets
+from indistinct.algorithms.auto import Auto
+from indistinct.algorithms.base import Algorithm
+from indistinct.algorithms.registry import parse_algorithm
+from indistinct.engines import open_source
+from indistinct.engines.base import DatabaseTable, Source
+from indistinct.errors import IndistinctError, ParameterError
+from indistinct.hierarchy import Hierarchy
+from indistinct.models.base import Model
+from indistinct.models.registry import MODELS, all_of, parse_model
+from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.outputs import MAIN, Buckets
+from indistinct.recoding.storage import read_recoding
+from indistinct.recoding.transformations import Transformation, check_transformations, kept_hierarchies
 from indistinct.release.columns import published_schema
-from indistinct.release.files import certificate_path
-from indistinct.release.staging import digest_of
-from indistinct.schema import Schema
-from indistinct.tables import Reading
-from indistinct.tables.fetched import fetched, origin_of
-from indistinct.tables.opening import columns_in
-from indistinct.tables.several import files_of, is_delimited
+from indistinct.release.kinds import reading_again
+from indistinct.release.opened import (
+    BucketTable,
+    OpenedTables,
+    belongs_to,
+    certificate_of,
+    open_published,
+    published_tables,
+)
+from indistinct.release.promise import judging, promised_model
+from indistinct.release.pseudonyms.columns import Pseudonym, kinds_of
+from indistinct.release.reading import read_release
+from indistinct.release.release import Release
+from indistinct.release.verification.transformed import not_shown, transformed_alike
+from indistinct.schema import Schema, require_schema
+from indistinct.tables.addresses import address_of
+from indistinct.tables.value import Reading
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BucketTable:
-    """A release in buckets: its table, its slices, its form, and the table of sensitive values where that is apart.
-
-    Where a table is expected, a path or a frame will do. `form` is `sliced`, `tables` or `multiset`; `generalized`
-    names attributes whose values were recoded before, so that those of the original cannot be found in them.
-    """
-
-    table: Any
-    slices: tuple[tuple[str, ...], ...]
-    form: Form = "sliced"
-    sensitive: Any = None
-    generalized: tuple[str, ...] = ()
-
-    @property
-    def buckets(self) -> Buckets:
-        """How the release shows its buckets."""
-        return Buckets(self.form, tuple(map(tuple, self.slices)), tuple(self.generalized))
+Value = TypeVar("Value")
+NO_SCHEMA = "the roles of the columns are not known"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Published:
-    """The opened tables of a release, how they show buckets if they do, and where the first one lies."""
+    """A release beside all that is known of it. It counts lazily and never judges.
 
-    engine: Engine
-    sources: Mapping[str, Source]
-    buckets: Buckets | None = None
-    path: Path | None = None
+    `schema` gives the roles in the original. `raw` is the original as it was; `original` is transformed as the release
+    was. `certificate` is the one beside the file, or the release's own, as JSON; one that speaks of another file is a
+    `foreign_certificate`, of which nothing is taken, and `form_by_certificate` says that nobody else tells that the
+    file is in buckets. `hierarchies` are those that labels
+    and sensitive values come from. `model` and `algorithm` are what somebody says of how the release was made, and
+    `release` is there where it was made here. `suppression` is the share of rows that might be dropped, and
+    `population` is everybody from whom the original was drawn.
+    """
 
-    def in_buckets(
-        self, schema: Schema, *, reference: Counted | None = None, light: bool | None = None
-    ) -> BucketEvidence:
-        """Count a release in buckets, beside what was counted on its original where that is known."""
-        if self.buckets is None:
-            raise AssertionError("only a release in buckets is counted by them")
+    tables: OpenedTables
+    schema: Schema
+    certificate: Mapping[str, Any] = field(default_factory=dict)
+    foreign_certificate: bool = False
+    raw: Source | None = None
+    model: Model | None = None
+    algorithm: Algorithm | None = None
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    recoding: Recoding | None = None
+    transformations: Mapping[str, Transformation] = field(default_factory=dict)
+    pseudonyms: Mapping[str, str] = field(default_factory=dict)
+    suppression: float = 0.0
+    population: Any = None
+    release: Release | None = None
+    form_by_certificate: bool = False
+    engine: str = "auto"
+    memory: str | int | None = None
+    learned: dict[str, Any] = field(default_factory=dict)
 
-        def count(name: str, request: Request) -> Counted:
-            return self.engine.count(self.sources[name], request)
-
-        rows = self.sources[MAIN].rows
-        return count_buckets(count, self.buckets, schema, rows=rows, reference=reference, light=light)
+    def once(self, name: str, compute: Callable[[], Value]) -> Value:
+        """Return what was computed under a name, computing it when it is first asked for."""
+        if name not in self.learned:
+            self.learned[name] = compute()
+        value: Value = self.learned[name]
+        return value
 
     @property
-    def text(self) -> bool:
-        """Whether the release is a text file, which has no types."""
-        return any(map(is_delimited, getattr(self.sources[MAIN], "files", ())))
+    def main(self) -> Source:
+        """The published table; of a release in several tables, the first."""
+        return self.tables.sources[MAIN]
 
     @property
-    def apart(self) -> Path | None:
-        """Where the table of sensitive values lies, if it is a file of its own."""
-        return getattr(self.sources.get(SENSITIVE), "path", None)
+    def buckets(self) -> Buckets | None:
+        """How the release shows its buckets, None where it is in classes."""
+        return self.tables.buckets
+
+    @property
+    def path(self) -> Path | None:
+        """Where the release lies, if it is a file."""
+        return self.tables.path
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the release shows, in all of its tables."""
+        return tuple(name for source in self.tables.sources.values() for name in source.columns)
+
+    @property
+    def roles(self) -> Schema:
+        """The roles of the columns that the release shows."""
+        return published_schema(self.schema, self.columns)
+
+    @property
+    def original(self) -> Source | None:
+        """The original with its columns transformed as in the release, None where it is not known."""
+        return None if self.raw is None else self._transformed[0]
+
+    @property
+    def changes(self) -> Mapping[str, Transformation]:
+        """The transformations of the release, with what they learned of the original where that is known."""
+        return self.transformations if self.raw is None else self._transformed[1]
+
+    @property
+    def _transformed(self) -> tuple[Source, Mapping[str, Transformation]]:
+        raw = self.raw
+        assert raw is not None  # noqa: S101  (asked by the properties)
+        return self.once("original", lambda: transformed_alike(raw, self.transformations, release=self.tables))
+
+    @property
+    def untransformed(self) -> frozenset[str]:
+        """The columns that do not show their declared transformations."""
+        return self.once("untransformed", lambda: not_shown(self.tables, self.changes))
+
+    @property
+    def used_hierarchies(self) -> Mapping[str, Hierarchy]:
+        """The hierarchies of columns that were not transformed: a transformed one has other values."""
+        return kept_hierarchies(self.hierarchies, self.transformations)
+
+    @property
+    def promise(self) -> Model | None:
+        """What the release promised: the model that is given, that of its recoding, or those of its certificate."""
+        return self.once("promise", self._find_promise)
+
+    def _find_promise(self) -> Model | None:
+        if self.release is not None and self.model is self.release.check.model:
+            return self.model
+        if self.algorithm is not None and (self.model is not None or self.algorithm.promise() is not None):
+            return promised_model(self.model, self.algorithm, self.schema)
+        if self.model is not None:
+            return judging(self.model, self.schema)
+        named = [self.recoding.promise] if self.recoding is not None and self.recoding.promise else []
+        verdicts = self.certificate.get("verdicts")
+        if not named and isinstance(verdicts, list):
+            specs = (each.get("model") for each in verdicts if isinstance(each, dict))
+            named = [spec for spec in specs if isinstance(spec, str) and spec.partition(":")[0] in MODELS]
+        try:
+            parts = [judging(each, self.schema) for each in named]
+        except IndistinctError:  # a model that needs what is not here any more
+            return None
+        return all_of(parts) if parts else None
+
+    @property
+    def made_by(self) -> Algorithm | None:
+        """How the release was made: as somebody says, or as its certificate does."""
+        return self.algorithm or _parse_or_none(self.certificate.get("algorithm"))
+
+    @property
+    def k(self) -> int:
+        """The smallest class that the release promised, 1 where it promised none."""
+        return 1 if self.promise is None else self.promise.smallest
+
+    def require_original(self, verb: str) -> Source:
+        """Return the original, transformed; raise where it is not known."""
+        if self.original is None:
+            raise ParameterError(
+                f"{verb} compares a release with its original, which is not known",
+                hint="pass original=… (--original), the table before it was published, as it was",
+            )
+        return self.original
 
 
-def published_tables(tables: Mapping[str, pa.Table], buckets: Buckets | None) -> Published:
-    """Return the tables of a release that are in memory, whichever engine made them."""
-    opened = {name: open_source(table) for name, table in tables.items()}
-    return Published(opened[MAIN][0], {name: source for name, (_, source) in opened.items()}, buckets)
+class Making(TypedDict, total=False):
+    """How a release was made and is read; what is left out comes from the release or its certificate."""
+
+    algorithm: Algorithm | str | None
+    hierarchies: Mapping[str, Hierarchy] | None
+    recoding: Recoding | str | Path | None
+    transformations: Mapping[str, Transformation] | None
+    pseudonyms: Mapping[str, Pseudonym] | Sequence[str]
+    suppression: float | None
+    population: Any
+    reading: Reading | None
+    engine: str
+    memory: str | int | None
+    database_table: str | None
 
 
-def open_published(
-    published: Any, schema: Schema, *, engine: str = "auto", memory: str | int | None = None
+class Beside(Making, total=False):
+    """What may be known of a release but for its original."""
+
+    model: Model | str | None
+
+
+class Knowledge(Beside, total=False):
+    """What may be known of a release, with its original as it was."""
+
+    original: Any
+
+
+def describe_release(
+    release: Any, schema: Schema | None = None, *, trusting: bool = True, **known: Unpack[Knowledge]
 ) -> Published:
-    """Open a release; in a text file the quasi-identifiers are text, which is their finest reading."""
-    if not isinstance(published, BucketTable):
-        given, reading = _as_text(published, schema)
-        where, source = open_source(given, reading, engine=engine, memory=memory)
-        folder = Path(published) if isinstance(published, str | Path) and Path(published).is_dir() else None
-        return Published(where, {MAIN: source}, path=folder or getattr(source, "path", None))
-    where, main = open_source(published.table, engine=engine, memory=memory)
-    sources = {MAIN: main}
-    if published.sensitive is not None:
-        sources[SENSITIVE] = open_source(published.sensitive, engine=where.name, memory=memory)[1]
-    return Published(where, sources, published.buckets, getattr(main, "path", None))
+    """Return a release, from here or from anywhere, with what is known of it.
+
+    `release` is a `Release`, a path, a table, a `BucketTable`, or a `Published`, to which `known` is added. The
+    certificate beside a file is trusted with whether the file is in buckets, but for a verifier, who is not `trusting`:
+    somebody may have written it to have raw rows judged by their buckets.
+    """
+    if isinstance(release, Published):
+        if release.form_by_certificate and not trusting:
+            raise ParameterError(
+                "only the certificate beside the file says that it is in buckets, which a check does not trust",
+                hint="name the algorithm that made it: algorithm=… (--algorithm)",
+            )
+        return _add(release, known)
+    if isinstance(release, Release):
+        return _add(_of_release(release), known)
+    if schema is None:
+        raise ParameterError(NO_SCHEMA, hint="pass schema=… or policy=…")
+    require_schema(schema)
+    algorithm = _parse(known.get("algorithm"), parse_algorithm)
+    where: dict[str, Any] = {"engine": known.get("engine") or "auto", "memory": known.get("memory")}
+    where["table"] = known.get("database_table")
+    tables = _open(release, schema, algorithm, known.get("reading"), where, by_certificate=trusting)
+    named = isinstance(release, BucketTable) or (algorithm is not None and algorithm.traits.buckets)
+    certificate, foreign = _read_certificate(tables)
+    bare = Published(
+        tables,
+        schema,
+        {} if foreign else certificate,
+        foreign_certificate=foreign,
+        form_by_certificate=tables.buckets is not None and not named,
+        engine=str(where["engine"]),
+        memory=known.get("memory"),
+    )
+    return _add(bare, known)
 
 
-def _as_text(published: Any, schema: Schema) -> tuple[Any, Reading | None]:
-    """Return a release and how it is read, if it is a text file."""
-    is_path = isinstance(published, str | Path | list | tuple) and not lives_elsewhere(published)
-    files = files_of(published) if is_path else None
-    if not files or not all(is_delimited(path) and path.is_file() for path in files):
-        return published, None
-    present = columns_in(files[0])
-    text = [name for name in published_schema(schema, present).quasi if name in present]
-    return PublishedFile(published), Reading(text=tuple(text))
+def _of_release(release: Release) -> Published:
+    return Published(
+        published_tables(release.tables, release.buckets),
+        release.check.schema,
+        release.certificate.to_json(),
+        model=release.check.model,
+        hierarchies=release.hierarchies,
+        recoding=release.recoding,
+        transformations=release.recoding.transformations or {},
+        pseudonyms=release.certificate.pseudonyms,
+        suppression=release.recoding.suppression,
+        release=release,
+    )
 
 
-def read_certificate(path: Path) -> dict[str, Any] | None:
-    """Return the certificate that lies beside a release, None if there is none."""
-    place = certificate_path(Path(origin) if (origin := origin_of(path)) and is_elsewhere(origin) else path)
-    try:
-        (beside,) = fetched(place) or (place,)
-        told = json.loads(read_ordinary(beside))
-    except (FileNotFoundError, InputError):  # the second: at an address there is none
-        return None
-    except (OSError, ValueError, RecursionError):
-        told = None
-    if not isinstance(told, dict):
-        raise InputError(
-            f"the certificate {shown(place)} cannot be read",
-            hint="give it as it was written, or move it away",
+def _add(published: Published, known: Knowledge) -> Published:
+    """Return a release with more that is known of it; what is None stays as it was."""
+    if not any(map(is_given, known.values())):
+        return published
+    recoding = _parse(known.get("recoding"), read_recoding, paths=True) or published.recoding
+    hierarchies = {
+        **published.hierarchies,
+        **(known.get("hierarchies") or {}),
+        **({} if recoding is None else recoding.hierarchies),
+    }
+    changes = known.get("transformations")
+    if not changes:
+        changes = (recoding.transformations if recoding is not None else None) or published.transformations
+    engine, memory = known.get("engine") or published.engine, known.get("memory") or published.memory
+    raw, original = published.raw, known.get("original")
+    if original is not None:
+        again = None if recoding is None else reading_again(recoding)
+        raw = open_source(original, again, engine=engine, memory=memory)[1]
+    pseudonyms, share = known.get("pseudonyms") or (), known.get("suppression")
+    if share is None:
+        share = published.suppression if recoding is None else recoding.suppression
+    return replace(
+        published,
+        raw=raw,
+        model=_parse(known.get("model"), parse_model) or published.model,
+        algorithm=_named_algorithm(known) or published.algorithm,
+        hierarchies=hierarchies,
+        recoding=recoding,
+        transformations=check_transformations(changes, published.schema, hierarchies),
+        pseudonyms=kinds_of(pseudonyms, published.schema) if pseudonyms else published.pseudonyms,
+        suppression=share,
+        population=published.population if known.get("population") is None else known.get("population"),
+        engine=engine,
+        memory=memory,
+        learned={},
+    )
+
+
+def is_given(value: Any) -> bool:
+    """Return whether somebody gave a value: None and an empty collection say nothing."""
+    return value is not None and not (isinstance(value, tuple | list | dict) and not value)
+
+
+def _read_certificate(tables: OpenedTables) -> tuple[Mapping[str, Any], bool]:
+    """Return the certificate of opened tables, empty where there is none, and whether it is that of another file."""
+    certificate = certificate_of(tables) or {}
+    foreign = tables.path is not None and not belongs_to(certificate or None, tables.path, apart=tables.apart)
+    return certificate, foreign
+
+
+def _named_algorithm(known: Knowledge) -> Algorithm | None:
+    """Return the algorithm that somebody names; one that chooses among others does not say which it was."""
+    named = _parse(known.get("algorithm"), parse_algorithm)
+    return None if isinstance(named, Auto) else named
+
+
+def _open(
+    release: Any,
+    schema: Schema,
+    algorithm: Algorithm | None,
+    reading: Reading | None,
+    where: Mapping[str, Any],
+    *,
+    by_certificate: bool,
+) -> OpenedTables:
+    """Open the tables of a release; a file is in buckets where its algorithm or its certificate says so."""
+    place = Path(release) if isinstance(release, str) else release
+    if isinstance(place, Path) and (where.get("table") or address_of(place) is not None or place.is_file()):
+        found = read_release(
+            place, schema, algorithm=algorithm, reading=reading, where=where, by_certificate=by_certificate
         )
-    return told
+        return open_published(found, schema)
+    if isinstance(place, DatabaseTable):
+        return open_published(read_release(place, schema, algorithm=algorithm, by_certificate=by_certificate), schema)
+    return open_published(release, schema, engine=where["engine"], memory=where["memory"])
 
 
-def certificate_of(published: Published) -> dict[str, Any] | None:
-    """Return the certificate that came with a release: beside its file, or as the comment of its table."""
-    return _told(published.sources[MAIN], published.path)
+def _parse(given: Any, parse: Callable[[Any], Value], *, paths: bool = False) -> Value | None:
+    text = isinstance(given, str | Path) if paths else isinstance(given, str)
+    return parse(given) if text else given
 
 
-def told_by(source: Source) -> dict[str, Any] | None:
-    """Return the certificate that is the comment of a table of a database, None if there is none."""
-    return _told(source, None)
-
-
-def _told(source: Source, path: Path | None) -> dict[str, Any] | None:
-    if path is not None:
-        return read_certificate(path)
+def _parse_or_none(named: Any) -> Algorithm | None:
+    """Return the algorithm that a certificate names; None where it needs something that is not there any more."""
     try:
-        told = json.loads(getattr(source, "comment", None) or "")
-    except (ValueError, RecursionError):
-        return None  # a comment of somebody else
-    return told if isinstance(told, dict) and "verdicts" in told else None
-
-
-def belongs_to(told: Mapping[str, Any] | None, path: Path, *, apart: Path | None = None) -> bool:
-    """Return whether a certificate speaks of the files that it lies beside; where there is none, nothing is wrong."""
-    if told is None:
-        return True
-    others = told.get("other_digests")
-    second = others.get(SENSITIVE) if isinstance(others, dict) else None
-    return told.get("output_digest") == digest_of(path) and (apart is None or second == digest_of(apart))
-
-
-def buckets_told(told: Mapping[str, Any] | None) -> Buckets | None:
-    """Return how a release shows its buckets, as its certificate tells it: columns and generalized attributes."""
-    if told is None or told.get("form") not in ("sliced", "tables", "multiset"):
+        return parse_algorithm(named) if isinstance(named, str) else None
+    except IndistinctError:  # a workload that was made in Python, or a file elsewhere
         return None
-    columns = told.get("columns")
-    slices = tuple(map(_names, columns)) if isinstance(columns, list) else ()
-    return Buckets(told["form"], slices, _names(told.get("generalized")))
-
-
-def _names(told: Any) -> tuple[str, ...]:
-    return tuple(told) if isinstance(told, list) and all(isinstance(name, str) for name in told) else ()

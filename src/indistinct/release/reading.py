@@ -7,19 +7,19 @@ from typing import Any
 
 import pyarrow as pa
 
-from indistinct.addresses import address_of
 from indistinct.algorithms.base import Algorithm
-from indistinct.domain import Kind
 from indistinct.engines import lives_elsewhere, open_source
 from indistinct.engines.base import DatabaseTable, PublishedFile, Source
 from indistinct.errors import InputError, SchemaError
 from indistinct.recoding.outputs import SENSITIVE, Buckets
 from indistinct.release.columns import published_schema
-from indistinct.release.database import further_table
-from indistinct.release.files import table_path
-from indistinct.release.published import BucketTable, buckets_told, read_certificate, told_by
+from indistinct.release.opened import BucketTable, buckets_told, read_certificate, told_by
+from indistinct.release.writing.database import further_table
+from indistinct.release.writing.files import table_path
 from indistinct.schema import Schema
 from indistinct.tables import Table, open_table
+from indistinct.tables.addresses import address_of
+from indistinct.tables.domain import Kind
 from indistinct.tables.opening import columns_in
 from indistinct.tables.value import Reading
 
@@ -28,25 +28,25 @@ def read_release(
     path: Path | DatabaseTable,
     schema: Schema,
     *,
-    algorithm: Algorithm,
+    algorithm: Algorithm | None = None,
     reading: Reading | None = None,
     where: Mapping[str, Any] | None = None,
+    by_certificate: bool = False,
 ) -> Source | BucketTable:
-    """Return what lies at a place: a table in classes, or a release in buckets if the algorithm makes such.
+    """Return what lies at a place: a table in classes, or a release in buckets.
 
-    What was promised comes from the algorithm alone. The certificate beside the file tells the columns that a search
-    found. Quasi-identifiers of classes in a text file are text, which is their finest reading. `where` are the engine,
-    its memory and the table of a database, as `open_source` takes them.
+    A file is in buckets where the algorithm makes such, or, with `by_certificate`, where its certificate says so: a
+    verifier never trusts it with that. The certificate also tells the columns that a search found. What was promised is
+    never taken from it. Quasi-identifiers of classes in a text file are text, which is their finest reading. `where`
+    are the engine, its memory and the table of a database, as `open_source` takes them.
     """
     how, options = reading or Reading(), where or {}
     if isinstance(path, DatabaseTable):
-        return _in_database(path, schema, algorithm)
+        return _in_database(path, schema, algorithm, by_certificate=by_certificate)
     present = columns_in(path, how)
-    if not algorithm.traits.buckets:
-        return _open(path, how, present, also=published_schema(schema, present).quasi, where=options)
-    buckets = algorithm.buckets(schema, buckets_told(read_certificate(path)))
+    buckets = _buckets(schema, algorithm, read_certificate(path), by_certificate=by_certificate)
     if buckets is None:
-        raise AssertionError(f"{algorithm.name} does not say how it publishes buckets")
+        return _open(path, how, present, also=published_schema(schema, present).quasi, where=options)
     apart = None
     if buckets.form == "tables":
         second = table_path(path, SENSITIVE)
@@ -61,9 +61,21 @@ def read_release(
     )
 
 
-def _in_database(place: DatabaseTable, schema: Schema, algorithm: Algorithm) -> Source | BucketTable:
+def _buckets(
+    schema: Schema, algorithm: Algorithm | None, certificate: Mapping[str, Any] | None, *, by_certificate: bool
+) -> Buckets | None:
+    """Return how a release shows its buckets, as its algorithm and its certificate say; None for classes."""
+    written = buckets_told(certificate)
+    if algorithm is None or not algorithm.traits.buckets:
+        return written if by_certificate else None
+    return algorithm.buckets(schema, written)
+
+
+def _in_database(
+    place: DatabaseTable, schema: Schema, algorithm: Algorithm | None, *, by_certificate: bool
+) -> Source | BucketTable:
     main = open_source(place)[1]
-    buckets = algorithm.buckets(schema, buckets_told(told_by(main))) if algorithm.traits.buckets else None
+    buckets = _buckets(schema, algorithm, told_by(main), by_certificate=by_certificate)
     if buckets is None:
         return main
     apart = open_source(further_table(place, SENSITIVE))[1] if buckets.form == "tables" else None
@@ -108,6 +120,7 @@ def _limited(reading: Reading, present: Sequence[str], *, also: Sequence[str] = 
     typed = set(present) - set(text)
     return replace(
         reading,
+        columns=(),
         text=text,
         dates_in={name: form for name, form in reading.dates_in.items() if name in typed},
         missing_in={name: marks for name, marks in reading.missing_in.items() if name in present},

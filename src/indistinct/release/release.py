@@ -10,24 +10,22 @@ import pyarrow as pa
 from indistinct.algorithms.explanation import Explanation
 from indistinct.engines.base import DatabaseTable, Sink
 from indistinct.engines.postgres.source import require_table
-from indistinct.errors import MissingExtraError, ParameterError
+from indistinct.errors import MissingExtraError
 from indistinct.hierarchy import Hierarchy
 from indistinct.markup import Document, piece
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.release.certificate import Certificate
 from indistinct.release.certificate_grids import counted_grid, verdict_grid
-from indistinct.release.check import Check
-from indistinct.release.columns import require_rows
-from indistinct.release.database import Place, write_to
-from indistinct.release.files import require_another_file
-from indistinct.release.form import Writing
-from indistinct.release.formats import publishable
-from indistinct.release.ledger import Record, reserved
-from indistinct.release.published import Published, open_published, published_tables
-from indistinct.release.recoding_file import write_recoding
-from indistinct.release.small_counts import SMALLEST
-from indistinct.schema import Schema, require_schema
+from indistinct.release.history.ledger import Record, reserved
+from indistinct.release.verification.check import Check
+from indistinct.release.writing.database import Place, write_to
+from indistinct.release.writing.files import require_another_file
+from indistinct.release.writing.form import Writing
+from indistinct.release.writing.formats import publishable
+from indistinct.release.writing.recoding_file import write_recoding
+from indistinct.release.writing.small_counts import SMALLEST
+from indistinct.schema import Schema
 from indistinct.tables.value import Labels
 
 
@@ -74,9 +72,7 @@ class Release:
     @property
     def hierarchies(self) -> Mapping[str, Hierarchy]:
         """The hierarchies that published labels and sensitive values come from: given ones, and the recoding's own."""
-        columns = getattr(self.recoding, "columns", ())
-        own = {column.domain.column: column.hierarchy for column in columns if column.hierarchy is not None}
-        return {**self.declared, **own}
+        return {**self.declared, **self.recoding.hierarchies}
 
     @property
     def assignment(self) -> Assignment:
@@ -164,24 +160,6 @@ class Release:
         """
         require_another_file(path, self.origin)
         write_recoding(self.recoding, path, overwrite=overwrite)
-
-
-def opened_release(
-    release: Any, schema: Schema | None, *, hierarchies: Mapping[str, Hierarchy] | None
-) -> tuple[Published, Schema, Mapping[str, Hierarchy]]:
-    """Return the tables of a release, ours or from anywhere, the roles in its original, and where its labels come from.
-
-    A table from anywhere must have rows, and needs the `schema` of its original.
-    """
-    if isinstance(release, Release):
-        published = published_tables(release.tables, release.buckets)
-        return published, release.check.schema, {**release.hierarchies, **(hierarchies or {})}
-    if schema is None:
-        raise ParameterError("the roles of the columns are not known", hint="pass schema=…")
-    require_schema(schema)
-    opened = open_published(release, schema)
-    require_rows(opened.sources[MAIN].rows)  # a release of ours in which everything is suppressed may have none
-    return opened, schema, dict(hierarchies or {})
 
 
 def _without_dictionaries(table: pa.Table, *, kept: Collection[str] = ()) -> pa.Table:

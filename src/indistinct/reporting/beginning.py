@@ -1,19 +1,20 @@
 """The first sections of a report: what it is about, what for, and what was done to each column."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 import indistinct
 from indistinct.figures import number, percent
+from indistinct.job.as_command import pseudonym_flags, write_flags
+from indistinct.job.policy.writing import policy_to_toml
 from indistinct.markup import Cell, Document, grid
-from indistinct.policy.writing import policy_to_toml
-from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate_grids import counted_grid, groups_of, verdict_grid
-from indistinct.reporting.content import Block, Code, Listing, Notice, Paragraph, Section, Terms, sentence
+from indistinct.reporting.content import Block, Code, Listing, Notice, Paragraph, Section, Terms, Tone, sentence
 from indistinct.reporting.facts import Facts
-from indistinct.reporting.flags import flags_of, pseudonym_flags
-from indistinct.reporting.subject import Subject, place_of
+from indistinct.reporting.flags import flags_of
+from indistinct.reporting.subject import Subject, file_name_of
 
 MOST_POLICY = 20_000
 """So many characters of a policy are shown; of more, its digest says which one it was."""
@@ -32,6 +33,7 @@ def summary(facts: Facts) -> Section:
     """Say in a few lines what was promised and whether it holds."""
     told = facts.document("certificate")
     blocks: list[Block] = []
+    blocks += _open(facts)
     if told is None:
         blocks.append(Notice(facts.why_not("certificate")))
     else:
@@ -41,6 +43,15 @@ def summary(facts: Facts) -> Section:
             count = number(told.at("smallest_count") or 0)
             blocks.append(Paragraph(f"Counts below {count}, and figures that tell one, are hidden."))
     return Section("summary", "What was promised, and whether it holds", tuple(blocks))
+
+
+def _open(facts: Facts) -> list[Block]:
+    """Say the verdict first: what is open, what holds, and what nobody looked at."""
+    verdict = facts.document("verdict")
+    if verdict is None:
+        return [Notice(f"There is no verdict. {facts.why_not('verdict')}")]
+    tone: Tone = verdict.at("tone")
+    return [Notice(sentence(f"verdict: {verdict.at('headline')}"), tone), Listing(tuple(verdict.at("sentences")))]
 
 
 def _verdict(facts: Facts, told: Document) -> list[Block]:
@@ -53,13 +64,17 @@ def _verdict(facts: Facts, told: Document) -> list[Block]:
         return [Notice(said, "warning" if holds else "bad"), Notice(not_here), table, counted_grid(told)]
     by = "in people, by what is published of their rows" if told.at("people") else "on the published table"
     said = f"Every promise holds, counted {by}." if holds else "A promise does NOT hold."
-    return [Notice(said, "good" if holds else "bad"), verdict_grid(told), counted_grid(told)]
+    verdict = facts.document("verdict")
+    # Nothing is good beside something that is open.
+    clear = verdict is not None and not any(line["state"] in ("failed", "warning") for line in verdict.at("lines"))
+    tone: Tone = ("good" if clear else "warning") if holds else "bad"
+    return [Notice(said, tone), verdict_grid(told), counted_grid(told)]
 
 
 def identity(facts: Facts, *, made: str, policy_digest: str | None, internal: bool) -> Section:
     """Say which release this is about, by digests, and leave lines to sign."""
     subject, told = facts.subject, facts.document("certificate")
-    name = place_of(subject)
+    name = file_name_of(subject)
     pairs: list[tuple[str, Cell | None]] = [
         ("release", name or "a table in memory, not written yet"),
         ("SHA-256 of the release", _digest(facts)),
@@ -87,7 +102,7 @@ def identity(facts: Facts, *, made: str, policy_digest: str | None, internal: bo
 
 def _digest(facts: Facts) -> str:
     told = facts.document("certificate")
-    found = facts.subject.told.get("output_digest") or (told and told.at("output_digest"))
+    found = facts.subject.file_certificate.get("output_digest") or (told and told.at("output_digest"))
     return str(found or "not known: there is no certificate beside it")
 
 
@@ -104,11 +119,12 @@ def _again(subject: Subject, name: str | None) -> list[Block]:
         return _by_flags(subject, name)
     place, written = quote(policy.name or "policy.toml"), quote(name or "release.parquet")
     usual = "ORIGINAL" if policy.input.database else quote(str(policy.input.path))
-    path = getattr(subject.given, "path", None)
+    raw = subject.published.raw
+    path = None if raw is None else raw.path
     other = None if path is None or policy.input.database or path.name == Path(policy.input.path).name else path.name
     read = quote(other) if other else usual
     flag = f" --input {read}" if other else ""
-    flags = "".join(f" {each}" for each in pseudonym_flags(policy.pseudonyms))
+    flags = "".join(f" {each}" for each in write_flags(pseudonym_flags(policy.pseudonyms)))
     making = f"apply RECODING {read}{flags}" if subject.applied else f"anonymize {place}{flag}"
     lines = (
         f"indistinct {making} -o {written}",
@@ -158,6 +174,10 @@ def _assumed(facts: Facts) -> tuple[str, ...]:
         f"prosecutor's {groups} makes it, unless a population is known",
         "somebody who links the whole table with a register and counts how many are right (marketer)",
     ]
+    if schema.insensitive:
+        found.append(
+            f"somebody who knows one or two of the columns that are not recoded: {', '.join(schema.insensitive)}"
+        )
     if schema.sensitive:
         found.append(f"somebody who finds the {groups} of a person and reads off {', '.join(schema.sensitive)}")
     return tuple(found)
@@ -167,7 +187,10 @@ def _not_assumed(facts: Facts) -> tuple[str, ...]:
     schema, told = facts.subject.schema, facts.document("certificate")
     found = []
     if schema.insensitive:
-        found.append(f"somebody who knows {', '.join(schema.insensitive)} of a person: declared insensitive")
+        found.append(
+            f"somebody who knows more than two of {', '.join(schema.insensitive)} of a person, or quasi-identifiers as "
+            "well: declared insensitive"
+        )
     if schema.sensitive:
         found.append("somebody who knows sensitive values of many others in the table, or rules them out")
     if not (told and told.at("overlap")):
@@ -195,11 +218,14 @@ def columns(facts: Facts, *, internal: bool) -> Section:
     counted = ("values before", "values after", "loss") if internal else ("values in the release",)
     headings = ("column", "role", "why", "what was done", *counted)
     blocks: list[Block] = [grid("Columns of the original", headings, rows, right=counted)]
+    called = labelled_columns({} if found is None else found.content)
+    if called:
+        blocks.append(grid("What columns and codes are called", ("column", "label", "codes"), called))
     if not internal:
         blocks.append(Paragraph("How many values columns had, and what each lost, is in the internal edition alone."))
     elif not any(each.get("before") for each in (found.content if found else {}).values()):
         blocks.append(Notice(facts.reasons.get("before", "The values of the original were not counted.")))
-    unknown = [name for name in facts.subject.opened.sources[MAIN].columns if name not in _roles(facts)]
+    unknown = [name for name in facts.subject.published.main.columns if name not in _roles(facts)]
     if facts.subject.in_buckets:
         blocks.append(Paragraph("The column `bucket` was added: rows with the same number stand in one bucket."))
         unknown = [name for name in unknown if name not in ADDED]
@@ -209,8 +235,17 @@ def columns(facts: Facts, *, internal: bool) -> Section:
     return Section("columns", "Columns", tuple(blocks))
 
 
+def labelled_columns(found: Mapping[str, Any]) -> list[tuple[Cell, ...]]:
+    """Return what a statistics program calls columns and their codes, of those that it calls anything."""
+    return [
+        (name, each.get("label") or "–", ", ".join(f"{code} = {label}" for code, label in each["codes"].items()) or "–")
+        for name, each in found.items()
+        if each.get("label") or each.get("codes")
+    ]
+
+
 def _roles(facts: Facts) -> tuple[str, ...]:
-    return facts.subject.roles.columns
+    return facts.subject.published.roles.columns
 
 
 def _text(found: Any, name: str, key: str, absent: str = "–") -> str:

@@ -16,7 +16,7 @@ GLOSSARY = {
     "class": "the published rows that agree in all quasi-identifiers",
     "homogeneous": "of a class: all of its members have the same sensitive value",
     "identifier": "a column that names a person; dropped, or shown as a pseudonym",
-    "insensitive": "a column neither known to others nor worth protecting; published as it is, or transformed",
+    "insensitive": "a column that is not recoded: published as it is, or transformed; whom it singles out is counted",
     "journalist": "an attacker who does not know who is in the table",
     "loss": "the mean share of detail that a cell lost: 0 is untouched, 1 all gone",
     "marketer": "an attacker who links the whole table and counts hits",
@@ -28,6 +28,10 @@ GLOSSARY = {
     "total variation": "the largest error of the share of any set of values",
     "unique": "alone in a class",
 }
+HISTORY = (
+    "A history are the classes that somebody stands in, release by release, and none where the person is missing. "
+    "Values are not compared: what models promise of sensitive values holds for the people of this release alone."
+)
 FOR_READERS = "Why this recoding was chosen is computed from the original, and is in the internal edition alone."
 
 
@@ -42,7 +46,7 @@ def why(facts: Facts, *, internal: bool) -> Section:
         found = facts.explanation
         rows: list[tuple[Cell, ...]] = [
             (each.algorithm, number(each.loss or 0.0), number(each.classes), number(each.suppressed))
-            for each in found.made
+            for each in found.ranking
         ]
         heads = (found.metric, "classes", "suppressed")
         blocks += [grid("What was tried, the best first", ("algorithm", *heads), rows, right=heads)]
@@ -76,18 +80,17 @@ def earlier(facts: Facts) -> Section:
         return Section("earlier", "Earlier releases", (Notice(said),))
     lines = {
         "releases": "earlier releases that were compared",
-        "shared_people": "people who are in several",
-        "smallest_intersection": "people in the smallest intersection of classes",
+        "k": "people who must share a history, by the largest promise",
+        "shared_people": "people who are in this release and in an earlier one",
+        "smallest_history": "people who share a history of classes, at least",
         "people_below": "people among fewer than promised",
-        "smallest_difference": "people in the smallest difference",
-        "people_isolated": "people in differences of fewer than promised",
-        "changed_signatures": "people whose sensitive values changed",
-        "people_certain": "people whose value all releases together tell",
-        "m": "sensitive values left for everybody, at least",
+        "people_joined": "of them, people who are in this release alone",
+        "people_left": "of them, people who are in earlier releases alone",
+        "people_before": "people who were among fewer than promised before, of whom this release says nothing",
     }
     rows = [(words, told.figure("overlap", key, absent="hidden")) for key, words in lines.items()]
     table = grid("This release and earlier ones together", ("counted", "number"), rows, right=("number",))
-    return Section("earlier", "Earlier releases", (table,))
+    return Section("earlier", "Earlier releases", (table, Paragraph(HISTORY)))
 
 
 def limits(facts: Facts) -> Section:

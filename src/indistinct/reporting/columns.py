@@ -8,17 +8,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes
-from indistinct.domain import Domain
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.hierarchy import Hierarchy
-from indistinct.measuring import column_losses
+from indistinct.machine.arrays import Codes
 from indistinct.recoding.outputs import SENSITIVE, Assignment
-from indistinct.release.distributions import marginal
-from indistinct.release.possible_values import PossibleValues, as_it_is
 from indistinct.reporting.subject import Subject
 from indistinct.schema import Role
+from indistinct.study.measure.distributions import marginal
+from indistinct.study.measure.measuring import column_losses
+from indistinct.study.measure.possible_values import PossibleValues, as_it_is
 from indistinct.tables import open_table
+from indistinct.tables.domain import Domain
+from indistinct.tables.value import Labels
 
 MOST_BARS = 12
 """Of a column with more values, close or rare ones share a bar."""
@@ -49,6 +50,7 @@ def column_facts(subject: Subject, *, assignment: Assignment | None) -> dict[str
     losses = {} if assignment is None else column_losses(assignment)
     untouched = {} if assignment is None else _untouched(assignment, subject)
     reasons = {} if subject.policy is None else subject.policy.reasons
+    labels = _labels(subject)
     return {
         name: {
             "role": str(subject.schema.role(name)),
@@ -57,15 +59,36 @@ def column_facts(subject: Subject, *, assignment: Assignment | None) -> dict[str
             "before": before.get(name),
             "after": after.get(name),
             "loss": losses.get(name),
+            "label": labels[name].text or None if name in labels else None,
+            "codes": labels[name].spelled_codes() if name in labels else {},
         }
         for name in subject.schema.columns
     }
 
 
+def _labels(subject: Subject) -> Mapping[str, Labels]:
+    """Return what a statistics program says of columns, in the original or else in the release."""
+    given = subject.published.raw or subject.published.main
+    return given.labels
+
+
+def published_codes(subject: Subject, name: str, codes: Mapping[str, str]) -> dict[str, str]:
+    """Return the labels of those codes that a published column shows, as codes or as labels.
+
+    The label of a value that is in no published cell says that somebody may have had it.
+    """
+    data = subject.data
+    if not codes or name not in data.column_names:
+        return {}
+    column = data[name].combine_chunks() if pa.types.is_dictionary(data[name].type) else data[name]
+    shown = {str(value) for value in pc.unique(column).to_pylist() if value is not None}
+    return {code: label for code, label in codes.items() if code in shown or label in shown}
+
+
 def _distinct_before(subject: Subject) -> dict[str, int]:
     """Return how many values columns of the original have, as far as these were counted."""
-    if subject.given is not None:
-        data = open_table(subject.given).data
+    if subject.published.raw is not None:
+        data = open_table(subject.published.raw).data
         return {name: _distinct(data[name]) for name in subject.schema.columns if name in data.column_names}
     reference = None if subject.release is None else subject.release.check.reference
     if reference is not None:
@@ -76,8 +99,8 @@ def _distinct_before(subject: Subject) -> dict[str, int]:
 def _distinct_after(subject: Subject) -> dict[str, int]:
     data, found = subject.data, {}
     tables = [data]
-    if SENSITIVE in subject.opened.sources:
-        tables.append(open_table(subject.opened.sources[SENSITIVE], published=True).data)
+    if SENSITIVE in subject.published.tables.sources:
+        tables.append(open_table(subject.published.tables.sources[SENSITIVE], published=True).data)
     for table in tables:
         for name in subject.schema.published:
             bounds = [f"{name}_min", f"{name}_max"]
@@ -102,8 +125,8 @@ def _untouched(assignment: Assignment, subject: Subject) -> dict[str, bool]:
     Rows that are not published do not count: what is there is as it was.
     """
     known: Mapping[str, Domain] = {domain.column: domain for domain in assignment.domains}
-    if not known and subject.original is not None:
-        data = open_table(subject.original).data
+    if not known and subject.published.original is not None:
+        data = open_table(subject.published.original).data
         known = {
             column.column: encode_column(column.column, data[column.column]).domain for column in assignment.columns
         }
@@ -123,14 +146,14 @@ def _untouched(assignment: Assignment, subject: Subject) -> dict[str, bool]:
 
 def _transformation(subject: Subject, name: str, *, untouched: bool | None) -> str:
     """Return in words what was done to a column; `untouched` is None where nobody knows whether it was recoded."""
-    role, buckets = subject.schema.role(name), subject.opened.buckets
+    role, buckets = subject.schema.role(name), subject.published.buckets
     if name in subject.pseudonyms:
         return f"replaced by pseudonyms ({subject.pseudonyms[name]})"
-    if name in subject.not_changed:
+    if name in subject.published.untransformed:
         return f"NOT transformed as declared ({subject.transformations[name]})"
     if name in subject.transformations:
         return f"transformed ({subject.transformations[name]})"
-    if role in (Role.IDENTIFIER, Role.PERSON) and name in subject.shown:
+    if role in (Role.IDENTIFIER, Role.PERSON) and name in subject.published.columns:
         return "NOT dropped: the release shows it"
     if role is Role.IDENTIFIER:
         return "dropped"
@@ -141,10 +164,10 @@ def _transformation(subject: Subject, name: str, *, untouched: bool | None) -> s
             return "generalized, and its links to other columns broken inside buckets"
         return "values as they are; links to other columns broken inside buckets"
     if role is not Role.QUASI:
-        return AS_IT_IS if subject.original is not None or subject.tells_transformations else UNKNOWN
-    coarser = _words(subject.hierarchies.get(name))
+        return AS_IT_IS if subject.published.original is not None or subject.transformations_known else UNKNOWN
+    coarser = _words(subject.published.used_hierarchies.get(name))
     starred = ", and * in suppressed rows" if subject.stars(name) else ""
-    levels = getattr(subject.recoding, "levels", None)
+    levels = getattr(subject.published.recoding, "levels", None)
     if isinstance(levels, Mapping) and name in levels:
         level = f"level {levels[name]} of its hierarchy ({coarser})" if levels[name] else f"{AS_IT_IS} (level 0)"
         return level + starred
@@ -177,7 +200,7 @@ def shares_of(columns: Mapping[str, Encoded], shown: PossibleValues) -> dict[str
     for name, column in columns.items():
         size = len(column.domain)
         before, after = marginal(whole, name, size), marginal(shown, name, size)
-        exact = bool((np.diff(shown.covers[name].indptr) == 1).all())
+        exact = shown.covers[name].exact
         groups, labels = _grouped(column.domain, before)
         sums = [np.bincount(groups, weights=each, minlength=len(labels)) for each in (before, after)]
         few = exact and size <= MOST_BARS

@@ -13,15 +13,18 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any, get_args
 
-from indistinct.assessing import assess
 from indistinct.errors import InputError, ParameterError
 from indistinct.markup import Document
-from indistinct.release.small_counts import ALWAYS_SHOWN, FIGURES, SAMPLE_SIZE, SMALLEST_GROUPS, for_others
-from indistinct.release.small_counts import HIDDEN as NOT_TOLD
+from indistinct.release.published import Published
+from indistinct.release.writing.small_counts import ALWAYS_SHOWN, FIGURES, SAMPLE_SIZE, SMALLEST_GROUPS, for_others
+from indistinct.release.writing.small_counts import HIDDEN as NOT_TOLD
+from indistinct.reporting.columns import AS_IT_IS, published_codes
 from indistinct.reporting.content import EDITIONS, Edition
 from indistinct.reporting.facts import Facts
 from indistinct.reporting.subject import Subject
 from indistinct.schema import did_you_mean
+from indistinct.study.assess.assessing import assess
+from indistinct.study.verdict import Figures, Line, Verdict, verdict_of
 
 HIDDEN = (
     "Distances of distributions, answers to queries and what classifiers learn compare the release with its original: "
@@ -63,7 +66,9 @@ def for_readers(facts: Facts) -> Facts:
     if told is not None:
         documents["certificate"] = Document("certificate", told)
     try:
-        risk = _risk(subject)
+        figures, risk = _risk(subject)
+        verdict = _verdict_for_readers(facts, figures, told)
+        documents["verdict"] = Document("verdict", verdict.to_json())
     except (InputError, ParameterError) as error:
         risk, reasons["assess"] = None, f"This could not be computed: {error.message}."
     if risk is not None:
@@ -80,7 +85,7 @@ def for_readers(facts: Facts) -> Facts:
     attacks = _attacks(facts)
     if attacks is not None:
         documents["attack"] = Document("attack", attacks)
-    elif subject.original is None:
+    elif subject.published.raw is None:
         reasons["attack"] = NOT_TRIED
     reasons |= dict.fromkeys(("distributions", "query", "classify"), HIDDEN) | {"membership": MEMBERSHIP}
     reasons |= {"before": BEFORE, "population": POPULATION}
@@ -101,7 +106,7 @@ def _certificate(facts: Facts) -> dict[str, Any] | None:
         told = _without_small(dict(found.content), facts.subject.smallest)
     else:
         told = for_others(facts.certificate, smallest=facts.subject.smallest)
-        beside = facts.subject.told
+        beside = facts.subject.file_certificate
         told |= {key: beside[key] for key in DIGESTS if beside.get(key)}
         told |= {"overlap": beside["overlap"]} if beside.get("overlap") and not told.get("overlap") else {}
     told |= {"overlap": _overlap(told["overlap"], facts.subject.smallest)} if told.get("overlap") else {}
@@ -149,22 +154,51 @@ def _verdict(told: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def _risk(subject: Subject) -> dict[str, Any] | None:
-    """Return the risk as a reader counts it on the file; None where people have several rows."""
+def _verdict_for_readers(facts: Facts, figures: Figures, told: Mapping[str, Any] | None) -> Verdict:
+    """Return the verdict on what readers count on the file, with the promise of the certificate for others.
+
+    Which attack beats chance, and by how much, takes the original to tell.
+    """
+    found = _attacks(facts)
+    holds = None if told is None else told.get("holds")
+    verdict = verdict_of(replace(figures, promise=holds if isinstance(holds, bool) else None))
+    if found is None or not found["tried"]:
+        return verdict
+    tried = Line("attack", "warning" if found["succeeds"] else "passed", (), {"tried": len(found["tried"])})
+    return replace(verdict, lines=(*(line for line in verdict.lines if line.kind != "attack"), tried))
+
+
+def _risk(subject: Subject) -> tuple[Figures, dict[str, Any] | None]:
+    """Return the figures and the risk as a reader counts them on the file.
+
+    Where people have several rows, classes say nothing of people: what columns show of rows is all that is left.
+    """
+    given = subject.published
+    roles = replace(given.schema, identifiers=(), person=()) if subject.in_buckets else given.roles
+    known = assess(Published(given.tables, roles))
     if subject.schema.person:
-        return None
-    roles = replace(subject.schema, identifiers=(), person=()) if subject.in_buckets else subject.roles
-    found = assess(subject.table, roles).to_json()
+        return replace(known.figures, members=0, own_values={}), None
+    found = known.to_json()
     columns = {name: {k: v for k, v in each.items() if k != NAMING} for name, each in found["sensitive"].items()}
-    kept = {key: value for key, value in found.items() if key not in ("columns", "before", "journalist")}
-    return {**kept, "sensitive": columns, "before": None, "notes": subject.notes(found["notes"], roles)}
+    kept = {key: value for key, value in found.items() if key not in ("columns", "before", "journalist", "verdict")}
+    told = {**kept, "sensitive": columns, "before": None, "notes": subject.notes(found["notes"], roles)}
+    return known.figures, told
 
 
 def _columns(facts: Facts) -> dict[str, Any]:
-    """Return what was done to columns, without what was counted on the original."""
-    found = facts.document("columns")
-    shown = ("role", "reason", "transformation", "after")
-    return {name: {key: each[key] for key in shown} for name, each in ({} if found is None else found.content).items()}
+    """Return what was done to columns, without what was counted on the original.
+
+    What a statistics program calls a column is told of those that are published, and of its codes what is shown there.
+    """
+    found, subject = facts.document("columns"), facts.subject
+    shown, told = ("role", "reason", "transformation", "after"), {}
+    for name, each in ({} if found is None else found.content).items():
+        published = name in subject.schema.published
+        changed = name not in subject.schema.quasi and each["transformation"] != AS_IT_IS
+        codes = published_codes(subject, name, each["codes"]) if published and not changed else {}
+        labels = {"label": each["label"] if published else None, "codes": codes}
+        told[name] = {key: each[key] for key in shown} | labels
+    return told
 
 
 def _coarse(facts: Facts) -> dict[str, float] | None:

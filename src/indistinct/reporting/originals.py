@@ -7,17 +7,17 @@ touches.
 import numpy as np
 import pyarrow as pa
 
-from indistinct.domain import Kind
 from indistinct.errors import InputError, OriginalError
 from indistinct.figures import number
 from indistinct.frequencies.encode import encode_column
-from indistinct.hierarchy import Order
+from indistinct.hierarchy.builders import declared_order
 from indistinct.recoding.columns import columns_of
-from indistinct.recoding.outputs import MAIN
 from indistinct.recoding.read_back import read_column
 from indistinct.release.columns import require_columns
 from indistinct.reporting.subject import Subject
+from indistinct.spelling import arguments_of
 from indistinct.tables import open_table
+from indistinct.tables.domain import Kind
 
 UNDECLARED = "or say how its columns were transformed (--transform, transformations=, a policy)"
 HINT = "give the table that the release was made from, or none: sections that need it then say so"
@@ -25,14 +25,13 @@ HINT = "give the table that the release was made from, or none: sections that ne
 
 def require_original(subject: Subject) -> None:
     """Raise `OriginalError` for the original of another release; without one there is nothing to compare."""
-    original, schema = subject.original, subject.schema
+    original, schema = subject.published.original, subject.schema
     if original is None:
         return
-    shown = [name for name in schema.published if name in subject.shown]
+    shown = [name for name in schema.published if name in subject.published.columns]
     require_columns((*schema.person, *shown), original.columns, table="original")
-    rows, published = original.rows, subject.opened.sources[MAIN].rows
-    release = subject.release
-    told = subject.told.get("original_rows") if release is None else release.certificate.original_rows
+    rows, published = original.rows, subject.published.main.rows
+    told = subject.published.certificate.get("original_rows")
     if isinstance(told, int) and told != rows:
         raise OriginalError(
             f"the original of this release has {number(told)} rows, as its certificate says; the table that is given "
@@ -54,7 +53,7 @@ def _require_values(subject: Subject, whole: pa.Table) -> None:
     """Raise unless the original has every value of the columns that are published as they are, as often."""
     data = subject.data
     for name in (*subject.schema.sensitive, *subject.schema.insensitive):
-        if name in subject.not_changed:  # said with the promises; rows may show anything
+        if name in subject.published.untransformed:  # said with the promises; rows may show anything
             continue
         if name in data.column_names and name in whole.column_names:
             surplus = _surplus(name, data[name], whole[name])
@@ -62,7 +61,7 @@ def _require_values(subject: Subject, whole: pa.Table) -> None:
                 raise OriginalError(
                     f"the table that is given as the original is that of another release: {number(surplus)} published "
                     f"row(s) have a value of {name!r} that it does not have, or not so often",
-                    hint=HINT if name in subject.changes else f"{HINT}; {UNDECLARED}",
+                    hint=HINT if name in subject.published.transformations else f"{HINT}; {UNDECLARED}",
                 )
 
 
@@ -71,10 +70,11 @@ def _require_labels(subject: Subject, whole: pa.Table) -> None:
 
     What else: numbers that are means, which say nothing of values, and labels of a hierarchy that nobody gave.
     """
-    means = subject.made_by is None or getattr(subject.made_by, "numeric", None) == "mean"
+    made_by = subject.published.made_by
+    means = made_by is None or arguments_of(made_by).get("numeric") == "mean"
     for name in subject.schema.quasi:
-        hierarchy = subject.hierarchies.get(name)
-        order = hierarchy.values if isinstance(hierarchy, Order) else None
+        hierarchy = subject.published.used_hierarchies.get(name)
+        order = declared_order(hierarchy)
         domain = encode_column(name, whole[name], order=order).domain
         try:
             (column,) = columns_of([domain], {} if hierarchy is None else {name: hierarchy})

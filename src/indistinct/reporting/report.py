@@ -1,30 +1,25 @@
 """The public function that reports: one page about a release that people can decide by."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from indistinct.algorithms.base import Algorithm
-from indistinct.hierarchy import Hierarchy
-from indistinct.memory import needs_memory
-from indistinct.models.base import Model
-from indistinct.policy.value import Policy
-from indistinct.recoding.kinds import Recoding
-from indistinct.recoding.storage import read_recoding
-from indistinct.release.pseudonym_columns import Pseudonym
-from indistinct.release.staging import filled
-from indistinct.release.writing import write_atomically
+from indistinct.engines import closes_sources
+from indistinct.job.policy.value import Policy
+from indistinct.machine.memory import needs_memory
+from indistinct.release.published import Knowledge
+from indistinct.release.writing.atomically import write_atomically
+from indistinct.release.writing.staging import filled
 from indistinct.reporting import beginning, closing, risk, utility
 from indistinct.reporting.content import Content, Section
 from indistinct.reporting.editions import edition_of, for_readers, plain_documents
 from indistinct.reporting.facts import Facts, gather
 from indistinct.reporting.originals import require_original
 from indistinct.reporting.render import html_of, require_extra
-from indistinct.reporting.subject import Beside, place_of, policy_of, subject_of
+from indistinct.reporting.subject import Questions, file_name_of, policy_of, subject_of
 from indistinct.schema import Schema
-from indistinct.transformations import Transformation
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -66,6 +61,7 @@ class Report:
         }
 
 
+@closes_sources
 @needs_memory("reporting")
 def report(
     release: Any,
@@ -73,14 +69,6 @@ def report(
     *,
     edition: str = "internal",
     policy: Policy | str | Path | None = None,
-    original: Any = None,
-    population: Any = None,
-    model: Model | str | None = None,
-    algorithm: Algorithm | str | None = None,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
-    transformations: Mapping[str, Transformation] | None = None,
-    pseudonyms: Mapping[str, Pseudonym] | Sequence[str] = (),
-    recoding: Recoding | str | Path | None = None,
     workload: Any = None,
     target: str | None = None,
     classifiers: Sequence[str] | None = None,
@@ -88,46 +76,31 @@ def report(
     seed: int | None = None,
     smallest_count: int | None = None,
     path: str | Path | None = None,
+    **known: Unpack[Knowledge],
 ) -> Report:
     """Return a report about a release: one HTML page, `internal` for the steward or `external` for readers of the data.
 
-    `release` is a `Release`, or a published table from anywhere with the `schema` of its original or a `policy`, which
-    also gives the model, the hierarchies, the algorithm, transformations, pseudonyms and what people state in its table
-    [about]. What needs the `original`, a `population` or a `workload` says so where that is not given. The original is
-    given as it is, and transformed as the release was. With a `target` classifiers learn that
-    column. Attacks take up to `seconds`, and `seed` fixes what they draw at random. `path` is where a `Release` was
-    written. The external edition shows nothing of the original but what the certificate for others tells, and no count
-    below `smallest_count`. Needs the extra `report`.
+    `release` is a `Release` or a `Published`, or a published table from anywhere with the `schema` of its original and
+    what is `known` of it, as `published` takes it, or with a `policy`, which says these and what people state in its
+    table [about]. What needs the `original`, a `population` or a `workload` says so where that is not given. The
+    original is given as it is, and transformed as the release was. With a `target` classifiers learn that column.
+    Attacks take up to `seconds`, and `seed` fixes what they draw at random. `path` is where a `Release` was written.
+    The external edition shows nothing of the original but what the certificate for others tells, and no count below
+    `smallest_count`. Needs the extra `report`.
     """
     chosen = edition_of(edition)
     require_extra()
     job, digest = policy_of(policy)
-    beside = Beside(
-        policy=job,
-        model=model,
-        algorithm=algorithm,
-        hierarchies=hierarchies,
-        transformations=transformations,
-        pseudonyms=pseudonyms,
-        original=original,
-        population=population,
-        recoding=read_recoding(recoding) if isinstance(recoding, str | Path) else recoding,
-        workload=workload,
-        target=target,
-        classifiers=classifiers,
-        seconds=seconds,
-        seed=seed,
-        smallest_count=smallest_count,
-        path=None if path is None else Path(path),
-    )
+    questions = Questions(workload, target, classifiers, seconds, seed, smallest_count)
     internal = chosen == "internal"
-    subject = subject_of(release, schema, beside)
+    written = None if path is None else Path(path)
+    subject = subject_of(release, schema, job, questions, written=written, **known)
     require_original(subject)
     facts = gather(subject, internal=internal)
     shown = facts if internal else for_readers(facts)
     made = datetime.now(UTC).date().isoformat()
     sections = _sections(shown, made=made, digest=digest, internal=internal)
-    title = f"Report on the release {place_of(facts.subject) or 'of a table'}"
+    title = f"Report on the release {file_name_of(facts.subject) or 'of a table'}"
     content = Content(title, chosen, made, sections, plain_documents(shown))
     return Report(content, html_of(content))
 

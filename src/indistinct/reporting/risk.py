@@ -3,14 +3,16 @@
 from collections.abc import Mapping
 
 from indistinct.drawing.class_sizes import draw_class_sizes, draw_cumulative
-from indistinct.drawing.histograms import draw_matching
 from indistinct.figures import number, percent
 from indistinct.markup import Cell, Document, grid
+from indistinct.models.registry import parse_model_or_none
 from indistinct.release.certificate_grids import groups_of
 from indistinct.reporting.content import Block, Listing, Notice, Paragraph, Picture, Section, sentence
 from indistinct.reporting.facts import Facts
-from indistinct.risks.assessment import NO_POPULATION
-from indistinct.risks.risk_grids import practice_grid, risk_grid, sensitive_grid
+from indistinct.spelling import arguments_of
+from indistinct.study.assess.assessment import NO_POPULATION
+from indistinct.study.assess.histograms import draw_matching
+from indistinct.study.assess.risk_grids import practice_grid, risk_grid, sensitive_grid
 
 # Our words, and those of ISO/IEC 20889:2018 and NIST SP 800-188 for the same; only words that public accounts of the
 # two documents use are named.
@@ -102,14 +104,9 @@ def _told(sides: Mapping[str, Mapping[int, int]], k: int | None) -> str:
 
 def _k(told: Document | None) -> int | None:
     """Return the largest k that was asked for."""
-    asked = []
-    for verdict in (told and told.at("verdicts")) or ():
-        name, _, parameters = str(verdict["model"]).partition(":")
-        for part in parameters.split(","):
-            key, _, value = part.partition("=")
-            if key == "k" and value.isdigit() and "anonymity" in name:
-                asked.append(int(value))
-    return max(asked, default=None)
+    verdicts = (told and told.at("verdicts")) or ()
+    models = filter(None, (parse_model_or_none(str(verdict["model"])) for verdict in verdicts))
+    return max((model.smallest for model in models if arguments_of(model).get("k") == model.smallest), default=None)
 
 
 def _sizes(histogram: Mapping[str, int] | None) -> dict[int, int]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.recoding.outputs import MAIN, Assignment
+from indistinct.recoding.outputs import Assignment
 from indistinct.reporting.columns import MOST_BARS, Shares, texts_of
 from indistinct.reporting.subject import Subject
 
@@ -51,5 +51,5 @@ def _line(value: str, rows: int, suppressed: int) -> dict[str, Any]:
 
 def _starred(subject: Subject) -> dict[str, int]:
     """Return how many cells of each quasi-identifier are published as a star."""
-    shown = subject.opened.sources[MAIN].columns
-    return {name: subject.stars(name) for name in subject.roles.quasi if name in shown}
+    shown = subject.published.main.columns
+    return {name: subject.stars(name) for name in subject.published.roles.quasi if name in shown}

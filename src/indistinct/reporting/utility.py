@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from indistinct.drawing.heat_map import draw_distributions
 from indistinct.drawing.shares import draw_shares
-from indistinct.drawing.workload_errors import draw_errors
 from indistinct.figures import number, percent
 from indistinct.markup import Cell, Document, grid
-from indistinct.metrics import described
+from indistinct.metrics import describe_metric
 from indistinct.reporting.content import Block, Notice, Paragraph, Picture, Section
 from indistinct.reporting.facts import Facts
+from indistinct.study.measure.heat_map import draw_distributions
+from indistinct.study.query.errors_picture import draw_errors
 
 MOST_PICTURES = 12
 """So many columns are drawn; all are in the table of distances."""
@@ -80,7 +80,7 @@ def _metrics(facts: Facts, *, internal: bool) -> list[Block]:
         return [Notice(facts.why_not("measure"))]
     rows: list[tuple[Cell, ...]] = []
     for name in found.at("metrics"):
-        better, meaning = described(name)
+        better, meaning = describe_metric(name)
         rows.append((name, found.figure("metrics", name, absent="infinite"), better, meaning))
     caption = "Metrics" if internal else "Metrics, rounded to whole percent"
     return [grid(caption, ("metric", "value", "better", "meaning"), rows, right=("value",))]

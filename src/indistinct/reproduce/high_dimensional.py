@@ -14,15 +14,15 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.algorithms.base import Progress
-from indistinct.api import anonymize
-from indistinct.learning.classification import classify
-from indistinct.learning.scores import ORIGINAL
-from indistinct.measuring import distributions, measure
-from indistinct.queries.value import Compare, Query
-from indistinct.queries.workload import Workload
-from indistinct.querying import workload_error
+from indistinct.job.publishing import anonymize
+from indistinct.metrics.queries.value import Compare, Query
+from indistinct.metrics.queries.workload import Workload
 from indistinct.reproduce.base import Cell, Reproduction
 from indistinct.schema import Schema
+from indistinct.study.measure.learning.classification import classify
+from indistinct.study.measure.learning.scores import ORIGINAL
+from indistinct.study.measure.measuring import distributions, measure
+from indistinct.study.query.querying import workload_error
 
 SENSITIVE = "condition"
 ROWS, SEED, L, FOLDS = 3_000, 1, 3, 5
@@ -45,7 +45,7 @@ def reproduce_high_dimensional(sizes: tuple[int, ...], progress: Progress) -> Re
     """Publish a generated table with so many quasi-identifiers, and measure what is lost and what can be learned."""
     rows = list[tuple[Cell, ...]]()
     for place, columns in enumerate(sizes):
-        rows += measured(generated(ROWS, columns), folds=FOLDS)
+        rows += measure_releases(generate_table(ROWS, columns), folds=FOLDS)
         progress((place + 1) / len(sizes))
     held = claims(rows)
     return Reproduction(
@@ -63,7 +63,7 @@ def reproduce_high_dimensional(sizes: tuple[int, ...], progress: Progress) -> Re
     )
 
 
-def generated(rows: int, columns: int) -> pa.Table:
+def generate_table(rows: int, columns: int) -> pa.Table:
     """Return a table whose columns depend on two hidden numbers, half of them on each, and a condition on the first."""
     draw = np.random.default_rng([SEED, columns])
     hidden = draw.normal(size=(rows, 2))
@@ -75,7 +75,7 @@ def generated(rows: int, columns: int) -> pa.Table:
     return pa.table(made)
 
 
-def measured(table: pa.Table, *, folds: int) -> list[tuple[Cell, ...]]:
+def measure_releases(table: pa.Table, *, folds: int) -> list[tuple[Cell, ...]]:
     """Return a row of the figure for each kind of release."""
     schema = Schema(quasi=[name for name in table.column_names if name != SENSITIVE], sensitive=[SENSITIVE])
     asked = questions(table, schema)

@@ -14,13 +14,13 @@ from indistinct.algorithms.full_domain.bottom_up import BottomUp
 from indistinct.algorithms.full_domain.breadth_first import minimal
 from indistinct.algorithms.full_domain.incognito import Incognito
 from indistinct.algorithms.full_domain.nodes import FullDomain
-from indistinct.datasets import ADULT_COLUMNS, adult_hierarchies, load_adult
 from indistinct.engines import count_source
 from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of
 from indistinct.reproduce.base import Cell, Reproduction
+from indistinct.reproduce.datasets import ADULT_COLUMNS, adult_hierarchies, load_adult
 
 # Quasi-identifiers -> nodes that bottom-up and Incognito search, k = 2 (LeFevre et al. 2005).
 PUBLISHED: Mapping[int, tuple[int, int]] = MappingProxyType(
@@ -48,7 +48,7 @@ def reproduce_incognito_nodes(sizes: tuple[int, ...], progress: Progress) -> Rep
     adult, hierarchies = load_adult(), adult_hierarchies()
     rows = []
     for place, size in enumerate(sizes):
-        rows.append(searched(adult, hierarchies, size))
+        rows.append(search_table(adult, hierarchies, size))
         progress((place + 1) / len(sizes))
     equal = [row[0] for row in rows if (row[4], row[6]) == PUBLISHED[int(row[0] or 0)]]
     others = [row[0] for row in rows if row[0] not in equal]
@@ -68,7 +68,7 @@ def reproduce_incognito_nodes(sizes: tuple[int, ...], progress: Progress) -> Rep
     )
 
 
-def searched(table: pa.Table, hierarchies: Mapping[str, Hierarchy], size: int) -> tuple[Cell, ...]:
+def search_table(table: pa.Table, hierarchies: Mapping[str, Hierarchy], size: int) -> tuple[Cell, ...]:
     """Return one row of the table: what the searches check, and what they find."""
     counted = count_source(table, Request(ADULT_COLUMNS[:size], (), hierarchies))
     columns = columns_of(counted.domains, hierarchies)

@@ -16,15 +16,6 @@ from indistinct.algorithms.base import Problem, Progress
 from indistinct.algorithms.full_domain.bottom_up import BottomUp
 from indistinct.algorithms.full_domain.incognito import Incognito
 from indistinct.algorithms.full_domain.samarati import Samarati
-from indistinct.datasets import (
-    ADULT_COLUMNS,
-    LANDS_END_QUASI,
-    adult_hierarchies,
-    generate_lands_end,
-    lands_end_hierarchies,
-    load_adult,
-)
-from indistinct.datasets.adult import WHERE
 from indistinct.drawing.charts import draw
 from indistinct.drawing.lines import Scale, line_charts
 from indistinct.engines import count_source
@@ -35,6 +26,15 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of
 from indistinct.reproduce.base import Cell, Reproduction
+from indistinct.reproduce.datasets import (
+    ADULT_COLUMNS,
+    LANDS_END_QUASI,
+    adult_hierarchies,
+    generate_lands_end,
+    lands_end_hierarchies,
+    load_adult,
+)
+from indistinct.reproduce.datasets.adult import WHERE
 
 KS = (2, 10)
 LANDS_END_ROWS = 50_000
@@ -58,9 +58,9 @@ def reproduce_incognito_times(sizes: tuple[int, ...], progress: Progress) -> Rep
     rows, tables = list[tuple[Cell, ...]](), _tables()
     steps = [(data, size) for data in tables for size in sizes if size <= len(data[2])]
     for data in tables:
-        _timed(data, min(sizes), KS[:1])  # so that no search is timed with the compilation of its kernels
+        _time_searches(data, min(sizes), KS[:1])  # so that no search is timed with the compilation of its kernels
     for place, (data, size) in enumerate(steps):
-        rows += _timed(data, size, KS)
+        rows += _time_searches(data, size, KS)
         progress((place + 1) / len(steps))
     without = [] if len(tables) > 1 else [f"Adult is not at hand: {WHERE}"]
     names = "; ".join(f"{name}, {table.num_rows:,} rows" for name, table, _, _ in tables)
@@ -90,18 +90,18 @@ def _tables() -> list[Data]:
     return tables
 
 
-def _timed(data: Data, size: int, ks: tuple[int, ...]) -> list[tuple[Cell, ...]]:
+def _time_searches(data: Data, size: int, ks: tuple[int, ...]) -> list[tuple[Cell, ...]]:
     name, table, columns, hierarchies = data
     chosen = {column: hierarchies[column] for column in columns[:size]}
     counted = count_source(table, Request(columns[:size], (), chosen))
     return [
-        (name, k, size, len(counted.frequencies), search, *_measured(counted, chosen, search, k))
+        (name, k, size, len(counted.frequencies), search, *_measure_search(counted, chosen, search, k))
         for k in ks
         for search in SEARCHES
     ]
 
 
-def _measured(counted: Counted, hierarchies: Mapping[str, Hierarchy], search: str, k: int) -> tuple[Cell, ...]:
+def _measure_search(counted: Counted, hierarchies: Mapping[str, Hierarchy], search: str, k: int) -> tuple[Cell, ...]:
     """Return the seconds of the fastest of some runs, checks and scans; what takes long runs once."""
     seconds, spent, runs = math.inf, 0.0, 0
     columns = columns_of(counted.domains, hierarchies)

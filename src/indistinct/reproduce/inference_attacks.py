@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 
 from indistinct.algorithms.base import Progress
-from indistinct.api import anonymize
-from indistinct.attacking import attack
-from indistinct.attacks.base import Outcome
-from indistinct.attacks.intervals import wilson
-from indistinct.datasets import CENSUS_QUASI, census_hierarchies, generate_census
 from indistinct.figures import percent
-from indistinct.measuring import measure
+from indistinct.job.publishing import anonymize
 from indistinct.models import KAnonymity
 from indistinct.release.release import Release
 from indistinct.reproduce.base import Cell, Reproduction
+from indistinct.reproduce.datasets import CENSUS_QUASI, census_hierarchies, generate_census
 from indistinct.schema import Schema
+from indistinct.study.attack.attacking import attack
+from indistinct.study.attack.base import Outcome
+from indistinct.study.attack.intervals import wilson
+from indistinct.study.measure.measuring import measure
 
 ROWS = 20_000
 HEADINGS = ("k or l", "algorithm", "attack", "attempts", "successes", "share", "from", "to", "baseline", "gcp")

@@ -11,8 +11,7 @@ from functools import partial
 import pyarrow as pa
 
 from indistinct.algorithms.base import Problem, Progress
-from indistinct.datasets import adult_hierarchies, census_hierarchies, generate_census, load_adult
-from indistinct.datasets.adult import WHERE
+from indistinct.algorithms.registry import parse_algorithm
 from indistinct.drawing.charts import draw
 from indistinct.drawing.lines import Scale, line_charts
 from indistinct.engines import count_source
@@ -24,8 +23,9 @@ from indistinct.metrics import Discernibility, Distortion
 from indistinct.models import KAnonymity
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
-from indistinct.registry import parse_algorithm
 from indistinct.reproduce.base import Cell, Reproduction
+from indistinct.reproduce.datasets import adult_hierarchies, census_hierarchies, generate_census, load_adult
+from indistinct.reproduce.datasets.adult import WHERE
 
 TITLE = "Local recoding: time, distortion and discernibility"
 ALGORITHMS = ("kaca", "top-down", "top-down-kaca", "two-level", "two-level:rule=literal")
@@ -44,9 +44,9 @@ def reproduce_local_recoding(sizes: tuple[int, ...], progress: Progress) -> Repr
     """Search with each algorithm for the first so many quasi-identifiers and every k, and measure what it found."""
     table, hierarchies, data = _table()
     rows = list[tuple[Cell, ...]]()
-    measured(table, hierarchies, min(sizes))  # so that no search is timed with the compilation of its kernels
+    measure_algorithms(table, hierarchies, min(sizes))  # so that no search is timed with the compilation of its kernels
     for place, size in enumerate(sizes):
-        rows += measured(table, hierarchies, size)
+        rows += measure_algorithms(table, hierarchies, size)
         progress((place + 1) / len(sizes))
     held, settings = _claims(rows), len(sizes) * len(KS)
     return Reproduction(
@@ -66,7 +66,7 @@ def reproduce_local_recoding(sizes: tuple[int, ...], progress: Progress) -> Repr
     )
 
 
-def measured(table: pa.Table, hierarchies: Mapping[str, Hierarchy], size: int) -> list[tuple[Cell, ...]]:
+def measure_algorithms(table: pa.Table, hierarchies: Mapping[str, Hierarchy], size: int) -> list[tuple[Cell, ...]]:
     """Return a row for every k and algorithm on the first so many quasi-identifiers."""
     columns = table.column_names[:size]
     counted = count_source(table, Request(columns, (), hierarchies))

@@ -8,8 +8,8 @@ half of all rows in one class.
 import pyarrow as pa
 
 from indistinct.algorithms.base import Progress
-from indistinct.datasets import generate_normal, generate_uniform
 from indistinct.reproduce.base import Cell, Reproduction
+from indistinct.reproduce.datasets import generate_normal, generate_uniform
 from indistinct.reproduce.partitions import boxes_of
 
 K = 5

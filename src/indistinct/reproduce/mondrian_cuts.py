@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from indistinct.algorithms.base import Progress
-from indistinct.datasets import generate_normal
 from indistinct.drawing.charts import COLOURS, GREY, altair, draw
 from indistinct.reproduce.base import Cell, Reproduction
+from indistinct.reproduce.datasets import generate_normal
 from indistinct.reproduce.partitions import Boxes, boxes_of
 
 if TYPE_CHECKING:

@@ -5,8 +5,13 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from indistinct.algorithms.base import Progress
-from indistinct.api import anonymize
-from indistinct.datasets import (
+from indistinct.errors import InputError
+from indistinct.hierarchy import Hierarchy
+from indistinct.job.publishing import anonymize
+from indistinct.metrics import GCP, AverageClassSize, Discernibility
+from indistinct.models import KAnonymity
+from indistinct.reproduce.base import Cell, Reproduction
+from indistinct.reproduce.datasets import (
     ADULT_QUASI,
     CENSUS_QUASI,
     adult_hierarchies,
@@ -14,14 +19,9 @@ from indistinct.datasets import (
     generate_census,
     load_adult,
 )
-from indistinct.datasets.adult import WHERE
-from indistinct.errors import InputError
-from indistinct.hierarchy import Hierarchy
-from indistinct.measuring import measure
-from indistinct.metrics import GCP, AverageClassSize, Discernibility
-from indistinct.models import KAnonymity
-from indistinct.reproduce.base import Cell, Reproduction
+from indistinct.reproduce.datasets.adult import WHERE
 from indistinct.schema import Schema
+from indistinct.study.measure.measuring import measure
 
 ALGORITHMS = ("mondrian", "mondrian:relaxed=true", "single-dimensional")
 METRICS = ("discernibility", "average-class-size", "gcp")

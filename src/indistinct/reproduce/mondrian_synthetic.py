@@ -10,7 +10,7 @@ from functools import partial
 import pyarrow as pa
 
 from indistinct.algorithms.base import Problem, Progress
-from indistinct.datasets import generate_normal, generate_uniform
+from indistinct.algorithms.registry import parse_algorithm
 from indistinct.drawing.charts import draw
 from indistinct.drawing.lines import Scale, line_charts
 from indistinct.engines import count_source
@@ -19,8 +19,8 @@ from indistinct.metrics import AverageClassSize, Discernibility
 from indistinct.models import KAnonymity
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
-from indistinct.registry import parse_algorithm
 from indistinct.reproduce.base import Cell, Reproduction
+from indistinct.reproduce.datasets import generate_normal, generate_uniform
 
 ALGORITHMS = ("mondrian", "mondrian:relaxed=true", "single-dimensional")
 MEASURES: Mapping[str, Scale] = {"discernibility": "log", "average-class-size": "linear"}
@@ -39,20 +39,20 @@ def reproduce_by_k(sizes: tuple[int, ...], progress: Progress) -> Reproduction:
     """Partition a uniform and a normal table of five attributes with each k."""
     tables = {"uniform": _uniform(ATTRIBUTES), "normal": _normal(ATTRIBUTES, SIGMA)}
     settings = [(data, k, table, k) for data, table in tables.items() for k in sizes]
-    return _reproduced("k", settings, f"{ATTRIBUTES} attributes, sigma = {SIGMA}", progress)
+    return _reproduce("k", settings, f"{ATTRIBUTES} attributes, sigma = {SIGMA}", progress)
 
 
 def reproduce_by_sigma(sizes: tuple[int, ...], progress: Progress) -> Reproduction:
     """Partition normal tables of five attributes, each with another sigma, given in tenths."""
     settings = [("normal", tenths / 10, _normal(ATTRIBUTES, tenths / 10), K) for tenths in sizes]
-    return _reproduced("sigma", settings, f"{ATTRIBUTES} attributes, k = {K}", progress)
+    return _reproduce("sigma", settings, f"{ATTRIBUTES} attributes, k = {K}", progress)
 
 
 def reproduce_by_attributes(sizes: tuple[int, ...], progress: Progress) -> Reproduction:
     """Partition uniform and normal tables, each with another number of attributes."""
     make: Mapping[str, Callable[[int], pa.Table]] = {"uniform": _uniform, "normal": partial(_normal, sigma=SIGMA)}
     settings = ((data, size, table(size), K) for data, table in make.items() for size in sizes)
-    return _reproduced("attributes", list(settings), f"sigma = {SIGMA}, k = {K}", progress)
+    return _reproduce("attributes", list(settings), f"sigma = {SIGMA}, k = {K}", progress)
 
 
 def _uniform(columns: int) -> pa.Table:
@@ -63,10 +63,10 @@ def _normal(columns: int, sigma: float) -> pa.Table:
     return generate_normal(ROWS, seed=SEED, columns=columns, cardinality=CARDINALITY, mu=MU, sigma=sigma)
 
 
-def _reproduced(growing: str, settings: Sequence[Setting], rest: str, progress: Progress) -> Reproduction:
+def _reproduce(growing: str, settings: Sequence[Setting], rest: str, progress: Progress) -> Reproduction:
     rows, headings = list[tuple[Cell, ...]](), ("data", growing, "algorithm", "classes", *MEASURES)
     for place, (data, value, table, k) in enumerate(settings):
-        rows += [(data, value, algorithm, *figures) for algorithm, figures in measured(table, k)]
+        rows += [(data, value, algorithm, *figures) for algorithm, figures in measure_algorithms(table, k)]
         progress((place + 1) / len(settings))
     title = f"Partitioning of generated tables against {growing}"
     data = f"{ROWS:,} rows, {CARDINALITY} values an attribute, {rest}; normal around {MU}"
@@ -83,7 +83,7 @@ def _reproduced(growing: str, settings: Sequence[Setting], rest: str, progress: 
     )
 
 
-def measured(table: pa.Table, k: int) -> Iterable[tuple[str, tuple[Cell, ...]]]:
+def measure_algorithms(table: pa.Table, k: int) -> Iterable[tuple[str, tuple[Cell, ...]]]:
     """Yield for each algorithm the number of classes, the discernibility and the average class size."""
     counted = count_source(table, Request(tuple(table.column_names), (), {}))
     problem = Problem(counted.frequencies, columns_of(counted.domains, {}), KAnonymity(k))

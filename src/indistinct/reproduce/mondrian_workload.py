@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.algorithms.base import Progress
-from indistinct.arrays import Codes
-from indistinct.datasets import generate_normal
+from indistinct.machine.arrays import Codes
 from indistinct.reproduce.base import Cell, Reproduction
+from indistinct.reproduce.datasets import generate_normal
 from indistinct.reproduce.partitions import boxes_of
 
 ROWS, CARDINALITY, SEEDS = 1_000, 50, 30

@@ -6,14 +6,14 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.algorithms.base import Problem
-from indistinct.arrays import Codes
+from indistinct.algorithms.registry import parse_algorithm
 from indistinct.engines import count_source
 from indistinct.frequencies.request import Request
+from indistinct.machine.arrays import Codes
 from indistinct.models import KAnonymity
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.kinds import ByColumn, ByRegion, Recoding
-from indistinct.registry import parse_algorithm
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,20 +15,20 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.algorithms.base import Progress
-from indistinct.algorithms.bucket.correlation import discretized, phi_squared
+from indistinct.algorithms.bucket.correlation import phi_squared, put_into_bins
 from indistinct.algorithms.bucket.slicing import Slicing
-from indistinct.api import anonymize
-from indistinct.arrays import Codes
-from indistinct.datasets import generate_census, load_adult
-from indistinct.datasets.adult import WHERE
-from indistinct.drawing.histograms import draw_matching
 from indistinct.errors import InfeasibleError, InputError
 from indistinct.frequencies.encode import Encoded, encode_column
-from indistinct.release.published import BucketTable
+from indistinct.job.publishing import anonymize
+from indistinct.machine.arrays import Codes
+from indistinct.release.opened import BucketTable
 from indistinct.reproduce.base import Cell, Reproduction
-from indistinct.risks.membership import Membership, random_buckets
-from indistinct.risks.membership_of_release import membership_of
+from indistinct.reproduce.datasets import generate_census, load_adult
+from indistinct.reproduce.datasets.adult import WHERE
 from indistinct.schema import BUCKET, Schema
+from indistinct.study.assess.histograms import draw_matching
+from indistinct.study.assess.membership import Membership, random_buckets
+from indistinct.study.assess.membership_of_release import membership_of
 
 Slices = tuple[tuple[str, ...], ...]
 
@@ -119,7 +119,7 @@ def reproduce_slicing(sizes: tuple[int, ...], progress: Progress) -> Reproductio
         diverse += some
         told.append(sentence)
         progress(0.8 + 0.2 * (place + 1) / len(DIVERSITIES))
-    held, shown = claims(drawn), _shown(drawn)
+    held, shown = claims(drawn), _setting_to_draw(drawn)
     found = shown.found
     return Reproduction(
         title="Slicing: fake tuples and matching buckets",
@@ -232,13 +232,13 @@ def _growing(text: str, sliced: Sequence[Measured], *, by: str) -> Claim:
 def ranking(table: pa.Table) -> dict[str, float]:
     """Return φ² of every attribute with the sensitive one, the largest first."""
     weights = np.ones(table.num_rows, dtype=np.int64)
-    binned = {name: _binned(encode_column(name, table[name])) for name in table.column_names}
+    binned = {name: _codes_in_bins(encode_column(name, table[name])) for name in table.column_names}
     target = binned.pop(SENSITIVE)
     found = {name: round(phi_squared(codes, target, weights=weights), 4) for name, codes in binned.items()}
     return dict(sorted(found.items(), key=lambda pair: -pair[1]))
 
 
-def _shown(drawn: Sequence[Measured]) -> Measured:
+def _setting_to_draw(drawn: Sequence[Measured]) -> Measured:
     """Return the setting that is drawn: the usual one, or where its size is left out the nearest."""
     size, columns = DRAWN
     some = [each for each in drawn if (each.algorithm, each.columns, each.tuples) == (RANDOM, columns, ALL)]
@@ -261,10 +261,10 @@ def _schema(table: pa.Table) -> Schema:
     return Schema(quasi=[name for name in table.column_names if name != SENSITIVE], sensitive=[SENSITIVE])
 
 
-def _binned(column: Encoded) -> Codes:
+def _codes_in_bins(column: Encoded) -> Codes:
     """Return the code under which each cell is compared: ordered values in bins. No cell may be missing."""
     domain, codes = column.domain, column.codes
-    return discretized(domain.positions())[codes] if domain.ordered else codes.astype(np.int64)
+    return put_into_bins(domain.positions())[codes] if domain.ordered else codes.astype(np.int64)
 
 
 def _share_of_many(histogram: Sequence[tuple[str, float]]) -> float:

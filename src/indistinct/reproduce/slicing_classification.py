@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.algorithms.base import Progress
-from indistinct.datasets import generate_census, load_adult
 from indistinct.errors import InfeasibleError, InputError
-from indistinct.learning.classification import classify
-from indistinct.learning.estimates import Estimate, estimate
-from indistinct.learning.scores import ORIGINAL, RELEASE, Score
 from indistinct.reproduce.base import Cell, Reproduction
+from indistinct.reproduce.datasets import generate_census, load_adult
 from indistinct.reproduce.slicing import ADULT_ATTRIBUTES, SENSITIVE
 from indistinct.schema import Schema
+from indistinct.study.measure.learning.classification import classify
+from indistinct.study.measure.learning.estimates import Estimate, estimate
+from indistinct.study.measure.learning.scores import ORIGINAL, RELEASE, Score
 
 QUASI_TARGET = "education"
 ROWS, FOLDS, SEED = 12_000, 5, 1

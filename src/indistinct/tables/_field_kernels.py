@@ -1,11 +1,15 @@
 """The compiled loop that finds the fields of delimited text and gives each distinct one of a column a number.
 
-Text is looked at eight bytes at a time: `words[i]` are the bytes from `data[i]` on, the first one lowest.
+`data` (uint8) are the bytes of a block with 16 bytes to spare, `words` (uint64) the same memory read at every byte:
+`words[i]` are the eight bytes from `data[i]` on, the first one lowest. With c columns to read and room for e distinct
+fields of each: `wanted` (int64) has the output column of every field of a row, `codes` is c × rows (int32), `slots` are
+c hash tables of 4e entries (int32), `begins`, `lengths` and `keys` are c · e (uint64), `counts` c (int64).
+`tests/unit/test_fields.py` compares what is read with what Arrow reads.
 """
 
 import numpy as np
 
-from indistinct.compiled import jit
+from indistinct.machine.compiled import jit
 
 STRANGE, FULL = -1, -2
 """Why rows were not read: they are not plain, or there are more distinct fields than there is room for."""
@@ -32,7 +36,9 @@ def number_fields(data, words, stop, mark, wanted, codes, slots, begins, lengths
     mask = room - ONE
     row, at = 0, np.uint64(0)
     behind, above = np.zeros(width, dtype=np.uint64), stop  # where each field of the row above ends, and it begins
+    # `at` is the first byte of row `row`; all rows before it have their codes.
     while at < stop:
+        # The fields before `first` are byte for byte those of the row above, and have its codes.
         first, begin = 0, at
         if above < stop:
             first = fields_alike(words, above, at, stop, behind)
@@ -48,6 +54,7 @@ def number_fields(data, words, stop, mark, wanted, codes, slots, begins, lengths
                 if at >= stop:
                     return STRANGE
             else:
+                # Jump by eight bytes until one of them is a delimiter, a line end or a quote.
                 while True:
                     word = words[at]
                     special = zeros(word ^ marks) | zeros(word ^ ends) | zeros(word ^ returns) | zeros(word ^ quotes)
@@ -68,6 +75,7 @@ def number_fields(data, words, stop, mark, wanted, codes, slots, begins, lengths
                     slot = (slot ^ slot >> HALF) & mask
                     base = np.uint64(j) * room
                     entry = np.int64(slots[base + slot])
+                    # Linear probing: every slot passed over holds another field of this column.
                     while entry >= 0 and not same_field(words, begins, lengths, keys, entry, start, length, key):
                         slot = (slot + ONE) & mask
                         entry = np.int64(slots[base + slot])
@@ -94,6 +102,7 @@ def fields_alike(words, above, at, stop, behind):
     """Return how many fields at the beginning of a row are those of the row above; `behind` is where these end."""
     same, width = np.uint64(0), len(behind)
     whole = min(behind[width - 1], stop - at)
+    # The first `same` bytes of both rows agree.
     while same < whole and words[above + same] == words[at + same]:
         same += EIGHT
     differs = words[above + same] ^ words[at + same]

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.domain import Kind, kind_of, plain_column
 from indistinct.errors import InputError
 from indistinct.tables.dictionaries import TEXT, compact, is_text
-from indistinct.tables.inference import as_text, spellings, typed
+from indistinct.tables.domain import Kind, kind_of, plain_column
+from indistinct.tables.inference import as_text, infer_type, spellings
 from indistinct.tables.misfits import FutureError, MisfitError, no_column
 from indistinct.tables.notation import CLOCK, is_future, moments, plain_numbers, without_signs
 from indistinct.tables.value import Reading
@@ -50,7 +50,7 @@ def read_column(name: str, column: pa.ChunkedArray, reading: Reading) -> Read:
     elif kind is not None:
         read = _as_declared(name, column, kind, reading)
     else:
-        read = _found(name, column, reading)
+        read = _infer_column(name, column, reading)
     return Read(without_values(read.column, marks_of(name, reading)), read.form)
 
 
@@ -64,7 +64,7 @@ def read_frame(table: pa.Table, reading: Reading) -> pa.Table:
         column, own = table[name], framed_marks(name, reading)
         if is_text(column.type):
             column = without_texts(column, own) if own else column
-            read = _framed(name, column, reading)
+            read = _read_framed(name, column, reading)
             used.add(read.form)
             column = read.column
         else:
@@ -111,10 +111,10 @@ def framed_marks(name: str, reading: Reading) -> tuple[str, ...]:
 
 def marks_of(name: str, reading: Reading, *, framed: bool = False) -> list[str]:
     """Return the marks for missing in a column that was read, also in the notation of computers."""
-    return _spelled(framed_marks(name, reading) if framed else reading.marks(name), reading)
+    return _spell_marks(framed_marks(name, reading) if framed else reading.marks(name), reading)
 
 
-def _spelled(marks: Sequence[str], reading: Reading) -> list[str]:
+def _spell_marks(marks: Sequence[str], reading: Reading) -> list[str]:
     """Return marks for missing as they are and, where they are numbers in a declared notation, as computers write."""
     if not (reading.decimal or reading.thousands):
         return list(marks)
@@ -122,11 +122,11 @@ def _spelled(marks: Sequence[str], reading: Reading) -> list[str]:
     return [*marks, *(mark for mark in plain if mark is not None)]
 
 
-def _found(name: str, column: pa.ChunkedArray, reading: Reading) -> Read:
-    read = typed(column, decimal=reading.decimal, thousands=reading.thousands)
+def _infer_column(name: str, column: pa.ChunkedArray, reading: Reading) -> Read:
+    read = infer_type(column, decimal=reading.decimal, thousands=reading.thousands)
     if is_text(read.type) and "" not in reading.missing:
         # Nothing at all is no number and no date, whatever the marks for missing are.
-        rest = typed(without_texts(column, ("",)), decimal=reading.decimal, thousands=reading.thousands)
+        rest = infer_type(without_texts(column, ("",)), decimal=reading.decimal, thousands=reading.thousands)
         read = read if is_text(rest.type) else rest
     if not is_text(read.type):
         return Read(read, _form_of(column, reading) if kind_of(read.type) is Kind.DATE else None)
@@ -144,7 +144,7 @@ def _form_of(column: pa.ChunkedArray, reading: Reading) -> str | None:
     return next((form for form in reading.dates if moments(first, form).null_count == 0), None)
 
 
-def _framed(name: str, column: pa.ChunkedArray, reading: Reading) -> Read:
+def _read_framed(name: str, column: pa.ChunkedArray, reading: Reading) -> Read:
     """Return a text column of a frame, which stays text unless it was declared or has a declared mark."""
     kind = reading.types.get(name)
     if name in reading.text or kind == "text":
@@ -156,7 +156,7 @@ def _framed(name: str, column: pa.ChunkedArray, reading: Reading) -> Read:
         return _as_declared(name, encoded, kind, reading)
     if not (reading.decimal or reading.thousands or reading.dates):
         return Read(column)
-    read = _found(name, encoded, reading)
+    read = _infer_column(name, encoded, reading)
     number = kind_of(read.column.type) is Kind.NUMBER
     marks = [mark for mark in (reading.decimal, reading.thousands) if mark]
     shown = any(pc.any(pc.match_substring(spellings(encoded), mark)).as_py() for mark in marks)
@@ -168,7 +168,7 @@ def _as_declared(name: str, column: pa.ChunkedArray, kind: str, reading: Reading
         clock = kind == "datetime"
         own = tuple(form for form in reading.dates if any(f"%{part}" in form for part in CLOCK) == clock)
         return _as_moments(name, column, (*own, *ISO[kind]), declared=f"the type {kind}")
-    column = _unsigned(without_texts(column, ("",)))
+    column = _drop_signs(without_texts(column, ("",)))
     whole = "^-?[0-9]+$"
 
     # What the file says decides, and never what its cells happen to look like: next month's may look otherwise.
@@ -180,12 +180,12 @@ def _as_declared(name: str, column: pa.ChunkedArray, kind: str, reading: Reading
             plain = pc.if_else(pc.match_substring_regex(plain, whole), plain, pa.scalar(None, pa.string()))
         return plain
 
-    plain = _mapped(name, column, numbers, declared=f"the type {kind}")
+    plain = _map_values(name, column, numbers, declared=f"the type {kind}")
     integers = pc.all(pc.match_substring_regex(plain, "^-?[0-9]{1,18}$")).as_py()
     return Read(plain.cast(pa.int64() if integers else pa.float64()))
 
 
-def _unsigned(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _drop_signs(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column of amounts without the currency or per cent sign that they share."""
     texts = spellings(column).combine_chunks()
     plain = without_signs(texts)
@@ -205,7 +205,7 @@ def _as_moments(name: str, column: pa.ChunkedArray, forms: Sequence[str], *, dec
     texts = spellings(column)
     best = max(forms, key=lambda form: _share(moments(texts, form)))
     words = f"{declared} {best!r}" if declared.endswith("format") else declared
-    read = _mapped(name, column, lambda each: moments(each, best), declared=words)
+    read = _map_values(name, column, lambda each: moments(each, best), declared=words)
     if "%y" in best:
         late = np.flatnonzero(is_future(read).fill_null(False).to_numpy())
         if len(late):
@@ -213,7 +213,7 @@ def _as_moments(name: str, column: pa.ChunkedArray, forms: Sequence[str], *, dec
     return Read(read, best)
 
 
-def _mapped(
+def _map_values(
     name: str, column: pa.ChunkedArray, convert: Callable[[pa.Array], pa.Array], *, declared: str
 ) -> pa.ChunkedArray:
     """Return a dictionary-encoded column with other values; raise `MisfitError` where one becomes missing."""

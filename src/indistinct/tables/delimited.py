@@ -1,8 +1,10 @@
 """Delimited text files as Arrow tables whose types hold for every row, for engines to rely on."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -12,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes
 from indistinct.errors import InputError
-from indistinct.memory import is_memory
-from indistinct.tables.declared import read_column
+from indistinct.machine.arrays import Codes
+from indistinct.machine.memory import Allowance, is_memory
+from indistinct.tables.declared import read_column, without_texts
 from indistinct.tables.dialect import (
     LONGEST_LINE,
     NAMELESS,
@@ -26,19 +28,23 @@ from indistinct.tables.dialect import (
     guess_note,
     line_numbers,
     nul_error,
+    open_bytes,
 )
 from indistinct.tables.dictionaries import TEXT
-from indistinct.tables.files import choose
-from indistinct.tables.inference import maybe_grouped, respelled, settle, spellings
+from indistinct.tables.inference import has_several_spellings, maybe_grouped, settle, spellings
+from indistinct.tables.layout import TableBytes, encoding_of_cut, is_cut
 from indistinct.tables.leftovers import Kept, without_leftovers
 from indistinct.tables.misfits import MisfitError, no_column
 from indistinct.tables.notation import check_marks
 from indistinct.tables.several import check_alike
-from indistinct.tables.value import Labels, Reading
+from indistinct.tables.value import Labels, Reading, choose
 
 # Small blocks keep the reader's dictionaries in the cache; a record must fit into one block.
 BLOCK_BYTES = 1 << 21
 LARGEST_BLOCK_BYTES = 4 * LONGEST_LINE
+# Texts take so many times more once their types are found and they are counted than while they are read.
+GROWS = 6
+UNPACK = "unpack it first, or anonymize it where it lies (--engine duckdb)"
 
 Read = TypeVar("Read")
 
@@ -69,7 +75,12 @@ class Texts(NamedTuple):
 
 
 def read_delimited(
-    files: Sequence[Path], reading: Reading, *, columns: Sequence[str] | None = None, published: bool = False
+    files: Sequence[Path],
+    reading: Reading,
+    *,
+    columns: Sequence[str] | None = None,
+    published: bool = False,
+    allowance: Allowance | None = None,
 ) -> Delimited:
     """Return text files with a header line as one table, each column as it was declared or as all of its cells allow.
 
@@ -78,23 +89,25 @@ def read_delimited(
     name and value, unless the file was `published` by us, and has neither.
     """
     parts = []
+    guard = Guard(allowance or Allowance.of(files))
     for path in files:
 
         def read(encoding: str, path: Path = path) -> Texts:
             dialect = dialect_of(path, encoding, reading)
-            return _texts_of(path, dialect, reading.missing, columns, published=published)
+            return _texts_of(path, dialect, reading.missing, columns, published=published, guard=guard)
 
         parts.append(in_its_encoding(path, reading, read))
         check_same_names(files[0], parts[0].dialect, path, parts[-1].dialect)
-    found = _typed(parts, choose(parts[0].dialect.columns, columns), reading, every=columns is None)
+    found = _type_columns(parts, choose(parts[0].dialect.columns, columns), reading, every=columns is None)
     return found._replace(notes=guesses_at([(part.path, part.dialect) for part in parts], reading))
 
 
 def guesses_at(parts: Sequence[tuple[Path, Dialect]], reading: Reading) -> tuple[str, ...]:
-    """Return what to say of files whose encoding was guessed."""
-    if reading.encoding is not None:
-        return ()
-    return tuple(note for path, dialect in parts for note in guess_note(path, dialect.encoding))
+    """Return what to say of how files are laid out, and of those whose encoding was guessed."""
+    layout = [note for _, dialect in parts for note in dialect.notes]
+    if reading.encoding is None:
+        layout += [note for path, dialect in parts for note in guess_note(path, dialect.encoding)]
+    return tuple(dict.fromkeys(layout))
 
 
 def check_same_names(first: Path, dialect: Dialect, other: Path, found: Dialect) -> None:
@@ -110,33 +123,40 @@ def read_cells(path: Path, reading: Reading) -> tuple[pa.Table, str]:
     """
 
     def read(encoding: str) -> tuple[pa.Table, str]:
-        dialect = replace(find_dialect(path, encoding, reading.delimiter, header=reading.header), quoted=True)
+        dialect = replace(find_dialect(path, encoding, reading), quoted=True)
         names = list(dialect.names)
         shown = ["" if name.startswith(NAMELESS) else name for name in names]
         if dialect.bare:
             return pa.table([pa.array([], TEXT) for _ in names], names=shown), encoding
-        dialect, columns = _read_text(path, dialect, reading.missing, names)
+        dialect, columns = _read_text(path, dialect, reading.missing, names, Guard(Allowance.of([path])))
         _check_content(path, dialect, dict(zip(names, map(settle, columns), strict=True)))
         return pa.table(columns, names=shown), encoding
 
     return in_its_encoding(path, reading, read)
 
 
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Raise `InputError` where a file cannot be read, or is compressed and damaged."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error) as error:
+        if is_memory(error):
+            raise
+        raise InputError(
+            f"{path} cannot be read, or is not a complete gzip file", hint="check the file and its permissions"
+        ) from None
+
+
 def in_its_encoding(path: Path, reading: Reading, read: Callable[[str], Read]) -> Read:
     """Return what `read` makes of a file in the first encoding in which it is text."""
-    try:
+    with readable(path):
         possible = encodings(path, reading.encoding)
         for candidate in possible:
             try:
                 return read(candidate)
             except UnicodeError:
                 continue
-    except (OSError, EOFError) as error:
-        if is_memory(error):
-            raise
-        raise InputError(
-            f"{path} cannot be read, or is not a complete gzip file", hint="check the file and its permissions"
-        ) from None
     raise InputError(
         f"{path} is not text in the encoding {possible[-1]}",
         hint="leave the encoding out to have it found, or try encoding='cp1252'",
@@ -145,15 +165,21 @@ def in_its_encoding(path: Path, reading: Reading, read: Callable[[str], Read]) -
 
 def dialect_of(path: Path, encoding: str, reading: Reading) -> Dialect:
     """Return how a file is written in an encoding, once what was declared of it is checked."""
-    dialect = find_dialect(path, encoding, reading.delimiter, header=reading.header)
+    dialect = find_dialect(path, encoding, reading)
     if not dialect.quoted:  # a number in quotes may hold the delimiter
         check_marks(reading.decimal, reading.thousands, dialect.delimiter)
-    choose(dialect.columns, reading.columns)
+    choose(dialect.columns, reading.named_columns)
     return dialect
 
 
 def _texts_of(
-    path: Path, dialect: Dialect, missing: Sequence[str], columns: Sequence[str] | None, *, published: bool
+    path: Path,
+    dialect: Dialect,
+    missing: Sequence[str],
+    columns: Sequence[str] | None,
+    *,
+    published: bool,
+    guard: "Guard",
 ) -> Texts:
     wanted = choose(dialect.columns, columns)
     if dialect.bare:
@@ -162,13 +188,13 @@ def _texts_of(
         # A quote in a column that is not read, or in a missing value, would not be seen.
         dialect = replace(dialect, quoted=True)
     # The last column is read in any case, because a quote that never ends shows there.
-    nameless = [name for name in dialect.names if name.startswith(NAMELESS)]
+    nameless = [name for name in dialect.names if name.startswith(NAMELESS) and columns is None]
     names = list(dict.fromkeys([*wanted, *nameless, dialect.names[-1]]))
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as threads:
-        dialect, columns_read = _read_text(path, dialect, missing, names)
+        dialect, columns_read = _read_text(path, dialect, missing, names, guard)
         texts = list(threads.map(settle, columns_read))
         if not dialect.quoted and any(holds(column, '"') for column in texts):
-            dialect, columns_read = _read_text(path, replace(dialect, quoted=True), missing, names)
+            dialect, columns_read = _read_text(path, replace(dialect, quoted=True), missing, names, guard)
             texts = list(threads.map(settle, columns_read))
     del columns_read
     found = dict(zip(names, texts, strict=True))
@@ -177,7 +203,7 @@ def _texts_of(
     return Texts(path, dialect, found, left_out)
 
 
-def _typed(parts: Sequence[Texts], wanted: list[str], reading: Reading, *, every: bool) -> Delimited:
+def _type_columns(parts: Sequence[Texts], wanted: list[str], reading: Reading, *, every: bool) -> Delimited:
     """Return the columns of all files, each with the type that the cells of all files allow."""
     if all(part.dialect.bare for part in parts):
         return Delimited(pa.table([pa.array([], TEXT) for _ in wanted], names=wanted))
@@ -195,7 +221,7 @@ def _typed(parts: Sequence[Texts], wanted: list[str], reading: Reading, *, every
     both = [(name, found[name], each.column.type) for name, each in zip(wanted, read, strict=True)]
     return Delimited(
         pa.table([each.column for each in read], names=wanted),
-        tuple(name for name, text, kind in both if not foreign and respelled(text, kind)),
+        tuple(name for name, text, kind in both if not foreign and has_several_spellings(text, kind)),
         tuple(name for name, text, kind in both if not foreign and maybe_grouped(text, kind)),
         left_out_of([(part.path, part.left_out) for part in parts]),
     )
@@ -231,13 +257,13 @@ def misfit_error(misfit: MisfitError, parts: Sequence[tuple[Path, Dialect, int]]
 
 
 def _read_text(
-    path: Path, dialect: Dialect, missing: Sequence[str], names: list[str]
+    path: Path, dialect: Dialect, missing: Sequence[str], names: list[str], guard: "Guard"
 ) -> tuple[Dialect, list[pa.ChunkedArray]]:
     """Return the columns as dictionary-encoded text, and the dialect that read them."""
     size = BLOCK_BYTES
     while True:
         try:
-            table = _read_blocks(path, dialect, missing, names, block_size=size)
+            table = _read_blocks(path, dialect, missing, names, guard, block_size=size)
         except pa.ArrowKeyError:  # two readers of the header disagree, as about a second byte order mark
             raise unreadable(path) from None
         except pa.ArrowInvalid as error:
@@ -258,14 +284,80 @@ def _read_text(
 
 
 def _read_blocks(
-    path: Path, dialect: Dialect, missing: Sequence[str], names: list[str], *, block_size: int
+    path: Path, dialect: Dialect, missing: Sequence[str], names: list[str], guard: "Guard", *, block_size: int
 ) -> pa.Table:
     from pyarrow import csv
 
-    with pa.input_stream(str(path), compression=compression_of(path)) as stream:
+    with guard.stream(path, dialect) as stream:
         # Many small buffers that live briefly: huge pages, as other pools ask for, cost more than they give.
         options = csv_options(dialect, missing, names, block_size=block_size)
-        return csv.read_csv(stream, memory_pool=pa.system_memory_pool(), **options)
+        return trim_fields(csv.read_csv(stream, memory_pool=pa.system_memory_pool(), **options), dialect, missing)
+
+
+def table_stream(path: Path, dialect: Dialect) -> Any:
+    """Return the bytes of a text file for Arrow, without lines that are none of its table."""
+    if not is_cut(dialect.skip, dialect.comment):
+        return pa.input_stream(str(path), compression=compression_of(path))
+    cut = TableBytes(open_bytes(path), encoding=dialect.encoding, skip=dialect.skip, comment=dialect.comment)
+    return pa.PythonFile(cut, mode="r")
+
+
+def trim_fields(table: pa.Table, dialect: Dialect, missing: Sequence[str]) -> pa.Table:
+    """Return columns of text without blanks around fields, where that was declared; marks are missing then, too."""
+    if not dialect.trim:
+        return table
+    columns = []
+    for column in table.columns:
+        parts = [pa.DictionaryArray.from_arrays(each.indices, _trim_texts(each.dictionary)) for each in column.chunks]
+        columns.append(without_texts(pa.chunked_array(parts, TEXT), missing))
+    return pa.table(columns, names=table.column_names)
+
+
+def _trim_texts(texts: pa.Array) -> pa.Array:
+    """Return texts without blanks around them, and without quotes that a blank kept from being read as such."""
+    plain = pc.utf8_trim_whitespace(texts)
+    quoted = pc.match_substring_regex(plain, '(?s)^".*"$')
+    inner = pc.replace_substring(pc.utf8_slice_codeunits(plain, 1, -1), '""', '"')
+    return pc.if_else(pc.and_(quoted, pc.not_equal(plain, texts)), inner, plain)
+
+
+class Guard:
+    """Streams of compressed text that end with an error where what was read of them takes more than is allowed."""
+
+    def __init__(self, allowance: Allowance) -> None:
+        self.allowance = allowance
+        self.before = pa.system_memory_pool().bytes_allocated()
+
+    def stream(self, path: Path, dialect: Dialect) -> Any:
+        """Return the bytes of a text file; those of a compressed one are watched, because they have no limit."""
+        plain = table_stream(path, dialect)
+        return plain if compression_of(path) is None else pa.PythonFile(_Watched(plain, path, self), mode="r")
+
+    def check(self, path: Path, read: int) -> None:
+        """Raise `OutOfMemoryError` if the cells that were read so far take too much once they are counted."""
+        taken = pa.system_memory_pool().bytes_allocated() - self.before
+        holds = f"at least {read >> 20:,} MB of text"
+        self.allowance.require(GROWS * taken, str(path), holds, otherwise=UNPACK)
+
+
+class _Watched:
+    """The bytes of a compressed file, and how many were read."""
+
+    def __init__(self, plain: Any, path: Path, guard: Guard) -> None:
+        self.plain, self.path, self.guard, self.count = plain, path, guard, 0
+        self.closed = False
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, unless there is too much already."""
+        content: bytes = self.plain.read(size)
+        self.count += len(content)
+        self.guard.check(self.path, self.count)
+        return content
+
+    def close(self) -> None:
+        """Close the file."""
+        self.closed = True
+        self.plain.close()
 
 
 def compression_of(path: Path) -> str | None:
@@ -280,11 +372,14 @@ def csv_options(dialect: Dialect, missing: Sequence[str], names: list[str], *, b
     """Return how Arrow reads some columns of a text file, all of them as text."""
     from pyarrow import csv
 
-    given = dialect.columns != dialect.names
+    # What Arrow finds in the first line are not the names then.
+    given = dialect.columns != dialect.names or dialect.trim or dialect.named
     named: dict[str, Any] = {"column_names": list(dialect.names), "skip_rows": dialect.ahead}
     header = {**named, "skip_rows_after_names": 1} if given else {}
+    cut = is_cut(dialect.skip, dialect.comment)
+    encoding = encoding_of_cut(dialect.encoding) if cut else dialect.encoding
     return {
-        "read_options": csv.ReadOptions(encoding=dialect.encoding, block_size=block_size, **header),
+        "read_options": csv.ReadOptions(encoding=encoding, block_size=block_size, **header),
         "parse_options": csv.ParseOptions(
             delimiter=dialect.delimiter,
             quote_char='"' if dialect.quoted else False,

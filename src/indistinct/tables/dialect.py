@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from indistinct.encodings import GUESSES, encodings_of, guess_of
 from indistinct.errors import InputError, ParameterError
+from indistinct.tables.encodings import GUESSES, encodings_of, guess_of
 from indistinct.tables.headers import check_header
-from indistinct.tables.value import check_names, check_width
+from indistinct.tables.layout import TableLines, blanks_note, body_of, check_one_column, check_title, ragged_hint
+from indistinct.tables.value import Reading, check_names, check_width
 
 # No line of a table is longer: a file without line ends would be read for ever, and a small one inflate for ever.
 LONGEST_LINE = 1 << 23
@@ -29,7 +30,10 @@ class Dialect:
 
     Columns without a name have one that begins with NUL, and are left out if they have no value either.
     `bare` says that nothing follows the header. Without `quoted`, a quote is a character like any other, so that
-    records end at line ends and are found faster; that is right only if the file has none.
+    records end at line ends and are found faster; that is right only if the file has none. The first `skip` lines and
+    lines that begin with `comment` are none of the table. With `trim` fields have no blanks around them. Columns
+    without a name and with values are left out if they are to be `dropped`, and have been `named` after their number
+    else, if that was declared. `notes` are what a reader must know.
     """
 
     encoding: str
@@ -38,6 +42,12 @@ class Dialect:
     bare: bool
     quoted: bool = True
     ahead: int = 0
+    skip: int = 0
+    comment: str | None = None
+    trim: bool = False
+    dropped: bool = False
+    named: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -82,15 +92,19 @@ def guess_note(path: Path, encoding: str) -> tuple[str, ...]:
     return () if note is None else (note,)
 
 
-def find_dialect(path: Path, encoding: str, delimiter: str | None, *, header: bool = False) -> Dialect:
+def find_dialect(path: Path, encoding: str, reading: Reading) -> Dialect:
     """Return delimiter and header of a file; raise `UnicodeDecodeError` if its start has another encoding.
 
-    A first line that looks like data is refused, unless it is known to be a `header`; no message quotes it before.
+    A first line that looks like data is refused, unless it is known to be a header; so are lines above the names, and
+    records that would be one column. No message quotes a line.
     """
-    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'):
+    given = reading.delimiter
+    if given is not None and (len(given) != 1 or not given.isascii() or given in '"\r\n\0'):
         raise ParameterError("`delimiter` must be one ASCII character", hint='for example delimiter=";"')
     for size in (SAMPLE_BYTES, SAMPLE_BYTES << 3, LONGEST_LINE):
-        text, complete = _sample(path, encoding, size)
+        sample, complete = _sample(path, encoding, size)
+        body = body_of(sample, reading)
+        text, delimiter = body.text, given or body.delimiter
         start = len(text) - len(text.lstrip("\r\n"))
         if start == len(text):
             if complete:
@@ -101,23 +115,60 @@ def find_dialect(path: Path, encoding: str, delimiter: str | None, *, header: bo
         if end == len(text) and not complete:
             continue
         chosen = delimiter or _find_delimiter(text, complete)
-        found = _records(text, chosen, complete, limit=SAMPLE_RECORDS)
+        found = _records(text, chosen, complete, limit=SAMPLE_RECORDS, trim=reading.trim)
         if found or complete:
-            names = found[0] if found else []
-            if any("\0" in name for name in names):
-                raise nul_error()
-            if not header:
-                check_header(path, found)
-            if any(name.strip() for name in names):
-                names = [name if name.strip() else f"{NAMELESS}{place}" for place, name in enumerate(names)]
-            check_names(names, quote=False)
+            notes = _check_layout(path, text, chosen, found, reading, sure=delimiter is not None)
+            names = _names(path, found, reading)
             bare = complete and _is_bare(text, chosen)
-            ahead = len(text[:start].splitlines())
-            return Dialect(encoding, chosen, tuple(names), bare=bare, quoted='"' in text, ahead=ahead)
+            return Dialect(
+                encoding,
+                chosen,
+                tuple(names),
+                bare=bare,
+                quoted='"' in text,
+                ahead=len(text[:start].splitlines()),
+                skip=body.skip,
+                comment=reading.comment,
+                trim=reading.trim,
+                dropped=reading.nameless == "drop",
+                named=reading.nameless == "name",
+                notes=notes,
+            )
     raise InputError(
         f"the first line of {path} does not end within {LONGEST_LINE >> 20} MB",
         hint="check that this is delimited text with a line of names; a quote that is left open swallows lines",
     )
+
+
+def _names(path: Path, records: list[list[str]], reading: Reading) -> list[str]:
+    """Return the names of columns; one without a name begins with NUL, unless it is to be called after its number."""
+    names = records[0] if records else []
+    if any("\0" in name for name in names):
+        raise nul_error()
+    if not reading.header:
+        check_header(path, records)
+    if any(name.strip() for name in names):
+        beginning = "column " if reading.nameless == "name" else NAMELESS
+        first = 1 if reading.nameless == "name" else 0
+        names = [name if name.strip() else f"{beginning}{index}" for index, name in enumerate(names, start=first)]
+    check_names(names, quote=False)
+    return names
+
+
+def _check_layout(
+    path: Path, text: str, chosen: str, records: list[list[str]], reading: Reading, *, sure: bool
+) -> tuple[str, ...]:
+    """Return what is to be said of a layout; raise for lines above the names, and for records in one column.
+
+    `sure` says that the delimiter was declared.
+    """
+    widths = {len(row) for row in records}
+    settled = sure or (len(widths) == 1 and widths != {1})
+    if not reading.header:
+        check_title(path, text, [chosen] if settled else DELIMITERS, reading)
+    if widths == {1}:
+        return check_one_column(path, records, chosen, sure=sure)
+    return blanks_note(records, chosen) if not reading.trim else ()
 
 
 def _line_end(text: str, start: int) -> int:
@@ -148,14 +199,14 @@ def _find_delimiter(text: str, complete: bool) -> str:
     return max(ranked, key=lambda mark: ranked[mark])
 
 
-def _records(text: str, delimiter: str, complete: bool, *, limit: int) -> list[list[str]]:
+def _records(text: str, delimiter: str, complete: bool, *, limit: int, trim: bool = False) -> list[list[str]]:
     """Return the first whole records of a sample, without blank lines."""
     found = []
     # A field that never seems to end stops the reader; the records before it still count.
     with suppress(csv.Error):
-        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=trim):
             if row:
-                found.append(row)
+                found.append([cell.strip() for cell in row] if trim else row)
             if len(found) > limit:
                 break
         else:
@@ -188,7 +239,7 @@ def diagnose(path: Path, dialect: Dialect) -> InputError | None:
             if row and len(row) != len(dialect.names):
                 return InputError(
                     f"{path}, line {number}: expected {len(dialect.names)} fields, got {len(row)}",
-                    hint="quote fields that contain the delimiter, or pass the right delimiter",
+                    hint=ragged_hint(row, len(dialect.names)),
                     line=number,
                     expected=len(dialect.names),
                     found=len(row),
@@ -231,13 +282,12 @@ def _strict_rows(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]
     encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     with open_bytes(path) as file, io.BufferedReader(_EndingLines(path, file), 1 << 16) as buffered:
-        reader = csv.reader(
-            io.TextIOWrapper(buffered, encoding=encoding, newline="", errors="replace"),
-            delimiter=dialect.delimiter,
-            strict=True,
+        lines = TableLines(
+            io.TextIOWrapper(buffered, encoding=encoding, newline="", errors="replace"), dialect.skip, dialect.comment
         )
+        reader = csv.reader(lines, delimiter=dialect.delimiter, strict=True, skipinitialspace=dialect.trim)
         for row in reader:
-            yield reader.line_num, row
+            yield reader.line_num + lines.left_out, [cell.strip() for cell in row] if dialect.trim else row
 
 
 class _EndingLines(io.RawIOBase):

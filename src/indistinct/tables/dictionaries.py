@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import empty_large
-from indistinct.domain import ascends, with_room
 from indistinct.errors import InputError
+from indistinct.machine.arrays import empty_large
+from indistinct.tables.domain import ascends, with_room
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes
-from indistinct.domain import Kind, kind_of
+from indistinct.machine.arrays import Codes
 from indistinct.tables.declared import ISO, MEANT, marks_of, without_texts, without_values
 from indistinct.tables.dictionaries import TEXT, is_text
-from indistinct.tables.inference import KINDS, MOMENTS, converted, spellings
+from indistinct.tables.domain import Kind, kind_of
+from indistinct.tables.inference import KINDS, MOMENTS, convert_values, spellings
 from indistinct.tables.misfits import LINES, FutureError, MisfitError
 from indistinct.tables.notation import CLOCK, is_future, moments, plain_numbers, signs_of, without_signs
 from indistinct.tables.value import Reading
@@ -154,7 +154,7 @@ class Evidence:
         values, kinds = self._values(texts), KINDS
         if values is None:
             values, kinds = texts, MOMENTS
-        found = converted(pa.chunked_array([values]), kinds)
+        found = convert_values(pa.chunked_array([values]), kinds)
         return pa.string() if found is None else found[0].type
 
     def _values(self, texts: pa.Array) -> pa.Array | None:

@@ -1,20 +1,21 @@
 """What is not a file yet becomes one: standard input and files at addresses, copied where their owner alone can read.
 
-Engines read a table more than once, and a pipe can be read once. The copy lies in the private directory of the process
-and goes with it.
+Engines read a table more than once, and a pipe can be read once. The copy lies in a file without a name, which goes
+with the process.
 """
 
 import glob
-import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from indistinct.addresses import STANDARD_INPUT, Remote, address_of, name_of, remote, shown
 from indistinct.errors import IndistinctError, InputError
-from indistinct.spill import directory_of_process, disk_errors
+from indistinct.machine.spill import NamelessFile, create_nameless, disk_errors
+from indistinct.tables.addresses import STANDARD_INPUT, Remote, address_of, name_of, remote, without_credentials
 
 BLOCK = 1 << 20
 # What files begin with that are no text, and the suffix that says so.
@@ -32,10 +33,10 @@ KINDS = (
 STANDARD = "standard input"
 
 # Copies of this process: where each lies, by what it is a copy of and in which state that was.
-_COPIES: dict[str, tuple[Any, Path]] = {}
+_COPIES: dict[str, tuple[Any, NamelessFile]] = {}
 
 
-def fetched(source: str | Path) -> tuple[Path, ...] | None:
+def fetch_files(source: str | Path) -> tuple[Path, ...] | None:
     """Return copies of the files that standard input or an address gives, by name; None for a path.
 
     A copy is made once, and again when the file at the address is another one.
@@ -46,13 +47,13 @@ def fetched(source: str | Path) -> tuple[Path, ...] | None:
     if address is None:
         return None
     found = remote(address)
-    with _reached(address):
-        return tuple(_copied(address, found._replace(path=each)) for each in _listed(found, address))
+    with _translate_errors(address):
+        return tuple(_copy_file(address, found._replace(path=each)) for each in _list_files(found, address))
 
 
 def origin_of(path: Path) -> str | None:
     """Return what a file is a copy of, None if it is none; an address is whole, to be compared and not to be shown."""
-    return next((origin for origin, (_, copy) in _COPIES.items() if copy == path), None)
+    return next((origin for origin, (_, copy) in _COPIES.items() if copy.path == path), None)
 
 
 @contextmanager
@@ -62,16 +63,17 @@ def named_as_given() -> Iterator[None]:
         yield
     except IndistinctError as error:
         for origin, (_, copy) in _COPIES.items():
-            if str(copy) in error.message or str(copy) in (error.hint or ""):
-                error.message = error.message.replace(str(copy), shown(origin))
-                error.hint = error.hint and error.hint.replace(str(copy), shown(origin))
+            path = str(copy.path)
+            if path in error.message or path in (error.hint or ""):
+                error.message = error.message.replace(path, without_credentials(origin))
+                error.hint = error.hint and error.hint.replace(path, without_credentials(origin))
                 error.args = (error.message,)
         raise
 
 
 def _standard_input() -> Path:
     if STANDARD in _COPIES:
-        return _COPIES[STANDARD][1]
+        return _COPIES[STANDARD][1].path
     stream = getattr(sys.stdin, "buffer", None)
     if stream is None or sys.stdin.isatty():
         raise InputError(
@@ -82,16 +84,26 @@ def _standard_input() -> Path:
     if not first:
         raise InputError("standard input is empty", hint="check what is piped into the command")
     suffix = next((suffix for mark, suffix in KINDS if first.startswith(mark)), ".csv")
-    path = directory_of_process() / f"{secrets.token_hex(8)}{suffix}"
-    with disk_errors(), path.open("xb") as file:
-        file.write(first)
-        while block := stream.read(BLOCK):
-            file.write(block)
-    _COPIES[STANDARD] = (None, path)
-    return path
+    _COPIES[STANDARD] = (None, _copy(chain([first], iter(partial(stream.read, BLOCK), b"")), f"table{suffix}"))
+    return _COPIES[STANDARD][1].path
 
 
-def _listed(found: Remote, address: str) -> list[str]:
+def _copy(blocks: Iterable[bytes], name: str) -> NamelessFile:
+    """Return a file without a name that holds some blocks; `name` tells what it is."""
+    copy = create_nameless(name)
+    try:
+        for block in blocks:
+            content = memoryview(block)
+            with disk_errors():
+                while content:
+                    content = content[copy.file.write(content) :]
+    except BaseException:
+        copy.close()
+        raise
+    return copy
+
+
+def _list_files(found: Remote, address: str) -> list[str]:
     """Return the files that an address names: one, those of a folder, or those that a pattern fits."""
     system, path = found
     if glob.has_magic(path) and not system.exists(path):
@@ -102,43 +114,38 @@ def _listed(found: Remote, address: str) -> list[str]:
         inside = sorted(each for each in system.ls(path, detail=False) if system.isfile(each))
         files = [each for each in inside if not each.rpartition("/")[2].startswith((".", "_"))]
     else:
-        raise InputError(f"there is no file {shown(address)}", hint="check the address")
+        raise InputError(f"there is no file {without_credentials(address)}", hint="check the address")
     if not files:
-        raise InputError(f"{shown(address)} has no file", hint="check the address")
+        raise InputError(f"{without_credentials(address)} has no file", hint="check the address")
     return files
 
 
-def _copied(address: str, found: Remote) -> Path:
+def _copy_file(address: str, found: Remote) -> Path:
     system, path = found
     single = name_of(address) == path.rpartition("/")[2]
     origin = address if single else str(system.unstrip_protocol(path))
     state = system.ukey(path)
     known = _COPIES.get(origin)
-    if known is not None and known[0] == state and known[1].exists():
-        return known[1]
-    folder = directory_of_process() / secrets.token_hex(8)
-    copy = folder / (name_of(origin) or "table")
-    with disk_errors():
-        folder.mkdir(mode=0o700)
-    with system.open(path, "rb") as opened, copy.open("xb") as file:
-        while block := opened.read(BLOCK):
-            file.write(block)
+    if known is not None and known[0] == state and known[1].path.exists():
+        return known[1].path
+    with system.open(path, "rb") as opened:
+        copy = _copy(iter(partial(opened.read, BLOCK), b""), name_of(origin) or "table")
     if known is not None:
-        known[1].unlink(missing_ok=True)
+        known[1].close()
     _COPIES[origin] = (state, copy)
-    return copy
+    return copy.path
 
 
 @contextmanager
-def _reached(address: str) -> Iterator[None]:
+def _translate_errors(address: str) -> Iterator[None]:
     """Say in our words that a file cannot be had: what others say may quote the address with its password."""
     try:
         yield
     except (IndistinctError, MemoryError):
         raise
     except FileNotFoundError:
-        raise InputError(f"there is no file {shown(address)}", hint="check the address") from None
+        raise InputError(f"there is no file {without_credentials(address)}", hint="check the address") from None
     except Exception:  # noqa: BLE001 (every file system has its own errors)
         raise InputError(
-            f"{shown(address)} cannot be read", hint="check the address, and what it needs to let you in"
+            f"{without_credentials(address)} cannot be read", hint="check the address, and what it needs to let you in"
         ) from None

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes, empty_large, starts_of
-from indistinct.parallel import is_large, spread, workers
+from indistinct.machine.arrays import Codes, empty_large, starts_of
+from indistinct.machine.parallel import is_large, spread, workers
 from indistinct.tables import _field_kernels as kernels
 from indistinct.tables.row_groups import of_one_width
 
@@ -116,7 +116,7 @@ def _read_part(path: Path, begin: int, end: int, layout: _Layout) -> list[list[p
             stop = _last_line(room.data, file.readinto(room.data[: min(BLOCK, end - begin)].data) or 0)
             if not stop:
                 return None
-            room, rows = _numbered(room, stop, layout)
+            room, rows = _number_block(room, stop, layout)
             if rows == kernels.STRANGE:
                 return None
             columns = list(_columns(room, rows))
@@ -127,7 +127,7 @@ def _read_part(path: Path, begin: int, end: int, layout: _Layout) -> list[list[p
     return blocks
 
 
-def _numbered(room: _Room, stop: int, layout: _Layout) -> tuple[_Room, int]:
+def _number_block(room: _Room, stop: int, layout: _Layout) -> tuple[_Room, int]:
     """Number the fields of a block; return the number of its rows, and the room that they needed."""
     while True:
         room.slots.fill(-1)

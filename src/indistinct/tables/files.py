@@ -1,47 +1,120 @@
 """Parquet and Arrow files as Arrow tables for the engines, text as dictionaries where the file has them."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from indistinct.errors import InputError
-from indistinct.schema import where_is
 from indistinct.tables.dictionaries import check_text, is_text
+from indistinct.tables.frames import check_readable, index_columns
 from indistinct.tables.row_groups import read_row_groups
-from indistinct.tables.value import Labels, check_width
+from indistinct.tables.value import Labels, check_names, choose
 
-
-def choose(names: Sequence[str], columns: Sequence[str] | None) -> list[str]:
-    """Return the wanted columns, all by default; raise `InputError` for one that is not there."""
-    if columns is None:
-        return list(names)
-    present = set(names)
-    for name in columns:
-        if name not in present:
-            raise InputError(
-                f"the table has no column {name!r}",
-                hint=where_is(name, names, expected=columns),
-            )
-    return list(columns)
+# Texts that are stored as differences to each other are in no dictionary, and Arrow refuses to make one of them.
+DIFFERENCES = {"DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"}
+# Bytes that a cell of text takes as a code, and beside its letters as text.
+CODE, OFFSET = 1, 4
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
     """Return a Parquet file; a text column that repeats its values comes as a dictionary."""
     import pyarrow.parquet as pq
 
+    head = head_of_parquet(path, columns)
     try:
-        with pq.ParquetFile(path) as file:
-            check_width(len(file.schema_arrow.names))
-            names = choose(file.schema_arrow.names, columns)
-            coded = repeating(file.metadata, file.schema_arrow)
-        with pq.ParquetFile(path, read_dictionary=coded, pre_buffer=False) as file:
-            return read_row_groups(file, names)
+        with pq.ParquetFile(path, read_dictionary=head.coded, pre_buffer=False) as file:
+            return read_row_groups(file, head.schema.names)
     except MemoryError:
         raise
     except (pa.ArrowException, OSError):
         raise _broken(path, "Parquet") from None
+
+
+class ParquetHead(NamedTuple):
+    """What the footer of a Parquet file tells: the columns that are read, which of them come as codes, and its rows.
+
+    `size` is how many bytes its columns take in memory.
+    """
+
+    schema: pa.Schema
+    coded: list[str]
+    rows: int
+    size: int
+
+
+def head_of_parquet(path: Path, columns: Sequence[str] | None = None) -> ParquetHead:
+    """Return what a Parquet file tells of itself; raise `InputError` for a column that cannot be read, by its name."""
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            schema, metadata = file.schema_arrow, file.metadata
+            index = index_columns(schema)
+            names = [name for name in schema.names if name not in index]
+            check_names(names)
+            chosen = choose(names, columns)
+            for name in chosen:
+                check_readable(name, schema.field(name).type)
+            signed = is_signed(metadata, _last_bytes(path))
+            if signed:
+                _check_encryption(path, file, chosen)
+            coded = [] if signed else repeating(metadata, schema)
+            read = pa.schema([schema.field(name) for name in chosen], metadata=schema.metadata)
+            size = 0 if signed else size_of_parquet(read, metadata, coded=coded)
+            return ParquetHead(read, coded, metadata.num_rows, size)
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError):
+        raise _broken(path, "Parquet") from None
+
+
+def size_of_parquet(schema: pa.Schema, metadata: Any, *, coded: Sequence[str]) -> int:
+    """Return how many bytes some columns of a Parquet file take in memory, about; text may come as codes."""
+    stored = _stored_bytes(metadata)
+    return sum(_bytes_of(each, metadata, stored=stored, coded=each.name in coded) for each in schema)
+
+
+def _stored_bytes(metadata: Any) -> dict[str, int]:
+    """Return how many bytes each column of a Parquet file takes before it is compressed."""
+    sizes: dict[str, int] = {}
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        for chunk in map(group.column, range(group.num_columns)):
+            sizes[chunk.path_in_schema] = sizes.get(chunk.path_in_schema, 0) + int(chunk.total_uncompressed_size)
+    return sizes
+
+
+def _bytes_of(field: pa.Field, metadata: Any, *, stored: Mapping[str, int], coded: bool) -> int:
+    """Return how many bytes a column of a Parquet file takes in memory, about: as codes, as texts or as numbers."""
+    kind, rows = field.type.value_type if isinstance(field.type, pa.DictionaryType) else field.type, metadata.num_rows
+    if pa.types.is_primitive(kind) or pa.types.is_decimal(kind):
+        return int(rows * kind.bit_width / 8)
+    return int(rows * (CODE if coded else OFFSET)) + stored.get(field.name, 0)
+
+
+def _last_bytes(path: Path) -> bytes:
+    with path.open("rb") as file:
+        file.seek(-8, os.SEEK_END)
+        return file.read()
+
+
+def _check_encryption(path: Path, file: Any, names: Sequence[str]) -> None:
+    """Raise `InputError` for columns that are encrypted while others of their file are not."""
+    hidden = []
+    for name in names:
+        try:
+            next(file.iter_batches(1, columns=[name]), None)
+        except OSError:
+            hidden.append(name)
+    if hidden:
+        raise InputError(
+            f"{path} has encrypted columns: {', '.join(map(repr, hidden))}",
+            hint="decrypt the file first, or name the columns to read without them: --columns a,b,c, columns=[…] in "
+            "Python, or `columns` under [input]",
+        )
 
 
 def categories_in(path: Path) -> dict[str, Labels]:
@@ -83,15 +156,37 @@ def repeating(metadata: Any, schema: pa.Schema) -> list[str]:
     A plain string costs at least four bytes for its length, so a column that takes less is stored as codes;
     reading one that is not as a dictionary would hash every value.
     """
-    places = {metadata.schema.column(place).path: place for place in range(metadata.num_columns)}
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     return [
-        field.name
-        for field in schema
-        if is_text(field.type)
-        and field.name in places
-        and sum(group.column(places[field.name]).total_uncompressed_size for group in groups) < 4 * metadata.num_rows
+        name
+        for name, chunks in _chunks_of_texts(metadata, schema).items()
+        if sum(chunk.total_uncompressed_size for chunk in chunks) < 4 * metadata.num_rows
     ]
+
+
+def readable_as_codes(metadata: Any, schema: pa.Schema) -> list[str]:
+    """Return the text columns that Arrow can read as codes: not those that are stored as differences of texts."""
+    return list(_chunks_of_texts(metadata, schema))
+
+
+def _chunks_of_texts(metadata: Any, schema: pa.Schema) -> dict[str, list[Any]]:
+    """Return what a file tells of each text column that Arrow can read as codes, for every row group."""
+    columns = {metadata.schema.column(number).path: number for number in range(metadata.num_columns)}
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    chunks = {
+        field.name: [group.column(columns[field.name]) for group in groups]
+        for field in schema
+        if is_text(field.type) and field.name in columns
+    }
+    return {name: each for name, each in chunks.items() if not any(DIFFERENCES & set(c.encodings) for c in each)}
+
+
+def is_signed(metadata: Any, ending: bytes) -> bool:
+    """Return whether the footer of a Parquet file is signed, as one is whose columns, or some of them, are encrypted.
+
+    `ending` are the last eight bytes of the file, which tell the length of its footer. What is told of an encrypted
+    column cannot be read, and Arrow ends the process where it is tried.
+    """
+    return int.from_bytes(ending[:4], "little") > int(metadata.serialized_size)
 
 
 def _broken(path: Path, kind: str) -> InputError:

@@ -5,13 +5,14 @@ it would hand over its index as a column.
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from indistinct.errors import InputError
 from indistinct.tables.dictionaries import TEXT, check_text, is_text
-from indistinct.tables.value import Labels, check_names
+from indistinct.tables.value import Labels, check_names, choose
 
 
 def is_frame(source: object) -> bool:
@@ -23,25 +24,24 @@ def is_frame(source: object) -> bool:
     )
 
 
-def from_frame(source: Any) -> pa.Table:
+def from_frame(source: Any, columns: Sequence[str] | None = None) -> pa.Table:
     """Return a pandas, polars or Arrow frame, or anything with an Arrow stream, as an Arrow table.
 
     A pandas index is not a column and is dropped; `reset_index()` makes it one. A lazy frame is collected, a
-    record batch reader is consumed.
+    record batch reader is consumed. `columns` chooses some.
     """
     if _is(source, "pandas", "DataFrame"):
-        return _from_pandas(source)
+        return _from_pandas(source, columns)
     if _is(source, "polars", "LazyFrame"):
         source = source.collect()
-    if isinstance(source, pa.Table):
-        return source
     try:
-        return pa.table(source)
+        table = source if isinstance(source, pa.Table) else pa.table(source)
     except (pa.ArrowException, TypeError, ValueError):
         raise InputError(
             f"a {type(source).__name__} is not a table of named columns",
             hint="give a frame, not a single column or an array",
         ) from None
+    return table if columns is None else table.select(choose(table.column_names, columns))
 
 
 def flat(table: pa.Table) -> pa.Table:
@@ -50,28 +50,29 @@ def flat(table: pa.Table) -> pa.Table:
     Index columns that pandas announces in the metadata are dropped. Dictionaries of other values are decoded,
     those of text hold exactly the values that occur.
     """
-    index = _index_columns(table)
+    index = index_columns(table.schema)
     kept = [name for name in table.column_names if name not in index]
     check_names(kept)
     table = table.select(kept)
     return pa.table([_flat_column(name, table[name]) for name in table.column_names], names=table.column_names)
 
 
-def _from_pandas(frame: Any) -> pa.Table:
+def _from_pandas(frame: Any, columns: Sequence[str] | None) -> pa.Table:
     names = [str(name) for name in frame.columns]
     check_names(names)
-    columns = []
-    for place, name in enumerate(names):
+    chosen, read = choose(names, columns), []
+    for name in chosen:
+        place = names.index(name)
         try:
             # Column by column, because the error of a whole frame does not say which column failed.
-            columns.append(pa.Array.from_pandas(frame.iloc[:, place]))
+            read.append(pa.Array.from_pandas(frame.iloc[:, place]))
         except (pa.ArrowException, TypeError, ValueError):
             raise InputError(
                 f"column {name!r} mixes types, or holds objects that are not plain values",
                 hint=f"make it one type, for example frame[{name!r}] = frame[{name!r}].astype('string')",
                 column=name,
             ) from None
-    return pa.table(columns, names=names)
+    return pa.table(read, names=chosen)
 
 
 def _flat_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -84,13 +85,40 @@ def _flat_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column if pa.types.is_string(kind) else column.cast(pa.string())
     if isinstance(kind, pa.DictionaryType):
         return _flat_column(name, column.cast(kind.value_type))
+    if isinstance(kind, pa.BaseExtensionType):
+        return _flat_column(name, _storage_of(column))
     if pa.types.is_null(kind):
         return column.cast(pa.string())
-    if _is_plain(kind):
-        return column
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+        return column.cast(pa.decimal128(kind.precision, kind.scale))  # few functions of Arrow take narrower ones
+    check_readable(name, kind)
+    return column
+
+
+def _storage_of(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the cells of an extension type as what they are stored as; a UUID as people write it."""
+    kind = column.type
+    plain = pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type)
+    if kind.extension_name == "arrow.bool8":
+        return plain.cast(pa.bool_())
+    if kind.extension_name != "arrow.uuid":
+        return plain
+    parts = [None if cell is None else cell.hex() for cell in plain.to_pylist()]
+    texts = [text and "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:])) for text in parts]
+    return pa.chunked_array([pa.array(texts, pa.string())])
+
+
+def check_readable(name: str, kind: pa.DataType) -> None:
+    """Raise `InputError`, which names the column, for a type whose cells are no single number, date or text."""
+    plain = kind.value_type if isinstance(kind, pa.DictionaryType) else kind
+    if isinstance(plain, pa.BaseExtensionType):
+        plain = pa.string() if plain.extension_name == "arrow.uuid" else plain.storage_type
+    if is_text(plain) or pa.types.is_null(plain) or _is_plain(plain):
+        return
     raise InputError(
         f"column {name!r} has the type {kind}, which is neither number, date nor text",
-        hint="turn it into text, or leave it out with columns=[…]",
+        hint="turn it into text, or name the columns to read without it: --columns a,b,c, columns=[…] in Python, or "
+        "`columns` under [input]",
         column=name,
     )
 
@@ -114,8 +142,9 @@ def categories_of(table: pa.Table) -> dict[str, Labels]:
     return found
 
 
-def _index_columns(table: pa.Table) -> set[str]:
-    described = (table.schema.metadata or {}).get(b"pandas")
+def index_columns(schema: pa.Schema) -> set[str]:
+    """Return the columns that pandas announces to be the index of a frame, and no column of a table."""
+    described = (schema.metadata or {}).get(b"pandas")
     if described is None:
         return set()
     try:

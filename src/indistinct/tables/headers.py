@@ -46,14 +46,18 @@ def is_data(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     >>> is_data(["52", "F"], [["31", "M"], ["47", "F"], ["52", "M"]]), is_data(["age", "sex"], [["31", "M"]] * 3)
     (True, False)
     """
-    columns = [[cell.strip() for cell in cells if cell.strip()] for cells in zip(*_even(header, rows), strict=True)]
+    columns = [
+        [cell.strip() for cell in cells if cell.strip()] for cells in zip(*_rows_as_wide(header, rows), strict=True)
+    ]
     cells = [cell.strip() for cell in header]
     if any(DATE.fullmatch(cell) and _mostly(DATE, below) for cell, below in zip(cells, columns, strict=True)):
         return True
     numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
     if not _counts(numbers) and any(_among(cell, below) for cell, below in zip(cells, columns, strict=True)):
         return True
-    if any(_composed(cell, below) or _is_truth(cell, below) for cell, below in zip(cells, columns, strict=True)):
+    if any(
+        _is_composed_alike(cell, below) or _is_truth(cell, below) for cell, below in zip(cells, columns, strict=True)
+    ):
         return True
     return (
         len(rows) >= FEWEST_ROWS
@@ -61,7 +65,7 @@ def is_data(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     )
 
 
-def _even(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+def _rows_as_wide(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
     """Return the rows that have as many fields as the header."""
     return [row for row in rows if len(row) == len(header)] or [[""] * len(header)]
 
@@ -96,7 +100,7 @@ def _returns(cell: str, below: Sequence[str]) -> bool:
     return coded and sum(_shape(other) == shape for other in below) >= MOSTLY * max(1, len(below))
 
 
-def _composed(cell: str, below: Sequence[str]) -> bool:
+def _is_composed_alike(cell: str, below: Sequence[str]) -> bool:
     """Return whether digits and other marks make up a cell as they do those below: 180 cm, 12:30, E11.9, €50.
 
     Names such as v1 or Q4 are letters with a number behind; that alone is no composition.

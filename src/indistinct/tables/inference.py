@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.tables.dictionaries import assemble
-from indistinct.tables.notation import plain_numbers
+from indistinct.tables.notation import moments, plain_numbers
 
 # Written in digits, be it a number or a code such as 02138.
 DIGITS = r"^[+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?$"
@@ -44,7 +44,7 @@ def spellings(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([chunk.dictionary for chunk in column.chunks], pa.string())
 
 
-def typed(column: pa.ChunkedArray, *, decimal: str | None = None, thousands: str | None = None) -> pa.ChunkedArray:
+def infer_type(column: pa.ChunkedArray, *, decimal: str | None = None, thousands: str | None = None) -> pa.ChunkedArray:
     """Return a settled text column with the type that all of its values have.
 
     Integers become int64 (decimal128 up to 38 digits), other numbers float64, ISO dates date32, ISO
@@ -55,7 +55,7 @@ def typed(column: pa.ChunkedArray, *, decimal: str | None = None, thousands: str
     if decimal or thousands:
         plain = plain_numbers(values, decimal, thousands)
         values, kinds = (plain, KINDS) if plain.null_count == 0 else (values, MOMENTS)
-    found = converted(values, kinds)
+    found = convert_values(values, kinds)
     if found is None:
         return as_text(column)
     cells = [values.take(chunk.indices) for values, chunk in zip(found, column.chunks, strict=True)]
@@ -67,7 +67,7 @@ def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column if column.num_chunks == 1 else column.cast(pa.string())
 
 
-def respelled(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
+def has_several_spellings(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
     """Return whether a text column that was read as a type spells one number in several ways, as codes may."""
     texts = spellings(column)
     if not pa.types.is_floating(kind) or len(texts) > COMPARED:
@@ -87,13 +87,23 @@ def mixture_of(values: pa.Array) -> tuple[str, list[str]] | None:
     >>> mixture_of(pa.array(["31", "4.5", "02138", "unknown"]))
     ('numbers', ['unknown'])
     """
-    digits, dates = (pc.match_substring_regex(values, pattern) for pattern in (DIGITS, DATE))
+    digits, dates = pc.match_substring_regex(values, DIGITS), are_dates(values)
     alike = pc.or_(digits, pc.match_substring_regex(values, NUMBER_LIKE))
     for kind, near, plain in (("numbers", alike, digits), ("dates", dates, dates)):
         strangers = values.filter(pc.invert(plain))
         if len(strangers) and 2 * pc.sum(near).as_py() > len(values):
             return kind, list(strangers.to_pylist())
     return None
+
+
+def are_dates(texts: pa.Array) -> pa.Array:
+    """Return which texts begin with a day in the notation of ISO 8601; 0000-00-00 is none.
+
+    >>> are_dates(pa.array(["2024-01-31", "2024-01-31 10:00", "0000-00-00", "2024-02-30", "-99"])).to_pylist()
+    [True, True, False, False, False]
+    """
+    days = pc.utf8_slice_codeunits(texts, 0, 10)
+    return pc.and_(pc.match_substring_regex(texts, DATE), pc.is_valid(moments(days, "%Y-%m-%d")))
 
 
 def maybe_grouped(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
@@ -105,7 +115,7 @@ def maybe_grouped(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
     return bool(pc.all(pc.or_(grouped, small)).as_py() and pc.any(grouped).as_py() and pc.any(small).as_py())
 
 
-def converted(values: pa.ChunkedArray, kinds: Sequence[tuple[str, pa.DataType]]) -> list[pa.Array] | None:
+def convert_values(values: pa.ChunkedArray, kinds: Sequence[tuple[str, pa.DataType]]) -> list[pa.Array] | None:
     """Return the values in the narrowest type that all of them spell canonically, None for text."""
     if not len(values):
         return None

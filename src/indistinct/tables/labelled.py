@@ -3,18 +3,22 @@
 Nothing else of such a file is read: its label, notes, user names and times of making never reach a release.
 """
 
+import mmap
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import InputError, MissingExtraError
-from indistinct.tables.files import choose
-from indistinct.tables.value import Labels, Reading, check_names
+from indistinct.tables.declared import marks_of
+from indistinct.tables.program_dates import ProgramFormat, format_of, from_numbers, note_of
+from indistinct.tables.value import Labels, Reading, check_names, choose
 
 READERS = {
     ".sav": "read_sav",
@@ -23,8 +27,24 @@ READERS = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
+# What begins a table in a transport file of SAS, and the bytes of a record there.
+MEMBER, RECORD = b"HEADER RECORD*******MEM", 80
+MISSING_KIND = "[A-Za-z_]"
+NUMBERS = ("number", "plain-number", "integer")
 # Numbers of these programs are floating-point: whole ones are exact below this.
 EXACT = 1 << 53
+
+
+# What a cell takes while such a file is read, beside its letters.
+CELL = 70
+
+
+class Shape(NamedTuple):
+    """How many rows and columns a file says that it has, and how many bytes its cells take while they are read."""
+
+    rows: int
+    columns: int
+    size: int
 
 
 class Labelled(NamedTuple):
@@ -59,10 +79,26 @@ def read_labelled(
     """Return the table of a file, in which values that the file declares to be missing are missing.
 
     A column of codes becomes text where each of its codes has a label of its own, unless `reading.codes` keeps the
-    codes. Where some have none, or two have the same, all keep their codes: half of the column would be text. `suffix`
-    says which program's file it is, where its name does not.
+    codes. Where some have none, or two have the same, all keep their codes: half of the column would be text. Numbers
+    with a format of dates or times are these, unless they are declared to be numbers; periods such as months are text.
+    `suffix` says which program's file it is, where its name does not.
     """
-    cells, told = _parsed(path, suffix or path.suffix.lower(), reading.encoding)
+    program = suffix or path.suffix.lower()
+    if program == ".xpt":
+        _check_one_table(path)
+    cells, metadata = parse_labelled(str(path), str(path), program, reading.encoding)
+    return label_columns(cells, metadata, reading, columns, program=program)
+
+
+def label_columns(
+    cells: Mapping[str, list[Any]],
+    told: Any,
+    reading: Reading,
+    columns: Sequence[str] | None = None,
+    *,
+    program: str,
+) -> Labelled:
+    """Return the table of cells that were parsed, with labels in place of codes as `read_labelled` says."""
     names = list(told.column_names)
     check_names(names)
     chosen = choose(names, columns)
@@ -71,7 +107,13 @@ def read_labelled(
     labels, notes = {}, []
     for name in chosen:
         column = _Column(name, cells[name], told.variable_value_labels.get(name) or {})
-        spelled = None if reading.codes or not column.labels else _spelled(column)
+        form = _format_of(column, told.original_variable_types.get(name), program, reading)
+        if form is not None:
+            kept = _without_marks(column.cells, _number_marks(name, reading))
+            found[name], labels[name] = from_numbers(name, kept, form), Labels(texts.get(name, ""))
+            notes += [note for note in (note_of(name, form),) if note]
+            continue
+        spelled = None if reading.codes or not column.labels else _labels_of(column)
         if column.labels and spelled is None and not reading.codes:
             notes.append(
                 f"column {name!r} keeps its codes: not every code that occurs has a label of its own among its labels"
@@ -81,19 +123,90 @@ def read_labelled(
     return Labelled(pa.table(found), labels, tuple(notes))
 
 
-def _parsed(path: Path, suffix: str, encoding: str | None) -> tuple[dict[str, list[Any]], Any]:
+def _format_of(column: _Column, text: str | None, program: str, reading: Reading) -> ProgramFormat | None:
+    """Return the format of a column of dates or times; None where its cells are texts, labelled or declared numbers."""
+    form = format_of(text, program)
+    if form is None or reading.types.get(column.name) in NUMBERS or not all(map(_is_number, column.cells)):
+        return None
+    return None if column.labels and not reading.codes and _labels_of(column) is not None else form
+
+
+def _is_number(cell: Any) -> bool:
+    """Return whether a cell is a number or missing; letters stand for kinds of missing in Stata and SAS."""
+    return cell is None or isinstance(cell, int | float) or re.fullmatch(MISSING_KIND, str(cell)) is not None
+
+
+def _number_marks(name: str, reading: Reading) -> list[float]:
+    """Return the numbers that stand for missing in a column, before they are dates: -99 would be a day."""
+    marks = []
+    for mark in marks_of(name, reading, framed=True):
+        with suppress(ValueError):
+            marks.append(float(mark))
+    return marks
+
+
+def _without_marks(cells: Sequence[Any], marks: Sequence[float]) -> list[Any]:
+    return [None if isinstance(cell, str) or cell in marks else cell for cell in cells]
+
+
+def shape_of_labelled(path: Path, encoding: str | None, *, suffix: str | None = None) -> Shape:
+    """Return what the header of a file says of its size; nothing where it says nothing, or is broken."""
+    package = statistics_package("a file of SPSS, Stata or SAS")
+    read = getattr(package, READERS[suffix or path.suffix.lower()])
+    try:
+        _, told = read(str(path), metadataonly=True, **({"encoding": encoding} if encoding else {}))
+        rows, columns = max(int(told.number_rows or 0), 0), int(told.number_columns)
+        letters = sum(int(width) for width in told.variable_storage_width.values())
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001 (its errors are of many types; whoever reads the file says what is wrong)
+        return Shape(0, 0, 0)
+    return Shape(rows, columns, rows * (CELL * columns + letters))
+
+
+def parse_labelled(
+    source: str | BinaryIO, name: str, suffix: str, encoding: str | None, *, stored: bool = False
+) -> tuple[dict[str, list[Any]], Any]:
+    """Return the cells of a file by column, and what pyreadstat tells beside them.
+
+    With `stored`, values that the file declares to be missing are read as they are.
+    """
     package = statistics_package("a file of SPSS, Stata or SAS")
     read = getattr(package, READERS[suffix])
+    options: dict[str, Any] = {"encoding": encoding} if encoding else {}
+    if stored and suffix != ".xpt":
+        options["user_missing"] = True
     try:
-        cells, told = read(str(path), output_format="dict", **({"encoding": encoding} if encoding else {}))
+        cells, told = read(source, output_format="dict", disable_datetime_conversion=True, **options)
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001 (its errors are of many types, and may quote cells)
         raise InputError(
-            f"{path} cannot be read as a file of SPSS, Stata or SAS",
+            f"{name} cannot be read as a file of SPSS, Stata or SAS",
             hint="check that the file is complete, not encrypted, and its suffix is right; else name its encoding",
         ) from None
     return {name: [_cell(each) for each in column] for name, column in cells.items()}, told
+
+
+def count_members(content: bytes | mmap.mmap) -> int:
+    """Return how many tables a transport file of SAS holds; a record of 80 bytes begins each."""
+    count, start = 0, content.find(MEMBER)
+    while start >= 0:
+        count += start % RECORD == 0
+        start = content.find(MEMBER, start + 1)
+    return count
+
+
+def _check_one_table(path: Path) -> None:
+    if not path.stat().st_size:
+        return  # the reader says that it is no such file
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        tables = count_members(content)
+    if tables > 1:
+        raise InputError(
+            f"{path} holds {tables} tables, of which the first alone would be read",
+            hint="write each table into a file of its own",
+        )
 
 
 def _cell(value: Any) -> Any:
@@ -103,7 +216,7 @@ def _cell(value: Any) -> Any:
     return None if isinstance(value, str) and not value else value
 
 
-def _spelled(column: _Column) -> list[str | None] | None:
+def _labels_of(column: _Column) -> list[str | None] | None:
     """Return the labels of cells; None unless each code that occurs has one of its own."""
     occurring = {cell for cell in column.cells if cell is not None}
     mine = {code: column.labels[code].strip() for code in occurring if _is_label(column.labels.get(code))}
@@ -118,8 +231,8 @@ def _is_label(text: Any) -> bool:
 
 def _codes(labels: Mapping[Any, str]) -> dict[str, Any]:
     """Return the code of each label that only one code has."""
-    texts = [text.strip() for text in labels.values() if _is_label(text)]
-    return {text.strip(): code for code, text in labels.items() if _is_label(text) and texts.count(text.strip()) == 1}
+    texts = Counter(text.strip() for text in labels.values() if _is_label(text))
+    return {text.strip(): code for code, text in labels.items() if _is_label(text) and texts[text.strip()] == 1}
 
 
 def _plain(column: _Column) -> pa.Array:
@@ -133,7 +246,7 @@ def _plain(column: _Column) -> pa.Array:
         return pa.array(column.cells) if present else pa.array(column.cells, pa.string())
     except (pa.ArrowException, OverflowError):
         # Letters stand for kinds of missing in Stata and SAS; anything else that is mixed cannot be told.
-        if all(isinstance(c, int | float) or re.fullmatch("[A-Za-z_]", str(c)) for c in present):
+        if all(isinstance(c, int | float) or re.fullmatch(MISSING_KIND, str(c)) for c in present):
             numbers = [None if isinstance(cell, str) else cell for cell in column.cells]
             return _plain(_Column(column.name, numbers))
         raise InputError(

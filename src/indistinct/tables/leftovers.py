@@ -36,7 +36,7 @@ def without_leftovers(path: Path, dialect: Dialect, texts: Mapping[str, pa.Chunk
 
     Only text columns come in, as the file has them.
     """
-    nameless = [name for name in dialect.names if name.startswith(NAMELESS)]
+    nameless = [name for name in dialect.names if name.startswith(NAMELESS) and name in texts]
     check_nameless(dialect, {name: spellings(texts[name]) for name in nameless})
     kept = {name: column for name, column in texts.items() if name not in nameless}
     empty = _empty(path, dialect, kept)
@@ -46,23 +46,25 @@ def without_leftovers(path: Path, dialect: Dialect, texts: Mapping[str, pa.Chunk
         kept = {name: pa.chunked_array([compact(column.filter(pa.array(keep)))]) for name, column in kept.items()}
     last = [column[-1].as_py() or "" for column in kept.values() if len(column)]
     check_total(path, dialect, last, rows=len(next(iter(kept.values()))) if kept else 0)
-    return Kept(kept, left_out_words(len(nameless), len(empty)))
+    return Kept(kept, left_out_words(len(nameless), len(empty), valued=dialect.dropped))
 
 
 def check_nameless(dialect: Dialect, texts: Mapping[str, pa.ChunkedArray]) -> None:
-    """Raise `InputError` if a column without a name has a value."""
-    if any(pc.any(pc.not_equal(pc.utf8_trim_whitespace(each), "")).as_py() for each in texts.values()):
+    """Raise `InputError` if a column without a name has a value, unless such columns are to be left out."""
+    if not dialect.dropped and any(
+        pc.any(pc.not_equal(pc.utf8_trim_whitespace(each), "")).as_py() for each in texts.values()
+    ):
         blank = [name for name, each in texts.items() if pc.any(pc.not_equal(each, "")).as_py()]
         check_names(["" if name in blank else name for name in dialect.names], quote=False)
 
 
-def left_out_words(columns: int, lines: int) -> tuple[str, ...]:
-    """Return what is left out of a file: columns without a name and a value, and empty lines.
+def left_out_words(columns: int, lines: int, *, valued: bool = False) -> tuple[str, ...]:
+    """Return what is left out of a file: columns without a name, which may be `valued`, and empty lines.
 
     >>> left_out_words(0, 2)
     ('2 empty lines',)
     """
-    nameless = f"{columns:,} column{'s' * (columns > 1)} without a name and without a value"
+    nameless = f"{columns:,} column{'s' * (columns > 1)} without a name{' and without a value' * (not valued)}"
     empty = f"{lines:,} empty line{'s' * (lines > 1)}"
     return (*[nameless][:columns], *[empty][:lines])
 

@@ -76,7 +76,8 @@ class Notation:
     def flags(self, column: str) -> tuple[str, ...]:
         """Return the flags that declare the notation of a column, the choices in turn."""
         if self.dates:
-            return tuple(f'--dates "{form}"' if " " in form else f"--dates {form}" for form in self.dates)
+            quoted = (f'"{form}"' if "," in form else form for form in self.dates)
+            return tuple(f"--dates {shlex.quote(form) if ' ' in form else form}" for form in quoted)
         own = [f"--type {shlex.quote(f'{column}=number')}"] * self.signed
         choices = ({"--decimal": self.decimal, "--thousands": self.thousands}, {"--thousands": self.decimal})
         return tuple(
@@ -111,11 +112,11 @@ def likely_notation(texts: pa.Array) -> Notation | None:
                 break
     else:
         found = None
-    signed = _signed(texts) if found is None or found.strangers else None
+    signed = _signed_notation(texts) if found is None or found.strangers else None
     return found if signed is None or (found and len(found.strangers) <= len(signed.strangers)) else signed
 
 
-def _signed(texts: pa.Array) -> Notation | None:
+def _signed_notation(texts: pa.Array) -> Notation | None:
     """Return the notation of amounts with a sign, once they have none."""
     if not pc.any(pc.match_substring_regex(texts, SIGNED)).as_py():
         return None

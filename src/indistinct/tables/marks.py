@@ -1,7 +1,7 @@
 """Marks that people write where a value is missing, so that no engine takes one for a value of somebody."""
 
 import datetime as dt
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -48,6 +48,16 @@ def is_mark(text: str, *, others: Collection[str]) -> bool:
         return plain in WORDS
     codes = sum(1 <= len(other) <= 3 and other.isalpha() and other.isupper() for other in others)
     return 2 * codes <= len(others) or len(others) <= 2
+
+
+def are_marks(strange: Collection[str], counts: Mapping[str, int]) -> bool:
+    """Return whether the few texts among dates that are none stand for missing: known numbers, or texts that repeat.
+
+    >>> are_marks(["-99", "0000-00-00"], {"-99": 1, "0000-00-00": 7}), are_marks(["Miller"], {"Miller": 1})
+    (True, False)
+    """
+    known = {str(number) for number in NUMBERS}
+    return all(text.strip() in known or counts[text] >= REPEATS for text in strange)
 
 
 def number_marks(column: pa.ChunkedArray) -> dict[str, int]:

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes
 from indistinct.errors import InputError
+from indistinct.machine.arrays import Codes
 from indistinct.tables.likely import likely_notation
 from indistinct.tables.notation import moments
 
@@ -28,7 +28,7 @@ class MisfitError(Exception):
 
         `file` is the one that has the first of them, if there are several.
         """
-        where, numbers = located(self.rows, lines, word=word, file=file)
+        where, numbers = locate_rows(self.rows, lines, word=word, file=file)
         several = f"{self.count:,} of {self.cells:,} cells do not fit it"
         count = "it fits no cell" if self.count == self.cells else f"{several}, on {where}"
         better = _better(self.column, self.texts) if "date" in self.declared else None
@@ -49,7 +49,7 @@ class FutureError(MisfitError):
 
     def error(self, lines: Callable[[Codes], list[int]] | None, *, word: str = "line", file: str = "") -> InputError:
         """Return the error that says how many dates lie in the future and where."""
-        where, numbers = located(self.rows, lines, word=word, file=file)
+        where, numbers = locate_rows(self.rows, lines, word=word, file=file)
         return InputError(
             f"with the date format {self.declared!r}, {self.count:,} of {self.cells:,} cells of column "
             f"{self.column!r} would lie in the future, on {where}: years of two digits do not tell the century",
@@ -60,7 +60,7 @@ class FutureError(MisfitError):
         )
 
 
-def located(
+def locate_rows(
     rows: Codes, lines: Callable[[Codes], list[int]] | None, *, word: str = "line", file: str = ""
 ) -> tuple[str, list[int]]:
     """Return where the first of some rows are, in words and as numbers, which `lines` gives or which count rows."""

@@ -9,20 +9,21 @@ from typing import Any, Unpack
 
 import pyarrow as pa
 
-from indistinct.arrays import Codes
-from indistinct.errors import InputError
-from indistinct.input_files import check_ordinary, no_file
-from indistinct.memory import needs_memory
+from indistinct.errors import InputError, OutOfMemoryError
+from indistinct.machine.arrays import Codes
+from indistinct.machine.memory import Allowance, needed_for, needs_memory, rows_words
 from indistinct.tables.declared import read_frame
-from indistinct.tables.delimited import Delimited, read_delimited
+from indistinct.tables.delimited import Delimited, read_delimited, readable
 from indistinct.tables.dialect import Dialect, encodings, find_dialect, line_numbers
 from indistinct.tables.dictionaries import is_text
+from indistinct.tables.domain import days_of
+from indistinct.tables.extents import count_spans
 from indistinct.tables.fetched import named_as_given
-from indistinct.tables.files import categories_in, choose, read_arrow, read_parquet
+from indistinct.tables.files import categories_in, head_of_parquet, read_arrow, read_parquet
 from indistinct.tables.frames import categories_of, flat, from_frame, is_frame
-from indistinct.tables.labelled import read_labelled
-from indistinct.tables.misfits import MisfitError, located
-from indistinct.tables.no_tables import HINTS, check_content
+from indistinct.tables.input_files import check_ordinary, no_file
+from indistinct.tables.labelled import read_labelled, shape_of_labelled
+from indistinct.tables.misfits import MisfitError, locate_rows
 from indistinct.tables.reading import Declarations, declare
 from indistinct.tables.several import (
     ARROW,
@@ -34,20 +35,59 @@ from indistinct.tables.several import (
     files_of,
     is_delimited,
     kind_of_file,
+    require_unchanged,
     together,
-    unchanged,
 )
 from indistinct.tables.sheets import read_sheet
-from indistinct.tables.value import Reading, Table
+from indistinct.tables.value import Reading, Table, choose
+
+ENGINE = "anonymize it where it lies (--engine duckdb)"
+
+MOMENT = pa.timestamp("us")
+DECRYPT = "decrypt it first, and give the table that comes out"
+UNPICKLE = "a pickle runs code when it is read: save the table as Parquet or CSV where it was made"
+UNPACK = "unpack it first; a workbook ends in .xlsx, .xls or .ods"
+FROM_SQLITE = (
+    "a database holds several tables: write one as CSV, as in "
+    'sqlite3 -header -csv clinic.db "SELECT * FROM patients" > patients.csv'
+)
+
+# What a file that is no table begins with, what it is, and what to do with it. A pickle would run code when it is
+# read, so nothing here ever reads one.
+SIGNATURES = (
+    (b"\x80\x02", "a pickle", UNPICKLE),
+    (b"\x80\x03", "a pickle", UNPICKLE),
+    (b"\x80\x04", "a pickle", UNPICKLE),
+    (b"\x80\x05", "a pickle", UNPICKLE),
+    (b"SQLite format 3\0", "a SQLite database", FROM_SQLITE),
+    (b"PARE", "an encrypted Parquet file", DECRYPT),
+    (b"Salted__", "encrypted by OpenSSL", DECRYPT),
+    (b"age-encryption.org/", "encrypted by age", DECRYPT),
+    (b"-----BEGIN PGP MESSAGE", "encrypted by PGP", DECRYPT),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old or an encrypted document of an office program", UNPACK),
+    (b"PK\x03\x04", "an archive or a workbook, which may be encrypted", UNPACK),
+    (b"7z\xbc\xaf\x27\x1c", "an archive, which may be encrypted", UNPACK),
+)
+HINTS = {
+    **dict.fromkeys((".pkl", ".pickle", ".joblib"), UNPICKLE),
+    **dict.fromkeys((".gpg", ".pgp", ".asc", ".age", ".enc", ".aes"), DECRYPT),
+    **dict.fromkeys((".zip", ".7z", ".rar", ".tar"), UNPACK),
+    **dict.fromkeys((".db", ".sqlite", ".sqlite3"), FROM_SQLITE),
+}
+"""What to do with files of some suffixes."""
+
+
+# What a workbook begins with, by its suffix or not: whoever reads sheets says whether one is encrypted.
+OF_WORKBOOKS = (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"PK\x03\x04")
 
 
 @needs_memory("reading the table")
 def open_table(
     source: Any,
     *,
-    columns: Sequence[str] | None = None,
     reading: Reading | None = None,
     published: bool = False,
+    memory: int | None = None,
     **declared: Unpack[Declarations],
 ) -> Table:
     """Return the table at a path or in a frame; `columns` chooses some and their order.
@@ -64,14 +104,21 @@ def open_table(
     columns, or {column: texts}, where "*" stands for all columns; `NA` stays text unless it is listed. A declaration
     that fits no cell is an error. In a frame or a Parquet file, whose columns have types, declarations concern columns
     of text, but marks for missing all of them. `header` says that the first line holds names even if it looks like
-    data. Empty lines and columns without name and value are left out, and a last line of totals is refused, unless the
-    file was `published`. `reading` is how another table was read; what is declared beside it takes its place.
+    data; `skip_rows` lines stand above it, and lines that begin with `comment` are left out. `trim` takes blanks off
+    around names and fields, `nameless` leaves columns without a name out ("drop") or calls them after their number
+    ("name"). A first line `sep=;` names the delimiter. Empty lines and columns without name and value are left out,
+    and a last line of totals is refused, unless the file was `published`. `reading` is how another table was read;
+    what is declared beside it takes its place.
+
+    What would take more memory than ten times the files and 2 GB is refused before it is taken; `memory`, in bytes,
+    allows more or less.
 
         >>> open_table(pa.table({"age": [31, 42], "city": ["Oslo", "Bergen"]})).rows
         2
     """
-    how = declare(reading or (source.reading if isinstance(source, Table) else None), **declared)
-    chosen = [columns] if isinstance(columns, str) else columns
+    known = reading or (source.reading if isinstance(source, Table) else None)
+    how = declare(known, **declared)
+    chosen = how.columns or None
     if isinstance(source, Table):
         return _again(source, replace(how, text=tuple(dict.fromkeys((*source.reading.text, *how.text)))), chosen)
     files = files_of(source)
@@ -79,8 +126,8 @@ def open_table(
         with named_as_given():
             for path in files:
                 check_file(path)
-            with unchanged([Stamp.of(path) for path in files]):
-                read = _read(files, how, chosen, published=published)
+            with require_unchanged([Stamp.of(path) for path in files]):
+                read = _read(files, how, chosen, Allowance.of(files, memory), published=published)
         only = files[0] if len(files) == 1 else None
         name = None if only is None else only.name
         told = (read.respelled, read.grouped, read.left_out, files, dict(read.labels), read.notes)
@@ -90,36 +137,45 @@ def open_table(
             f"a table is opened from a path or a frame; got {type(source).__name__}",
             hint="give a path, or a pandas, polars or Arrow table",
         )
-    frame = from_frame(source)
-    table = _declared(flat(frame), how)
-    return Table(table.select(choose(table.column_names, chosen)), reading=how, labels=categories_of(frame))
+    frame = from_frame(source, chosen)
+    return Table(_apply_reading(flat(frame), how), reading=how, labels=categories_of(frame))
 
 
 def _again(table: Table, reading: Reading, columns: Sequence[str] | None) -> Table:
     """Return a table that is open already, with what is declared now and was not before."""
     if columns is None and reading == table.reading:
         return table
-    data = table.data if reading == table.reading else _declared(table.data, reading)
+    data = table.data if reading == table.reading else _apply_reading(table.data, reading)
     chosen = choose(table.columns, columns)
     return replace(table, data=data.select(chosen), reading=reading, learned={})
 
 
-def _read(files: Sequence[Path], reading: Reading, columns: Sequence[str] | None, *, published: bool) -> Delimited:
+def _read(
+    files: Sequence[Path],
+    reading: Reading,
+    columns: Sequence[str] | None,
+    allowance: Allowance,
+    *,
+    published: bool,
+) -> Delimited:
     path, kind = files[0], kind_of_file(files[0])
     if kind in DELIMITED:
-        return read_delimited(files, delimited_reading(path, reading), columns=columns, published=published)
+        how = delimited_reading(path, reading)
+        return read_delimited(files, how, columns=columns, published=published, allowance=allowance)
+    check_size(files, reading, columns, allowance)
     if kind in (*PARQUET, *ARROW):
         read = read_parquet if kind in PARQUET else read_arrow
         tables = [read(each, columns) for each in files]
         labels = categories_of(tables[0]) if kind in ARROW else categories_in(path)
-        return Delimited(_declared(together(files, list(map(flat, tables))), reading), labels=labels)
+        return Delimited(_apply_reading(together(files, list(map(flat, tables))), reading), labels=labels)
     if kind in SHEETS:
         sheets = [read_sheet(each, reading, columns, published=published) for each in files]
-        data = _declared(together(files, [flat(each.data) for each in sheets]), reading)
+        whole = together(files, _moments_alike([flat(each.data) for each in sheets]))
+        data = _apply_reading(pa.table(list(map(days_of, whole.columns)), names=whole.column_names), reading)
         return Delimited(data, left_out=tuple(words for each in sheets for words in each.left_out))
     if kind in LABELLED:
         labelled = [read_labelled(each, reading, columns) for each in files]
-        data = _declared(together(files, [flat(each.data) for each in labelled]), reading)
+        data = _apply_reading(together(files, [flat(each.data) for each in labelled]), reading)
         notes = tuple(dict.fromkeys(note for each in labelled for note in each.notes))
         return Delimited(data, labels=labelled[0].labels, notes=notes)
     raise InputError(
@@ -128,6 +184,51 @@ def _read(files: Sequence[Path], reading: Reading, columns: Sequence[str] | None
         or f"rename it to end in one of {', '.join((*DELIMITED, *PARQUET, *ARROW, *SHEETS, *LABELLED))}; text may end "
         "in .gz",
     )
+
+
+def check_size(files: Sequence[Path], reading: Reading, columns: Sequence[str] | None, allowance: Allowance) -> None:
+    """Raise `OutOfMemoryError` if files that tell their size beforehand take more memory together than is allowed."""
+    path, kind = files[0], kind_of_file(files[0])
+    named = str(path) if len(files) == 1 else f"{path} and what goes with it"
+    if kind in PARQUET:
+        heads = [head_of_parquet(each, columns) for each in files]
+        rows, size = sum(head.rows for head in heads), sum(head.size for head in heads)
+        allowance.require(needed_for(rows, size), named, rows_words(rows, len(heads[0].schema.names)), otherwise=ENGINE)
+    elif kind in SHEETS:
+        spans = [count_spans(each, reading.sheet, most=allowance.most) for each in files]
+        needed, cells = sum(each.size for each in spans), sum(each.cells for each in spans)
+        holds = f"sheets that span {cells:,} cells from the first to the last, or very long texts"
+        allowance.require(needed, named, holds, otherwise="clear what lies far from the table, or save it as CSV")
+    elif kind in LABELLED:
+        shapes = [shape_of_labelled(each, reading.encoding) for each in files]
+        rows, size = sum(shape.rows for shape in shapes), sum(shape.size for shape in shapes)
+        holds = rows_words(rows, shapes[0].columns)
+        allowance.require(needed_for(rows, size), named, holds, otherwise="save it as Parquet or CSV")
+
+
+def is_out_of_proportion(source: Any, memory: int | None = None) -> bool:
+    """Return whether Parquet files would take more memory than `open_table` allows, as their footers tell."""
+    files = files_of(source)
+    if not files or kind_of_file(files[0]) not in PARQUET:
+        return False
+    try:
+        check_size(files, Reading(), None, Allowance.of(files, memory))
+    except OutOfMemoryError:
+        return True
+    except (InputError, OSError):
+        return False  # whoever reads them says what is wrong
+    return False
+
+
+def _moments_alike(tables: Sequence[pa.Table]) -> list[pa.Table]:
+    """Return the sheets of several workbooks with moments where one of them has hours: a sheet has no types."""
+    schemas = [table.schema for table in tables]
+    timed = {each.name for schema in schemas for each in schema if pa.types.is_timestamp(each.type)}
+
+    def wider(each: pa.Field) -> pa.Field:
+        return each.with_type(MOMENT) if each.name in timed and pa.types.is_date32(each.type) else each
+
+    return [table.cast(pa.schema(list(map(wider, table.schema)))) for table in tables]
 
 
 def columns_in(path: Path, reading: Reading = Reading()) -> tuple[str, ...]:  # noqa: B008 (a frozen value)
@@ -144,14 +245,15 @@ def where_in(table: Table, rows: Codes) -> tuple[str, list[int]]:
     path = table.path
     dialect = _dialect_of(path, table.reading) if path is not None and is_delimited(path) else None
     if path is None or dialect is None:
-        return located(rows, None, word="row")
-    return located(rows, lambda few: line_numbers(path, dialect, few.tolist()))
+        return locate_rows(rows, None, word="row")
+    return locate_rows(rows, lambda few: line_numbers(path, dialect, few.tolist()))
 
 
 def _dialect_of(path: Path, reading: Reading) -> Dialect | None:
-    for candidate in encodings(path, reading.encoding):
-        with suppress(UnicodeError):
-            return find_dialect(path, candidate, delimited_reading(path, reading).delimiter, header=reading.header)
+    with readable(path):
+        for candidate in encodings(path, reading.encoding):
+            with suppress(UnicodeError):
+                return find_dialect(path, candidate, delimited_reading(path, reading))
     return None
 
 
@@ -161,15 +263,15 @@ def delimited_reading(path: Path, reading: Reading) -> Reading:
     return replace(reading, delimiter="\t") if tabs else reading
 
 
-def _declared(table: pa.Table, reading: Reading) -> pa.Table:
+def _apply_reading(table: pa.Table, reading: Reading) -> pa.Table:
     """Return a table that has types already, as it was declared to be."""
-    choose(table.column_names, reading.columns)
+    choose(table.column_names, reading.named_columns)
     texts = [name for name in table.column_names if name in reading.text or reading.types.get(name) == "text"]
     for name in texts:
         if not is_text(table[name].type):
-            place = table.column_names.index(name)
-            table = table.set_column(place, name, table[name].cast(pa.string()))
-    if reading == Reading(text=reading.text, sheet=reading.sheet, codes=reading.codes, header=reading.header):
+            index = table.column_names.index(name)
+            table = table.set_column(index, name, table[name].cast(pa.string()))
+    if reading.of_cells == Reading(text=reading.text):
         return table
     try:
         return read_frame(table, reading)
@@ -188,3 +290,12 @@ def check_file(path: Path) -> None:
             ) from None
         raise no_file(path) from None
     check_content(path, workbook=kind_of_file(path) in SHEETS)
+
+
+def check_content(path: Path, *, workbook: bool = False) -> None:
+    """Raise `InputError` for a file that is something else than its suffix says."""
+    with path.open("rb") as file:
+        first = file.read(32)
+    for mark, what, hint in SIGNATURES:
+        if first.startswith(mark) and not (workbook and mark in OF_WORKBOOKS):
+            raise InputError(f"{path} is {what}, and no table", hint=hint)

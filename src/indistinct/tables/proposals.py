@@ -10,14 +10,15 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.domain import Kind, kind_of
 from indistinct.errors import InputError
 from indistinct.tables.dictionaries import TEXT, is_text
-from indistinct.tables.inference import mixture_of, typed
-from indistinct.tables.likely import JUDGED, Notation, likely_notation
-from indistinct.tables.marks import date_marks, is_mark, number_marks
+from indistinct.tables.domain import Kind, kind_of
+from indistinct.tables.inference import are_dates, infer_type, mixture_of
+from indistinct.tables.likely import FEW, JUDGED, Notation, likely_notation
+from indistinct.tables.marks import are_marks, date_marks, is_mark, number_marks
 from indistinct.tables.notation import is_future, moments
 from indistinct.tables.opening import open_table
+from indistinct.tables.several import is_delimited
 from indistinct.tables.value import Reading, Table
 
 CODE = "^[0-9]+$"
@@ -26,10 +27,14 @@ LEADING_ZERO = "^0[0-9]"
 
 @dataclass(slots=True)
 class _Proposals:
-    """What was found so far: notations and marks by column, columns of text, and a sentence about each."""
+    """What was found so far: notations and marks by column, columns of text, and a sentence about each.
+
+    Marks `among_dates` are those of their columns alone: what is no date in one column may well be a value in another.
+    """
 
     notations: dict[str, Notation] = field(default_factory=dict)
     marks: dict[str, dict[str, int]] = field(default_factory=dict)
+    among_dates: dict[str, dict[str, int]] = field(default_factory=dict)
     text: list[str] = field(default_factory=list)
     types: dict[str, str] = field(default_factory=dict)
     findings: dict[str, list[str]] = field(default_factory=dict)
@@ -48,12 +53,12 @@ class Proposal:
 
 def propose(table: Table) -> Proposal:
     """Return a table with every notation and mark for missing declared that its columns show."""
-    found = _Proposals()
+    table, found = _without_blanks(table), _Proposals()
     for name in table.columns:
-        if name not in table.reading.columns and is_text(table.data[name].type):
+        if name not in table.reading.named_columns and is_text(table.data[name].type):
             _look_at_text(name, table.data[name], found)
     _settle_grouped(table, found)
-    read = _read_again(table, _declared(table, found), found)
+    read = _read_again(table, _declare_notations(table, found), found)
     reading = read.reading
     for name in read.columns:
         if name not in table.reading.missing_in:
@@ -66,12 +71,22 @@ def propose(table: Table) -> Proposal:
     return Proposal(last, findings)
 
 
+def _without_blanks(table: Table) -> Table:
+    """Return a table read without blanks around fields where they stand behind nearly every delimiter."""
+    blank = any(name != name.strip() for name in table.columns[1:]) and not table.reading.trim
+    if not blank or table.reading.columns or not table.files or not is_delimited(table.files[0]):
+        return table
+    again = open_table(list(table.files), reading=replace(table.reading, trim=True))
+    read = replace(again, name=table.name, path=table.path)
+    return replace(read, notes=(*read.notes, "fields have blanks around them, which are left out: trim"))
+
+
 def _is_unclear(name: str, table: Table, found: _Proposals) -> bool:
     """Return whether a column of text would be refused as quasi-identifier unless it is declared to be text."""
     column = table.data[name]
     if not is_text(column.type):
         return False
-    texts = pa.array([text for text in _counted(column) if text], pa.string())
+    texts = pa.array([text for text in _count_texts(column) if text], pa.string())
     slip = mixture_of(texts)
     if slip is None:
         return likely_notation(texts) is not None
@@ -85,12 +100,17 @@ def _is_unclear(name: str, table: Table, found: _Proposals) -> bool:
 
 def _look_at_text(name: str, column: pa.ChunkedArray, found: _Proposals) -> None:
     """Find marks for missing, and the notation of the other texts."""
-    counts = {text: rows for text, rows in _counted(column).items() if text}
+    counts = {text: rows for text, rows in _count_texts(column).items() if text}
     marks = {text: rows for text, rows in counts.items() if is_mark(text, others=counts)}
     rest = pa.array([text for text in counts if text not in marks], pa.string())
     notation = likely_notation(rest)
-    plain = len(rest) and not is_text(typed(pa.chunked_array([rest.cast(TEXT)])).type)
-    refused = None if notation is None else _refused(notation, counts)
+    strange = strangers_among_dates(rest, notation)
+    if strange and are_marks(strange, counts):
+        found.among_dates[name] = {text: counts[text] for text in strange}
+        rest = rest.filter(pc.invert(pc.is_in(rest, value_set=pa.array(strange, pa.string()))))
+        notation = likely_notation(rest)
+    plain = len(rest) and not is_text(infer_type(pa.chunked_array([rest.cast(TEXT)])).type)
+    refused = None if notation is None else _reason_against(notation, counts)
     if refused is not None:
         found.text.append(name)
         found.say(name, refused)
@@ -114,7 +134,19 @@ def _look_at_text(name: str, column: pa.ChunkedArray, found: _Proposals) -> None
         found.marks[name] = marks
 
 
-def _refused(notation: Notation, counts: Mapping[str, int]) -> str | None:
+def strangers_among_dates(texts: pa.Array, notation: Notation | None) -> tuple[str, ...]:
+    """Return the few texts of a column of dates that are none, in the notation of the column or of ISO 8601.
+
+    >>> strangers_among_dates(pa.array(["2024-01-31", "2024-02-01", "2024-02-02", "2024-02-03", "-99"]), None)
+    ('-99',)
+    """
+    if notation is not None:
+        return notation.strangers if notation.dates else ()
+    strange = tuple(texts.filter(pc.invert(are_dates(texts))).to_pylist())
+    return strange if 0 < len(strange) <= FEW and len(texts) - len(strange) >= 4 * len(strange) else ()
+
+
+def _reason_against(notation: Notation, counts: Mapping[str, int]) -> str | None:
     """Return why dates cannot be read as they are written, None if they can."""
     if notation.eras:
         return f"{notation.what}: text until they are written as 1979-06-05"
@@ -152,7 +184,7 @@ def _settle_grouped(table: Table, found: _Proposals) -> None:
         found.types.update(dict.fromkeys(pointed, "plain-number"))
 
 
-def _declared(table: Table, found: _Proposals) -> Reading:
+def _declare_notations(table: Table, found: _Proposals) -> Reading:
     """Return the reading that declares every notation that was found, and the marks among texts."""
     before = table.reading
     numbers = {name: each for name, each in found.notations.items() if not each.dates}
@@ -176,9 +208,10 @@ def _declared(table: Table, found: _Proposals) -> Reading:
         short = ", with years of two digits: 69 to 99 are 19xx" * ("%y" in form)
         found.say(name, f"dates as {form}{short}" + (f", or {' or '.join(others)}: check which" if others else ""))
     marks = dict.fromkeys(mark for each in found.marks.values() for mark in each)
-    for name, counted in found.marks.items():
+    for name, counted in (*found.marks.items(), *found.among_dates.items()):
         for mark, rows in counted.items():
             found.say(name, looks_missing(mark, rows))
+    own = {name: (*before.missing_in.get(name, ()), *each) for name, each in found.among_dates.items()}
     return replace(
         before,
         decimal=decimal,
@@ -186,6 +219,7 @@ def _declared(table: Table, found: _Proposals) -> Reading:
         dates=tuple(dict.fromkeys((*before.dates, *([usual] if usual else [])))),
         dates_in={**before.dates_in, **{name: form for name, form in forms.items() if form != usual}},
         missing=tuple(dict.fromkeys((*before.missing, *marks))),
+        missing_in={**before.missing_in, **own},
         text=tuple(dict.fromkeys((*before.text, *found.text))),
         types={**before.types, **found.types},
     )
@@ -260,10 +294,10 @@ def _read_again(table: Table, reading: Reading, found: _Proposals) -> Table:
     if reading == table.reading:
         return table
     try:
-        return open_table(table.path or table.data, reading=reading, columns=table.columns)
+        return open_table(table.path or table.data, reading=reading)
     except InputError as error:
         name = error.details.get("column")
-        if name is None or name in table.reading.columns:
+        if name is None or name in table.reading.named_columns:
             raise
         found.say(name, "mixes notations: correct its cells, or declare what they are")
         types, dates = dict(reading.types), dict(reading.dates_in)
@@ -278,7 +312,7 @@ def looks_missing(mark: str, rows: int) -> str:
     return f"{mark} in {rows:,} row{'s' if rows > 1 else ''} looks like a mark for missing"
 
 
-def _counted(column: pa.ChunkedArray) -> dict[str, int]:
+def _count_texts(column: pa.ChunkedArray) -> dict[str, int]:
     """Return the texts of a column with their rows; of very many texts those that repeat and some of the others."""
     counts = pc.value_counts(column.cast(pa.string()))
     if len(counts) > JUDGED:

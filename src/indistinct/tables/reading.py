@@ -12,6 +12,9 @@ from indistinct.tables.value import EVERY, Reading
 TYPES = ("number", "plain-number", "integer", "date", "datetime", "text")
 """What a column can be declared to be; plain numbers have a decimal point in a file whose decimal mark is another."""
 
+NAMELESS = ("drop", "name")
+"""What may become of columns without a name."""
+
 
 class Declarations(TypedDict, total=False):
     """What can be declared about a file or a frame; None declares nothing."""
@@ -27,6 +30,11 @@ class Declarations(TypedDict, total=False):
     header: bool | None
     sheet: str | None
     codes: bool | None
+    columns: str | Iterable[str] | None
+    skip_rows: int | None
+    comment: str | None
+    trim: bool | None
+    nameless: str | None
 
 
 def declare(base: Reading | None = None, **declared: Unpack[Declarations]) -> Reading:
@@ -46,23 +54,25 @@ def declare(base: Reading | None = None, **declared: Unpack[Declarations]) -> Re
                 hint=did_you_mean(key, known) or f"known: {', '.join(known)}",
             )
     changed: dict[str, Any] = dict(declared)
-    if (text := changed.pop("text", None)) is not None:
-        changed["text"] = _texts("text", text)
+    for key in ("text", "columns"):
+        if (names := changed.pop(key, None)) is not None:
+            changed[key] = _texts(key, names)
     if (missing := changed.pop("missing", None)) is not None:
-        marks, marks_in = _parted("missing", missing)
+        marks, marks_in = _part_declarations("missing", missing)
         changed |= {"missing": ("",) if marks is None else marks, "missing_in": marks_in}
     if (dates := changed.pop("dates", None)) is not None:
-        forms, forms_in = _parted("dates", dates)
+        forms, forms_in = _part_declarations("dates", dates)
         changed |= {"dates": forms or (), "dates_in": {name: _one(name, each) for name, each in forms_in.items()}}
     if (types := changed.pop("types", None)) is not None:
         changed["types"] = dict(types)
     said = {key: value for key, value in changed.items() if value is not None}
-    return checked(replace(base or Reading(), **said))
+    return check_reading(replace(base or Reading(), **said))
 
 
-def checked(reading: Reading) -> Reading:
+def check_reading(reading: Reading) -> Reading:
     """Return a reading; raise `ParameterError` if it contradicts itself or cannot be read."""
     check_marks(reading.decimal, reading.thousands, reading.delimiter)
+    _check_layout(reading)
     for form in (*reading.dates, *reading.dates_in.values()):
         check_format(form)
     for form in reading.dates:
@@ -77,6 +87,8 @@ def checked(reading: Reading) -> Reading:
                 f"the type of column {name!r} must be one of {', '.join(TYPES)}; got {kind!r}",
                 hint=did_you_mean(str(kind), TYPES) or "leave the column out to have its type found",
             )
+    if len(set(reading.columns)) < len(reading.columns):
+        raise ParameterError("`columns` names a column twice", hint="name every column once")
     twice = [name for name in reading.text if reading.types.get(name, "text") != "text" or name in reading.dates_in]
     twice += [name for name in reading.dates_in if reading.types.get(name, "date") not in ("date", "datetime")]
     if twice:
@@ -84,6 +96,21 @@ def checked(reading: Reading) -> Reading:
             f"column {twice[0]!r} is declared to be two things", hint="declare it under one of text, types and dates"
         )
     return reading
+
+
+def _check_layout(reading: Reading) -> None:
+    """Raise `ParameterError` for lines above the names, comments and names that cannot be."""
+    skipped = reading.skip_rows
+    if isinstance(skipped, bool) or not isinstance(skipped, int) or skipped < 0:
+        raise ParameterError("`skip_rows` must be a whole number of lines above the names", hint="skip_rows=1")
+    mark = reading.comment
+    if mark is not None and (not isinstance(mark, str) or not mark.strip() or set(mark) & set('"\r\n\0')):
+        raise ParameterError("`comment` must be the text that comment lines begin with", hint='comment="#"')
+    if reading.nameless not in (None, *NAMELESS):
+        raise ParameterError(
+            f"`nameless` must be one of {', '.join(NAMELESS)}; got {reading.nameless!r}",
+            hint='"drop" leaves columns without a name out, "name" calls them after their number: column 1',
+        )
 
 
 def to_options(reading: Reading) -> dict[str, Any]:
@@ -113,11 +140,16 @@ def to_options(reading: Reading) -> dict[str, Any]:
         "header": reading.header or None,
         "sheet": plain["sheet"],
         "codes": reading.codes or None,
+        "columns": list(reading.columns) or None,
+        "skip_rows": reading.skip_rows or None,
+        "comment": reading.comment,
+        "trim": reading.trim or None,
+        "nameless": reading.nameless,
     }
     return {key: value for key, value in options.items() if value is not None}
 
 
-def _parted(name: str, given: Any) -> tuple[tuple[str, ...] | None, dict[str, tuple[str, ...]]]:
+def _part_declarations(name: str, given: Any) -> tuple[tuple[str, ...] | None, dict[str, tuple[str, ...]]]:
     """Return what is declared for all columns, None if nothing is, and what is for single ones."""
     if not isinstance(given, Mapping):
         return _texts(name, given), {}

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import empty_large
+from indistinct.machine.arrays import empty_large
 from indistinct.tables.dictionaries import TEXT
 
 
@@ -20,7 +20,7 @@ def read_row_groups(file: Any, columns: Sequence[str]) -> pa.Table:
     groups = [_narrow(file.read_row_group(number, columns=names).select(names)) for number in numbers]
     if not groups:
         return file.read(columns=names).select(names)
-    table = pa.table([_joined([group.column(i) for group in groups]) for i in range(len(names))], names=names)
+    table = pa.table([_join_parts([group.column(i) for group in groups]) for i in range(len(names))], names=names)
     return table.replace_schema_metadata(file.schema_arrow.metadata)
 
 
@@ -50,7 +50,7 @@ def _with_codes(chunk: pa.DictionaryArray, kind: Any) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(indices, chunk.dictionary, safe=False)
 
 
-def _joined(columns: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
+def _join_parts(columns: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
     """Return the parts of a column as one."""
     chunks = [chunk for column in columns for chunk in column.chunks]
     kind = columns[0].type

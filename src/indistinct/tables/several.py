@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from indistinct.addresses import shown
 from indistinct.errors import InputError
-from indistinct.input_files import looks_like_an_address, no_file
-from indistinct.tables.fetched import fetched
+from indistinct.tables.addresses import without_credentials
+from indistinct.tables.fetched import fetch_files
+from indistinct.tables.input_files import looks_like_an_address, no_file
 
 DELIMITED = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
@@ -34,13 +34,13 @@ def files_of(source: Any) -> tuple[Path, ...] | None:
     if isinstance(source, list | tuple):
         if not source or not all(isinstance(each, str | Path) for each in source):
             return None
-        return _of_one_kind([path for each in source for path in fetched(each) or (Path(each),)], "the list")
+        return _of_one_kind([path for each in source for path in fetch_files(each) or (Path(each),)], "the list")
     if not isinstance(source, str | Path):
         return None
     text, path = str(source), Path(source)
-    copies = fetched(source)
+    copies = fetch_files(source)
     if copies is not None:
-        return _of_one_kind(copies, shown(source))
+        return _of_one_kind(copies, without_credentials(source))
     if _is_folder(path):
         inside = [each for each in path.iterdir() if not each.name.startswith(HIDDEN)]
         folders = [each.name for each in inside if each.is_dir()]
@@ -137,7 +137,7 @@ def together(files: Sequence[Path], tables: Sequence[pa.Table]) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What a file was when it was opened: its size and when it was written to."""
+    """The state of a file when it was opened: its size, and when it was last written."""
 
     path: Path
     size: int
@@ -154,7 +154,7 @@ class Stamp:
 
 
 @contextmanager
-def unchanged(stamps: Sequence[Stamp]) -> Iterator[None]:
+def require_unchanged(stamps: Sequence[Stamp]) -> Iterator[None]:
     """Raise `InputError` if files are not what they were, whatever else is wrong, once what stands inside is done."""
     try:
         yield

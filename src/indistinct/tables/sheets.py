@@ -1,21 +1,31 @@
 """Sheets of workbooks (.xlsx, .xlsm, .xlsb, .xls, .ods) as Arrow tables for the engines: the shown values of cells."""
 
 import datetime as dt
+import os
 import re
+import subprocess
+import sys
+import tempfile
 import zipfile
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from threading import Lock
+from typing import Any, BinaryIO, NamedTuple
 from xml.sax.saxutils import unescape
 
 import pyarrow as pa
 
 from indistinct.errors import InputError, MissingExtraError
+from indistinct.machine.memory import is_memory
 from indistinct.schema import did_you_mean
-from indistinct.tables.files import choose
+from indistinct.tables.binary_workbooks import BOOK, count_merged_areas
+from indistinct.tables.declared import framed_marks
 from indistinct.tables.headers import is_data
+from indistinct.tables.layout import DECLARE
 from indistinct.tables.leftovers import is_total, left_out_words
-from indistinct.tables.value import Reading, check_names, check_width
+from indistinct.tables.value import Reading, check_names, check_width, choose
 
 OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # What a workbook may inflate to, and the rows that tell whether the first one is like them.
@@ -26,6 +36,25 @@ MARKS = re.compile(
     rb'<(?:\w+:)?table [^>]*?\b(?:\w+:)?name="([^"]*)"'
     rb'|<(?:\w+:)?table-cell\b[^>]*?\bnumber-(?:columns|rows)-spanned="(?!1")(\d+)"'
 )
+# A reader of workbooks keeps a whole rectangle of cells, and ends the process if it gets no memory for it. Another
+# process tries it first, which may take so many bytes, and so many more for each byte of the file.
+ALLOWED_BYTES, ALLOWED_FOR_BYTE = 2 << 30, 10
+TRIED_APART = (".xlsb", ".xls", ".ods")
+TRIAL = """
+import io, sys
+import python_calamine
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2)
+except ImportError:
+    pass
+try:
+    with python_calamine.load_workbook(io.BytesIO(sys.stdin.buffer.read())) as book:
+        for name in book.sheet_names:
+            book.get_sheet_by_name(name)
+except python_calamine.CalamineError:
+    pass
+"""
 # What the number of a cell may be: beyond it, a sheet's numbers are not exact.
 EXACT = 1 << 53
 
@@ -41,52 +70,117 @@ def read_sheet(path: Path, reading: Reading, columns: Sequence[str] | None, *, p
     """Return the sheet that a reading names, or the only one with cells; its first row holds the names of columns.
 
     Rows and columns without any cell around and between the others are left out. A column of numbers, dates, moments
-    or truths has that type, with missing cells or without; any other is text. A formula is its last result.
+    or truths has that type, with missing cells or without, which declared marks stand for too; any other is text. A
+    formula is its last result.
     """
-    rows = _rows(path, reading.sheet)
+    rows = _rows(path, reading.sheet)[reading.skip_rows :]
     if not rows:
         raise InputError(f"the sheet of {path} has no cell", hint="check that this is the right sheet, or name another")
     width = max(map(len, rows))
     check_width(width)
     even = [[_cell(each) for each in row] + [None] * (width - len(row)) for row in rows]
-    names = ["" if cell is None else _spelled(cell).strip() for cell in even[0]]
+    names = ["" if cell is None else spell_cell(cell).strip() for cell in even[0]]
     body = [row for row in even[1:] if any(cell is not None for cell in row)]
-    _check_title(path, names)
+    _check_title(path, names, reading)
     _check_names_row(path, names, body, declared=reading.header)
-    kept = [place for place in range(width) if names[place] or any(row[place] is not None for row in body)]
+    if reading.nameless == "name":
+        names = [name or f"column {number}" for number, name in enumerate(names, start=1)]
+    kept = [
+        place
+        for place in range(width)
+        if names[place] or (reading.nameless != "drop" and any(row[place] is not None for row in body))
+    ]
     check_names([names[place] for place in kept], quote=False)
     if not published:
         _check_total(path, body)
-    found = {names[place]: _column([row[place] for row in body]) for place in kept}
+    found = {
+        names[place]: _column(_without_marks([row[place] for row in body], framed_marks(names[place], reading)))
+        for place in kept
+    }
     chosen = choose(list(found), columns)
-    left_out = left_out_words(width - len(kept), len(even) - 1 - len(body))
+    left_out = left_out_words(width - len(kept), len(even) - 1 - len(body), valued=reading.nameless == "drop")
     return Sheet(pa.table({name: found[name] for name in chosen}), left_out)
 
 
 def _rows(path: Path, sheet: str | None) -> list[list[Any]]:
     """Return the cells of a sheet, from its first row with one."""
+    with open_workbook(path) as book:
+        found = _sheet(path, book, sheet)
+        # A cell that is merged with others has a value in its first place alone: the others would be missing.
+        merged = _count_merged(path, found.name) if found.merged_cell_ranges is None else len(found.merged_cell_ranges)
+        if merged:
+            raise InputError(
+                f"{path} has {merged} merged cells, which belong to no one row or column",
+                hint="take them apart in the workbook, and write the value into each cell",
+            )
+        return found.to_python()
+
+
+@contextmanager
+def open_workbook(path: Path, content: BinaryIO | None = None) -> Iterator[Any]:
+    """Open a workbook for its cells; `content` stands for the file where its bytes are at hand.
+
+    Raises `InputError` for a file that is encrypted, damaged or no workbook, however its reader says so.
+    """
     try:
         import python_calamine as calamine
     except ImportError:
         raise MissingExtraError("python-calamine", extra="excel", purpose="a sheet of a workbook") from None
-    _check_container(path)
+    damaged = (
+        calamine.CalamineError,
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        KeyError,
+        ValueError,
+        RuntimeError,
+        OSError,
+    )
     try:
-        with calamine.load_workbook(path) as book:
-            found = _sheet(path, book, sheet)
-            # A cell that is merged with others has a value in its first place alone: the others would be missing.
-            merged = _merged(path, found.name) if found.merged_cell_ranges is None else len(found.merged_cell_ranges)
-            if merged:
-                raise InputError(
-                    f"{path} has {merged} merged cells, which belong to no one row or column",
-                    hint="take them apart in the workbook, and write the value into each cell",
-                )
-            return found.to_python()
+        with _panics_held_back():
+            _check_container(path, content)
+            if path.suffix.lower() in TRIED_APART:
+                _check_size(path, content)
+            with calamine.load_workbook(path if content is None else content) as book:
+                yield book
     except calamine.PasswordError:
-        raise _encrypted(path) from None
-    except calamine.CalamineError:
-        raise InputError(
-            f"{path} cannot be read as a workbook", hint="check that the file is complete and its suffix is right"
-        ) from None
+        raise _encrypted_error(path) from None
+    except (InputError, MemoryError):
+        raise
+    except BaseException as error:
+        # A panic of compiled code is no `Exception`, and what it says may quote a cell.
+        if is_memory(error):
+            raise
+        if isinstance(error, damaged) or type(error).__name__ == "PanicException":
+            raise InputError(
+                f"{path} cannot be read as a workbook", hint="check that the file is complete and its suffix is right"
+            ) from None
+        raise
+
+
+_held_back = Lock()
+
+
+@contextmanager
+def _panics_held_back() -> Iterator[None]:
+    """Keep from standard error what compiled code writes there when it fails; anything else is written afterwards."""
+    with _held_back, tempfile.TemporaryFile() as aside:
+        try:
+            stream = os.dup(2)
+        except OSError:  # there is no standard error
+            yield
+            return
+        os.dup2(aside.fileno(), 2)
+        failed = True
+        try:
+            yield
+            failed = False
+        finally:
+            os.dup2(stream, 2)
+            os.close(stream)
+            aside.seek(0)
+            if not failed:
+                os.write(2, aside.read())
 
 
 def _sheet(path: Path, book: Any, name: str | None) -> Any:
@@ -112,29 +206,36 @@ def _sheet(path: Path, book: Any, name: str | None) -> Any:
     return filled[0]
 
 
-def _check_container(path: Path) -> None:
+def _check_container(path: Path, content: BinaryIO | None) -> None:
     """Raise `InputError` for a workbook that is encrypted, or that would inflate without end."""
-    with path.open("rb") as file:
+    with path.open("rb") if content is None else nullcontext(content) as file:
         office = file.read(len(OFFICE)) == OFFICE
         if office and "EncryptedPackage".encode("utf-16-le") in file.read():
-            raise _encrypted(path)
-    if office or not zipfile.is_zipfile(path):
-        return
-    with zipfile.ZipFile(path) as archive:
+            raise _encrypted_error(path)
+        file.seek(0)
+        if not office and zipfile.is_zipfile(file):
+            _check_archive(path, file)
+        file.seek(0)
+
+
+def _check_archive(path: Path, file: BinaryIO) -> None:
+    with zipfile.ZipFile(file) as archive:
         entries = archive.infolist()
         if any(entry.flag_bits & 1 for entry in entries):
-            raise _encrypted(path)
+            raise _encrypted_error(path)
         if sum(entry.file_size for entry in entries) > MOST_INFLATED:
             raise InputError(
                 f"{path} inflates to more than {MOST_INFLATED >> 30} GB", hint="save the sheet as CSV or Parquet"
             )
 
 
-def _merged(path: Path, sheet: str) -> int:
-    """Return how many cells of a sheet of an open document (.ods) are merged; the reader of sheets does not tell."""
+def _count_merged(path: Path, sheet: str) -> int:
+    """Return how many areas of a sheet are merged in a file whose reader does not tell: .ods and .xlsb."""
     if not zipfile.is_zipfile(path):
         return 0
     with zipfile.ZipFile(path) as archive:
+        if BOOK in archive.namelist():
+            return count_merged_areas(archive, sheet)
         if CONTENT not in archive.namelist():
             return 0
         merged, here, rest = 0, False, b""
@@ -150,22 +251,41 @@ def _merged(path: Path, sheet: str) -> int:
         return merged
 
 
-def _encrypted(path: Path) -> InputError:
+def _check_size(path: Path, content: BinaryIO | None) -> None:
+    """Raise `InputError` for a workbook that ends the process which reads it, by asking for memory without bound."""
+    with path.open("rb") if content is None else nullcontext(content) as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        allowed = ALLOWED_BYTES + ALLOWED_FOR_BYTE * size
+        whole = file.read()
+        file.seek(0)
+    # Isolated, so that nothing in the working directory is imported.
+    command = [sys.executable, "-I", "-c", TRIAL, str(allowed)]
+    ended = subprocess.run(command, input=whole, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)  # noqa: S603 (our own code)
+    if ended.returncode < 0:
+        raise InputError(
+            f"the cells of {path} would take more than {allowed >> 20:,} MB: they are too far apart, or it is damaged",
+            hint="save the table alone in a new workbook, or as CSV",
+        )
+
+
+def _encrypted_error(path: Path) -> InputError:
     return InputError(
         f"{path} is an encrypted workbook", hint="open it with its password, and save it without one where it is safe"
     )
 
 
-def _check_title(path: Path, names: Sequence[str]) -> None:
-    if len(names) > 1 and sum(map(bool, names)) == 1:
+def _check_title(path: Path, names: Sequence[str], reading: Reading) -> None:
+    if len(names) > 1 and sum(map(bool, names)) == 1 and (len(names) > 2 or names[0]):
         raise InputError(
             f"the first row of the sheet of {path} has one cell above {len(names)} columns: a title, and no names",
-            hint="remove the rows above the names of the columns",
+            hint=f"leave out the rows above the names of the columns: {DECLARE.format(reading.skip_rows + 1)}",
+            skip_rows=reading.skip_rows + 1,
         )
 
 
 def _check_names_row(path: Path, names: Sequence[str], body: Sequence[Sequence[Any]], *, declared: bool) -> None:
-    rows = [["" if cell is None else _spelled(cell) for cell in row] for row in body[:LOOKED_AT]]
+    rows = [["" if cell is None else spell_cell(cell) for cell in row] for row in body[:LOOKED_AT]]
     if not declared and rows and is_data(names, rows):
         raise InputError(
             f"the first row of the sheet of {path} looks like data, not like the names of columns",
@@ -175,7 +295,7 @@ def _check_names_row(path: Path, names: Sequence[str], body: Sequence[Sequence[A
 
 
 def _check_total(path: Path, body: Sequence[Sequence[Any]]) -> None:
-    if len(body) >= 2 and is_total(["" if cell is None else _spelled(cell) for cell in body[-1]]):
+    if len(body) >= 2 and is_total(["" if cell is None else spell_cell(cell) for cell in body[-1]]):
         raise InputError(
             f"the last row of the sheet of {path} looks like a total: it would be counted as a person and published",
             hint="remove the row; if it is somebody's, let it stand above another row",
@@ -185,6 +305,11 @@ def _check_total(path: Path, body: Sequence[Sequence[Any]]) -> None:
 def _cell(value: Any) -> Any:
     """Return a cell's value; a reader of workbooks tells an empty cell by an empty text."""
     return None if value is None or (isinstance(value, str) and not value) else value
+
+
+def _without_marks(cells: Sequence[Any], marks: Sequence[str]) -> Sequence[Any]:
+    """Return cells in which those that spell a mark are missing, before they decide what the column is."""
+    return [None if cell is not None and spell_cell(cell) in marks else cell for cell in cells] if marks else cells
 
 
 def _column(cells: Sequence[Any]) -> pa.Array:
@@ -199,14 +324,14 @@ def _column(cells: Sequence[Any]) -> pa.Array:
         return pa.array([_moment(cell) for cell in cells], pa.timestamp("us"))
     if kinds in ({bool}, {dt.time}, {dt.timedelta}):
         return pa.array(cells)
-    return pa.array([None if cell is None else _spelled(cell) for cell in cells], pa.string())
+    return pa.array([None if cell is None else spell_cell(cell) for cell in cells], pa.string())
 
 
 def _moment(cell: Any) -> Any:
     return dt.datetime(cell.year, cell.month, cell.day) if type(cell) is dt.date else cell
 
 
-def _spelled(cell: Any) -> str:
+def spell_cell(cell: Any) -> str:
     """Return a cell as text: numbers as a sheet shows them, dates in the notation of ISO 8601."""
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT:
         return str(int(cell))

@@ -12,14 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes
-from indistinct.domain import Kind, kind_of
 from indistinct.errors import InputError
+from indistinct.machine.arrays import Codes
 from indistinct.tables.declared import check_type, framed_marks, marks_of, without_texts, without_values
 from indistinct.tables.delimited import (
     LARGEST_BLOCK_BYTES,
     check_same_names,
-    compression_of,
     csv_options,
     dialect_of,
     guesses_at,
@@ -28,17 +26,21 @@ from indistinct.tables.delimited import (
     in_its_encoding,
     left_out_of,
     misfit_error,
+    table_stream,
+    trim_fields,
     unreadable,
 )
 from indistinct.tables.dialect import NAMELESS, Dialect, diagnose, empty_rows, nul_error
 from indistinct.tables.dictionaries import TEXT, is_text
+from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.evidence import Evidence, Plan, looks_empty
-from indistinct.tables.files import choose
 from indistinct.tables.leftovers import check_nameless, check_total, left_out_words
 from indistinct.tables.misfits import MisfitError, no_column
-from indistinct.tables.value import Reading
+from indistinct.tables.value import Reading, choose
 
 BLOCK_BYTES = 1 << 22
+# Every one of them is looked at again, and remembered: a small file may have thousands of millions.
+MOST_BLANK = 1 << 24
 
 _Looked = tuple["TextFile", dict[str, Evidence]]
 
@@ -62,6 +64,7 @@ class _Pass:
     evidence: dict[str, Evidence]
     rows: int = 0
     blank: list[Codes] = field(default_factory=list)
+    blanks: int = 0
     last: tuple[int, list[str]] = (-1, [])
     end: str = ""
     nul: bool = False
@@ -93,7 +96,7 @@ class InBlocks:
                 if plan is None:
                     column = without_values(block[name], marks_of(name, self.reading, framed=True))
                 else:
-                    column = plan.read(_unmarked(name, block[name], self.reading, framed=framed), start=start)
+                    column = plan.read(_drop_marks(name, block[name], self.reading, framed=framed), start=start)
                 columns.append(column.cast(self.schema.field(name).type))
             yield pa.table(columns, schema=self.schema)
         for plan in self.plans.values():
@@ -143,7 +146,8 @@ def delimited_blocks(files: Sequence[Path], reading: Reading, *, published: bool
             dialect = dialect_of(path, encoding, reading)
             if parts:
                 check_same_names(files[0], parts[0].dialect, path, dialect)
-            known = seen or {name: Evidence(name, reading) for name in dialect.columns}
+            wanted = choose(dialect.columns, reading.columns or None)
+            known = seen or {name: Evidence(name, reading) for name in wanted}
             return _looked_at(path, dialect, reading, known, published=published)
 
         part, evidence = in_its_encoding(path, reading, look)
@@ -160,7 +164,7 @@ def delimited_blocks(files: Sequence[Path], reading: Reading, *, published: bool
 
 def typed_blocks(raw: Callable[[], Iterator[pa.Table]], schema: pa.Schema, reading: Reading) -> InBlocks:
     """Return a table that has types already, with what was declared, by the rules of `read_frame`."""
-    choose(schema.names, reading.columns)
+    choose(schema.names, reading.named_columns)
     texts = [name for name in schema.names if name in reading.text or reading.types.get(name) == "text"]
     evidence = {
         each.name: Evidence(each.name, reading, framed=True)
@@ -179,13 +183,13 @@ def typed_blocks(raw: Callable[[], Iterator[pa.Table]], schema: pa.Schema, readi
 
     for _, table in numbered():
         for name, found in evidence.items():
-            found.add(_unmarked(name, table[name], reading, framed=True))
+            found.add(_drop_marks(name, table[name], reading, framed=True))
     plans = {name: evidence[name].decide() if name in evidence else None for name in schema.names}
     kinds = [(each.name, each.type if (plan := plans[each.name]) is None else plan.type) for each in schema]
     return InBlocks(plans, pa.schema(kinds), numbered, reading)
 
 
-def _unmarked(name: str, column: pa.ChunkedArray, reading: Reading, *, framed: bool) -> pa.ChunkedArray:
+def _drop_marks(name: str, column: pa.ChunkedArray, reading: Reading, *, framed: bool) -> pa.ChunkedArray:
     """Return a text column in which its own marks are missing; in a text file those for all columns are so already."""
     own = framed_marks(name, reading) if framed else reading.missing_in.get(name, ())
     text = column if isinstance(column.type, pa.DictionaryType) else column.cast(pa.string()).cast(TEXT)
@@ -236,19 +240,19 @@ def _leftovers(path: Path, dialect: Dialect, seen: _Pass) -> tuple[Codes, tuple[
     kept = np.setdiff1d(blank, empty)
     if seen.last[0] > (kept[-1] if len(kept) else -1):
         check_total(path, dialect, seen.last[1], rows=rows)
-    return empty, left_out_words(len(seen.nameless), len(empty))
+    return empty, left_out_words(len(seen.nameless), len(empty), valued=dialect.dropped)
 
 
 def _blocks(path: Path, dialect: Dialect, missing: Sequence[str], size: int) -> Iterator[pa.Table]:
     from pyarrow import csv
 
     names = list(dialect.names)
-    with pa.input_stream(str(path), compression=compression_of(path)) as stream:
+    with table_stream(path, dialect) as stream:
         options = csv_options(dialect, missing, names, block_size=size)
         with csv.open_csv(stream, memory_pool=pa.system_memory_pool(), **options) as reader:
             for batch in reader:
                 if batch.num_rows:
-                    yield pa.Table.from_batches([batch])
+                    yield trim_fields(pa.Table.from_batches([batch]), dialect, missing)
 
 
 def _look(table: pa.Table, dialect: Dialect, reading: Reading, seen: _Pass) -> None:
@@ -259,11 +263,17 @@ def _look(table: pa.Table, dialect: Dialect, reading: Reading, seen: _Pass) -> N
         seen.nul |= holds(column, "\0")
         seen.broken |= has_broken_quotes(column)
         if name in seen.evidence:
-            seen.evidence[name].add(_unmarked(name, column, reading, framed=False))
-        else:
+            seen.evidence[name].add(_drop_marks(name, column, reading, framed=False))
+        elif name.startswith(NAMELESS):
             seen.nameless.setdefault(name, []).append(_first_value(column))
     blank = looks_empty([table[name] for name in named]) if len(dialect.names) > 1 else np.zeros(0, dtype=np.int64)
     seen.blank.append(blank + seen.rows)
+    seen.blanks += len(blank)
+    if seen.blanks > MOST_BLANK:
+        raise InputError(
+            f"the file has more than {MOST_BLANK:,} lines without any value",
+            hint="check that this is the right file; save it without its empty lines",
+        )
     full = np.setdiff1d(np.arange(table.num_rows), blank)
     if len(full):
         row = int(full[-1])

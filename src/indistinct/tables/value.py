@@ -1,20 +1,24 @@
 """The table that an engine counts and a recoding is applied to: named Arrow columns and nothing else."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from indistinct.domain import Kind, kind_of
 from indistinct.errors import InputError
+from indistinct.schema import where_is
+from indistinct.tables.domain import Kind, kind_of
 
 # Every column costs milliseconds; a million of them would take as many.
 MOST_COLUMNS = 20_000
 EVERY = "*"
 """Where columns are named, the name that stands for all of them."""
+
+LAYOUT = ("delimiter", "encoding", "header", "sheet", "codes", "columns", "skip_rows", "comment", "trim", "nameless")
+"""What decides which columns a file has, and what its cells are before anything is declared of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,12 @@ class Reading:
     gives a column its one format. `decimal` and `thousands` are marks in numbers, `types` the kinds of single columns
     (see `indistinct.tables.reading`). `text` names columns that are text whatever they spell. `header` says that the
     first line of a text file holds names even if it looks like data. `sheet` is the sheet of a workbook; with `codes`
-    the columns of a statistics program keep their codes, which become the texts that label them else.
+    the columns of a statistics program keep their codes, which become the texts that label them else. `columns` are
+    those that are read, in their order; none says that all are.
+
+    `skip_rows` lines of a text file or rows of a sheet stand above the names, and lines that begin with `comment` are
+    none of its rows. With `trim` names and fields of a text file have no blanks around them. Columns without a name
+    are left out where `nameless` is "drop", and called after their number where it is "name".
     """
 
     delimiter: str | None = None
@@ -42,24 +51,39 @@ class Reading:
     header: bool = False
     sheet: str | None = None
     codes: bool = False
+    columns: tuple[str, ...] = ()
+    skip_rows: int = 0
+    comment: str | None = None
+    trim: bool = False
+    nameless: str | None = None
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def named_columns(self) -> tuple[str, ...]:
         """Return every column that a declaration names."""
         return tuple(dict.fromkeys((*self.text, *self.dates_in, *self.missing_in, *self.types)))
 
     def about(self, names: Collection[str]) -> "Reading":
-        """Return how another file is read that has some of the columns; its delimiter and encoding are found."""
+        """Return how another file is read that has some of the columns; what is its own, as its delimiter, is found."""
         return replace(
             self,
             delimiter=None,
             encoding=None,
             sheet=None,
+            columns=(),
+            skip_rows=0,
+            comment=None,
+            nameless=None,
             text=tuple(name for name in self.text if name in names),
             dates_in={name: form for name, form in self.dates_in.items() if name in names},
             missing_in={name: marks for name, marks in self.missing_in.items() if name in names},
             types={name: kind for name, kind in self.types.items() if name in names},
         )
+
+    @property
+    def of_cells(self) -> "Reading":
+        """Return what is declared of cells alone, and not of how a file is laid out."""
+        plain = Reading()
+        return replace(self, **{key: getattr(plain, key) for key in LAYOUT})
 
     def marks(self, column: str) -> tuple[str, ...]:
         """Return the texts that stand for missing in a column."""
@@ -78,18 +102,73 @@ class Labels:
     codes: Mapping[str, Any] = field(default_factory=dict)
     category: tuple[str, ...] | None = None
 
+    def spelled_codes(self) -> dict[str, str]:
+        """Return the label of each code, which is spelled as a text file would spell it.
+
+        >>> Labels(codes={"male": 1.0, "female": 2.0}).spelled_codes()
+        {'1': 'male', '2': 'female'}
+        """
+        whole = {label: int(code) if isinstance(code, float) and code.is_integer() else code
+                 for label, code in self.codes.items()}  # fmt: skip
+        return {str(code): label for label, code in whole.items()}
+
+
+class SourceDetails:
+    """What a source may say of itself beyond its cells: nothing, unless it knows better.
+
+    `path` is where it lies if that is one file, and `files` are all that it was read from. `left_out` says what of a
+    text file is nobody's row, such as empty lines, and `notes` what else a reader must know. `respelled` names columns
+    in which a text file spells one number in several ways, `grouped` those that were read as numbers with three
+    decimals, and may have groups of thousands instead. `labels` are what is said of columns beyond their values,
+    `samples` texts of columns of text where these are not at hand, and `comment` is that of a table of a database.
+    """
+
+    __slots__ = ()
+
+    @property
+    def path(self) -> Path | None:  # noqa: D102 (as the class says, here and below)
+        return None
+
+    @property
+    def files(self) -> tuple[Path, ...]:  # noqa: D102
+        return ()
+
+    @property
+    def left_out(self) -> tuple[str, ...]:  # noqa: D102
+        return ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:  # noqa: D102
+        return ()
+
+    @property
+    def respelled(self) -> tuple[str, ...]:  # noqa: D102
+        return ()
+
+    @property
+    def grouped(self) -> tuple[str, ...]:  # noqa: D102
+        return ()
+
+    @property
+    def labels(self) -> Mapping[str, Labels]:  # noqa: D102
+        return {}
+
+    @property
+    def samples(self) -> Mapping[str, pa.Array] | None:  # noqa: D102
+        return None
+
+    @property
+    def comment(self) -> str | None:  # noqa: D102
+        return None
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Table:
+class Table(SourceDetails):
     """Columns of equal length with distinct names: the source of the engine that works in memory.
 
     Metadata is stripped, because it may describe rows (a pandas index is kept there), and there is never an
-    index column: whatever an engine sees, somebody chose to be a column. `reading` is how it was read, and `respelled`
-    names columns in which a text file spells one number in several ways. `grouped` names columns that were read
-    as numbers with three decimals, and may have groups of thousands instead. `left_out` says what of a text file is
-    nobody's row, such as empty lines. `files` are those that it was read from, `path` is where there is but one.
-    `labels` are what is said of columns beyond their values, and `notes` what else a reader must know.
-    `learned` is for the engine alone.
+    index column: whatever an engine sees, somebody chose to be a column. `reading` is how it was read, and `learned` is
+    for the engine alone.
 
         >>> Table(pa.table({"age": [31, 42]})).columns
         ('age',)
@@ -120,6 +199,11 @@ class Table:
     def columns(self) -> tuple[str, ...]:
         """Return the column names in order."""
         return tuple(self.data.column_names)
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """Return the Arrow types of the columns."""
+        return self.data.schema
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
@@ -153,7 +237,10 @@ def check_names(names: list[str], *, quote: bool = True) -> None:
     if blank:
         raise InputError(
             f"every column has a name; missing for column number {', '.join(map(str, blank))}",
-            hint="name the column; if it is a row number, remove it: a row number points to a person",
+            hint='name it; or leave it out: --nameless drop, nameless="drop"; or have it called after its number: '
+            '--nameless name, nameless="name". R and pandas write row numbers so, and a row number points to a person: '
+            "an identifier",
+            nameless=True,
         )
     counts = Counter(names)
     twice = sorted(name for name, count in counts.items() if count > 1)
@@ -164,3 +251,17 @@ def check_names(names: list[str], *, quote: bool = True) -> None:
             f"column names are distinct; found more than once: {which}",
             hint="rename or remove the columns that repeat a name",
         )
+
+
+def choose(names: Sequence[str], columns: Sequence[str] | None) -> list[str]:
+    """Return the wanted columns, all by default; raise `InputError` for one that is not there."""
+    if columns is None:
+        return list(names)
+    present = set(names)
+    for name in columns:
+        if name not in present:
+            raise InputError(
+                f"the table has no column {name!r}",
+                hint=where_is(name, names, expected=columns),
+            )
+    return list(columns)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from indistinct.algorithms.base import Algorithm
+from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import IndistinctError
 from indistinct.metrics import Metric, parse_metric
 from indistinct.models import KAnonymity, Model
-from indistinct.registry import parse_algorithm
 from indistinct.testing.checks import SPREAD, checks_for, edges_for, examples, models_for, publish_once
 from indistinct.testing.checks.case import Judge, expect
 from indistinct.testing.checks.declarations import check_metric_values, check_model_traits

@@ -169,14 +169,14 @@ def _written(number: float | Fraction) -> Fraction:
 
 
 def _column(rows: Rows, column: str) -> list[Any]:
-    return [_known(row[column]) for row in rows]
+    return [_none_for_nan(row[column]) for row in rows]
 
 
 def _vector(row: Row, columns: Sequence[str]) -> tuple[Any, ...]:
-    return tuple(_known(row[column]) for column in columns)
+    return tuple(_none_for_nan(row[column]) for column in columns)
 
 
-def _known(value: Any) -> Any:
+def _none_for_nan(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
+from indistinct.algorithms.registry import parse_algorithm
 from indistinct.engines import count_source
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
@@ -30,7 +31,6 @@ from indistinct.models import (
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.kinds import ByCell, ByColumn, RecodedColumn, Recoding
 from indistinct.recoding.summary import floor_of, summarize_sets
-from indistinct.registry import parse_algorithm
 from indistinct.schema import Schema
 from indistinct.tables import Table, open_table
 from indistinct.testing.checks.examples import ALGORITHM_EXAMPLES

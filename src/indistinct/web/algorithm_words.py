@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from indistinct.algorithms.base import Algorithm
+from indistinct.algorithms.registry import EVERY_ALGORITHM
 from indistinct.errors import IndistinctError
-from indistinct.policy import Policy
-from indistinct.promise import promised_model
-from indistinct.registry import EVERY_ALGORITHM
+from indistinct.job.policy import Policy
+from indistinct.release.promise import promised_model
 from indistinct.web.model_words import listed
 
 # The packages of algorithms, with what those in them have in common.

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from indistinct.addresses import is_elsewhere
 from indistinct.errors import PolicyError
 from indistinct.hierarchy import Explicit, Hierarchy
-from indistinct.policy import Policy, policy_to_toml
-from indistinct.policy.value import relative_path
-from indistinct.web.as_command import command_of
-from indistinct.web.as_python import python_of
+from indistinct.job.as_command import command_of
+from indistinct.job.as_python import python_of
+from indistinct.job.policy import Policy, policy_to_toml
+from indistinct.job.policy.value import relative_path
+from indistinct.tables.addresses import is_elsewhere
 from indistinct.web.sessions import Session
 from indistinct.web.tasks.searching import release_name
 

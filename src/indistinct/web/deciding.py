@@ -13,13 +13,13 @@ from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.errors import ParameterError
 from indistinct.frequencies.uniqueness import is_nearly_unique
 from indistinct.hierarchy import Hierarchy
+from indistinct.job.policy import Policy
+from indistinct.job.policy.value import relative_path
 from indistinct.models import DistinctLDiversity
-from indistinct.policy import Policy
-from indistinct.policy.starter import MANY_VALUES
-from indistinct.policy.value import relative_path
-from indistinct.release.pseudonym_columns import Pseudonym
+from indistinct.recoding.transformations import Transformation, check_transformations
+from indistinct.release.pseudonyms.columns import Pseudonym
 from indistinct.schema import Role, Schema
-from indistinct.transformations import Transformation, check_transformations
+from indistinct.study.inspect.starter import MANY_VALUES
 
 DROPPED = (Role.IDENTIFIER, Role.PERSON)
 """Columns with these roles are not in a release; a pseudonym may take their place."""
@@ -86,6 +86,7 @@ def _with_roles(policy: Policy, changed: Mapping[str, Role], *, looked: Inspecte
         hierarchies={**kept, **suggested},
         transformations=transformations,
         pseudonyms={name: each for name, each in policy.pseudonyms.items() if roles[name] in DROPPED},
+        fresh=tuple(name for name in policy.fresh if name in (*schema.sensitive, *schema.insensitive)),
         target=policy.target if policy.target in schema.published else None,
         metrics=tuple(each for each in policy.metrics if all(n in schema.published for key in each.keys for n in key)),
         # A node has a level for each quasi-identifier.
@@ -171,6 +172,7 @@ def read_anew(old: Policy, fresh: Policy, *, looked: Inspected) -> Policy:
         hierarchies={**policy.hierarchies, **{name: each for name, each in old.hierarchies.items() if name in there}},
         transformations={name: each for name, each in old.transformations.items() if name in there},
         pseudonyms={name: each for name, each in old.pseudonyms.items() if name in there},
+        fresh=tuple(name for name in old.fresh if name in there),
         reasons={name: each for name, each in old.reasons.items() if name in there},
         suppression=old.suppression,
         about=old.about,

@@ -104,6 +104,8 @@ def _download(request: Request, kind: str) -> Response:
     made: dict[str, Any] = session.found(DOWNLOADS) or {}
     if kind not in made or not Path(made[kind]).is_file() or not session.is_fresh(DOWNLOADS, given_away(session)):
         return _refused(404, "this file is not there, or the job was changed since: prepare it in the step release")
+    if session.refusals():
+        return _refused(409, f"{session.refusals()[0].label} is not valid: correct the field, or leave it as it was")
     path = Path(made[kind])
     return FileResponse(path, headers={"content-disposition": attachment(path.name)}, media_type=ANY)
 

@@ -15,10 +15,10 @@ from nicegui import background_tasks, ui
 from nicegui.element import Element
 
 from indistinct.errors import IndistinctError
-from indistinct.policy import Policy
+from indistinct.job.policy import Policy
 from indistinct.web import parts
 from indistinct.web.as_code import as_command, as_policy, as_python
-from indistinct.web.sessions import Session, Work
+from indistinct.web.sessions import ConflictError, Refusal, Session, Work
 from indistinct.web.standing import MEANING, standing
 from indistinct.web.worker import StoppedError, TaskError, task_error
 
@@ -106,6 +106,56 @@ class Screen:
 
         return handler
 
+    def field(
+        self,
+        label: str,
+        value: str,
+        take: Callable[[str], Any],
+        *,
+        name: str,
+        key: Any = None,
+        part: Callable[[Policy], Any] = lambda _policy: None,
+        about: str = "",
+        action: str = "",
+        **options: Any,
+    ) -> None:
+        """Draw a field whose text something takes; what it cannot take stays there with the reason, and blocks.
+
+        `key` tells the field from those of the same name about other columns, `about` says in words which one it is,
+        `part` is the part of the job that it is about, and `action` the one action that it is about if not the job.
+        """
+        key = (self.step.name, key or name)
+        refused = self.session.refusal(key)
+
+        async def taken(text: str) -> None:
+            await self.taking(
+                lambda: take(text),
+                key,
+                lambda error: Refusal(self.step.name, name, about or label, text, error, part, action),
+            )
+
+        error = self.errors.get(name) or (refused.error if refused else None)
+        shown = refused.text if refused else value
+        parts.field(label, shown, self.on(taken, at=name), name=name, error=error, **options)
+
+    async def taking(self, take: Callable[[], Any], key: Any, refusal: Callable[[TaskError], Refusal]) -> None:
+        """Let a field take what was typed; what it cannot take is kept with the reason."""
+        try:
+            done = take()
+            if inspect.isawaitable(done):
+                await done
+        except ConflictError:  # it may be valid: it was typed too late
+            raise
+        except Exception as error:  # noqa: BLE001 (it is shown, without what it may quote)
+            told = task_error(error)
+            self.session.refuse(key, refusal(told))
+            raise told from None
+        self.session.settle(key)
+
+    def cannot_begin(self, action: str = "") -> bool:
+        """Return whether an action has to wait: for other work, or for a field that holds something it cannot take."""
+        return self.session.working or bool(self.session.refusals(action))
+
     async def draw(self, *, focus: str = "") -> None:
         """Draw the step as things stand now."""
         places, page = self.places, self.places.step
@@ -157,10 +207,28 @@ class Screen:
             parts.notice("Nothing is open yet.", hint="Open a table first: everything else begins with it.")
             parts.link("Open a table", f"/{self.steps[0].name}", classes="main")
             return
+        self._draw_refusals()
         try:
             await self.step.draw(self)
         except Exception as error:  # noqa: BLE001 (it is shown, without what it may quote)
             parts.problem(task_error(error))
+
+    def _draw_refusals(self) -> None:
+        """Name the fields of the job that hold something they cannot take, on every step: nothing runs until then."""
+        left = self.session.refusals()
+        if not left:
+            return
+        titles = {step.name: step.title for step in self.steps}
+        with parts.notice("Nothing is searched, assessed or prepared until this is valid:", kind="warning") as box:
+            box.props["id"] = "not-valid"
+            with parts.tag("ul"):
+                for each in left:
+                    with parts.tag("li"):
+                        parts.tag("span", f"{each.label}: {each.error.message} ")
+                        if each.step != self.step.name:
+                            parts.link(f"Go to {titles[each.step].lower()}", f"/{each.step}")
+            with parts.tag("div", classes="actions"):
+                parts.button("Leave as it was", self.on(self.session.settle_all), name="leave-as-it-was")
 
     def _draw_strip(self) -> None:
         for label, value, kind in standing(self.session):
@@ -180,6 +248,10 @@ class Screen:
         with ui.element("dialog") as box:
             box.props["id"], box.props["aria-label"] = "code", "This job as code"
             parts.heading("This job without the page")
+            for each in self.session.refusals():
+                parts.notice(
+                    f"{each.label} is as it was before: what stands in the field is not valid.", kind="warning"
+                )
             for label, write in forms.items():
                 try:
                     parts.code(write(self.session), label=label, name=f"code-{label.partition('.')[0].lower()}")

@@ -1,19 +1,19 @@
 """The fields of a model or an algorithm: what is typed stays until it makes sense together, and errors stand at it."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
+from indistinct.job.policy import Policy
 from indistinct.schema import Schema
-from indistinct.spelling import spell
 from indistinct.web import parts
 from indistinct.web.frame import Screen
 from indistinct.web.parameters import FieldError, Parameter, Texts, built, parameters_of, texts_of
+from indistinct.web.sessions import Refusal
 from indistinct.web.worker import TaskError
 
 T = TypeVar("T")
 Labels = Mapping[str, tuple[str, str]]
-DRAFTS = "drafts"
-"""Under this name a tab keeps what was typed and is not yet a value."""
 
 
 def draw_value(
@@ -23,35 +23,38 @@ def draw_value(
     *,
     prefix: str,
     labels: Labels,
+    title: str,
+    part: Callable[[Policy], Any],
     check: Callable[[T], None] = lambda _made: None,
 ) -> None:
     """Draw the fields of a value; a change that makes sense, and passes a check, is put in its place.
 
-    Fields that only make sense together wait for each other, with the error beside them.
+    Fields that only make sense together wait for each other, with the error beside them; until then nothing runs by
+    the value, which is a `part` of the job that the steward knows by a `title`.
     """
-    drafts, key = screen.choices.setdefault(DRAFTS, {}), (prefix, spell(value))
-    schema = screen.policy.schema
+    key, schema = (screen.step.name, prefix), screen.policy.schema
+    refused = screen.session.refusal(key)
+    typed: dict[str, Any] = {} if refused is None else refused.text
 
-    def made() -> T:
-        found = built(type(value), {**texts_of(value), **drafts[key]}, schema=schema, kept=value)
-        check(found)
-        return found
+    async def changed(name: str, text: Any) -> None:
+        texts = {**typed, name: text}
 
-    def changed(name: str, text: Any) -> None:
-        drafts.setdefault(key, {})[name] = text
-        try:
-            put(made())
-        except FieldError as error:
-            screen.errors[f"{prefix}-{error.field or name}"] = error
-        else:
-            del drafts[key]
+        def take() -> None:
+            made = built(type(value), {**texts_of(value), **texts}, schema=schema, kept=value)
+            check(made)
+            put(made)
 
-    if key in drafts and not any(each.startswith(f"{prefix}-") for each in screen.errors):
-        try:
-            made()
-        except FieldError as error:
-            screen.errors[f"{prefix}-{error.field or next(iter(drafts[key]))}"] = error
-    shown = {**texts_of(value), **drafts.get(key, {})}
+        def refusal(error: TaskError) -> Refusal:
+            at = (error.field if isinstance(error, FieldError) else "") or name
+            told = f"{title}: {labels.get(at, (at, ''))[0]}"
+            return Refusal(screen.step.name, f"{prefix}-{at}", told, texts, error, part)
+
+        with suppress(FieldError):  # it is shown at the field that it is about
+            await screen.taking(take, key, refusal)
+
+    if refused is not None:
+        screen.errors.setdefault(refused.field, refused.error)
+    shown = {**texts_of(value), **typed}
     draw_fields(screen, parameters_of(type(value), schema), shown, changed, prefix=prefix, labels=labels)
 
 

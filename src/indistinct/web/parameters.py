@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from indistinct.errors import ParameterError
-from indistinct.registry import METRICS
+from indistinct.metrics import METRICS
 from indistinct.schema import Schema
 from indistinct.spelling import parse_field, spell_value
 from indistinct.web.worker import TaskError
@@ -19,6 +19,8 @@ Texts = Mapping[str, str | bool | Sequence[str]]
 """What fields hold, by the name of the parameter: a text, whether it is ticked, or the names of columns."""
 # Parameters that name several columns, which are ticked.
 SEVERAL_COLUMNS = ("sensitive", "y")
+# A number with more digits counts nothing that there is.
+MOST_DIGITS = 15
 
 
 class FieldError(TaskError):
@@ -140,8 +142,7 @@ def built(kind: type[T], texts: Texts, *, schema: Schema, kept: Any = None) -> T
     try:
         return kind(**given)
     except ParameterError as error:
-        named = re.match(r"`(\w+)`", error.message)
-        raise FieldError(named[1] if named else "", _plain(error.message), hint=error.hint) from None
+        raise _field_error(error) from None
 
 
 def _value(kind: type[Any], parameter: Parameter, text: Any) -> Any:
@@ -161,15 +162,28 @@ def _value(kind: type[Any], parameter: Parameter, text: Any) -> Any:
     try:
         return parse_field(text, kind, parameter.name, what="parameter")
     except ParameterError as error:
-        raise FieldError(parameter.name, _plain(error.message), hint=error.hint) from None
+        raise _field_error(error, parameter.name) from None
 
 
-def _plain(message: str) -> str:
-    """Return a message without the name of a class: the field that it stands at says what it is about.
+def _field_error(error: ParameterError, name: str = "") -> FieldError:
+    """Return an error at the field that it is about, which says already whose parameter that is.
 
-    >>> _plain("`k` of KAnonymity must be at least 1; got 0")
+    >>> _field_error(ParameterError.of("KAnonymity", "k", "must be at least 1; got 0")).message
     'k must be at least 1; got 0'
-    >>> _plain("`k` of parameter 'k-anonymity' must be a whole number; got 'x'")
-    "k must be a whole number; got 'x'"
     """
-    return re.sub(r"^`(\w+)` of (?:parameter '[^']*'|\w+) ", r"\1 ", message)
+    message = error.message if error.problem is None else f"{error.parameter} {error.problem}"
+    return FieldError(error.parameter or name, message, hint=error.hint)
+
+
+def whole(text: Any, *, what: str) -> int:
+    """Return the whole number from 1 that somebody typed; raise where it is none.
+
+    >>> whole(" 20,000 ", what="it")
+    20000
+    """
+    # A mark stands before three digits: whoever types 2,5 does not mean 25.
+    plain = re.fullmatch(r"([0-9]+)|([0-9]{1,3}(?:[, _'\u202f\u00a0][0-9]{3})+)", str(text).strip())
+    digits = "" if plain is None else re.sub(r"[^0-9]", "", plain[0])
+    if not digits or len(digits) > MOST_DIGITS or int(digits) < 1:
+        raise TaskError(f"{what} must be a whole number of at least 1", hint="for example 20000")
+    return int(digits)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from indistinct.figures import percent
 from indistinct.models import AlphaK, AverageRisk, DistinctLDiversity, KAnonymity, Model, SampleUniqueness
 from indistinct.models.parameters import exact
-from indistinct.risks.profiles import LIMITS, Profile
 from indistinct.schema import Schema
+from indistinct.study.assess.profiles import LIMITS, Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ def asked_by(profile: Profile, schema: Schema, *, distinct: Mapping[str, int] | 
 
     `distinct` says how many values a column has: one that has a single value cannot be protected from being known.
 
-    >>> from indistinct.risks.profiles import Public
+    >>> from indistinct.study.assess.profiles import Public
     >>> [model.spec() for model in asked_by(Public(), Schema(quasi=["age"], sensitive=["disease"])).models]
     ['k-anonymity:k=12', 'distinct-l-diversity:sensitive=disease,l=2']
     """
@@ -42,7 +42,8 @@ def asked_by(profile: Profile, schema: Schema, *, distinct: Mapping[str, int] | 
         models += [DistinctLDiversity(name, l=2) for name in protected]
     if limits.get("largest_share"):
         models += [AlphaK(name, alpha=limits["largest_share"], k=1) for name in protected]
-    others = [name for name in ("at_risk", "population_uniques") if name in limits]
+    beyond = ("at_risk", "population_uniques", *(("published_uniques",) if schema.insensitive else ()))
+    others = [name for name in beyond if name in limits]
     unmet = [f"{LIMITS[name]}: at most {percent(float(limits[name]))}" for name in others]
     if not schema.sensitive and ("homogeneous" in limits or "largest_share" in limits):
         unmet.append("what it asks of sensitive columns: no column has this role")
@@ -52,7 +53,7 @@ def asked_by(profile: Profile, schema: Schema, *, distinct: Mapping[str, int] | 
 def told_limits(profile: Profile) -> list[tuple[str, str, str]]:
     """Return each limit of a profile in words, as a figure, and who asks for it.
 
-    >>> from indistinct.risks.profiles import Internal
+    >>> from indistinct.study.assess.profiles import Internal
     >>> told_limits(Internal())[0][:2]
     ('average risk of an attacker', '20 %')
     """

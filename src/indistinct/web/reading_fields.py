@@ -6,13 +6,14 @@ from typing import Any
 from indistinct.errors import ParameterError
 from indistinct.tables import Reading
 from indistinct.tables.reading import Declarations, declare, to_options
-from indistinct.tables.value import EVERY
+from indistinct.tables.value import EVERY, LAYOUT
 
-LISTS = ("missing", "dates", "types", "text")
+LISTS = ("missing", "dates", "types", "text", "columns")
 """What is said of columns, a line each: `text`, or `column = text` for one of them."""
-STRUCTURE = ("delimiter", "encoding", "header", "sheet", "codes")
+STRUCTURE = LAYOUT
 """What decides which columns there are; everything else is proposed anew when one of these changes."""
-KEYS = (*STRUCTURE, "decimal", "thousands", *LISTS)
+TRUTHS = ("header", "codes", "trim")
+KEYS = (*dict.fromkeys((*STRUCTURE, "decimal", "thousands", *LISTS)),)
 Texts = Mapping[str, Any]
 
 
@@ -26,7 +27,7 @@ def texts_of(reading: Reading) -> dict[str, Any]:
     shown: dict[str, Any] = {key: options.get(key, "") for key in KEYS}
     for key in LISTS:
         shown[key] = _lines(options.get(key))
-    return {**shown, "header": bool(shown["header"]), "codes": bool(shown["codes"])}
+    return {**shown, **{key: bool(shown[key]) for key in TRUTHS}, "skip_rows": str(shown["skip_rows"])}
 
 
 def reading_of(texts: Texts, columns: Collection[str] = ()) -> Reading:
@@ -48,11 +49,13 @@ def changed(before: Reading, after: Reading) -> list[str]:
 
 def _declared(key: str, given: Any, columns: Collection[str]) -> Declarations:
     found: Any
-    if key in ("header", "codes"):
+    if key in TRUTHS:
         found = bool(given)
+    elif key == "skip_rows":
+        found = _lines_above(str(given or "").strip())
     elif key not in LISTS:
         found = given or None
-    elif key == "text":
+    elif key in ("text", "columns"):
         found = [line.strip() for line in str(given or "").splitlines() if line.strip()]
     else:
         found = _by_column(str(given or ""), columns)
@@ -63,6 +66,12 @@ def _declared(key: str, given: Any, columns: Collection[str]) -> Declarations:
                 raise ParameterError("a type is one of a column", hint="write column = type, such as zipcode = text")
             found = {name: each[0] for name, each in found.items()}
     return {key: found}  # type: ignore[misc]
+
+
+def _lines_above(text: str) -> int:
+    if text and not (text.isascii() and text.isdigit()):
+        raise ParameterError("how many lines stand above the names is a whole number", hint="1 for a title")
+    return int(text or 0)
 
 
 def _by_column(text: str, columns: Collection[str]) -> dict[str, list[str]]:

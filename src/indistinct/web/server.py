@@ -16,8 +16,8 @@ from nicegui import app as nicegui_app
 from nicegui import ui
 
 from indistinct.errors import ParameterError
-from indistinct.input_files import fenced
-from indistinct.spill import private_directory
+from indistinct.machine.spill import private_directory
+from indistinct.tables.input_files import fence_reading
 from indistinct.web import files, steps
 from indistinct.web.guard import Door, Guard
 from indistinct.web.logs import quiet_logs
@@ -56,7 +56,7 @@ def serve(
     port = listening.getsockname()[1]
     with (
         private_directory() as folder,
-        fenced(folder, settings.folder),
+        fence_reading(folder, settings.folder),
         sessions_in(folder, settings) as sessions,
     ):
         # The framework would keep what it stores in the folder where it was started.

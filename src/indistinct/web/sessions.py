@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from indistinct.policy import Output, Policy, Statement
+from indistinct.job.policy import Output, Policy, Statement
 from indistinct.web.readiness import get_ready
 from indistinct.web.worker import Progress, StoppedError, Task, TaskError, Worker, task_error
 
@@ -23,6 +23,7 @@ REMEMBERED = 100
 QUICK, LONG = "quick", "long"
 LOOKED = ("inspection", "notes", "starter", "form")
 """Under these names is what a first look found at a table; whoever goes back to that table has it back."""
+IN_THE_WAY = "correct the field, or take back what was typed with Undo"
 # So many browsers may open a server, because each has processes of its own.
 MOST = 24
 
@@ -59,6 +60,24 @@ class Found:
     value: Any
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Refusal:
+    """What was typed into a field and cannot be taken, with the reason; until it is settled, nothing runs by the job.
+
+    `step` and `field` are where it stands, `label` is what the steward calls it, `text` what was typed. It is settled
+    when the field takes something else, and when what the field is about, a `part` of the job, becomes another one.
+    Where `action` is named, the field is about that alone, and not about the job.
+    """
+
+    step: str
+    field: str
+    label: str
+    text: Any
+    error: TaskError
+    part: Callable[[Policy], Any] = lambda _policy: None
+    action: str = ""
+
+
 @dataclass(slots=True)
 class Work:
     """A long task: what it is called, whether it is done, and how it ended.
@@ -91,6 +110,7 @@ class Session:
         self.work: Work | None = None
         self._before: list[tuple[Policy | None, str, dict[str, Found]]] = []
         self._found: dict[str, Found] = {}
+        self._refusals: dict[Any, tuple[Refusal, Any]] = {}
         places = (settings.folder, folder)
         self._workers = {QUICK: Worker(places, get_ready), LONG: Worker(places)}
 
@@ -114,12 +134,15 @@ class Session:
 
     @property
     def can_undo(self) -> bool:
-        """Whether there is a change to take back."""
-        return bool(self._before) and self._before[-1][0] is not None
+        """Whether there is a change to take back, or something in a field that could not be taken."""
+        return bool(self.refusals()) or (bool(self._before) and self._before[-1][0] is not None)
 
     def undo(self) -> None:
-        """Take the last change back."""
-        if self.can_undo:
+        """Take the last change back; first what was typed last and could not be taken."""
+        if self.refusals():
+            self._refusals.popitem()
+            self.touch()
+        elif self.can_undo:
             self.policy, self.name, looked = self._before.pop()
             self._found |= looked
             self._forget_failure()
@@ -133,6 +156,47 @@ class Session:
     def touch(self) -> None:
         """Say that there is something new to see."""
         self.version += 1
+
+    # What could not be taken
+
+    def refuse(self, key: Any, refusal: Refusal) -> None:
+        """Keep what a field could not take, under a key that no other field has."""
+        self._refusals.pop(key, None)
+        self._refusals[key] = refusal, self._part_of(refusal)
+        self.touch()
+
+    def refusal(self, key: Any) -> Refusal | None:
+        """Return what a field could not take, None where it stands as it was taken."""
+        self._settle()
+        return self._refusals[key][0] if key in self._refusals else None
+
+    def refusals(self, action: str = "") -> list[Refusal]:
+        """Return what no field of the job could take; of an action, what its own fields could not take, too."""
+        self._settle()
+        return [each for each, _ in self._refusals.values() if each.action in ("", action)]
+
+    def settle(self, key: Any) -> None:
+        """Forget what a field could not take: it took something else, or is left as it was."""
+        if self._refusals.pop(key, None) is not None:
+            self.touch()
+
+    def settle_all(self) -> None:
+        """Leave every field as it was before something was typed that it could not take."""
+        self._refusals.clear()
+        self.touch()
+
+    def require_valid(self, action: str = "") -> None:
+        """Raise where a field holds something that it could not take: nothing runs by what stood in it before."""
+        left = self.refusals(action)
+        if left:
+            raise TaskError(f"{left[0].label} is not valid: {left[0].error.message}", hint=IN_THE_WAY)
+
+    def _settle(self) -> None:
+        """Forget what was typed about a part of the job that became another one."""
+        self._refusals = {key: (each, was) for key, (each, was) in self._refusals.items() if self._part_of(each) == was}
+
+    def _part_of(self, refusal: Refusal) -> Any:
+        return None if self.policy is None else (self.policy.source, refusal.part(self.policy))
 
     # What was found
 
@@ -175,12 +239,17 @@ class Session:
         options: Any = None,
         at: tuple[str, str] = ("", ""),
         polite: bool = True,
+        action: str | None = "",
     ) -> Work:
         """Begin a long task and return at once; `then` gets what it returns, and is waited for. One runs at a time.
 
         `lastly` tidies up, however the task ended: also where it was stopped. `at` is the step and the field where an
         error is shown. A task that is not `polite` is waited for by whoever began it: it takes what speed there is.
+        It does not begin while a field of the job, or of its `action`, could not take its text; where that is None, the
+        task does not go by the job.
         """
+        if action is not None:
+            self.require_valid(action)
         if self.working:
             raise TaskError(
                 f"{self.work.name if self.work else 'a task'} still runs", hint="wait until it is done, or stop it"

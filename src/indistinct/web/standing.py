@@ -1,15 +1,18 @@
-"""The strip that always says where a job stands: rows, people, k, violations, highest risk, loss."""
+"""The strip that always says where a job stands: rows, people, k, violations, highest risk, loss, verdict."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from indistinct.figures import number, percent
+from indistinct.figures import number, percent, plural
 from indistinct.models import Model
+from indistinct.study.assess.profiles import parse_profile
+from indistinct.study.verdict import AttackFigures, Verdict, verdict_of
 from indistinct.web.sessions import Session, job_of
 
 ABSENT = "–"
-RELEASED, INSPECTED = "release", "inspection"
-"""Under these names a session keeps what a search published, and what a first look at the table found."""
+RELEASED, INSPECTED, RISK, ATTACKS = "release", "inspection", "risk", "attacks"
+"""Under these names a session keeps what a search published, what a first look at the table found, and what an
+assessment and attacks found of the release."""
 MEANING = {
     "rows": "Rows of the table; after a search, how many of them are published.",
     "people": "People behind the rows, where a column tells them apart; else each row counts as a person.",
@@ -19,6 +22,7 @@ MEANING = {
     "violations": "Groups of the release that break a promise.",
     "highest risk": "The probability with which the person who stands out most is found.",
     "loss": "How much detail the release loses: 0 % none, 100 % all.",
+    "verdict": "What is known of the release altogether: its promise, columns published as they are, risk and attacks.",
 }
 """What each figure says, in a sentence."""
 Told = list[tuple[str, str, str]]
@@ -32,6 +36,7 @@ def standing(session: Session) -> Told:
     counted, so are k and risk.
     """
     looked, made = session.found(INSPECTED) or {}, session.found(RELEASED)
+    refused = [("", "a field is not valid", "bad")] if session.refusals() else []
     asked = ("k asked", _shown(k_asked(() if session.policy is None else session.policy.models)), "")
     if made is None:
         smallest = looked.get("smallest_class")
@@ -43,16 +48,55 @@ def standing(session: Session) -> Told:
             ("violations", ABSENT, ""),
             ("highest risk", ABSENT if risk is None else f"{percent(risk)} now", "bad" if risk == 1 else ""),
             ("loss", ABSENT, ""),
+            *refused,
         ]
     old = not session.is_fresh(RELEASED, job_of(session.policy))
+    verdict = verdict_on(session, made)
     return [
-        *_released(made, asked, "old" if old else ""),
+        *_released(made, asked, "old" if old or refused else "", clear=not verdict.open),
+        ("verdict", _in_short(verdict), "old" if old or refused else TONES[verdict.tone]),
         *([("", "changed since the last search", "old")] if old else []),
+        *refused,
     ]
 
 
-def _released(made: Mapping[str, Any], asked: tuple[str, str, str], kind: str) -> Told:
-    """Return the figures of a release; in buckets, where values are exact, risk is that of learning one."""
+TONES = {"good": "good", "bad": "bad", "warning": ""}
+"""How the strip shows the tone of a verdict: what is open, or was not looked at, is never good."""
+
+
+def identity_of(made: Any) -> str:
+    """Return what tells the file of a release from all others."""
+    return str(made["certificate"]["output_digest"])
+
+
+def verdict_on(session: Session, made: Mapping[str, Any]) -> Verdict:
+    """Return the verdict on a release: of its assessment and its attacks, where they are of this release."""
+    risk = session.found(RISK) if session.is_fresh(RISK, identity_of(made)) else None
+    outcomes = session.found(ATTACKS) if session.is_fresh(ATTACKS, identity_of(made)) else None
+    attacks = None if outcomes is None else [AttackFigures.of(each) for each in outcomes["found"]["outcomes"]]
+    if risk is None:
+        return verdict_of(made["figures"], attacks=attacks)
+    profile = risk["asked"]["profile"]
+    return verdict_of(risk["figures"], None if profile is None else parse_profile(profile), attacks=attacks)
+
+
+def _in_short(verdict: Verdict) -> str:
+    """Return a verdict in a few words."""
+    warnings = verdict.count("warning")
+    beside = f", {plural(warnings, 'warning')}" if warnings else ""
+    if verdict.state == "failed":
+        return f"FAILS {'' if verdict.gate is None else verdict.gate.profile.name}".rstrip()
+    if verdict.gate is None:
+        return plural(warnings, "warning") if warnings else "no profile yet"
+    state = "passes" if verdict.state == "passed" else "not checked:"
+    return f"{state} {verdict.gate.profile.name}{beside}"
+
+
+def _released(made: Mapping[str, Any], asked: tuple[str, str, str], kind: str, *, clear: bool) -> Told:
+    """Return the figures of a release; in buckets, where values are exact, risk is that of learning one.
+
+    Nothing is good unless all is `clear`.
+    """
     in_buckets = made["form"] is not None
     risk = _link_risk(made) if in_buckets else 1 / made["k"] if made["k"] else None
     told = ABSENT if risk is None else percent(risk)
@@ -61,10 +105,14 @@ def _released(made: Mapping[str, Any], asked: tuple[str, str, str], kind: str) -
         ("people", _of(made["people"], made["original_people"]), kind),
         asked,
         ("smallest bucket" if in_buckets else "k reached", _shown(made["k"]), kind),
-        ("violations", _shown(made["violations"]), kind or ("good" if made["holds"] else "bad")),
+        ("violations", _shown(made["violations"]), kind or ("" if made["holds"] and not clear else _kind(made))),
         ("highest risk", f"{told} for a value" if in_buckets and risk is not None else told, kind),
         ("loss", ABSENT if made["loss"] is None else percent(made["loss"]), kind),
     ]
+
+
+def _kind(made: Mapping[str, Any]) -> str:
+    return "good" if made["holds"] else "bad"
 
 
 def k_asked(models: tuple[Model, ...]) -> int | None:

@@ -18,10 +18,11 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from indistinct.errors import IndistinctError
-from indistinct.input_files import fenced
-from indistinct.memory import is_memory, out_of_memory
-from indistinct.stages import watched
+from indistinct.errors import Feasible, IndistinctError, InfeasibleError
+from indistinct.machine.arrow_alone import keep_arrow_from_pandas
+from indistinct.machine.memory import is_memory, out_of_memory
+from indistinct.machine.stages import watch_stages
+from indistinct.tables.input_files import fence_reading
 from indistinct.web.logs import LOG, quiet_logs
 
 Task = Callable[..., Any]
@@ -33,11 +34,16 @@ POLITENESS = 10
 
 
 class TaskError(Exception):
-    """What went wrong in a task: a message, what to do, and the name of the library's error."""
+    """What went wrong in a task: a message, what to do, the name of the library's error, and what is feasible instead.
 
-    def __init__(self, message: str, *, hint: str | None = None, kind: str = "Error") -> None:
+    `feasible` is None unless a search found that no release can keep the promise.
+    """
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, kind: str = "Error", feasible: Feasible | None = None
+    ) -> None:
         super().__init__(message)
-        self.message, self.hint, self.kind = message, hint, kind
+        self.message, self.hint, self.kind, self.feasible = message, hint, kind, feasible
 
 
 class StoppedError(TaskError):
@@ -51,7 +57,8 @@ def task_error(error: BaseException) -> TaskError:
     if is_memory(error):
         error = out_of_memory("this step")
     if isinstance(error, IndistinctError):
-        return TaskError(error.message, hint=error.hint, kind=type(error).__name__)
+        feasible = error.feasible if isinstance(error, InfeasibleError) else None
+        return TaskError(error.message, hint=error.hint, kind=type(error).__name__, feasible=feasible)
     LOG.error(error)
     return TaskError(
         f"an unexpected {type(error).__name__} in this step; its text is not shown, because it may quote a value",
@@ -105,7 +112,7 @@ class Worker:
     """A process that runs tasks for one steward. It is started by its first task, and again after a stop."""
 
     def __init__(self, folders: Sequence[Path], prepare: Callable[[], None] | None = None) -> None:
-        """Make a worker whose tasks read in some folders; its process begins with `prepare`, beside the first tasks."""
+        """Make a worker whose tasks read in some folders; its process begins with `prepare`, before the first task."""
         self._folders, self._prepare = folders, prepare
         self._polite = False
         self._process: Any = None
@@ -177,7 +184,7 @@ class Worker:
                 elif kind == "done":
                     return value
                 else:
-                    raise TaskError(value["message"], hint=value["hint"], kind=value["kind"])
+                    raise TaskError(**value)
         except (EOFError, OSError):
             if self._stopped:
                 self._process = None
@@ -214,8 +221,10 @@ def _serve(pipe: Connection, folders: Sequence[Path], prepare: Callable[[], None
     quiet_logs()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever interrupts the server ends this process with it
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    # No two threads import: a module that is half there is enough for Altair to stumble over it.
+    keep_arrow_from_pandas()
     if prepare is not None:
-        threading.Thread(target=prepare, daemon=True).start()
+        prepare()
     turn, said = threading.Lock(), [(0.0, Progress())]
 
     def tell(progress: Progress) -> None:
@@ -228,7 +237,7 @@ def _serve(pipe: Connection, folders: Sequence[Path], prepare: Callable[[], None
                 pipe.send(("progress", progress))
 
     desk = Desk(tell=tell)
-    with contextlib.suppress(EOFError, OSError, KeyboardInterrupt), watched(desk.goes_on), fenced(*folders):
+    with contextlib.suppress(EOFError, OSError, KeyboardInterrupt), watch_stages(desk.goes_on), fence_reading(*folders):
         while True:
             task, arguments, options = pipe.recv()
             desk.progress = Progress()
@@ -242,7 +251,12 @@ def _answer(run: Callable[[], Any]) -> tuple[str, Any]:
         return "done", run()
     except Exception as error:  # noqa: BLE001 (whatever it says may quote a cell)
         told = task_error(error)
-        return "failed", {"message": told.message, "hint": told.hint, "kind": told.kind}
+        return "failed", {
+            "message": told.message,
+            "hint": told.hint,
+            "kind": told.kind,
+            "feasible": told.feasible,
+        }
 
 
 def _end_with_parent() -> None:

@@ -1,8 +1,16 @@
-"""Numba kernels of bucket searches: groups of distinct sensitive values, and the partition of tuples."""
+"""Numba kernels of bucket searches: groups of distinct sensitive values, and the partition of tuples.
+
+Anatomy: `starts` (int64) has where the rows of each sensitive value begin, `sequence` (int32) the group of each of
+them, `heap` and `taken` int64 entries of rows left and value. Slicing: `lines` are `ranks` (cells × attributes,
+uint32), and for all attributes in one row `places` (float64), `offsets` (int64) and `spans` (float64); `links` are by
+cell `weights` (int64), `parts` (cells × sensitive attributes) and compressed rows of `combinations`. `order` (int64)
+are the cells; a bucket is a run of it. The twins are the definitions in plain Python in `tests/references/buckets.py`;
+`tests/laws/test_buckets.py` compares them.
+"""
 
 import numpy as np
 
-from indistinct.compiled import jit
+from indistinct.machine.compiled import jit
 
 # Bins of one pass of the median search; wide domains take several passes.
 BINS = 1024
@@ -12,6 +20,7 @@ BINS = 1024
 def sift_down(heap, size, place):
     """Move an entry of a heap (largest on top) down to where it belongs."""
     entry = heap[place]
+    # Below `place` the heap is in order; the hole at `place` waits for `entry`.
     while 2 * place + 1 < size:
         child = 2 * place + 1
         if child + 1 < size and heap[child + 1] > heap[child]:
@@ -39,6 +48,7 @@ def draw_groups(starts, l, heap, taken, sequence):
     for place in range(size // 2 - 1, -1, -1):
         sift_down(heap, size, place)
     groups = 0
+    # The heap holds every value with rows left; each round takes one row of its l largest.
     while size >= l:
         for i in range(l):
             taken[i] = heap[0]
@@ -121,6 +131,7 @@ def median_of(ranks, weights, order, start, stop, axis, low, high, half, tally):
     """Return (median, rows up to it, rows below it): counted in bins that narrow until they hold one value."""
     below = np.int64(0)
     first, last = np.int64(low), np.int64(high)
+    # The median lies between `first` and `last`, and `below` rows lie before `first`.
     while True:
         bins = min(np.int64(len(tally)), max(np.int64(16), 2 * np.int64(stop - start)))
         shift = np.int64(0)
@@ -160,6 +171,7 @@ def choose_cut(ranks, weights, order, start, stop, axis, low, high, size, tally)
 def split_order(ranks, order, start, stop, axis, cut, spare):
     """Move cells with rank up to `cut` to the front, keeping their order; return where the others begin."""
     left, right = start, 0
+    # `order[start:left]` go left, `spare[:right]` right; both keep their order.
     for i in range(start, stop):
         cell = order[i]
         goes_left = ranks[cell, axis] <= cut
@@ -220,6 +232,7 @@ def partition_tuples(lines, links, l, size, every, order, class_ids):
     spare = np.empty(len(order), dtype=order.dtype)
     stack = [(0, len(order))]
     buckets, checks = 0, 0
+    # Every bucket on the stack is a diverse run of `order`; those to the left of all of them are final.
     while len(stack):
         start, stop = stack.pop()
         measure_widths(lines, order, start, stop, low, high, width)

@@ -14,14 +14,14 @@ import numpy as np
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.bucket import _kernels
 from indistinct.algorithms.bucket.diversity import require_diversity
-from indistinct.arrays import Codes, empty_large, narrowest, repeated, run_starts, starts_of
-from indistinct.errors import InfeasibleError, ParameterError, SchemaError
+from indistinct.errors import Feasible, InfeasibleError, ParameterError, SchemaError
 from indistinct.frequencies.grouping import distinct_codes
 from indistinct.frequencies.pieces import Pieces
+from indistinct.machine.arrays import Codes, empty_large, narrowest, repeat_values, run_starts, starts_of
+from indistinct.machine.ordering import sort_words
+from indistinct.machine.randomness import shuffle_runs
 from indistinct.models.base import Model
 from indistinct.models.l_diverse_links import LDiverseLinks
-from indistinct.ordering import sort_words
-from indistinct.randomness import shuffle_runs
 from indistinct.recoding.kinds import ByBucket
 from indistinct.recoding.outputs import Buckets, Form
 from indistinct.schema import Schema
@@ -56,8 +56,8 @@ class Anatomy(Algorithm):
     def __post_init__(self) -> None:
         require_diversity(self.l, "Anatomy")
         if self.form not in ("tables", "permuted"):
-            raise ParameterError(
-                f"`form` of Anatomy must be tables or permuted; got {self.form!r}", hint="anatomy:l=5,form=permuted"
+            raise ParameterError.of(
+                "Anatomy", "form", f"must be tables or permuted; got {self.form!r}", hint="anatomy:l=5,form=permuted"
             )
 
     def promise(self) -> Model:
@@ -81,11 +81,11 @@ class Anatomy(Algorithm):
         columns = {name: pieces.column(problem.frequencies, name) for name in sensitive}
         counts = {name: np.bincount(codes, weights=pieces.counts).astype(np.int64) for name, codes in columns.items()}
         chosen = max(sensitive, key=lambda name: int(counts[name].max()))
-        rows = {name: repeated(_narrow(codes), pieces.counts) for name, codes in columns.items()}
+        rows = {name: repeat_values(_narrow(codes), pieces.counts) for name, codes in columns.items()}
         singles = Pieces(
-            repeated(pieces.cells, pieces.counts),
-            None if pieces.joint is None else repeated(_narrow(pieces.joint), pieces.counts),
-            repeated(np.ones(1, dtype=np.int32), np.array([problem.frequencies.rows])),
+            repeat_values(pieces.cells, pieces.counts),
+            None if pieces.joint is None else repeat_values(_narrow(pieces.joint), pieces.counts),
+            repeat_values(np.ones(1, dtype=np.int32), np.array([problem.frequencies.rows])),
             empty_large(problem.frequencies.rows, np.int32),
         )
         rules = _rules(problem, singles, {name: codes for name, codes in rows.items() if name != chosen}, self.l)
@@ -133,6 +133,7 @@ def _sequence(counts: Codes, l: int) -> Codes:
             f"l = {l} cannot hold: the most frequent sensitive value has {largest:,} of {rows:,} rows, more than one "
             f"in {l}",
             hint=f"the largest l that this table allows is {rows // largest}",
+            feasible=Feasible({"l": rows // largest}, of_algorithm=True),
         )
     starts, sequence = starts_of(counts), np.full(rows, -1, dtype=np.int32)
     heap, taken = np.empty(len(counts), dtype=np.int64), np.empty(l, dtype=np.int64)
@@ -151,6 +152,7 @@ def _check_group_size(problem: Problem, l: int) -> None:
             f"anatomy with l = {l} makes groups of {rows // groups} row(s), and {model.spec()} asks for "
             f"{model.smallest} in each",
             hint=f"l = {model.smallest} makes groups that are large enough, and slicing makes buckets of any size",
+            feasible=Feasible({"l": model.smallest}, of_algorithm=True),
         )
 
 
@@ -166,7 +168,7 @@ def _rules(problem: Problem, rows: Pieces, others: Mapping[str, Codes], l: int) 
     rules |= {
         part.spec(): partial(_violating, problem, rows, part)
         for part in problem.model.parts()
-        if not (isinstance(part, LDiverseLinks) or part.traits.sizes_only) or part.smallest > l
+        if not (part.of_links or part.traits.sizes_only) or part.smallest > l
     }
     return rules
 

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from indistinct.algorithms.bucket.medoids import cluster_medoids
-from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
+from indistinct.machine.arrays import Codes
 from indistinct.schema import did_you_mean
 
 Columns = tuple[tuple[str, ...], ...]
 _ONE_COLUMN = "slicing into one column publishes the table as it is"
+# Costs that differ by less are equal: rounding must neither decide a tie nor let two swaps undo each other for ever.
+_TOLERANCE = 1e-12
 
 
 def partition_attributes(
@@ -29,12 +30,12 @@ def partition_attributes(
     if alpha is not None:
         _check_alpha(alpha, len(names), sensitive=len(sensitive), columns=columns)
         found = _around_sensitive(correlation, [names.index(name) for name in sensitive], alpha=alpha)
-        taken = {place for column in found for place in column}
-        free = [place for place in free if place not in taken]
+        taken = {index for column in found for index in column}
+        free = [index for index in free if index not in taken]
     if free:
         clusters = cluster_medoids(1 - correlation[free][:, free], columns - len(found))
         found += [[free[item] for item in cluster] for cluster in clusters]
-    return tuple(tuple(names[place] for place in column) for column in sorted(map(sorted, found)))
+    return tuple(tuple(names[index] for index in column) for column in sorted(map(sorted, found)))
 
 
 def explicit_columns(given: Sequence[Sequence[str]], names: Sequence[str]) -> Columns:
@@ -69,10 +70,12 @@ def explicit_columns(given: Sequence[Sequence[str]], names: Sequence[str]) -> Co
 
 def _check_number(columns: int, names: Sequence[str]) -> None:
     if columns < 2:
-        raise ParameterError(f"`columns` of slicing must be at least 2; got {columns}", hint=_ONE_COLUMN)
+        raise ParameterError.of("slicing", "columns", f"must be at least 2; got {columns}", hint=_ONE_COLUMN)
     if columns > len(names):
-        raise ParameterError(
-            f"`columns` of slicing must be at most the number of attributes, {len(names)}; got {columns}",
+        raise ParameterError.of(
+            "slicing",
+            "columns",
+            f"must be at most the number of attributes, {len(names)}; got {columns}",
             hint=f"with columns={len(names)} each attribute has a column of its own"
             if len(names) > 1
             else "a table of one attribute cannot be sliced",
@@ -88,18 +91,80 @@ def _check_alpha(alpha: int, attributes: int, *, sensitive: int, columns: int) -
         )
     if left < others:
         most = (attributes - others) // sensitive
-        raise ParameterError(
-            f"`alpha` of slicing leaves {max(left, 0)} attribute(s) for {others} other column(s); got {alpha}",
+        raise ParameterError.of(
+            "slicing",
+            "alpha",
+            f"leaves {max(left, 0)} attribute(s) for {others} other column(s); got {alpha}",
             hint=f"use alpha of at most {most}, or fewer columns" if most >= 1 else "ask for fewer columns",
         )
 
 
 def _around_sensitive(correlation: Codes, sensitive: Sequence[int], *, alpha: int) -> list[list[int]]:
-    free = [place for place in range(len(correlation)) if place not in sensitive]
+    free = [index for index in range(len(correlation)) if index not in sensitive]
     found = []
     for own in sensitive:
         nearest = np.argsort(-correlation[own, free], kind="stable")
         partners = [free[item] for item in nearest[: alpha - 1]]
-        free = [place for place in free if place not in partners]
+        free = [index for index in free if index not in partners]
         found.append([own, *partners])
     return found
+
+
+def cluster_medoids(distances: Codes, count: int) -> tuple[tuple[int, ...], ...]:
+    """Return `count` clusters of items given their symmetric matrix of distances, each as ascending indices.
+
+    Partitioning around medoids (PAM) of Kaufman and Rousseeuw (1987): greedy BUILD, then the best SWAP while one helps.
+    An item goes to its nearest medoid. Every tie falls to the smallest index, so the answer is always the same;
+    clusters are ordered by their smallest item and none is empty. The cost, the sum of the distances to the medoids,
+    is one that no exchange of a medoid for another item lowers.
+
+    >>> cluster_medoids(np.abs(np.subtract.outer([0, 9, 1, 8], [0, 9, 1, 8])), 2)
+    ((0, 2), (1, 3))
+    """
+    matrix = np.asarray(distances, dtype=np.float64)
+    medoids = _swap_medoids(matrix, _build_medoids(matrix, count))
+    nearest = np.argmin(matrix[:, medoids], axis=1)
+    nearest[medoids] = np.arange(count)  # where medoids lie at distance zero of each other, each keeps its own
+    return tuple(sorted(tuple(np.flatnonzero(nearest == index).tolist()) for index in range(count)))
+
+
+def _build_medoids(matrix: Codes, count: int) -> list[int]:
+    """Choose medoids one by one, each the item that lowers the cost most."""
+    medoids: list[int] = []
+    reach = np.full(len(matrix), np.inf)
+    for _ in range(count):
+        costs = np.minimum(matrix, reach).sum(axis=1)
+        costs[medoids] = np.inf
+        medoids.append(_first_least(costs))
+        reach = np.minimum(reach, matrix[medoids[-1]])
+    return sorted(medoids)
+
+
+def _swap_medoids(matrix: Codes, medoids: list[int]) -> list[int]:
+    """Exchange a medoid for another item, the best exchange first, until none lowers the cost."""
+    cost = matrix[medoids].min(axis=0).sum()
+    while True:
+        costs = _exchange_costs(matrix, medoids)
+        index, item = divmod(_first_least(costs.ravel()), len(matrix))
+        if not costs[index, item] < cost - _TOLERANCE:
+            return medoids
+        cost = costs[index, item]
+        medoids = sorted([*medoids[:index], *medoids[index + 1 :], item])
+
+
+def _exchange_costs(matrix: Codes, medoids: list[int]) -> Codes:
+    """Return the cost after each exchange, a row for each medoid and a column for each item that takes its place."""
+    chosen = matrix[medoids]
+    owner, reach = chosen.argmin(axis=0), chosen.min(axis=0)
+    chosen[owner, np.arange(len(matrix))] = np.inf
+    second = chosen.min(axis=0)
+    costs = np.empty((len(medoids), len(matrix)))
+    for index in range(len(medoids)):
+        without = np.where(owner == index, second, reach)
+        costs[index] = np.minimum(matrix, without).sum(axis=1)
+    costs[:, medoids] = np.inf
+    return costs
+
+
+def _first_least(costs: Codes) -> int:
+    return int(np.argmax(costs <= costs.min() + _TOLERANCE))

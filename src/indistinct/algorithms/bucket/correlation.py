@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from indistinct.algorithms.base import Progress
-from indistinct.arrays import Codes
 from indistinct.frequencies.grouping import distinct_codes
+from indistinct.machine.arrays import Codes
 
 # Equal correlations must stay equal however values are numbered and sums are ordered: ties are decided by name.
 _DECIMALS = 12
@@ -19,12 +19,12 @@ _MANY_CELLS = 1 << 22
 _CELLS_PER_ROW = 4
 
 
-def discretized(line: Codes, bins: int = 10) -> Codes:
+def put_into_bins(line: Codes, bins: int = 10) -> Codes:
     """Return the bin of each place on a line cut into bins of equal width; bins that stay empty are left out.
 
     A bin holds its lower end, the last one both. Infinite places share the bin of the outermost finite one.
 
-    >>> discretized(np.array([0.0, 1.0, 9.5, 100.0])).tolist()
+    >>> put_into_bins(np.array([0.0, 1.0, 9.5, 100.0])).tolist()
     [0, 0, 0, 1]
     """
     places = _finite(np.asarray(line, dtype=np.float64))
@@ -53,7 +53,7 @@ def correlations(columns: Sequence[Codes], *, weights: Codes, progress: Progress
     present = weights > 0
     # Where each row counts once, there is nothing to weigh.
     multiplicities = None if (weights[present] == 1).all() else weights[present].astype(np.float64)
-    attributes = [_counted(column[present], multiplicities) for column in columns]
+    attributes = [_count_codes(column[present], multiplicities) for column in columns]
     matrix = np.eye(len(attributes))
     pairs, done = len(attributes) * (len(attributes) - 1) // 2, 0
     for place, one in enumerate(attributes):
@@ -65,7 +65,7 @@ def correlations(columns: Sequence[Codes], *, weights: Codes, progress: Progress
     return matrix
 
 
-def _counted(column: Codes, multiplicities: Codes | None) -> tuple[Codes, Codes]:
+def _count_codes(column: Codes, multiplicities: Codes | None) -> tuple[Codes, Codes]:
     """Return the rows of a column as codes without gaps, and how often each code occurs."""
     values, codes = distinct_codes(column)
     return codes, _count(codes, multiplicities, len(values))

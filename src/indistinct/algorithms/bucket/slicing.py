@@ -6,35 +6,44 @@ could have been rows hide who is in the table.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.bucket.attributes import Columns, explicit_columns, partition_attributes
-from indistinct.algorithms.bucket.column_generalization import GENERALIZERS, generalize_slices
-from indistinct.algorithms.bucket.correlation import correlations, discretized
+from indistinct.algorithms.bucket.correlation import correlations, put_into_bins
 from indistinct.algorithms.bucket.diversity import Links, largest_diversity, links_of, require_diversity
 from indistinct.algorithms.bucket.tuples import Rules, lines_of, partition_by_check, partition_by_kernel
-from indistinct.arrays import Codes
-from indistinct.errors import InfeasibleError, ParameterError, SchemaError
+from indistinct.algorithms.full_domain.optimal import Optimal
+from indistinct.algorithms.partition.mondrian import Mondrian
+from indistinct.algorithms.partition.single_dimensional import SingleDimensional
+from indistinct.errors import Feasible, InfeasibleError, ParameterError, SchemaError
 from indistinct.frequencies.pieces import Pieces
+from indistinct.machine.arrays import Codes
 from indistinct.models.alpha_k import AlphaK
 from indistinct.models.base import Model
 from indistinct.models.k_anonymity import KAnonymity
 from indistinct.models.l_diverse_links import LDiverseLinks
+from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.kinds import ByBucket
+from indistinct.recoding.kinds import ByBucket, Recoding
 from indistinct.recoding.outputs import Buckets, Form
+from indistinct.recoding.projection import project
 from indistinct.schema import Schema
 from indistinct.spelling import split
 
 AUTO = "auto"
 # Two columns for what others may know, so that even that cannot be put together, beside those of sensitive attributes.
 OTHER_COLUMNS = 2
+GENERALIZERS: Mapping[str, Algorithm] = MappingProxyType(
+    {algorithm.name: algorithm for algorithm in (Mondrian(), SingleDimensional(), Optimal())}
+)
+"""Algorithms whose recodings send every vector to one class and suppress none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +63,7 @@ class Slicing(Algorithm):
     """
 
     name: ClassVar[str] = "slicing"
+    spelled: ClassVar[tuple[str, ...]] = ("columns",)
     traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(local=True, reusable=False, buckets=True)
     l: int | None = None
     columns: tuple[str, ...] = (AUTO,)
@@ -66,24 +76,29 @@ class Slicing(Algorithm):
     bins: int = 10
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", _spelled(self.columns))
+        object.__setattr__(self, "columns", _spell_columns(self.columns))
         if self.l is not None:
             require_diversity(self.l, "Slicing")
         for key, least in (("alpha", 1), ("size", 1), ("generalize", 1), ("bins", 2)):
             value = getattr(self, key)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-                raise ParameterError(
-                    f"`{key}` of Slicing must be a whole number from {least}; got {value!r}",
+                raise ParameterError.of(
+                    "Slicing",
+                    key,
+                    f"must be a whole number from {least}; got {value!r}",
                     hint=f"for example slicing:l=5,{key}={least + 1}",
                 )
         if self.clustered and self.alpha is not None:
             raise ParameterError(
                 "`alpha` and `clustered` of Slicing cannot stand together",
+                parameter="alpha",
                 hint="alpha builds the column of a sensitive attribute, clustered leaves it to the clustering",
             )
         if self.generalizer not in GENERALIZERS:
-            raise ParameterError(
-                f"`generalizer` of Slicing must be one of {', '.join(GENERALIZERS)}; got {self.generalizer!r}",
+            raise ParameterError.of(
+                "Slicing",
+                "generalizer",
+                f"must be one of {', '.join(GENERALIZERS)}; got {self.generalizer!r}",
                 hint="for example slicing:l=5,generalize=10,generalizer=optimal",
             )
 
@@ -148,8 +163,10 @@ class Slicing(Algorithm):
         if problem.sensitive and self.l is None:
             raise ParameterError("slicing of a table with sensitive columns needs l", hint="for example slicing:l=5")
         if not problem.sensitive and self.l is not None:
-            raise ParameterError(
-                "`l` of slicing speaks of sensitive columns, but the schema names none",
+            raise ParameterError.of(
+                "slicing",
+                "l",
+                "speaks of sensitive columns, but the schema names none",
                 hint="give a column the role sensitive, or ask for buckets by size: slicing:size=10",
             )
         if not problem.sensitive and self.size < 2:
@@ -182,13 +199,15 @@ class Slicing(Algorithm):
         names = [*known, *sensitive]
         usual = min(len(sensitive) + OTHER_COLUMNS, len(names))
         count = usual if self.columns == (AUTO,) else int(self.columns[0])
-        return self._found(problem, names, sensitive, count=count, l=l)
+        return self._columns_by_correlation(problem, names, sensitive, count=count, l=l)
 
-    def _found(self, problem: Problem, names: list[str], sensitive: list[str], *, count: int, l: int) -> Columns:
+    def _columns_by_correlation(
+        self, problem: Problem, names: list[str], sensitive: list[str], *, count: int, l: int
+    ) -> Columns:
         """Return columns by correlation."""
         pieces = Pieces.of(problem.frequencies)
         by_name = {column.name: column for column in (*problem.columns, *problem.sensitive)}
-        columns = [_binned(by_name[name], self.bins)[pieces.column(problem.frequencies, name)] for name in names]
+        columns = [_codes_in_bins(by_name[name], self.bins)[pieces.column(problem.frequencies, name)] for name in names]
         found = correlations(columns, weights=pieces.counts, progress=lambda share: problem.progress(0.3 * share))
         if self.clustered or not sensitive or self.alpha is not None:
             alpha = self.alpha if sensitive else None
@@ -204,11 +223,12 @@ class Slicing(Algorithm):
         parts = problem.model.parts()
         size = max([self.size, *(model.smallest for model in parts if model.traits.sizes_only)])
         # Its own promise is kept by every split.
-        models = tuple(m for m in parts if not m.traits.sizes_only and not isinstance(m, LDiverseLinks))
+        models = tuple(m for m in parts if not m.traits.sizes_only and not m.of_links)
         if size > problem.frequencies.rows:
             raise InfeasibleError(
                 f"buckets of {size:,} rows are asked for, and the table has {problem.frequencies.rows:,}",
                 hint=f"ask for at most {problem.frequencies.rows:,}",
+                feasible=Feasible({"size": problem.frequencies.rows}, of_algorithm=True),
             )
         if generalized and models:
             # Tuples match several buckets then. Each bucket is made diverse alone, which whoever reads the release can
@@ -234,16 +254,17 @@ def _check_whole(links: Links, l: int) -> None:
         raise InfeasibleError(
             f"l = {l} cannot hold: the whole table as one bucket links a tuple to a sensitive value too strongly",
             hint=f"the largest l that {where} is {largest}{little}{more}",
+            feasible=Feasible({"l": largest}, of_algorithm=True),
         )
 
 
-def _binned(column: QuasiColumn, bins: int) -> Codes:
+def _codes_in_bins(column: QuasiColumn, bins: int) -> Codes:
     """Return the code under which each value of an attribute is compared: ordered ones in bins, missing apart."""
     codes = np.arange(len(column.domain))
     if not column.domain.ordered or not len(column.domain.values):
         return codes
     missing = int(column.domain.missing)
-    codes[missing:] = discretized(column.positions[missing:], bins) + missing
+    codes[missing:] = put_into_bins(column.positions[missing:], bins) + missing
     return codes
 
 
@@ -261,13 +282,48 @@ def _attributes(text: str) -> list[str]:
     return names
 
 
-def _spelled(columns: Any) -> tuple[str, ...]:
+def _spell_columns(columns: Any) -> tuple[str, ...]:
     """Return columns as they are spelled, from a number, texts, or lists of names."""
     if isinstance(columns, int) and not isinstance(columns, bool):
         return (str(columns),)
     if isinstance(columns, str):
         return tuple(split(columns, "|"))
-    return tuple(
-        column if isinstance(column, str) else "+".join(re.sub(r"([+\\])", r"\\\1", name) for name in column)
-        for column in columns
-    )
+    try:
+        return tuple(
+            column if isinstance(column, str) else "+".join(re.sub(r"([+\\])", r"\\\1", name) for name in column)
+            for column in columns
+        )
+    except TypeError:
+        raise ParameterError(
+            f"`columns` of Slicing must be lists of names, their number, or text; got {type(columns).__name__}",
+            hint='for example columns=[["age", "sex"], ["zipcode", "disease"]]',
+        ) from None
+
+
+def generalize_slices(
+    problem: Problem, slices: Sequence[Sequence[str]], *, k: int, generalizer: str
+) -> tuple[tuple[Recoding, ...], dict[int, Codes]]:
+    """Return recodings under which the known values of every slice occur at least `k` times in the table.
+
+    The second part maps the index of each such slice to the class of every cell.
+    """
+    if k < 2:
+        return (), {}
+    frequencies = problem.frequencies
+    if k > frequencies.rows:
+        raise InfeasibleError(
+            f"every value of a column is to occur {k:,} times, and the table has {frequencies.rows:,} rows",
+            hint=f"generalize by at most {frequencies.rows:,}",
+            feasible=Feasible({"generalize": frequencies.rows}, of_algorithm=True),
+        )
+    recodings, class_ids = [], {}
+    for index, names in enumerate(slices):
+        known = [name for name in frequencies.names if name in names]
+        if not known:
+            continue
+        projected, cells = project(frequencies, known)
+        columns = tuple(column for column in problem.columns if column.name in known)
+        recoding = GENERALIZERS[generalizer].search(Problem(projected, columns, KAnonymity(k)))
+        recodings.append(recoding)
+        class_ids[index] = assign(projected, recoding).class_ids[cells]
+    return tuple(recodings), class_ids

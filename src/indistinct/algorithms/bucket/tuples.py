@@ -16,9 +16,9 @@ import numpy as np
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.bucket import _kernels
 from indistinct.algorithms.bucket.diversity import DiversityCheck, Links
-from indistinct.arrays import Codes, starts_of
 from indistinct.errors import InfeasibleError
 from indistinct.frequencies.grouping import distinct_codes, group_rows
+from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 
@@ -69,7 +69,7 @@ def partition_by_kernel(lines: Lines, links: Links, rules: Rules) -> tuple[Codes
 def partition_by_check(problem: Problem, lines: Lines, links: Links, rules: Rules) -> tuple[Codes, int]:
     """Return the bucket of every cell and the number of checks, whatever models ask for."""
     check = DiversityCheck(links, rules.l)
-    if not _satisfied(problem, links, rules, check.start().cells):
+    if not _models_hold(problem, links, rules, check.start().cells):
         names = " & ".join(model.spec() for model in rules.models)
         raise InfeasibleError(
             f"{names} cannot hold: the whole table as one bucket does not satisfy it",
@@ -80,7 +80,7 @@ def partition_by_check(problem: Problem, lines: Lines, links: Links, rules: Rule
         bucket, made = queue.popleft(), None
         for left, right in _splits(lines, links.weights, bucket.cells, rules):
             checks += 1
-            if all(_satisfied(problem, links, rules, side) for side in (left, right)):
+            if all(_models_hold(problem, links, rules, side) for side in (left, right)):
                 made = check.split(bucket, left, right)
             if made is not None:
                 queue += made
@@ -116,7 +116,7 @@ def _splits(lines: Lines, weights: Codes, cells: Codes, rules: Rules) -> "list[t
     return found
 
 
-def _satisfied(problem: Problem, links: Links, rules: Rules, cells: Codes) -> bool:
+def _models_hold(problem: Problem, links: Links, rules: Rules, cells: Codes) -> bool:
     """Return whether the models hold in a bucket, among the rows that agree on what is known of a tuple."""
     if not rules.models:
         return True

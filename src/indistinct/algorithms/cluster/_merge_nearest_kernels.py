@@ -5,14 +5,16 @@ for each level of each column (more where a node has many children), so that all
 one class in a few vector instructions a plane. A byte that a class does not have, because its node lies above that
 level, is `ABSENT` in the planes and `ASKED` in a query, which never match. For each block and plane a mask tells which
 bytes occur; a byte that does not occur gives a lower bound for the whole block.
+
+The twin compares every pair of classes, in `tests/references/kaca.py`; `tests/oracle/test_kaca.py` compares both.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from indistinct.arrays import Codes
-from indistinct.compiled import inner, jit
+from indistinct.machine.arrays import Codes
+from indistinct.machine.compiled import inner, jit
 
 BLOCK = 512
 ABSENT = 255
@@ -22,7 +24,12 @@ FAR = np.int64(1) << np.int64(62)
 
 
 class Forest(NamedTuple):
-    """The trees of all columns in one numbering: node `n` of column `j` is `offsets[j] + n`."""
+    """The trees of all columns in one numbering: node `n` of column `j` is `offsets[j] + n`.
+
+    By node: `parent` and `level` (int32), its `cost` a row, a random word (`words`, uint64) for hashing, and `digits`
+    (nodes × planes of a column, uint8). By plane: whether a column begins there (`starts`, bool), and what it costs to
+    differ (`weights`, uint16 or int64).
+    """
 
     offsets: Codes
     parent: Codes
@@ -37,7 +44,11 @@ class Forest(NamedTuple):
 class State(NamedTuple):
     """Classes in slots, the rows they hold as linked pieces, a hash table of their tuples, and what waits.
 
-    `marks` counts: identities given, pieces, places in the queue taken out and put in, and merges.
+    `planes` is blocks × planes × lanes (uint8), `masks` blocks × planes × 4 (uint64): a bit for each of 256 bytes. By
+    slot: `nodes` (× columns, int32), and as int64: `sizes` in rows, `climbed`, the cost of its nodes, `first`, its
+    smallest canonical rank, `owner`, the identity of its class or -1, and the `head` and `tail` of its pieces. By
+    identity: `slot_of`. By piece: `following`, `cells` and `counts`. `marks` counts identities given, pieces, entries
+    of the queue taken out and put in, and merges.
     """
 
     planes: Codes
@@ -78,6 +89,7 @@ def settle(forest, state, ranks):
 @jit
 def gather(forest, state, k, stub, until):
     """Merge waiting classes, first come first served, until each has `k` rows or `until` of them had their turn."""
+    # Classes before TAKEN have `k` rows, are gone, or wait again further back.
     while state.marks[TAKEN] < min(state.marks[PUT], until):
         waiting = state.queue[state.marks[TAKEN]]
         state.marks[TAKEN] += 1
@@ -136,6 +148,7 @@ def _nearest(forest, state, slot, query, k, stub):
     sums = np.empty(width, dtype=forest.weights.dtype)
     best, best_cost, best_steps = NOBODY, FAR, FAR
     home = slot // width
+    # The home block comes first, as it holds the likeliest partners: `best` is the best of all blocks before.
     for turn in range(-1, len(state.planes)):
         block = home if turn < 0 else turn
         if turn == home:
@@ -187,11 +200,12 @@ def _bound(forest, masks, query, limit):
 
 @jit
 def _distances(forest, planes, query, differs, sums):
-    """Set what the closest common generalization with each class of a block costs a row; return the least."""
+    """Fill `sums[lane]` with the cost a row of merging with the class in each lane of a block; return the least."""
     width = len(sums)
     # Here and below no array is assigned to a slice: the words of its error would be compiled, which takes seconds.
     for lane in range(width):
         sums[lane] = 0
+    # Inside a column, whoever differs on one level differs on all below it.
     for plane in range(len(query)):
         byte, weight, bytes_ = query[plane], forest.weights[plane], planes[plane]
         if forest.starts[plane]:
@@ -212,6 +226,7 @@ def _distances(forest, planes, query, differs, sums):
 @inner
 def _meet(forest, first, second):
     """Return the lowest common ancestor of two nodes."""
+    # The lower of the two goes up, both where they are level.
     while first != second:
         low, high = forest.level[first], forest.level[second]
         if low <= high:
@@ -276,6 +291,7 @@ def _cut(state, slot, wanted):
     """Take rows from the front of a class; return the first and last of their pieces."""
     start = piece = state.head[slot]
     state.sizes[slot] -= wanted
+    # The pieces from `start` to before `piece` are taken whole.
     while state.counts[piece] < wanted:
         wanted -= state.counts[piece]
         piece = state.following[piece]

@@ -2,14 +2,20 @@
 
 Members are *units*: cells, or the rows of a cell that are in one class. A class is a linked list of its units and, for
 each column, the lowest and highest rank among them; what a class costs a row is the sum of its columns' charges.
+
+There is room for as many classes as units. With u units and d columns, `ranks` is u × d (int32), `counts` u (int64). In
+a state, `class_id`, `head`, `after`, `before`, `size` and `members` are u (int64), `low`, `high` and `distinct` u × d
+(int32), `charge` u × d and `total` u (float64), `once` and `twice` u × d (uint64), `free` u + 1 and `known` one more
+than `table` (int64). `tests/unit/test_refine.py` compares the charges with those of the metric, and
+`tests/laws/test_refine.py` the lists and sizes with plain Python.
 """
 
 from collections import namedtuple
 
 import numpy as np
 
-from indistinct import compiled
 from indistinct.algorithms.partition._by_loss_kernels import bits_of, highest_bit, lowest_bit
+from indistinct.machine import compiled
 
 # Nothing here allocates: the arrays of a search need no counted references, which take most of a compiler's time.
 jit = compiled.jit(error_model="numpy", _nrt=False)
@@ -28,7 +34,7 @@ Charges = namedtuple("Charges", ["kind", "narrow", "floor", "offset", "stride", 
 """What columns charge. Ranks below `floor` (missing values of ranges) cost nothing. `narrow` ones have few values.
 
 PAIRS: `table[offset + low * stride + high]`. TREE: `nodes` has each rank's ancestors, `table` their charges. LINE: the
-difference of two places in `table`. SET: `table` by the number of distinct values, of `stride` in all.
+difference of two entries of `table`. SET: `table` by the number of distinct values, of `stride` in all.
 """
 
 State = namedtuple(
@@ -71,6 +77,7 @@ def charge_of(charges, j, low, high, distinct):
     if kind == LINE:
         return charges.table[offset + high] - charges.table[offset + low]
     level = 0
+    # On levels below `level` the two ranks have different ancestors.
     while charges.nodes[offset + low * stride + level] != charges.nodes[offset + high * stride + level]:
         level += 1
     return charges.table[offset + low * stride + level]
@@ -197,6 +204,7 @@ def summarize_class(units, charges, state, c):
     columns = len(charges.kind)
     for j in range(columns):
         state.once[c, j] = state.twice[c, j] = np.uint64(0)
+    # `once` has the values of the units so far, `twice` those that two of them have.
     u = state.head[c]
     while u != NONE:
         state.size[c] += units.counts[u]
@@ -273,6 +281,7 @@ def fill(units, charges, state, class_ids, classes):
     """Set every unit into the class of its label."""
     for c in range(len(state.head)):
         state.head[c] = NONE
+    # Units enter at the head, the last one first: each list ascends.
     for u in range(len(class_ids) - 1, -1, -1):
         first = state.head[class_ids[u]]
         state.class_id[u], state.before[u], state.after[u] = class_ids[u], NONE, first

@@ -1,19 +1,12 @@
 """Compiled sweep over pairs of classes: the members of both are divided anew, along the column where that costs least.
 
-What moves and swaps of single members cannot reach, because every step on the way costs more, is one step here.
+What moves and swaps of single members cannot reach, because every step on the way costs more, is one step here. Units,
+charges, state and sweep are those of `_refine_kernels.py` and `_refine_sweep_kernels.py`, and so are the tests.
 """
 
 import numpy as np
 
-from indistinct.algorithms.cluster._refine_kernels import (
-    NONE,
-    SET,
-    charge_of,
-    inner,
-    jit,
-    relabel,
-    summarize_class,
-)
+from indistinct.algorithms.cluster._refine_kernels import NONE, SET, charge_of, inner, jit, relabel, summarize_class
 from indistinct.algorithms.cluster._refine_sweep_kernels import (
     FIRST,
     MANY,
@@ -96,6 +89,7 @@ def _ranked(units, state, a, b, j, members):
         u = state.head[c]
         while u != NONE:
             rank, i = units.ranks[u, j], count
+            # Insertion: `members[:count]` ascend by value and, among equals, by number.
             while i > 0:
                 other = units.ranks[members[i - 1], j]
                 if other < rank or (other == rank and members[i - 1] < u):
@@ -118,6 +112,7 @@ def _divided(units, charges, state, a, b, members, count, smallest, least, costs
         rows = 0
         for j in range(columns):
             low[j], high[j], distinct[j], masks[j] = 1 << 30, -1, 0, np.uint64(0)
+        # `low`, `high`, `distinct` and `masks` describe the members before i, from the front or from the back.
         for i in range(count):
             place = count - 1 - i if backward else i
             u = members[place]

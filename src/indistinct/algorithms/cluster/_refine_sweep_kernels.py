@@ -3,6 +3,10 @@
 Candidates are found along an order of all units: the classes of the units that stand near a unit there. Classes keep at
 least `smallest` rows. Where a model looks at more than sizes, sweeps are *guarded*: no class changes twice in a sweep,
 and `log` says what was done (transaction, unit, class it came from), so that what the model refuses can be undone.
+
+Units, charges and state are those of `_refine_kernels.py`. After every change the summaries of the classes it touched
+are computed anew, so that between two candidates all of `state` is what the labels say; that is what
+`tests/laws/test_refine.py::test_what_is_known_of_classes_stays_true` recomputes in plain Python.
 """
 
 from collections import namedtuple
@@ -50,9 +54,11 @@ Sweep = namedtuple(
 )
 """One sweep: the order and each unit's place in it, how far to look, the smallest class and gain, and the turn.
 
-`seen` and `locked` mark classes, `rest` says until which turn a unit is left alone. `tally` counts marks, transactions,
-lines of the log, and moves, swaps, dissolved, split and redivided classes. The others are what a sweep works in: lists
-of units and what their beginnings cost, the low and high ranks and numbers of values of two classes, and bits.
+By unit, int64: `order`, its inverse `place`, and `rest`, until which turn the unit is left alone. By class, int64: the
+marks `seen` and `locked`. `log` is lines × 3 (int64). `tally` (8, int64) counts marks, transactions, lines of the log,
+and moves, swaps, dissolved, split and redivided classes. The others are what a sweep works in: `lists` of units (3 ×
+units, int64) and what their beginnings cost (`costs`, 2 × units, float64), `bounds` (3 × 2 × columns, int64), the low
+and high ranks and numbers of values of two classes, and `masks` (columns, uint64).
 """
 
 MARK, TRANSACTIONS, LINES, MOVES, SWAPS, DISSOLVED, SPLITS, REDIVIDED = range(8)
@@ -116,6 +122,7 @@ def _nearest(units, charges, state, sweep, u, limit):
     best, rows, p = NONE, units.counts[u], sweep.place[u]
     sweep.tally[MARK] += 1
     sweep.seen[state.class_id[u]] = sweep.tally[MARK]
+    # `best` costs least of the classes that were met, and `limit` is that cost.
     for reach in range(1, sweep.window + 1):
         for side in range(2):
             c = _candidate(state, sweep, p, reach if side else -reach)
@@ -203,6 +210,7 @@ def _try_dissolve(units, charges, state, sweep, a):
         moved[i] = u
         u = state.after[u]
     done = FIRST
+    # `left` is what the class cost less what its first `done` units cost where they went.
     while done < count:
         target, cost = _nearest(units, charges, state, sweep, moved[done], left - sweep.least)
         if target == NONE:
@@ -283,6 +291,7 @@ def _best_cut(units, charges, state, sweep, c, members, count):
     for costs, last in ((backward, count - 1), (forward, FIRST)):
         _run_costs(units, charges, state, sweep, members, count, last, costs)
     best, cut = 0.0, NONE
+    # `forward[i - 1]` is what the first i members cost, `backward[count - i - 1]` what the others do.
     for i in range(1, count):
         if sizes[i - 1] < sweep.smallest or sizes[count - 1] - sizes[i - 1] < sweep.smallest:
             continue
@@ -319,6 +328,7 @@ def _run_costs(units, charges, state, sweep, members, count, first, costs):
 @jit
 def undo(units, charges, state, sweep, refused):
     """Take back the transactions of the log that were refused, the last one first, and let their units rest."""
+    # The last change first: each unit returns to its class as the class was when the unit left.
     for line in range(sweep.tally[LINES] - 1, -1, -1):
         if not refused[sweep.log[line, 0]]:
             continue

@@ -1,8 +1,13 @@
-"""Compiled loops of the roll-up: clusters that are too small are grouped at one lift after the other."""
+"""Compiled loops of the roll-up: clusters that are too small are grouped at one lift after the other.
+
+A lift says for each column how many levels values go up. `leaves` is cells × columns (int32), `sizes` and `class_ids`
+are by cell (int64), `lifts` lifts × columns (int32), `words` (uint64) random words whose sum over the columns names a
+group. The plain twin is `_by_model` in `two_level.py`; `tests/laws/test_two_level.py` compares both.
+"""
 
 import numpy as np
 
-from indistinct.compiled import inner, jit
+from indistinct.machine.compiled import inner, jit
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -25,6 +30,7 @@ def roll_up_by_size(leaves, sizes, words, offsets, widths, lifts, smallest, clas
     keys, stamps = np.empty(1 << bits, dtype=np.uint64), np.zeros(1 << bits, dtype=np.int64)
     totals, owners = np.empty(1 << bits, dtype=np.int64), np.empty(1 << bits, dtype=np.int64)
     slots, names, lift = np.empty(left, dtype=np.int64), np.zeros(left, dtype=np.uint64), np.full(len(widths), -1)
+    # `pending[:left]` are the cells without a label, of `rows` rows; `names` are their groups at the lift before.
     for tried in range(len(lifts)):
         if rows < smallest:
             return tried
@@ -33,6 +39,7 @@ def roll_up_by_size(leaves, sizes, words, offsets, widths, lifts, smallest, clas
         for i in range(left):
             word = names[i]
             slot = np.int64((word * MIX) >> shift)
+            # A slot with an older stamp is free: nothing is cleared between lifts.
             while stamps[slot] == tried + 1 and keys[slot] != word:
                 slot = (slot + 1) & mask
             if stamps[slot] != tried + 1:
@@ -81,6 +88,7 @@ def _rename(names, codes, left, words, offsets, widths, lift, wanted):
 def _settle(pending, codes, names, slots, left, totals, owners, sizes, smallest, class_ids):
     """Label the cells of large groups and close the ranks of the others; return how many cells and rows remain."""
     kept, rows = 0, 0
+    # `pending[:kept]` stay without a label, in their order.
     for i in range(left):
         if totals[slots[i]] >= smallest:
             class_ids[pending[i]] = owners[slots[i]]

@@ -1,8 +1,14 @@
-"""Children of parts in native code: which there are, how many rows they spare, and which rows these are."""
+"""Children of parts in native code: which there are, how many rows they spare, and which rows these are.
+
+A part is a run of pieces: `cells` and `counts` (int64), `starts` where each part begins. `codes` and `ranks` give a
+column's value of every cell and its position in the order of leaves, `ancestors` is values × levels (int32). Children
+are numbered through all parts; those of part p are `bounds[p]:bounds[p + 1]` (int64). The twin moves rows one by one
+down literal hierarchies; `tests/oracle/test_top_down.py` compares both.
+"""
 
 import numpy as np
 
-from indistinct.compiled import jit
+from indistinct.machine.compiled import jit
 
 NOBODY = -1
 
@@ -27,6 +33,7 @@ def tally(pieces, codes, ranks, ancestors, groups):
             if ranks[code] > ranks[high]:
                 high = code
         level = 0
+        # The lowest and the highest leaf meet where all leaves between them do.
         while ancestors[low, level] != ancestors[high, level]:
             level += 1
         level = max(level - 1, 0)
@@ -73,6 +80,7 @@ def unspecialize(bounds, values, sizes, k, taken):
         for child in range(start, stop):
             taken[child] = sizes[child] if sizes[child] < k else 0
             rest += taken[child]
+        # `rest` rows were taken out so far; each turn takes one more, or a whole child.
         while 0 < rest < k:
             largest, smallest = NOBODY, NOBODY
             for child in range(start, stop):

@@ -27,7 +27,7 @@ class KACA(Algorithm):
     The nearest class of each is looked for among all, so that time grows with the square of the number of cells:
     `top-down-kaca` and `two-level` suit large tables.
 
-    Guarantees: every class satisfies the model, no row is suppressed, and who gives rows away keeps enough.
+    Guarantees: every class satisfies the model, also one that gave rows away, and no row is suppressed.
     """
 
     name: ClassVar[str] = "kaca"

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from indistinct.algorithms.cluster.tree_space import ClusterSpace
-from indistinct.arrays import Codes
 from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Classes
+from indistinct.machine.arrays import Codes
 
 # So many of the nearest classes are asked at once whether they still satisfy the model with a cell in them.
 ASKED = 32
@@ -29,16 +29,16 @@ def attach(space: ClusterSpace, class_ids: Codes, *, stub: bool, together: bool)
     does, they join as one cluster, until the model holds.
     """
     if stub and space.problem.model.traits.sizes_only and (class_ids < 0).any():
-        return _attach_stub(space, _settled(space, class_ids))
+        return _attach_stub(space, _classes_of(space, class_ids))
     if not together:
         for cell in np.flatnonzero(class_ids < 0).tolist():
-            class_ids = _attach_one(space, _settled(space, class_ids), cell)
+            class_ids = _attach_one(space, _classes_of(space, class_ids), cell)
     while (class_ids < 0).any():
-        class_ids = _attach_all(space, _settled(space, class_ids))
+        class_ids = _attach_all(space, _classes_of(space, class_ids))
     return Pieces(np.arange(len(class_ids)), None, space.problem.frequencies.counts, class_ids)
 
 
-def _settled(space: ClusterSpace, class_ids: Codes) -> Settled:
+def _classes_of(space: ClusterSpace, class_ids: Codes) -> Settled:
     """Return dense labels and the classes that they make."""
     distinct, dense = np.unique(class_ids, return_inverse=True)
     missing = int(distinct[0] < 0)
@@ -61,7 +61,7 @@ def _attach_one(space: ClusterSpace, found: Settled, cell: int) -> Codes:
     cells, model = space.problem.frequencies.classes, space.problem.model
     for start in range(0, len(nearest), ASKED):
         asked = nearest[start : start + ASKED]
-        joined = _united(found.classes.take(asked), cells.take(np.full(len(asked), cell)))
+        joined = _join_pairs(found.classes.take(asked), cells.take(np.full(len(asked), cell)))
         space.problem.counters["checks"] += len(asked)
         good = np.flatnonzero(~model.violations(joined))
         if len(good):
@@ -71,7 +71,7 @@ def _attach_one(space: ClusterSpace, found: Settled, cell: int) -> Codes:
     return found.class_ids
 
 
-def _united(first: Classes, second: Classes) -> Classes:
+def _join_pairs(first: Classes, second: Classes) -> Classes:
     """Return the classes of pairs: the rows of `first[i]` and `second[i]` together."""
     count = len(first)
     pairs = np.tile(np.arange(count, dtype=np.int32), 2)

@@ -53,13 +53,17 @@ class Refine(Algorithm):
         cell_metric(self.metric)
         self._starters()
         if not self.rounds > 0:
-            raise ParameterError(
-                f"`rounds` of Refine must be above 0; got {self.rounds}",
+            raise ParameterError.of(
+                "Refine",
+                "rounds",
+                f"must be above 0; got {self.rounds}",
                 hint="the start alone is an algorithm of its own",
             )
         if not self.seconds >= 0:
-            raise ParameterError(
-                f"`seconds` of Refine must be 0 or above; got {self.seconds}",
+            raise ParameterError.of(
+                "Refine",
+                "seconds",
+                f"must be 0 or above; got {self.seconds}",
                 hint="seconds=0 sets no limit, so that rounds alone decide",
             )
 

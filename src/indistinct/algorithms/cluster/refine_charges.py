@@ -7,12 +7,13 @@ import numpy as np
 
 from indistinct.algorithms.cluster._refine_kernels import LINE, PAIRS, SET, TREE, Charges
 from indistinct.algorithms.partition._by_loss_kernels import BITS
-from indistinct.arrays import Codes, starts_of
 from indistinct.errors import ParameterError
+from indistinct.machine.arrays import Codes, starts_of
 from indistinct.metrics import CellMetric, parse_metric
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.recoding.summary import floor_of, meeting_levels
+from indistinct.spelling import arguments_of
 
 # Domains of up to so many values have the charge of every pair of values in a table.
 PAIRS_UP_TO = 512
@@ -33,7 +34,7 @@ def cell_metric(text: str) -> CellMetric:
 
 def charges_of(columns: Sequence[QuasiColumn], metric: CellMetric) -> Charges:
     """Return what each column charges a class, by the ranks that its members reach."""
-    weights = getattr(metric, "weights", ()) or (1.0,) * len(columns)
+    weights = arguments_of(metric).get("weights") or (1.0,) * len(columns)
     kinds, strides, tables, nodes = zip(*(_column_charges(column, metric) for column in columns), strict=True)
     floors = [0 if metric.name in BY_LEVEL else floor_of(column) for column in columns]
     table = np.concatenate([each * weight for each, weight in zip(tables, weights, strict=True)]).astype(np.float64)
@@ -50,7 +51,9 @@ def _column_charges(column: QuasiColumn, metric: CellMetric) -> tuple[int, int, 
         # Classes of one, two, three … distinct values.
         leaves = np.arange(1, size + 1)
         ranks = np.zeros_like(leaves)
-        table = metric.charge(_shown(column, ranks, ranks, levels=(leaves > 1).astype(np.int64), leaves=leaves))
+        table = metric.charge(
+            _published_column(column, ranks, ranks, levels=(leaves > 1).astype(np.int64), leaves=leaves)
+        )
         return SET, size, np.concatenate([[0.0], table]), np.zeros(size + 1, dtype=np.int64)
     if size <= PAIRS_UP_TO:
         first, second = np.divmod(np.arange(size * size), max(size, 1))
@@ -79,7 +82,7 @@ def _probe(column: QuasiColumn, low: Codes, high: Codes) -> PublishedColumn:
     leaves = high - low + 1
     if column.tree and column.taxonomy is not None:
         leaves = _leaves(column, ancestors[low, levels], levels)
-    return _shown(column, low, high, levels=levels, leaves=leaves)
+    return _published_column(column, low, high, levels=levels, leaves=leaves)
 
 
 def at_level(column: QuasiColumn, level: int) -> PublishedColumn:
@@ -87,7 +90,7 @@ def at_level(column: QuasiColumn, level: int) -> PublishedColumn:
     ranks, nodes = np.arange(len(column.domain)), _ancestors(column)[:, level]
     levels = np.full(len(ranks), level)
     leaves = np.ones(len(ranks), dtype=np.int64) if column.taxonomy is None else _leaves(column, nodes, levels)
-    return _shown(column, ranks, ranks, levels=levels, leaves=leaves)
+    return _published_column(column, ranks, ranks, levels=levels, leaves=leaves)
 
 
 def _leaves(column: QuasiColumn, nodes: Codes, levels: Codes) -> Codes:
@@ -98,7 +101,7 @@ def _leaves(column: QuasiColumn, nodes: Codes, levels: Codes) -> Codes:
     return found
 
 
-def _shown(column: QuasiColumn, low: Codes, high: Codes, **shape: Any) -> PublishedColumn:
+def _published_column(column: QuasiColumn, low: Codes, high: Codes, **shape: Any) -> PublishedColumn:
     places = column.positions[column.by_rank]
     return PublishedColumn(
         column.name,

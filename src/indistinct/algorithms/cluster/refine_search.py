@@ -11,9 +11,9 @@ from indistinct.algorithms.cluster._refine_sweep_kernels import LINES, MANY, TRA
 from indistinct.algorithms.cluster.refine_charges import charges_of
 from indistinct.algorithms.partition.layout import ranks_of
 from indistinct.algorithms.partition.summaries import summarize
-from indistinct.arrays import Codes
 from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Classes
+from indistinct.machine.arrays import Codes
 from indistinct.metrics import CellMetric
 from indistinct.recoding.kinds import ByCell, ByRow, Recoding
 from indistinct.recoding.outputs import Assignment

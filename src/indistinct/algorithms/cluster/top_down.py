@@ -14,8 +14,8 @@ from indistinct.algorithms.cluster import _top_down_kernels as _kernels
 from indistinct.algorithms.cluster.top_down_parts import Children, Parts, from_the_front, specialize
 from indistinct.algorithms.cluster.top_down_remainder import Leaving
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
-from indistinct.arrays import Codes
 from indistinct.frequencies.pieces import Pieces
+from indistinct.machine.arrays import Codes
 from indistinct.recoding.kinds import Recoding
 
 

@@ -12,11 +12,11 @@ from indistinct.algorithms.cluster.merge_nearest import Merged, forest_of, merge
 from indistinct.algorithms.cluster.top_down import specialize_by_size
 from indistinct.algorithms.cluster.top_down_parts import Parts
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
-from indistinct.arrays import Codes
 from indistinct.errors import ParameterError
-from indistinct.frequencies.pieces import Pieces, joined
+from indistinct.frequencies.pieces import Pieces, join_pieces
+from indistinct.machine.arrays import Codes
+from indistinct.machine.parallel import spread, workers
 from indistinct.metrics.hierarchical import Scheme, edge_weights
-from indistinct.parallel import spread, workers
 from indistinct.recoding.kinds import Recoding
 
 
@@ -43,8 +43,10 @@ class TopDownKACA(Algorithm):
     def __post_init__(self) -> None:
         edge_weights(1, scheme=self.scheme, beta=self.beta)
         if self.part is not None and (isinstance(self.part, bool) or self.part < 1):
-            raise ParameterError(
-                f"`part` of TopDownKACA must be a positive number of rows; got {self.part!r}",
+            raise ParameterError.of(
+                "TopDownKACA",
+                "part",
+                f"must be a positive number of rows; got {self.part!r}",
                 hint="leave it out for ten times k, and at least 200",
             )
 
@@ -52,9 +54,10 @@ class TopDownKACA(Algorithm):
         """Return the recoding of the classes of all parts."""
         least = problem.model.smallest
         if self.part is not None and self.part < least:
-            raise ParameterError(
-                f"`part` of TopDownKACA must be at least {least}, the smallest class of {problem.model.spec()}; "
-                f"got {self.part}",
+            raise ParameterError.of(
+                "TopDownKACA",
+                "part",
+                f"must be at least {least}, the smallest class of {problem.model.spec()}; got {self.part}",
                 hint=f"part={max(10 * least, 200)} is what it would be if it were left out",
             )
         space = ClusterSpace(problem, scheme=self.scheme, beta=self.beta)
@@ -82,7 +85,7 @@ class TopDownKACA(Algorithm):
         shares = np.array_split(np.arange(len(parts)), workers())
         found = list(chain(*spread(merged, shares, rows=len(cells), weight=256)))
         space.problem.counters["merges"] += sum(merges for _, merges in found)
-        return recoding_of(space, joined(pieces for pieces, _ in found), by_row=True)
+        return recoding_of(space, join_pieces(pieces for pieces, _ in found), by_row=True)
 
 
 def _by_model(space: ClusterSpace, forest: Forest, pieces: Pieces) -> Recoding:
@@ -97,7 +100,7 @@ def _by_model(space: ClusterSpace, forest: Forest, pieces: Pieces) -> Recoding:
         merge_by_model(forest, inside, nodes=nodes[cell[inside]], classes=classes.take(inside), model=model)
         for inside in np.split(np.arange(len(owner)), starts[1:-1])
     ]
-    first = _class_of_each(joined(some for some, _ in found))
+    first = _class_of_each(join_pieces(some for some, _ in found))
     size = int(first.max()) + 1
     tuples = space.tuples_of(cell, class_ids=first, classes=size) + forest.offsets
     last, merges = merge_by_model(

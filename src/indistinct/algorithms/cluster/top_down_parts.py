@@ -7,8 +7,8 @@ import numpy as np
 
 from indistinct.algorithms.cluster import _top_down_kernels as _kernels
 from indistinct.algorithms.cluster.tree_space import ClusterSpace
-from indistinct.arrays import Codes, starts_of
-from indistinct.frequencies.pieces import Pieces, joined
+from indistinct.frequencies.pieces import Pieces, join_pieces
+from indistinct.machine.arrays import Codes, starts_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,15 +74,15 @@ def specialize(space: ClusterSpace, whole: Pieces, leave: Leave, *, least: int, 
         finished.append(parts.where(settled))
         open_ = ~settled[pieces.class_ids]
         staying = replace(pieces, counts=best.taken).take(open_ & (best.taken > 0))
-        remainder = _renumbered(parts, staying, tried=best.column)
+        remainder = _renumber_parts(parts, staying, tried=best.column)
         going = replace(pieces, counts=pieces.counts - best.taken, class_ids=best.groups)
-        children = _renumbered(parts, going.take(open_ & (best.taken < pieces.counts)))
+        children = _renumber_parts(parts, going.take(open_ & (best.taken < pieces.counts)))
         if again:
-            parts = _joined([children, remainder])
+            parts = _join_parts([children, remainder])
         else:
             finished.append(remainder)
             parts = children
-    return _joined(finished)
+    return _join_parts(finished)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,7 +129,7 @@ def from_the_front(counts: Codes, groups: Codes, wanted: Codes) -> Codes:
     return taken
 
 
-def _renumbered(parts: Parts, pieces: Pieces, *, tried: Codes | None = None) -> Parts:
+def _renumber_parts(parts: Parts, pieces: Pieces, *, tried: Codes | None = None) -> Parts:
     """Return parts of pieces whose classes have gaps; `tried` is the column that each old part has now tried."""
     distinct, dense = np.unique(pieces.class_ids, return_inverse=True)
     marks = np.zeros((len(distinct), parts.tried.shape[1]), dtype=bool)
@@ -139,8 +139,8 @@ def _renumbered(parts: Parts, pieces: Pieces, *, tried: Codes | None = None) -> 
     return Parts.of(replace(pieces, class_ids=dense), marks)
 
 
-def _joined(several: list[Parts]) -> Parts:
+def _join_parts(several: list[Parts]) -> Parts:
     """Return all parts of several lists as one list."""
     sizes = np.concatenate([np.diff(parts.starts) for parts in several])
     tried = np.concatenate([parts.tried for parts in several])
-    return Parts(joined(parts.pieces for parts in several), starts_of(sizes), tried)
+    return Parts(join_pieces(parts.pieces for parts in several), starts_of(sizes), tried)

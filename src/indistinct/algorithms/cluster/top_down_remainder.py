@@ -7,9 +7,9 @@ import numpy as np
 
 from indistinct.algorithms.cluster.top_down_parts import Children, Parts, from_the_front
 from indistinct.algorithms.cluster.tree_space import ClusterSpace
-from indistinct.arrays import Codes
 from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Key
+from indistinct.machine.arrays import Codes
 from indistinct.models.alpha_k import AlphaK
 from indistinct.models.base import Model
 
@@ -34,10 +34,10 @@ class Leaving:
         remainder = replace(pieces, counts=taken).take(taken > 0).classes(frequencies, len(parts))
         for part in np.flatnonzero(self.model.violations(remainder) & (remainder.sizes > 0)).tolist():
             inside = slice(int(parts.starts[part]), int(parts.starts[part + 1]))
-            taken[inside] = self._mended(parts, children, part, broken)
+            taken[inside] = self._repair_remainder(parts, children, part, broken)
         return taken
 
-    def _mended(self, parts: Parts, children: Children, part: int, broken: Codes) -> Codes:
+    def _repair_remainder(self, parts: Parts, children: Children, part: int, broken: Codes) -> Codes:
         """Return how many rows of each piece of one part leave, so that its remainder holds or is everything."""
         inside = slice(int(parts.starts[part]), int(parts.starts[part + 1]))
         start, stop = int(children.bounds[part]), int(children.bounds[part + 1])

@@ -19,9 +19,9 @@ from indistinct.algorithms.cluster import _roll_up_kernels as _kernels
 from indistinct.algorithms.cluster.leftovers import attach
 from indistinct.algorithms.cluster.refine_charges import at_level, cell_metric
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
-from indistinct.arrays import Codes, starts_of
 from indistinct.errors import ParameterError
 from indistinct.frequencies.grouping import group_rows
+from indistinct.machine.arrays import Codes, starts_of
 from indistinct.metrics import CellMetric
 from indistinct.metrics.hierarchical import Scheme, edge_weights
 from indistinct.recoding.kinds import Recoding
@@ -60,8 +60,10 @@ class TwoLevel(Algorithm):
 
     def __post_init__(self) -> None:
         if self.rule not in get_args(Rule):
-            raise ParameterError(
-                f"`rule` of TwoLevel must be one of {', '.join(get_args(Rule))}; got {self.rule!r}",
+            raise ParameterError.of(
+                "TwoLevel",
+                "rule",
+                f"must be one of {', '.join(get_args(Rule))}; got {self.rule!r}",
                 hint=did_you_mean(self.rule, get_args(Rule)),
             )
         edge_weights(1, scheme=self.scheme, beta=self.beta)

@@ -2,12 +2,18 @@
 
 A spanning tree of the lattice is walked depth first: each node is rolled up from the neighbour one step finer, and one
 set of classes is kept for each depth.
+
+A class is one word (uint64) with the node of every column as a bit field, by `shifts` and `masks` (uint64), and its
+number of rows (int64). With d columns: `levels`, `heights` and `strides` are d (int64); column j goes from a level to
+the next by the stretch of `tables` (uint64) that begins at `table_at[j, level]`; `charges` (float64) begin at
+`starts[j, level]` and are empty for metrics that need none. `found` is nodes × (3 + d) (float64). The twin is
+`tests/references/lattice.py`, row by row in plain Python; `tests/oracle/test_full_domain.py` compares them.
 """
 
 import numpy as np
 
-from indistinct.compiled import jit
 from indistinct.frequencies._kernels import hashed
+from indistinct.machine.compiled import jit
 
 
 @jit
@@ -19,6 +25,7 @@ def roll_step(words, counts, length, shift, mask, table, out_words, out_counts, 
     for i in range(length):
         word = (words[i] & keep) | table[(words[i] >> shift) & mask]
         slot = hashed(word) & last
+        # A slot is taken if it has the stamp of this step: nothing is cleared between steps.
         while stamps[slot] == stamp and out_words[slots[slot]] != word:
             slot = (slot + np.uint64(1)) & last
         if stamps[slot] == stamp:
@@ -86,6 +93,7 @@ def sweep(words, counts, first, levels, heights, strides, k, shifts, masks, tabl
     lengths[0], raised[0] = length, first
     survey(words, counts, length, k, shifts, masks, charges, starts, levels, scratch, found[place])
     depth, column, stamp = 0, first, np.int64(0)
+    # Depth 0 … `depth` hold the classes of the path to the node at `levels`; every node before it was surveyed.
     while True:
         if column < columns and levels[column] < heights[column]:
             stamp += 1

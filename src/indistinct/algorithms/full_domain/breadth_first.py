@@ -118,7 +118,9 @@ class AllNodes(Algorithm):
 def check_marking(marking: str, *, owner: str) -> None:
     """Raise unless the marking rule is one of the two readings."""
     if marking not in ("direct", "transitive"):
-        raise ParameterError(
-            f"`marking` of {owner} must be direct or transitive; got {marking!r}",
+        raise ParameterError.of(
+            owner,
+            "marking",
+            f"must be direct or transitive; got {marking!r}",
             hint="direct counts checks as the paper does, transitive needs fewer of them",
         )

@@ -21,12 +21,13 @@ from indistinct.algorithms.full_domain.incognito import Incognito
 from indistinct.algorithms.full_domain.nodes import FullDomain, recoded_column
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.full_domain.samarati import Samarati
-from indistinct.algorithms.full_domain.subtrees import SubtreeCut, grouped
-from indistinct.arrays import Codes
-from indistinct.errors import InfeasibleError, ParameterError
+from indistinct.algorithms.full_domain.subtrees import SubtreeCut, group_equal
+from indistinct.errors import Feasible, InfeasibleError, ParameterError
+from indistinct.figures import share_above
 from indistinct.frequencies.grouping import pack
 from indistinct.frequencies.lattice import Node
 from indistinct.frequencies.value import Classes, Key
+from indistinct.machine.arrays import Codes
 from indistinct.recoding.kinds import ByCell, ByColumn, Recoding
 from indistinct.spelling import parse
 
@@ -72,8 +73,10 @@ class CellSuppression(Algorithm):
         """Return the recoding of the node with starred outliers; by column if no cell is starred."""
         found = self.beginning().search(problem)
         if not isinstance(found, ByColumn) or found.levels is None:
-            raise ParameterError(
-                f"`start` of CellSuppression must find a node of the lattice; {self.start!r} does not",
+            raise ParameterError.of(
+                "CellSuppression",
+                "start",
+                f"must find a node of the lattice; {self.start!r} does not",
                 hint=f"use one of {', '.join(STARTS)}",
             )
         space = FullDomain(problem)
@@ -85,6 +88,7 @@ class CellSuppression(Algorithm):
             raise InfeasibleError(
                 f"{dropped} row(s) stand out whichever cells are starred, and {problem.suppression} may be dropped",
                 hint="allow more suppression, or use start=optimal, which keeps to the budget",
+                feasible=Feasible(share=share_above(dropped, problem.frequencies.members)),
             )
         return outliers.recoding() if outliers.stars.any() else space.recoding(levels)
 
@@ -147,7 +151,7 @@ class Outliers:
         shown = [j for j in range(self.values.shape[1]) if j not in mask]
         codes = [self.values[self.remaining, j] for j in shown]
         words = pack(codes, [int(code.max()) + 1 for code in codes])[0] if codes else np.zeros(len(self.remaining))
-        class_ids, _, sizes = grouped(words, self.rest.sizes)
+        class_ids, _, sizes = group_equal(words, self.rest.sizes)
         together: Classes = self.rest.regroup(class_ids, len(sizes))
         satisfied = ~self.space.problem.model.violations(together)
         return class_ids, satisfied, int(sizes[satisfied].sum())

@@ -6,10 +6,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
-from indistinct.algorithms.full_domain.nodes import FullDomain, share_above
-from indistinct.arrays import Codes
+from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.errors import InfeasibleError, ParameterError
+from indistinct.figures import share_above
 from indistinct.frequencies.rollup import RolledUp
+from indistinct.machine.arrays import Codes
 from indistinct.recoding.kinds import Recoding
 
 SuppressedRows = Literal["drop", "star"]
@@ -34,13 +35,17 @@ class Datafly(Algorithm):
 
     def __post_init__(self) -> None:
         if self.suppressed_rows not in ("drop", "star"):
-            raise ParameterError(
-                f"`suppressed_rows` of Datafly must be drop or star; got {self.suppressed_rows!r}",
+            raise ParameterError.of(
+                "Datafly",
+                "suppressed_rows",
+                f"must be drop or star; got {self.suppressed_rows!r}",
                 hint="drop leaves the rows out, star publishes them with * in every quasi-identifier",
             )
         if self.outliers is not None and (isinstance(self.outliers, bool) or self.outliers < 0):
-            raise ParameterError(
-                f"`outliers` of Datafly must be at least 0; got {self.outliers}",
+            raise ParameterError.of(
+                "Datafly",
+                "outliers",
+                f"must be at least 0; got {self.outliers}",
                 hint="leave it out to allow as many as the suppression budget",
             )
 
@@ -78,8 +83,10 @@ class Datafly(Algorithm):
             return chosen
         if chosen > budget:
             share = "" if chosen > rows else f" (suppression={share_above(chosen, rows)})"
-            raise ParameterError(
-                f"`outliers` of Datafly is {chosen}, and {budget} row(s) of {rows} may be dropped",
+            raise ParameterError.of(
+                "Datafly",
+                "outliers",
+                f"is {chosen}, and {budget} row(s) of {rows} may be dropped",
                 hint=f"allow more suppression{share}, or leave `outliers` out, which keeps to the budget",
             )
         return min(chosen, rows - 1)

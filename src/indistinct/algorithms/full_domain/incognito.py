@@ -43,8 +43,10 @@ class Incognito(AllNodes):
     def __post_init__(self) -> None:
         check_marking(self.marking, owner="Incognito")
         if self.variant not in ("basic", "super-roots", "cube"):
-            raise ParameterError(
-                f"`variant` of Incognito must be basic, super-roots or cube; got {self.variant!r}",
+            raise ParameterError.of(
+                "Incognito",
+                "variant",
+                f"must be basic, super-roots or cube; got {self.variant!r}",
                 hint="all three find the same nodes",
             )
 
@@ -80,7 +82,7 @@ class Incognito(AllNodes):
             problem.counters[f"checks over {size} columns"] = problem.counters["checks"] - before
             problem.progress(size / width)
             if size < width:
-                candidates = _pruned(_joined(found[-1], size), found[-1])
+                candidates = _prune_candidates(_join_survivors(found[-1], size), found[-1])
         return found
 
     def _roots(self, space: FullDomain, candidates: set[Node], cube: dict[Columns, RolledUp]) -> RootSource:
@@ -132,7 +134,7 @@ def _cube(space: FullDomain) -> dict[Columns, RolledUp]:
     return cube
 
 
-def _joined(survivors: set[Node], size: int) -> set[Node]:
+def _join_survivors(survivors: set[Node], size: int) -> set[Node]:
     """Join survivors that agree in all but their last column."""
     by_prefix: dict[tuple[tuple[int, int], ...], list[tuple[int, int]]] = {}
     for node in survivors:
@@ -148,7 +150,7 @@ def _joined(survivors: set[Node], size: int) -> set[Node]:
     }
 
 
-def _pruned(joined: set[Node], survivors: set[Node]) -> set[Node]:
+def _prune_candidates(joined: set[Node], survivors: set[Node]) -> set[Node]:
     """Keep the candidates of which every part with one column less survived."""
     return {
         node

@@ -7,7 +7,8 @@ import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
-from indistinct.errors import InfeasibleError, ParameterError
+from indistinct.errors import Feasible, InfeasibleError, ParameterError
+from indistinct.figures import share_above
 from indistinct.frequencies.lattice import Node
 from indistinct.recoding.kinds import Recoding
 
@@ -33,8 +34,8 @@ class ChosenNode(Algorithm):
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", tuple(self.levels))
         if any(isinstance(level, bool) or not isinstance(level, int) or level < 0 for level in self.levels):
-            raise ParameterError(
-                "`levels` of ChosenNode must be whole numbers from 0", hint="one for each quasi-identifier: 1, 0, 2"
+            raise ParameterError.of(
+                "ChosenNode", "levels", "must be whole numbers from 0", hint="one for each quasi-identifier: 1, 0, 2"
             )
 
     def search(self, problem: Problem) -> Recoding:
@@ -48,9 +49,10 @@ class ChosenNode(Algorithm):
         suppressed, members = rolled.classes.members_of(broken), problem.frequencies.members
         if suppressed > space.allowed:
             raise InfeasibleError(
-                f"the node {spelled(node)} satisfies {problem.model.spec()} only if {suppressed:,} of {members:,} "
+                f"the node {spell_node(node)} satisfies {problem.model.spec()} only if {suppressed:,} of {members:,} "
                 f"{problem.unit} are suppressed; {space.allowed:,} may be",
                 hint="see which nodes satisfy it with `indistinct explore`, or allow more suppression",
+                feasible=Feasible(share=share_above(suppressed, members)),
                 suppressed_rows=suppressed,
             )
         return space.recoding_without(rolled, np.flatnonzero(broken))
@@ -60,16 +62,16 @@ class ChosenNode(Algorithm):
         if node not in space.lattice:
             heights = ", ".join(f"{c.name} 0 to {c.height}" for c in space.columns)
             raise ParameterError(
-                f"the node {spelled(node)} lies outside the lattice, whose levels are {heights}",
+                f"the node {spell_node(node)} lies outside the lattice, whose levels are {heights}",
                 hint="give one level for each quasi-identifier, in the order of the schema",
             )
         return node
 
 
-def spelled(node: Node) -> str:
+def spell_node(node: Node) -> str:
     """Return a node as the command line takes it.
 
-    >>> spelled((1, 0, 2))
+    >>> spell_node((1, 0, 2))
     '1,0,2'
     """
     return ",".join(map(str, node))

@@ -8,12 +8,13 @@ from functools import cached_property
 import numpy as np
 
 from indistinct.algorithms.base import Problem
-from indistinct.arrays import Codes, starts_of
-from indistinct.errors import InfeasibleError, ParameterError
+from indistinct.errors import Feasible, InfeasibleError, ParameterError
+from indistinct.figures import share_above
 from indistinct.frequencies.lattice import Lattice, Node, down_set
 from indistinct.frequencies.rollup import Cells, RolledUp
 from indistinct.hierarchy import check_rooted
 from indistinct.hierarchy.value import Taxonomy
+from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.dropping import classes_to_drop
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByColumn, RecodedColumn
@@ -112,6 +113,7 @@ class FullDomain:
             f"no node of the lattice satisfies {self.problem.model.spec()} "
             f"with at most {self.problem.suppression} suppressed {unit}",
             hint=hint if least < members else "choose a weaker model, or leave out a quasi-identifier",
+            feasible=Feasible(share=share if least < members else None),
             least_suppressed_rows=least,
         )
 
@@ -184,12 +186,3 @@ def precision_of(levels: Sequence[int], heights: Sequence[int]) -> Fraction:
     """Return Sweeney's precision of a node without suppression, exactly: it decides among equals."""
     steps = [Fraction(level, height) for level, height in zip(levels, heights, strict=True) if height]
     return 1 - sum(steps, Fraction(0)) / len(levels)
-
-
-def share_above(rows: int, total: int) -> float:
-    """Return the smallest share with few digits that allows so many rows."""
-    for digits in range(1, 12):
-        share = -(-rows * 10**digits // total) / 10**digits
-        if share * total < rows + max(total / 1000, 1):
-            return share
-    return rows / total

@@ -25,13 +25,13 @@ from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import CellObjective, Objective, objective_of
 from indistinct.algorithms.full_domain.sweep import can_sweep, survey_lattice
-from indistinct.arrays import Codes
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.lattice import Node, down_set, up_set
 from indistinct.frequencies.rollup import RolledUp
 from indistinct.frequencies.value import Key
+from indistinct.machine.arrays import Codes
+from indistinct.machine.randomness import Secret
 from indistinct.metrics import Metric, metric_of
-from indistinct.randomness import Secret
 from indistinct.recoding.kinds import Recoding
 from indistinct.spelling import spell
 
@@ -70,12 +70,14 @@ class Optimal(Algorithm):
         for field in ("seconds", "checks"):
             limit = getattr(self, field)
             if limit is not None and not limit > 0:
-                raise ParameterError(f"`{field}` of Optimal must be above 0; got {limit}", hint="leave it out for none")
+                raise ParameterError.of("Optimal", field, f"must be above 0; got {limit}", hint="leave it out for none")
         if not 0 <= self.choice < math.inf:
-            raise ParameterError(f"`choice` of Optimal must be 0 or above; got {self.choice}", hint="0.05 is 5 % worse")
+            raise ParameterError.of(
+                "Optimal", "choice", f"must be 0 or above; got {self.choice}", hint="0.05 is 5 % worse"
+            )
         if self.choice and not (self.seconds is None and self.checks is None):
-            raise ParameterError(
-                "`choice` of Optimal needs the whole search", hint="leave out seconds and checks, or choice"
+            raise ParameterError.of(
+                "Optimal", "choice", "needs the whole search", hint="leave out seconds and checks, or choice"
             )
 
     @property

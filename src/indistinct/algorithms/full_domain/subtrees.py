@@ -10,10 +10,10 @@ from functools import cached_property
 import numpy as np
 
 from indistinct.algorithms.full_domain.nodes import FullDomain
-from indistinct.arrays import Codes
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.grouping import pack
 from indistinct.frequencies.value import Classes
+from indistinct.machine.arrays import Codes
 from indistinct.models.dropping import classes_to_drop
 from indistinct.recoding.kinds import ByColumn, RecodedColumn
 from indistinct.recoding.summary import floor_of, node_summary
@@ -50,7 +50,7 @@ class SubtreeCut:
             codes.append(published[vectors[:, j]])
             sizes.append(int(starts[-1]))
         words, _ = pack(codes, sizes)
-        return grouped(words, self.space.problem.frequencies.counts)[0]
+        return group_equal(words, self.space.problem.frequencies.counts)[0]
 
     @cached_property
     def classes(self) -> Classes:
@@ -79,7 +79,7 @@ class SubtreeCut:
         return ByColumn(tuple(columns), self.groups, np.unique(shown, axis=0))
 
 
-def grouped(words: Codes, counts: Codes) -> tuple[Codes, Codes, Codes]:
+def group_equal(words: Codes, counts: Codes) -> tuple[Codes, Codes, Codes]:
     """Group equal words; return the group of each, and the word and the rows of each group."""
     class_ids = np.empty(len(words), dtype=np.int32)
     found, sizes = _kernels.group_words_by_hash(words.astype(np.uint64).reshape(-1, 1), counts, class_ids)

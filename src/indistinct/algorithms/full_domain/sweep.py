@@ -10,10 +10,10 @@ import numpy as np
 from indistinct.algorithms.full_domain import _kernels
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import CellObjective, EntropyObjective, Objective, SizeObjective
-from indistinct.arrays import Codes
 from indistinct.frequencies.lattice import Node
+from indistinct.machine.arrays import Codes
+from indistinct.machine.parallel import spread
 from indistinct.metrics import AverageClassSize
-from indistinct.parallel import spread
 
 # A survey takes three numbers and one for each column of every node.
 SWEEP_LIMIT = 5_000_000

@@ -7,11 +7,11 @@ import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
-from indistinct.algorithms.full_domain.subtrees import SubtreeCut, grouped
-from indistinct.arrays import Codes
+from indistinct.algorithms.full_domain.subtrees import SubtreeCut, group_equal
 from indistinct.errors import ParameterError
 from indistinct.frequencies.grouping import distinct_codes
 from indistinct.frequencies.value import Key
+from indistinct.machine.arrays import Codes
 from indistinct.metrics import igpl, information_gain, information_gain_per_loss, privacy_loss
 from indistinct.metrics.hierarchical import step_costs
 from indistinct.recoding.kinds import Recoding
@@ -46,13 +46,17 @@ class TopDownSpecialization(Algorithm):
 
     def __post_init__(self) -> None:
         if self.score not in SCORES:
-            raise ParameterError(
-                f"`score` of TopDownSpecialization must be one of {', '.join(SCORES)}; got {self.score!r}",
+            raise ParameterError.of(
+                "TopDownSpecialization",
+                "score",
+                f"must be one of {', '.join(SCORES)}; got {self.score!r}",
                 hint="igpl divides the information gain by the anonymity lost plus one",
             )
         if self.score == "distortion" and self.target is not None:
-            raise ParameterError(
-                "`target` of TopDownSpecialization is not looked at where the score is distortion",
+            raise ParameterError.of(
+                "TopDownSpecialization",
+                "target",
+                "is not looked at where the score is distortion",
                 hint="leave out the target, or score=distortion",
             )
 
@@ -64,8 +68,10 @@ class TopDownSpecialization(Algorithm):
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding by column in which no node can be specialized any more."""
         if self.target in problem.frequencies.names:
-            raise ParameterError(
-                f"`target` of TopDownSpecialization must not be a quasi-identifier; {self.target!r} is one",
+            raise ParameterError.of(
+                "TopDownSpecialization",
+                "target",
+                f"must not be a quasi-identifier; {self.target!r} is one",
                 hint="give the column that is to be predicted the role sensitive or insensitive",
             )
         self.require(problem)
@@ -200,7 +206,7 @@ class Specialization:
         owners = np.empty(int(parts.max()) + 1, dtype=np.int64)
         owners[parts] = owner
         words = self.class_ids[cells].astype(np.int64) * len(owners) + parts[codes[cells]]
-        _, found, sizes = grouped(words, self.counts[cells])
+        _, found, sizes = group_equal(words, self.counts[cells])
         # Combinations that only a population has make no class of the release.
         found, sizes = found[sizes > 0], sizes[sizes > 0]
         places = owners[found % len(owners)]
@@ -223,7 +229,7 @@ class Specialization:
         finer = self.ancestors[candidate.column][:, candidate.level - 1]
         parts = np.where(self._moving(candidate), finer + 1, 0)[self.vectors[:, candidate.column]]
         words = self.class_ids.astype(np.int64) * (int(finer.max()) + 2) + parts
-        return grouped(words, self.counts)[0]
+        return group_equal(words, self.counts)[0]
 
     def _valid(self, candidate: Candidate) -> bool:
         """Return whether the classes that a specialization changes still satisfy the model."""

@@ -8,7 +8,7 @@ import numpy as np
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.subtrees import SubtreeCut
-from indistinct.arrays import Codes
+from indistinct.machine.arrays import Codes
 from indistinct.recoding.kinds import Recoding
 
 Value = tuple[int, int]

@@ -4,6 +4,10 @@ All cuts of a column are weighed in one pass over the part: the values between t
 covers is what its segments cover. Columns of few values are *narrow*: what is covered of them are bits, of all together
 in a few words. Of others, lines and trees keep the lowest and highest rank, and the values of sets are numbered in each
 part. Charges are whole numbers, so that sums do not depend on any order.
+
+`rows`, `starts`, `fields` and `trees` are those of `_cut_order_kernels.py`; `charges` (int64) belong to columns by
+their field `CHARGE`; `losses` is parts × (columns · candidates) (int64). The twin is the search by definition in
+`tests/references/mondrian.py`; `tests/oracle/test_partition.py` compares both.
 """
 
 from collections import namedtuple
@@ -51,9 +55,10 @@ Covers = namedtuple(
 )
 """What a thread works in to weigh cuts.
 
-The columns that vary in a part, and the first bit of each that has bits; the bits of every cell of the part. By segment
-what it covers: low and high ranks, and masks; the last segment is a whole side. By value of a large set its number in
-the part, zero between parts. By cut what it loses, and after which value it is.
+`narrow`, `lines` and `sets` list the columns that vary in a part, `first_bit` has the first bit of each that has bits,
+`bits` (cells × words, uint64) those of every cell of the part. By segment what it covers: `low` and `high` ranks
+(× lines, int64) and `masks` (× words, uint64); the last segment is a whole side. By value of a large set its number in
+the part (`numbers`, zero between parts). By cut what it loses (`cost`), and after which value it is (`sorted_ends`).
 """
 
 
@@ -68,13 +73,13 @@ def bits_of(word):
 
 @inner
 def lowest_bit(word):
-    """Return the place of the lowest bit that is set."""
+    """Return the index of the lowest bit that is set."""
     return bits_of((word & (~word + np.uint64(1))) - np.uint64(1))
 
 
 @inner
 def highest_bit(word):
-    """Return the place of the highest bit that is set."""
+    """Return the index of the highest bit that is set."""
     for step in (1, 2, 4, 8, 16, 32):
         word |= word >> np.uint64(step)
     return bits_of(word) - 1
@@ -248,10 +253,12 @@ def weigh_column(
         clear_segment(s, varied, covers)
     cover_segments(rows, start, stop, fields, axis, varied, words, orders.segment, covers)
     clear_segment(side, varied, covers)
+    # The side covers segments 0 … s: all that lies left of cut s.
     for s in range(cuts):
         join_segment(side, s, varied, covers)
         covers.cost[s] = reach[cut_ends[s]] * charge_side(side, fields, charges, trees, varied, covers)
     clear_segment(side, varied, covers)
+    # The side covers segments s + 1 … cuts: all that lies right of cut s.
     for s in range(cuts - 1, -1, -1):
         join_segment(side, s + 1, varied, covers)
         covers.cost[s] += (total - reach[cut_ends[s]]) * charge_side(side, fields, charges, trees, varied, covers)

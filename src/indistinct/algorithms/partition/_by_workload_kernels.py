@@ -4,6 +4,11 @@ A cut of a column is a candidate: one of a list that all parts share, or the cut
 that no candidate tells apart are an *atom*; the values of an atom on one side of the middle are a *segment* of a part.
 For every segment the kernels know its rows, its rows that each query asks for, and what it covers of every column: the
 lowest and highest rank, or a set as bits. What a side of a candidate covers is what its segments cover.
+
+`items` (int64) are the cells, a part is a run of them, `starts` where each begins. By cell: `ranks` (cells × columns,
+uint32), `counts` (int64), and `asked` (cells × words, uint64), a bit for every query that counts the cell. `weights` is
+parts × candidates of all columns (float64). The twin is `tests/references/workload_cuts.py`;
+`tests/laws/test_workload_cuts.py` compares both.
 """
 
 from collections import namedtuple
@@ -54,7 +59,13 @@ Work = namedtuple(
         "seen",
     ],
 )
-"""What a thread works in."""
+"""What a thread works in; int64 but for `bits`, `side_bits` and `seen` (uint64) and `taken` (bool).
+
+By rank: `tally`, zero between calls, and `keys`. By segment: `number` (from 1, zero between calls), and by that number
+`segments`, `rows`, `asked` (× queries), `low` and `high` (× columns), `bits`, and whether it is `taken` to the left. By
+side: what it covers and the `side_size` of that. By query that cuts through the part: `active`, its `totals` and
+`left_asked`; `place` leads from a query to it. `seen` are the divisions that were weighed, as hashes.
+"""
 
 
 @inner
@@ -144,6 +155,7 @@ def middle_of(items, start, stop, ranks, counts, c, total, smallest, work):
         work.tally[rank] += counts[items[i]]
     sort_keys(work.keys, count)
     middle, nearest, up_to = np.int64(-1), np.int64(1) << 62, np.int64(0)
+    # `up_to` are the rows with ranks up to `keys[i]`.
     for i in range(count):
         up_to += work.tally[work.keys[i]]
         work.tally[work.keys[i]] = 0
@@ -190,6 +202,7 @@ def fill_segments(items, start, stop, ranks, counts, asked, columns, candidates,
         cover_cell(cell, ranks, columns, work.low[s], work.high[s], work.bits[s])
         for w in range(asked.shape[1]):
             word = asked[cell, w]
+            # One turn for each bit that is set, the lowest first.
             while word:
                 place = work.place[64 * w + lowest_bit(word)]
                 word &= word - np.uint64(1)
@@ -260,6 +273,7 @@ def weigh_column(columns, queries, candidates, axis, segments, middle, active, t
     both = np.uint64(0)
     for s in range(segments):
         both ^= mixed(work.segments[s])
+    # The hash of a set of segments is the exclusive or of theirs, so that its complement has `both ^ word`.
     seen = 0
     for candidate in range(candidates.count[axis] + 1):
         if candidate == candidates.count[axis] and middle < 0:
@@ -335,6 +349,7 @@ def divide(
         axis, candidate = chosen[part] // width, chosen[part] % width
         middle = middle_of(items, start, stop, ranks, counts, axis, total, smallest, work)
         at, found = start, np.int64(0)
+        # `order[start:at]` are done: first the left side, then the right, each in the order of the part.
         for side in range(2):
             for i in range(start, stop):
                 rank = np.int64(ranks[items[i], axis])

@@ -3,13 +3,17 @@
 A cell is one row of a matrix, as in `_strict_kernels.py`: the ranks of its columns as bit fields of a few words, and
 its number of rows last. A part is a run of rows. A cut of a column is a prefix of the values that occur in the part, in
 the order in which the column is cut.
+
+`rows` is cells × (words + 1) (int64), `starts` (int64) where each part begins, `fields` columns × 10 and `trees` int64.
+`divide` writes int64: by cell `order` and `members`, by part `middles`, `ends` and `sizes`. The twin is the search by
+definition in `tests/references/mondrian.py`; `tests/oracle/test_partition.py` compares both.
 """
 
 from collections import namedtuple
 
 import numpy as np
 
-from indistinct import compiled
+from indistinct.machine import compiled
 
 # Nothing here allocates, and so no reference need be counted: counting takes most of a compiler's time.
 jit = compiled.jit(error_model="numpy", _nrt=False)
@@ -25,8 +29,8 @@ NEVER = np.int64(1) << 62
 Orders = namedtuple("Orders", ["tally", "segment", "keys", "reach", "ends"])
 """What a thread works in to order values.
 
-By rank of the column at hand: its rows, zero between columns, and its segment. By place in the order: value, and rows
-up to it. By candidate: after which value it cuts.
+All are int64. By rank of the column at hand: its rows (`tally`, zero between columns) and its `segment`. By position in
+the order: the value (`keys`) and the rows up to it (`reach`). By candidate: after which position it cuts (`ends`).
 """
 
 
@@ -42,6 +46,7 @@ def sort_keys(keys, count):
             keys[j + 1] = key
         return
     first, last = count // 2, count - 1
+    # Until `first` is 0 the heap is built; then `keys[last + 1:]` are the largest keys, ascending.
     while last > 0:
         if first > 0:
             first -= 1
@@ -96,6 +101,7 @@ def order_values(rows, start, stop, total, field, trees, tally, keys, reach):
     if order == BY_CHILD:
         level = meeting_level(trees, field, keys[0], keys[count - 1])
         at = 0
+        # Values of one child stand together: ranks follow the tree depth first.
         while at < count:  # the rows of a child stand at every value below it
             rest, rows_below = at, np.int64(0)
             child = trees[field[TREE] + keys[at] * field[STRIDE] + level - 1]
@@ -149,6 +155,7 @@ def choose_positions(reach, count, total, smallest, ends):
         for i in range(count - 1):
             if reach[i] < smallest or total - reach[i] < smallest:
                 continue
+            # Whole numbers: reach / total against share / (positions + 1), times both denominators.
             distance = abs(reach[i] * (positions + 1) - share * total)
             if distance < nearest:
                 nearest, ends[p] = distance, i

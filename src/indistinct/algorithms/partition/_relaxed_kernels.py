@@ -1,9 +1,15 @@
-"""Numba kernels of relaxed partitioning, for models that look at class sizes alone."""
+"""Numba kernels of relaxed partitioning, for models that look at class sizes alone.
+
+A part is a run of the buffers `cells` and `weights` (int64): a cell may be divided, and then stands in two parts with
+some of its rows each. `ranks` is cells × columns (uint32), `shape` the arrays of `Layout`, `keys` (uint64) and `spare`
+(int64) are scratch as long as the buffers, `pieces` three arrays (int64) for cell, rows and class. The plain twin is
+`halve_by_rounds` in `relaxed.py`; `tests/laws/test_partition.py` compares both.
+"""
 
 import numpy as np
 
 from indistinct.algorithms.partition._strict_kernels import widest, widths_of
-from indistinct.compiled import jit
+from indistinct.machine.compiled import jit
 
 
 @jit
@@ -13,6 +19,7 @@ def half_value(ranks, cells, weights, start, stop, axis, half, keys):
     for i in range(count):
         keys[i] = (np.uint64(ranks[cells[start + i], axis]) << np.uint64(32)) | np.uint64(i)
     keys[:count].sort()
+    # Keys ascend by value: `below` rows have smaller values than the one at hand, `same` rows have it, so far.
     below, same = np.int64(0), np.int64(0)
     for i in range(count):
         value = keys[i] >> np.uint64(32)
@@ -32,6 +39,7 @@ def halve(ranks, cells, weights, start, stop, axis, value, take, spare_cells, sp
     Rows below `value` go left, and as many of those equal to it, in canonical order, as make `take` rows.
     """
     left, right = 0, start
+    # `cells[start:right]` is the right half so far, `spare_cells[:left]` the left one; `right` never passes i.
     for i in range(start, stop):
         cell, weight = cells[i], weights[i]
         rank = ranks[cell, axis]
@@ -63,6 +71,7 @@ def partition_relaxed(ranks, cells, weights, count, k, shape, spare, keys, piece
     width, meets = np.empty(columns, dtype=np.float64), np.empty(columns, dtype=np.int64)
     stack = [(0, count)]
     written, classes = 0, 0
+    # Parts on the stack lie one behind the other; behind the one on top the buffers are free.
     while len(stack):
         start, stop = stack.pop()
         total = np.int64(0)

@@ -1,11 +1,18 @@
 """Numba kernels of single-dimensional partitioning, for models that look at class sizes alone.
 
-The plain twins are the functions of `single_dimensional.py` for any model.
+`running` (int64) are the rows of one column up to each value, from 0; `last` (int64) the answer. For several columns: a
+cut is a value of a column after which it is cut, and all cuts are numbered in one row, those of column j from
+`bases[j]` on (int64). `order` is columns × cells (int64): the cells of each class by their rank in the column. By cut
+(int64): `steps` are differences of `gains`, `after` leads to the next open cut; `best` has the best open cut of every
+block. `weights` (int64) are the rows of cells, `classes` classes × 3 and `edges` columns × 2 × classes (int64).
+
+The plain twins are the functions of `single_dimensional.py` for any model; `tests/laws/test_single_dimensional.py`
+compares both.
 """
 
 import numpy as np
 
-from indistinct.compiled import inner, jit
+from indistinct.machine.compiled import inner, jit
 
 # The best cut is found among the best ones of so many neighbours.
 BLOCK = 1024
@@ -25,6 +32,8 @@ def shortest_segments(running, k, last):
     starts, since = np.empty(size + 1, dtype=np.int64), np.empty(size + 1, dtype=np.int64)
     cost[0] = 0
     head, tail, ready = 0, 0, 0
+    # `starts[head:tail]` are the starts that can still win, each from end `since` on, which ascend; starts before
+    # `ready` leave at least k rows up to `stop`.
     for stop in range(1, size + 1):
         while ready < stop and running[stop] - running[ready] >= k:
             if cost[ready] >= 0:
@@ -52,6 +61,7 @@ def shortest_segments(running, k, last):
 def better_from(running, cost, earlier, later, stop):
     """Return the first end, from `stop` on, for which the later of two starts is better; beyond the last if none is."""
     low, high = np.int64(stop), np.int64(len(running))
+    # The later start is not better before `low`, and it is from `high` on: once better, it stays so.
     while low < high:
         end = (low + high) >> 1
         one = cost[earlier] + (running[end] - running[earlier]) ** 2
@@ -72,6 +82,7 @@ def rank_at(order, column, place):
 def add_gains(weights, order, column, start, stop, total, base, sign, steps):
     """Add what cuts through a class gain, twice the product of its sides, as steps from each cut to the next."""
     left, before = np.int64(0), np.int64(0)
+    # `left` are the rows of the class up to cell i; a cut lies between two different ranks.
     for i in range(start, stop):
         left += weights[order[column, i] & CELL]
         rank = rank_at(order, column, i)
@@ -85,6 +96,7 @@ def add_gains(weights, order, column, start, stop, total, base, sign, steps):
 def next_open(after, cut):
     """Return the first cut from one on that is not closed."""
     top = cut
+    # Path compression, as in union-find: all cuts on the way lead to the open one afterwards.
     while after[top] != top:
         top = after[top]
     while after[cut] != cut:
@@ -119,6 +131,7 @@ def close_narrow(weights, order, column, start, stop, k, base, after):
 @inner
 def divide(order, start, stop, column, cut, spare, goes_left):
     """Move the cells up to a cut to the front of a class in the order of every column; return where others begin."""
+    # `order[j, start:left]` go left, `spare[:right]` right; both keep their order.
     for i in range(start, stop):
         goes_left[order[column, i] & CELL] = rank_at(order, column, i) <= cut
     middle = start
@@ -198,6 +211,7 @@ def greedy_cuts(weights, order, bases, k, classes, edges, owners, steps, gains, 
     touched[:, 0], touched[:, 1] = len(gains), 0
     enter(weights, order, bases, k, classes, edges, 0, 1, steps, after, touched)
     count, alone = 1, len(order) == 1
+    # Every class is a run of each row of `order`; `gains` are exact outside what `touched` says.
     while True:
         for j in range(len(order)):
             if touched[j, 0] < touched[j, 1]:

@@ -2,15 +2,21 @@
 
 A cell is one row of a matrix: the ranks of its columns as bit fields of a few words, and its number of rows last. Cells
 are moved in place: a part is a contiguous run of the matrix, so the passes over it stream through memory.
-`strict_any_model.py` computes the same partition in plain NumPy and is the twin that these kernels are checked against.
+`strict_any_model.py` computes the same partition in plain NumPy and is the twin that these kernels are checked against,
+in `tests/laws/test_partition.py`.
 
-Everything is a 64-bit integer and inner kernels have no wrapper for Python: both keep the first call short, which has
-to compile them.
+With n cells, d columns and a stack of s parts: `rows` and `spare` are n × (words + 1), `fields` d × 6, `stack` s × 6,
+`low` and `high` s × d, `tally` counters that are zero between calls, `trees` the ancestors of every rank (all int64);
+`lines`, `span` and `width` are float64. Of the tree that is written, `axis` is int16, `cut` and `left` are int32 (2n),
+`stops` int64 (n).
+
+Everything else is a 64-bit integer and inner kernels have no wrapper for Python: both keep the first call short, which
+has to compile them.
 """
 
 import numpy as np
 
-from indistinct import compiled
+from indistinct.machine import compiled
 
 jit = compiled.jit(error_model="numpy")
 inner = compiled.inner(error_model="numpy")
@@ -27,6 +33,7 @@ def extent(rows, start, stop, fields, axis, low, high):
     """Return the smallest and largest rank of a column over a part, which lie between `low` and `high`."""
     word, shift, mask = fields[axis, WORD], fields[axis, SHIFT], fields[axis, MASK]
     least, most = high, low
+    # `least` and `most` are the extremes of the cells before `start`; they cannot leave `low` … `high`.
     while start < stop and (least > low or most < high):
         value = (rows[start, word] >> shift) & mask
         least = value if value < least else least
@@ -96,6 +103,7 @@ def median_of(rows, start, stop, fields, axis, low, high, total, tally):
     half = (total + 1) >> 1
     room = len(tally) if len(tally) < 8 * (stop - start) else 8 * (stop - start)
     below, same, coarse = np.int64(0), np.int64(0), np.int64(64)
+    # The median lies between `low` and `high`, and `below` rows lie before `low`; each pass narrows both.
     while coarse:
         coarse = np.int64(0)
         while ((high - low) >> coarse) >= room:
@@ -130,6 +138,7 @@ def children_fit(rows, start, stop, fields, axis, low, high, k, trees, node, str
     """Return whether every child that has rows has at least k of them; `node` is where the child of `low` stands."""
     count_values(rows, start, stop, fields, axis, low, high, np.int64(0), tally)
     fits, total = True, np.int64(0)
+    # `total` are the rows of the child that rank `low + i` belongs to, so far.
     for i in range(high - low + 1):
         if i and trees[node] != trees[node - stride]:
             fits = fits and (total == 0 or total >= k)
@@ -144,11 +153,12 @@ def children_fit(rows, start, stop, fields, axis, low, high, k, trees, node, str
 def split_rows(rows, start, stop, fields, axis, cut, spare):
     """Move cells with rank up to `cut` to the front, keeping their order; return where the others begin.
 
-    Unsigned places need no check for being counted from the end.
+    Unsigned indices need no check for being counted from the end.
     """
     word, shift, mask = np.uint64(fields[axis, WORD]), fields[axis, SHIFT], fields[axis, MASK]
     width = np.uint64(rows.shape[1])
     left, right = np.uint64(start), np.uint64(0)
+    # `rows[start:left]` go left, `spare[:right]` right; every cell is written to both, and one of them advances.
     for i in range(np.uint64(start), np.uint64(stop)):
         goes_left = np.uint64(((rows[i, word] >> shift) & mask) <= cut)
         for j in range(width):
@@ -221,6 +231,7 @@ def partition_strict(
     cells are left as leaves for another call. The first rows of `stack`, `low` and `high` describe the whole.
     """
     depth, nodes, leaves = 1, 1, 0
+    # Parts on the stack are runs of `rows`, the leftmost on top; those to its left are leaves already.
     while depth:
         depth -= 1
         start, stop, total = stack[depth, START], stack[depth, STOP], stack[depth, TOTAL]

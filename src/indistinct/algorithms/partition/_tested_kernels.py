@@ -1,8 +1,9 @@
 """Numba kernels of strict partitioning for models that come with a compiled test.
 
-The recursion is that of `_strict_kernels.py`; a cut is tried by adding up the histograms of its sides. Beside its
-words a cell carries its number, by which its histogram is found. `strict_any_model.py` is the plain twin of these
-kernels too.
+The recursion is that of `_strict_kernels.py`, and so are the arrays; a cut is tried by adding up the histograms of its
+sides. A cell carries its number in the column before its rows, by which its histogram is found. `chain` (int64, one
+entry a cell) is scratch, `checks` (int64) one counter, `test` and `scratch` are those of `models/_test_kernels.py`.
+`strict_any_model.py` is the plain twin of these kernels too; `tests/laws/test_compiled_tests.py` compares both.
 
 The test is called from as few lines as possible: each of them is one more copy of it to compile.
 """
@@ -48,6 +49,7 @@ def side_satisfies(rows, start, stop, fields, axis, low, high, test, scratch):
     word, shift, mask, last = fields[axis, WORD], fields[axis, SHIFT], fields[axis, MASK], rows.shape[1] - 1
     indptr, entries, tally, touched = test.indptr, test.entries, scratch.tally, scratch.touched
     seen, size, answer, added = np.int64(0), np.int64(0), NO, 0
+    # The tally of side 0 holds the cells before i that lie between `low` and `high`: `size` rows, `seen` codes.
     for i in range(start, stop):
         value = (rows[i, word] >> shift) & mask
         if low <= value and value <= high:
@@ -125,6 +127,7 @@ def children_satisfy(rows, start, stop, fields, axis, low, high, trees, node, ch
         tally[value] = i + 1
     indptr, entries, touched = test.indptr, test.entries, scratch.touched
     answer, seen, size = YES, np.int64(0), np.int64(0)
+    # The tally of side 0 holds the cells of one child so far; it is judged and cleared where the next begins.
     for rank in range(high - low + 2):
         if seen and (rank > high - low or trees[node] != trees[node - stride]):
             answer = satisfies(test, scratch, np.int64(0), seen, size) if answer == YES else answer
@@ -163,6 +166,7 @@ def partition_tested(
     Parts of fewer than twice `smallest` rows are left as they are. `checks` counts the columns that were tried.
     """
     depth, nodes, leaves = 1, 1, 0
+    # As in `partition_strict`: the leftmost part is on top of the stack, those to its left are leaves.
     while depth:
         depth -= 1
         start, stop, total = stack[depth, START], stack[depth, STOP], stack[depth, TOTAL]

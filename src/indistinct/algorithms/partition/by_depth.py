@@ -13,10 +13,10 @@ import numpy as np
 
 from indistinct.algorithms.partition.layout import Layout
 from indistinct.algorithms.partition.strict import Partition
-from indistinct.arrays import Codes, starts_of
 from indistinct.frequencies.value import Classes
+from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.parallel import is_large, spread, workers
 from indistinct.models.base import Model
-from indistinct.parallel import is_large, spread, workers
 from indistinct.recoding.regions import Cuts
 
 Result = TypeVar("Result")

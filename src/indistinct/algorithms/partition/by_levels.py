@@ -14,19 +14,10 @@ import numpy as np
 
 from indistinct.algorithms.partition.level_columns import LevelColumn, local_layout, ranks_among
 from indistinct.algorithms.partition.strict_any_model import GrowingTree, widths
-from indistinct.arrays import Codes, starts_of
-from indistinct.frequencies.levels import (
-    NOBODY,
-    KeyTree,
-    Ranges,
-    Scale,
-    Segmented,
-    Segments,
-    Survey,
-    Within,
-)
+from indistinct.frequencies.levels import NOBODY, KeyTree, Ranges, Scale, Segmented, Segments, Survey, Within
 from indistinct.frequencies.sort_keys import LAST
 from indistinct.frequencies.value import Classes, Histogram, Key
+from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model
 from indistinct.recoding.summary import meeting_levels
 
@@ -37,7 +28,7 @@ COLLECTED, NARROWING = 1 << 16, 16
 
 
 class Passes(Protocol):
-    """Who counts rows: each call is one pass over all of them, and answers for every open part of a tree at once."""
+    """A counter of rows: each call is one pass over all of them, and answers for every open part of a tree at once."""
 
     def survey(self, tree: KeyTree, scale: Scale) -> Survey:
         """Return the rows of each part, how far it reaches, and how its rows fall into buckets."""

@@ -27,8 +27,8 @@ from indistinct.algorithms.partition._cut_order_kernels import (
 from indistinct.algorithms.partition.by_depth import Division, Parts, partition_by_depth, spread_parts
 from indistinct.algorithms.partition.layout import Layout
 from indistinct.algorithms.partition.strict import Partition
-from indistinct.arrays import Codes, starts_of
 from indistinct.frequencies.value import Classes
+from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.summary import TreeForm, floor_of

@@ -19,10 +19,10 @@ from indistinct.algorithms.partition._by_workload_kernels import LINE, NODE, SET
 from indistinct.algorithms.partition.by_depth import Division, Parts, partition_by_depth, spread_parts
 from indistinct.algorithms.partition.layout import Layout
 from indistinct.algorithms.partition.strict import Partition
-from indistinct.arrays import Codes, starts_of
 from indistinct.frequencies.value import Classes
+from indistinct.machine.arrays import Codes, starts_of
+from indistinct.metrics.queries.accepted import Boxes
 from indistinct.models.base import Model
-from indistinct.queries.accepted import Boxes
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.summary import TreeForm
 
@@ -82,7 +82,7 @@ class _Search:
     ) -> "_Search":
         ranks = np.ascontiguousarray(ranks, dtype=np.uint32)
         boxes = _by_rank(boxes, columns)
-        asked = _asked(boxes, ranks)
+        asked = _queries_of_cells(boxes, ranks)
         weights = _weights(boxes, asked, counts)
         kinds = [_kind(column, trees) for column in columns]
         described = _columns(columns, kinds)
@@ -159,7 +159,7 @@ def _by_rank(boxes: Boxes, columns: Sequence[QuasiColumn]) -> Boxes:
     return replace(boxes, accepted=tuple(None if each is None else each[:, own.by_rank] for each, own in pairs))
 
 
-def _asked(boxes: Boxes, ranks: Codes) -> Codes:
+def _queries_of_cells(boxes: Boxes, ranks: Codes) -> Codes:
     """Return which queries count each cell, as bits of words."""
     found = np.full((len(ranks), (len(boxes) + 63) // 64), np.uint64(2**64 - 1))
     for place, accepted in enumerate(boxes.accepted):

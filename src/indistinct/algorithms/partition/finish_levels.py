@@ -13,14 +13,14 @@ import numpy as np
 from indistinct.algorithms.partition.by_levels import Judge, Top
 from indistinct.algorithms.partition.layout import ranks_of
 from indistinct.algorithms.partition.level_columns import LevelColumn, local_layout
-from indistinct.algorithms.partition.strict import CutTree, grafted, partition_strictly
+from indistinct.algorithms.partition.strict import CutTree, graft_subtrees, partition_strictly
 from indistinct.algorithms.partition.summaries import summarize
-from indistinct.arrays import Codes, starts_of
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.sort_keys import LAST, MISSING
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy import Hierarchy
-from indistinct.ordering import distinct_with_places
+from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.ordering import distinct_with_places
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.kinds import ByRegion
 from indistinct.recoding.regions import Cuts
@@ -60,7 +60,7 @@ def finish_part(
     some, ranks = [], []
     for index, column in enumerate(columns):
         every = np.arange(len(column.quasi.domain), dtype=np.uint64)
-        own = (every, keys[:, index]) if column.known else distinct_with_places(keys[:, index])
+        own = (every, keys[:, index]) if column.has_domain else distinct_with_places(keys[:, index])
         some.append(own[0])
         ranks.append(own[1].astype(np.uint32))
     grouping = group_rows(ranks, [len(each) for each in some])
@@ -153,7 +153,7 @@ class Assembled:
     cells: Codes
 
 
-def assembled(
+def assemble_parts(
     top: Top,
     parts: Sequence[FinishedPart],
     columns: Sequence[LevelColumn],
@@ -171,7 +171,7 @@ def assembled(
     class_ids = np.concatenate([part.ends.owners() + start for part, start in zip(parts, owners[:-1], strict=True)])
     some = [
         np.arange(len(column.quasi.domain), dtype=np.uint64)
-        if column.known
+        if column.has_domain
         else np.union1d(keys[:, index], behind[index])
         for index, column in enumerate(columns)
     ]
@@ -197,7 +197,7 @@ def assembled(
     cells = np.empty(len(order), dtype=np.int64)
     cells[order] = np.arange(len(order))
     names = tuple(column.name for column in quasi)
-    frequencies = FrequencySet(names, vectors[order], _joined([part.classes for part in parts]).take(order))
+    frequencies = FrequencySet(names, vectors[order], _join_classes([part.classes for part in parts]).take(order))
     return Assembled(recoding, frequencies, tuple(some), cells)
 
 
@@ -206,7 +206,7 @@ def cuts_of(top: Top, parts: Sequence[FinishedPart], columns: Sequence[LevelColu
     axis = np.concatenate([np.array(top.tree.axis), *(part.axis for part in parts)])
     cut = np.concatenate([np.array([int(each) for each in top.tree.cut], np.uint64), *(part.cut for part in parts)])
     nothing = np.zeros(0, dtype=np.uint64)
-    return [nothing if column.known else np.unique(cut[axis == index]) for index, column in enumerate(columns)]
+    return [nothing if column.has_domain else np.unique(cut[axis == index]) for index, column in enumerate(columns)]
 
 
 def require_rooted(columns: Sequence[LevelColumn]) -> None:
@@ -219,22 +219,22 @@ def _cuts(top: Top, parts: Sequence[FinishedPart], some: Sequence[Codes]) -> Cut
     axis, cut = np.array(top.tree.axis, dtype=np.int16), np.array([int(each) for each in top.tree.cut], dtype=np.uint64)
     left, leaves = np.array(top.tree.left, dtype=np.int32), top.leaves()
     left[leaves] = np.arange(len(leaves))
-    above = CutTree(axis, _ranked(axis, cut, some), left, np.arange(1, len(leaves) + 1))
+    above = CutTree(axis, _ranks_of_cuts(axis, cut, some), left, np.arange(1, len(leaves) + 1))
     below = {
         leaf: CutTree(
             part.axis.astype(np.int16),
-            _ranked(part.axis, part.cut, some),
+            _ranks_of_cuts(part.axis, part.cut, some),
             part.left.astype(np.int32),
             np.arange(1, len(part.classes) + 1),
         )
         for leaf, part in enumerate(parts)
     }
-    tree = grafted(above, below)
+    tree = graft_subtrees(above, below)
     right = np.where(tree.axis < 0, np.int32(-1), tree.left + np.int32(1))
     return Cuts(tree.axis, tree.cut, tree.left, right)
 
 
-def _ranked(axis: Codes, cut: Codes, some: Sequence[Codes]) -> Codes:
+def _ranks_of_cuts(axis: Codes, cut: Codes, some: Sequence[Codes]) -> Codes:
     """Return cuts as ranks among the keys that are known."""
     ranks = np.zeros(len(axis), dtype=np.int32)
     for index, values in enumerate(some):
@@ -245,7 +245,7 @@ def _ranked(axis: Codes, cut: Codes, some: Sequence[Codes]) -> Codes:
     return ranks
 
 
-def _joined(several: Sequence[Classes]) -> Classes:
+def _join_classes(several: Sequence[Classes]) -> Classes:
     """Return the classes of all parts, one part after the other."""
     histograms = {}
     for key, first in several[0].histograms.items():

@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from indistinct.arrays import Codes, starts_of
 from indistinct.errors import HierarchyError
-from indistinct.parallel import spread
+from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.parallel import spread
 from indistinct.recoding.columns import QuasiColumn
 
 # Up to this many values are counted at once to find a median, which needs one entry a value.

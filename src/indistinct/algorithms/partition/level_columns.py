@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from indistinct.algorithms.partition.layout import Layout, layout_of
-from indistinct.arrays import Codes
-from indistinct.domain import Domain
 from indistinct.frequencies.sort_keys import MISSING, KeyColumn
+from indistinct.machine.arrays import Codes
 from indistinct.recoding.columns import QuasiColumn
+from indistinct.tables.domain import Domain
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +25,7 @@ class LevelColumn:
     high: int
 
     @property
-    def known(self) -> bool:
+    def has_domain(self) -> bool:
         """Whether all values of the column are known, so that keys are ranks."""
         return self.keys.domain is not None
 
@@ -41,13 +41,13 @@ class LevelColumn:
 
     def among(self, keys: Codes) -> QuasiColumn:
         """Return the column with the values of some keys, which ascend, and no others."""
-        if self.known:
+        if self.has_domain:
             return self.quasi
         return QuasiColumn(self.domain_of(keys))
 
     def domain_of(self, keys: Codes) -> Domain:
         """Return the domain of the values of some keys, which ascend; all values where they are known."""
-        if self.known:
+        if self.has_domain:
             return self.quasi.domain
         missing = bool(len(keys)) and int(keys[0]) == MISSING
         return Domain(self.keys.name, self.keys.values(keys[int(missing) :]), missing=missing)
@@ -58,10 +58,10 @@ def local_layout(columns: Sequence[LevelColumn], some: Sequence[Codes]) -> Layou
     layout = layout_of([column.among(keys) for column, keys in zip(columns, some, strict=True)])
     lines = layout.lines.copy()
     for index, (column, keys) in enumerate(zip(columns, some, strict=True)):
-        if not column.known and len(keys) and int(keys[0]) == MISSING:
+        if not column.has_domain and len(keys) and int(keys[0]) == MISSING:
             # Missing lies on the first value of the table, which these keys need not hold.
             lines[layout.line_offset[index]] = column.quasi.positions[0]
-    spans = [span if each.known else each.quasi.span for span, each in zip(layout.span, columns, strict=True)]
+    spans = [span if each.has_domain else each.quasi.span for span, each in zip(layout.span, columns, strict=True)]
     return replace(layout, lines=lines, span=np.array(spans, dtype=np.float64))
 
 
@@ -69,5 +69,5 @@ def ranks_among(columns: Sequence[LevelColumn], keys: Codes, some: Sequence[Code
     """Return a matrix of keys as ranks among some keys of each column, which hold them all."""
     ranks = np.empty(keys.shape, dtype=np.int64)
     for index, column in enumerate(columns):
-        ranks[:, index] = keys[:, index] if column.known else np.searchsorted(some[index], keys[:, index])
+        ranks[:, index] = keys[:, index] if column.has_domain else np.searchsorted(some[index], keys[:, index])
     return ranks

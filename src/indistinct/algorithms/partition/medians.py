@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.arrays import Codes, starts_of
 from indistinct.frequencies.value import PERSON, Classes, Histogram
+from indistinct.machine.arrays import Codes, starts_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,9 +18,9 @@ from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_si
 from indistinct.algorithms.partition.strict import Partition, partition_strictly
 from indistinct.algorithms.partition.summaries import summarize
 from indistinct.errors import ParameterError
-from indistinct.queries.accepted import boxes_of_workload
-from indistinct.queries.value import check_columns
-from indistinct.queries.workload import Workload
+from indistinct.metrics.queries.accepted import boxes_of_workload
+from indistinct.metrics.queries.value import check_columns
+from indistinct.metrics.queries.workload import Workload
 from indistinct.recoding.kinds import ByRegion, ByRow, Recoding
 from indistinct.recoding.summary import Extent, NumericForm, Style, TreeForm
 from indistinct.schema import Schema
@@ -51,38 +51,50 @@ class Mondrian(Algorithm):
     def __post_init__(self) -> None:
         Style(self.extent, self.numeric)
         if self.relaxed and self.extent == "region":
-            raise ParameterError(
-                "`extent` of Mondrian must be range when it is relaxed: halves by rows have no regions",
+            raise ParameterError.of(
+                "Mondrian",
+                "extent",
+                "must be range when it is relaxed: halves by rows have no regions",
                 hint="leave out relaxed=true, or extent=region",
             )
         for field, known in (("choose", get_args(Choice)), ("trees", get_args(TreeForm))):
             if getattr(self, field) not in known:
-                raise ParameterError(
-                    f"`{field}` of Mondrian must be one of {', '.join(known)}; got {getattr(self, field)!r}",
+                raise ParameterError.of(
+                    "Mondrian",
+                    field,
+                    f"must be one of {', '.join(known)}; got {getattr(self, field)!r}",
                     hint="choose=width is the rule of the paper, choose=loss takes the cut after which least is lost",
                 )
         if not 1 <= self.positions <= MOST_POSITIONS:
-            raise ParameterError(
-                f"`positions` of Mondrian must be from 1 to {MOST_POSITIONS}; got {self.positions}",
+            raise ParameterError.of(
+                "Mondrian",
+                "positions",
+                f"must be from 1 to {MOST_POSITIONS}; got {self.positions}",
                 hint="so many cuts of each column are weighed; 5 are usually as good as more",
             )
         self._check_choice()
 
     def _check_choice(self) -> None:
         if self.relaxed and self.choose == "loss":
-            raise ParameterError(
-                "`choose` of Mondrian must be width when it is relaxed: halves by rows leave nothing to choose",
+            raise ParameterError.of(
+                "Mondrian",
+                "choose",
+                "must be width when it is relaxed: halves by rows leave nothing to choose",
                 hint="leave out relaxed=true, or choose=loss",
             )
         if self.workload is not None and (self.relaxed or self.choose == "loss"):
-            raise ParameterError(
-                "`workload` of Mondrian decides every cut: it goes neither with relaxed=true nor with choose=loss",
+            raise ParameterError.of(
+                "Mondrian",
+                "workload",
+                "decides every cut: it goes neither with relaxed=true nor with choose=loss",
                 hint="leave out the other one",
             )
         chooses = self.choose == "loss" or self.workload is not None
         if self.trees == "set" and (not chooses or self.extent == "region"):
-            raise ParameterError(
-                "`trees` of Mondrian can be set only where it chooses by loss or for a workload and publishes ranges",
+            raise ParameterError.of(
+                "Mondrian",
+                "trees",
+                "can be set only where it chooses by loss or for a workload and publishes ranges",
                 hint="use choose=loss,trees=set, or leave trees out",
             )
 

@@ -8,9 +8,9 @@ import numpy as np
 from indistinct.algorithms.partition import _relaxed_kernels
 from indistinct.algorithms.partition.layout import Layout
 from indistinct.algorithms.partition.strict_any_model import widths
-from indistinct.arrays import Codes
-from indistinct.frequencies.pieces import Pieces, joined
+from indistinct.frequencies.pieces import Pieces, join_pieces
 from indistinct.frequencies.value import FrequencySet
+from indistinct.machine.arrays import Codes
 from indistinct.models.base import Model
 
 
@@ -38,8 +38,8 @@ def halve_by_rounds(
         settled, lefts = _round(ranks, pieces, frequencies, layout=layout, model=model, counters=counters)
         final = pieces.take(settled[pieces.class_ids])
         done.append(replace(final, class_ids=(np.cumsum(settled) - 1)[final.class_ids]))
-        pieces = _halved(pieces, settled, lefts)
-    return joined(done).in_order()
+        pieces = _halve_pieces(pieces, settled, lefts)
+    return join_pieces(done).in_order()
 
 
 def _round(
@@ -85,7 +85,7 @@ def _left_counts(values: Codes, counts: Codes, parts: Codes, starts: Codes) -> C
     return left
 
 
-def _halved(pieces: Pieces, settled: Codes, lefts: Codes) -> Pieces:
+def _halve_pieces(pieces: Pieces, settled: Codes, lefts: Codes) -> Pieces:
     """Return the pieces of the next round: the halves of every part that was not settled."""
     going = ~settled[pieces.class_ids]
     rest, left = pieces.take(going), lefts[going]

@@ -13,10 +13,10 @@ from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.partition import _single_dimensional_kernels as _kernels
 from indistinct.algorithms.partition.layout import ranks_of
 from indistinct.algorithms.partition.summaries import summarize
-from indistinct.arrays import Codes, starts_of
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.value import Classes
+from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByColumn, RecodedColumn, Recoding
@@ -153,8 +153,10 @@ def _allowable(right: Codes, class_ids: Codes, classes: Classes, model: Model) -
 def _exact_cuts(ranks: Codes, problem: Problem) -> Codes:
     """Return the cuts of one column with the smallest sum of squared class sizes, by dynamic programming."""
     if len(problem.columns) != 1:
-        raise ParameterError(
-            f"`exact` of SingleDimensional needs one quasi-identifier; the schema names {len(problem.columns)}",
+        raise ParameterError.of(
+            "SingleDimensional",
+            "exact",
+            f"needs one quasi-identifier; the schema names {len(problem.columns)}",
             hint="leave out exact=true to search greedily",
         )
     # One column: the cells are its values in code order, which is rank order unless it is cut as a tree.

@@ -10,12 +10,12 @@ from indistinct.algorithms.partition import _strict_kernels as _kernels
 from indistinct.algorithms.partition._tested_kernels import partition_tested
 from indistinct.algorithms.partition.layout import Layout
 from indistinct.algorithms.partition.strict_any_model import partition_by_rounds
-from indistinct.arrays import Codes
 from indistinct.frequencies.value import Classes
+from indistinct.machine.arrays import Codes
+from indistinct.machine.parallel import is_large, spread, workers
 from indistinct.models._test_kernels import UNDECIDED
 from indistinct.models.base import Model
 from indistinct.models.compiled_test import CompiledTest, compile_test, scratch_of
-from indistinct.parallel import is_large, spread, workers
 from indistinct.recoding.regions import Cuts
 
 # A cell is looked at again on every depth of the tree, and so takes as long as so many rows that are counted.
@@ -113,7 +113,7 @@ def _partition(rows: Codes, rule: _Rule, counters: Counter[str]) -> Partition:
         runs = list(pairwise([0, *tree.stops.tolist()]))
         largest_first = sorted(range(len(runs)), key=lambda leaf: runs[leaf][0] - runs[leaf][1])
         found = spread(below, [runs[leaf] for leaf in largest_first], [grain] * len(runs))
-        tree = grafted(tree, dict(zip(largest_first, found, strict=True)))
+        tree = graft_subtrees(tree, dict(zip(largest_first, found, strict=True)))
     class_ids = np.repeat(np.arange(len(tree.stops), dtype=np.int32), np.diff(tree.stops, prepend=0))
     right = np.where(tree.axis == _kernels.LEAF, np.int32(-1), tree.left + np.int32(1))
     return Partition(Cuts(tree.axis, tree.cut, tree.left, right), rule.layout.unpack(rows), class_ids, rows[:, -1])
@@ -156,7 +156,7 @@ def _run(rows: Codes, spare: Codes, *, first: int, rule: _Rule, grain: int, coun
     return CutTree(axis[:nodes].copy(), cut[:nodes].copy(), left[:nodes].copy(), stops[: (nodes + 1) // 2] + first)
 
 
-def grafted(top: CutTree, subtrees: dict[int, CutTree]) -> CutTree:
+def graft_subtrees(top: CutTree, subtrees: dict[int, CutTree]) -> CutTree:
     """Return the tree with each leaf replaced, numbered as if it had been found at once."""
     room = len(top.axis) - len(top.stops) + sum(len(tree.axis) for tree in subtrees.values())
     axis, cut, left = (np.empty(room, dtype=part.dtype) for part in (top.axis, top.cut, top.left))

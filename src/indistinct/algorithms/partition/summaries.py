@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.arrays import Codes, starts_of
-from indistinct.domain import Kind
 from indistinct.frequencies.grouping import WORD
-from indistinct.parallel import spread
+from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.parallel import spread
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import RecodedColumn
 from indistinct.recoding.summary import (
@@ -24,6 +23,7 @@ from indistinct.recoding.summary import (
     summarize_tree,
     tight_bounds,
 )
+from indistinct.tables.domain import Kind
 
 # Regions of text are lists of values where the column has no more than these, and ranges by code points else.
 LISTED = 32

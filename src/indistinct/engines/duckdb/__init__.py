@@ -2,28 +2,30 @@
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from indistinct.engines.base import EVERY_RECODING, Sink
-from indistinct.engines.duckdb.count import count_source, estimated_values
+from indistinct.engines import groups
+from indistinct.engines.base import EVERY_RECODING, BeyondMemory, Sink
 from indistinct.engines.duckdb.databases import is_database
 from indistinct.engines.duckdb.failures import own_words
 from indistinct.engines.duckdb.opening import bytes_in_memory, can_open, is_relation, open_duck, open_written
-from indistinct.engines.duckdb.source import DuckTable
-from indistinct.engines.levels import CellsBeyondMemoryError, Levels, Room
+from indistinct.engines.duckdb.source import SOURCE, DuckTable, quote_name
+from indistinct.engines.finding import Learned
+from indistinct.engines.levels import Levels, Room
 from indistinct.engines.partitions import publish_rows
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
-from indistinct.memory import needs_memory
-from indistinct.randomness import Secret
+from indistinct.machine.memory import needs_memory
+from indistinct.machine.randomness import Secret
+from indistinct.machine.stages import enter
 from indistinct.recoding.outputs import Assignment
-from indistinct.stages import enter
 from indistinct.tables import Reading
-from indistinct.tables.several import unchanged
+from indistinct.tables.several import require_unchanged
 
 __all__ = ["DuckDB"]
 
@@ -53,6 +55,7 @@ class DuckDB:
     name: str = "duckdb"
     room: Room | None = None
 
+    @own_words
     def open(self, source: Any, reading: Reading) -> DuckTable | None:
         """Return files, a relation, a table of a database or a table in memory as a source, None for anything else."""
         return open_duck(source, reading, memory=int(FOR_DUCKDB * self.memory))
@@ -79,16 +82,20 @@ class DuckDB:
         """Return the cells of a table: one GROUP BY, which spills to disk where it must."""
         began = time.perf_counter()
         enter("counting")
-        self._require_room(source, request)
-        with unchanged(source.stamps):
+        beyond = self.cells_beyond_memory(source, request)
+        if beyond is not None:
+            raise beyond.error()
+        with require_unchanged(source.stamps):
             counted, learned = count_source(source, request)
         cells, seconds = counted.frequencies, time.perf_counter() - began
         LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
         source.learned["rows"] = learned
         return counted
 
-    def _require_room(self, source: DuckTable, request: Request) -> None:
-        """Raise if there are so many cells that they would not fit; tables that are too small for that are not asked.
+    @needs_memory("counting cells")
+    @own_words
+    def cells_beyond_memory(self, source: DuckTable, request: Request) -> BeyondMemory | None:
+        """Return how many cells there are if they would not fit; tables that are too small for that are not looked at.
 
         Published classes were counted before.
         """
@@ -96,14 +103,18 @@ class DuckDB:
         allowed, one = int(FOR_CELLS * self.memory), CELL + FIELD * len(columns)
         possible = source.rows * (one + VALUE * len(columns))
         if request.published or not columns or (possible <= allowed and self.room is None):
-            return
-        cells, values = estimated_values(source, columns)
+            return None
+        enter("counting")
+        known = source.learned.setdefault("estimates", {})
+        if columns not in known:  # a search looks before it counts
+            known[columns] = estimated_values(source, columns)
+        cells, values = known[columns]
         needed = cells * one + VALUE * sum(values.values())
         if needed <= allowed and (self.room is None or cells <= self.room.cells):
-            return
+            return None
         widest = dict(sorted(values.items(), key=lambda each: -each[1])[:3])
         levels = Levels(source, self.room or self._room(len(columns)), source.learned)
-        raise CellsBeyondMemoryError(cells, needed, allowed, widest=widest, levels=levels)
+        return BeyondMemory(cells, needed, allowed, widest, levels)
 
     def _room(self, columns: int) -> Room:
         """Return how much is held at once of a table with so many quasi-identifiers."""
@@ -117,5 +128,30 @@ class DuckDB:
         """Give a sink the published tables, in batches."""
         learned = source.learned.get("rows")
         memory = int(FOR_PARTITION * self.memory)
-        with unchanged(source.stamps):
+        with require_unchanged(source.stamps):
             publish_rows(source, assignment, sink, secret=secret, learned=learned, memory=memory)
+
+
+def count_source(source: DuckTable, request: Request) -> tuple[Counted, Learned | None]:
+    """Return what was asked for, and how rows find their cell again."""
+    others = request.population
+    population = others.groups if isinstance(others, DuckTable) else None
+    return groups.count_source(source, request, population=population, what="file")
+
+
+def estimated_values(source: DuckTable, columns: Sequence[str]) -> tuple[int, dict[str, int]]:
+    """Return how many combinations of values some columns have, and how many values each of them, about.
+
+    Where DuckDB has too little memory to say, every row may have its own.
+    """
+    import duckdb
+
+    names = [quote_name(name) for name in columns]
+    asked = [f"hash({', '.join(names)})", *names]
+    counts = ", ".join(f"approx_count_distinct({each})" for each in asked)
+    try:
+        found = source.query(f"SELECT {counts} FROM {SOURCE}").fetchall()[0]  # noqa: S608
+    except duckdb.OutOfMemoryException:
+        found = (source.rows,) * len(asked)
+    cells, *values = (min(int(count), source.rows) for count in found)
+    return cells, dict(zip(columns, values, strict=True))

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes
-from indistinct.domain import plain_column
 from indistinct.engines.groups import Groups
 from indistinct.errors import InputError
+from indistinct.machine.arrays import Codes
 from indistinct.tables.dictionaries import is_text
+from indistinct.tables.domain import plain_column
 
 # Columns that share a word, the bits of each, and so the codes of a column; 0 stands for missing.
 TOGETHER, BITS = 4, 16

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.engines.base import DatabaseTable
-from indistinct.engines.duckdb.source import quoted
+from indistinct.engines.duckdb.source import quote_name
 from indistinct.errors import InputError, ParameterError
 from indistinct.schema import did_you_mean
 
@@ -43,11 +43,11 @@ def relation_of(connection: Any, source: DatabaseTable) -> Any:
         "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = $1 AND NOT internal ORDER BY ALL",
         [ALIAS],
     ).fetchall()
-    schema, table = _named(source.table or "", known, path)
-    return connection.sql(f"SELECT * FROM {ALIAS}.{quoted(schema)}.{quoted(table)}")  # noqa: S608
+    schema, table = _find_table(source.table or "", known, path)
+    return connection.sql(f"SELECT * FROM {ALIAS}.{quote_name(schema)}.{quote_name(table)}")  # noqa: S608
 
 
-def _named(text: str, known: list[tuple[str, str]], path: Path) -> tuple[str, str]:
+def _find_table(text: str, known: list[tuple[str, str]], path: Path) -> tuple[str, str]:
     """Return schema and name of the table that is meant."""
     names = [table if schema == "main" else f"{schema}.{table}" for schema, table in known]
     listed = f"it has {', '.join(names)}" if names else "it has none"

@@ -1,11 +1,12 @@
 """What DuckDB says when it fails, in our words: its own may quote values of the table."""
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from indistinct.errors import InputError
-from indistinct.spill import PREFIX, spill_error
+from indistinct.machine.spill import PREFIX, spill_error
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -16,17 +17,18 @@ def own_words(function: Callable[Arguments, Result]) -> Callable[Arguments, Resu
 
     @functools.wraps(function)
     def run(*arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
-        import duckdb
-
         try:
             return function(*arguments, **options)
-        except duckdb.Error as error:
-            raise _told(error, duckdb.OutOfMemoryException, duckdb.IOException) from None
+        except Exception as error:
+            duckdb = sys.modules.get("duckdb")  # it may not be installed, which is told where it is needed
+            if duckdb is None or not isinstance(error, duckdb.Error):
+                raise
+            raise _translate_error(error, duckdb.OutOfMemoryException, duckdb.IOException) from None
 
     return run
 
 
-def _told(error: Exception, memory: type[Exception], disk: type[Exception]) -> Exception:
+def _translate_error(error: Exception, memory: type[Exception], disk: type[Exception]) -> Exception:
     text = str(error).lower()
     if isinstance(error, memory):
         return spill_error(full=True) if "max_temp_directory_size" in text else MemoryError()

@@ -1,9 +1,7 @@
 """What the engine duckdb opens: files, relations, tables of its databases, and what is in memory already."""
 
-import secrets
 import sys
-import weakref
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -11,22 +9,31 @@ from typing import Any
 
 import pyarrow as pa
 
-from indistinct.engines.base import DatabaseTable, PublishedFile, as_written
+from indistinct.engines.base import DatabaseTable, PublishedFile, as_written, place_of
 from indistinct.engines.duckdb.databases import is_database, relation_of
-from indistinct.engines.duckdb.source import BATCH, SOURCE, DuckTable, quoted
+from indistinct.engines.duckdb.source import BATCH, SOURCE, DuckTable, quote_name
 from indistinct.errors import InputError, MissingExtraError
-from indistinct.parallel import workers
-from indistinct.spill import directory_of_process
-from indistinct.stages import passed
+from indistinct.machine.parallel import workers
+from indistinct.machine.spill import create_nameless, directory_of_process, disk_errors
+from indistinct.machine.stages import report_rows
 from indistinct.tables import open_table
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.evidence import is_meant
+from indistinct.tables.files import head_of_parquet
 from indistinct.tables.frames import flat, is_frame
 from indistinct.tables.notation import moments
 from indistinct.tables.opening import check_file, delimited_reading
-from indistinct.tables.several import PARQUET, Stamp, check_alike, files_of, is_delimited, kind_of_file, unchanged
+from indistinct.tables.several import (
+    PARQUET,
+    Stamp,
+    check_alike,
+    files_of,
+    is_delimited,
+    kind_of_file,
+    require_unchanged,
+)
 from indistinct.tables.streamed import InBlocks, delimited_blocks, typed_blocks
-from indistinct.tables.value import Reading, Table
+from indistinct.tables.value import Reading, Table, choose
 
 LONGEST_LINE = 1 << 27
 # What a text takes in memory, once its cells are codes and numbers, by the bytes of its file.
@@ -37,16 +44,16 @@ def open_duck(source: Any, reading: Reading, *, memory: int) -> DuckTable | None
     """Return a table that DuckDB can read, None for what it cannot."""
     if isinstance(source, DuckTable):
         return source
-    duckdb = _imported()
+    duckdb = _import_duckdb()
     if is_relation(source):
-        return _declared(_from_relation(None, source, reading), duckdb, memory)
+        return _apply_declarations(_from_relation(None, source, reading), duckdb, memory)
     if is_database(source):
         given = source if isinstance(source, DatabaseTable) else DatabaseTable(source, "")
         check_file(Path(given.database))
         # One of its own: what DuckDB knows of a file, and its lock on it, last as long as the database they belong to.
-        connection, stamp = _started(duckdb, memory), Stamp.of(Path(given.database))
+        connection, stamp = _start_database(duckdb, memory), Stamp.of(Path(given.database))
         table = _from_relation(connection, relation_of(connection, given), reading)
-        return _declared(replace(table, files=(stamp.path,), stamps=(stamp,)), duckdb, memory)
+        return _apply_declarations(replace(table, files=(stamp.path,), stamps=(stamp,)), duckdb, memory)
     if isinstance(source, DatabaseTable):
         return None
     files = files_of(place_of(source))
@@ -55,7 +62,7 @@ def open_duck(source: Any, reading: Reading, *, memory: int) -> DuckTable | None
     if not isinstance(source, Table) and not is_frame(source):
         return None
     data = open_table(source, reading=None if isinstance(source, Table) else reading).data
-    connection = _connected(duckdb, memory)
+    connection = _connect(duckdb, memory)
     return DuckTable(connection, connection.from_arrow(data), data.schema, data.num_rows, reading=reading)
 
 
@@ -65,11 +72,6 @@ def can_open(source: Any) -> bool:
         files = files_of(place_of(source))
         return files is not None and all(path.is_file() and _is_known(path) for path in files)
     return False
-
-
-def place_of(source: Any) -> Any:
-    """Return where a published file lies, and anything else as it is."""
-    return source.place if isinstance(source, PublishedFile) else source
 
 
 def is_relation(source: Any) -> bool:
@@ -107,13 +109,13 @@ def _parquet_bytes(path: Path) -> int:
 
 
 def open_written(file: Path, name: Path, schema: pa.Schema, *, memory: int) -> DuckTable:
-    """Return a file that was just written and will be called `name`: text as text, and nothing guessed."""
-    duckdb = _imported()
+    """Open a staged file as a reader would: texts as texts, no type is guessed. `name` is the path it will get."""
+    duckdb = _import_duckdb()
     if name.suffix.lower() in PARQUET:
         table = _parquet((file,), Reading(), duckdb, memory)
         return replace(table, arrow=as_written(table.arrow, schema))
     mark = "\t" if name.suffix.lower() == ".tsv" else ","
-    connection = _connected(duckdb, memory)
+    connection = _connect(duckdb, memory)
     relation = connection.read_csv(
         str(file),
         header=True,
@@ -132,7 +134,8 @@ def open_written(file: Path, name: Path, schema: pa.Schema, *, memory: int) -> D
 
 
 def _from_relation(connection: Any, relation: Any, reading: Reading) -> DuckTable:
-    schema = flat(relation.limit(0).to_arrow_table()).schema
+    given = relation.limit(0).to_arrow_table()
+    schema = flat(given.select(choose(given.column_names, reading.columns or None))).schema
     return DuckTable(connection, relation, schema, _rows_of(relation), reading=reading)
 
 
@@ -149,78 +152,81 @@ def _from_files(
         return None
     stamps = tuple(map(Stamp.of, files))
     if not is_delimited(files[0]):
-        table = _declared(_parquet(files, reading, duckdb, memory), duckdb, memory)
+        table = _apply_declarations(_parquet(files, reading, duckdb, memory), duckdb, memory)
         return replace(table, files=files, stamps=stamps)
-    with unchanged(stamps):
+    with require_unchanged(stamps):
         found = delimited_blocks(files, delimited_reading(files[0], reading), published=published)
-        table = _spooled(found, duckdb, memory)
+        table = _spool_cells(found, duckdb, memory)
     table = replace(table, reading=reading, files=files, stamps=stamps)
     return replace(table, left_out=found.left_out, samples=found.samples(), notes=found.notes)
 
 
-def _declared(table: DuckTable, duckdb: Any, memory: int) -> DuckTable:
+def _apply_declarations(table: DuckTable, duckdb: Any, memory: int) -> DuckTable:
     """Return a table that has types already with what was declared of it: as it is, or converted into a new file."""
     reading = table.reading
-    if reading == Reading(text=reading.text) and all(
+    if reading.of_cells == Reading(text=reading.text) and all(
         is_text(table.arrow.field(name).type) for name in reading.text if name in table.columns
     ):
         return table
-    with unchanged(table.stamps):
+    with require_unchanged(table.stamps):
         found = typed_blocks(partial(table.batches, table.columns), table.arrow, reading)
-        made = _spooled(found, duckdb, memory)
+        made = _spool_cells(found, duckdb, memory)
     return replace(made, reading=reading, files=table.files, stamps=table.stamps)
 
 
 def _parquet(files: tuple[Path, ...], reading: Reading, duckdb: Any, memory: int) -> DuckTable:
-    import pyarrow.parquet as pq
-
     schemas, rows = [], 0
     for path in files:
-        try:
-            with pq.ParquetFile(path) as file:
-                schemas.append(flat(file.schema_arrow.empty_table()).schema)
-                rows += file.metadata.num_rows
-        except (pa.ArrowException, OSError):
-            raise InputError(
-                f"{path} cannot be read as a Parquet file",
-                hint="check that the file is complete and its suffix is right",
-            ) from None
+        head = head_of_parquet(path, reading.columns or None)
+        schemas.append(flat(head.schema.empty_table()).schema)
+        rows += head.rows
         check_alike(files[0], schemas[0], path, schemas[-1])
-    connection = _connected(duckdb, memory)
+    connection = _connect(duckdb, memory)
     relation = connection.read_parquet([str(path) for path in files], union_by_name=len(files) > 1)
     return DuckTable(connection, relation, schemas[0], rows, files, reading)
 
 
-class _Spool:
-    """Something that lives as long as a table does whose cells were converted into a file."""
-
-
-def _spooled(found: InBlocks, duckdb: Any, memory: int) -> DuckTable:
-    """Return a table whose cells are converted, in a private Parquet file that is gone when the table is."""
-    import pyarrow.parquet as pq
-
-    path, rows = directory_of_process() / f"{secrets.token_hex(8)}.parquet", 0
+def _spool_cells(found: InBlocks, duckdb: Any, memory: int) -> DuckTable:
+    """Return a table whose cells are converted, in a Parquet file without a name that is gone when the table is."""
+    spool = create_nameless("rows.parquet")
     try:
-        with pq.ParquetWriter(path, found.schema, compression="lz4") as writer:
-            kept: list[pa.Table] = []
-            for block in found.blocks():
-                kept.append(block)
-                rows += block.num_rows
-                passed(rows)
-                if sum(map(len, kept)) >= BATCH:
-                    writer.write_table(pa.concat_tables(kept))
-                    kept = []
-            if kept:
-                writer.write_table(pa.concat_tables(kept))
-        table = _parquet((path,), found.reading, duckdb, memory)
+        _write_blocks(found, spool.path)
+        table = _parquet((spool.path,), found.reading, duckdb, memory)
         _check_doubtful(found, table)
         found.check_forms()
     except BaseException:
-        path.unlink(missing_ok=True)
+        spool.close()
         raise
-    spool = _Spool()
-    weakref.finalize(spool, path.unlink, missing_ok=True)
     return replace(table, spool=spool)
+
+
+def _write_blocks(found: InBlocks, path: Path) -> None:
+    """Write the cells of a table to a Parquet file, some blocks at a time."""
+    import pyarrow.parquet as pq
+
+    kept: list[pa.Table] = []
+    rows = 0
+    with ExitStack() as stack:
+        with disk_errors():
+            writer = pq.ParquetWriter(path, found.schema, compression="lz4")
+        stack.callback(_close, writer)
+        for block in found.blocks():
+            kept.append(block)
+            rows += block.num_rows
+            report_rows(rows)
+            if sum(map(len, kept)) >= BATCH:
+                with disk_errors():
+                    writer.write_table(pa.concat_tables(kept))
+                kept = []
+        if kept:
+            with disk_errors():
+                writer.write_table(pa.concat_tables(kept))
+
+
+def _close(writer: Any) -> None:
+    """Close a file, of which a part may still be written."""
+    with disk_errors():
+        writer.close()
 
 
 def _check_doubtful(found: InBlocks, table: DuckTable) -> None:
@@ -228,7 +234,7 @@ def _check_doubtful(found: InBlocks, table: DuckTable) -> None:
     for name, plan in found.doubtful.items():
         counts = dict.fromkeys(plan.evidence.forms(), 0)
         distinct = 0
-        result = table.query(f"SELECT DISTINCT {quoted(name)} FROM {SOURCE} WHERE {quoted(name)} IS NOT NULL")  # noqa: S608
+        result = table.query(f"SELECT DISTINCT {quote_name(name)} FROM {SOURCE} WHERE {quote_name(name)} IS NOT NULL")  # noqa: S608
         for batch in result.to_arrow_reader(BATCH):
             texts = batch.column(0).cast(pa.string())
             distinct += len(texts)
@@ -246,17 +252,17 @@ def _check_doubtful(found: InBlocks, table: DuckTable) -> None:
                 raise found.error(misfit)
 
 
-def _connected(duckdb: Any, memory: int) -> Any:
+def _connect(duckdb: Any, memory: int) -> Any:
     """Return a connection to the database that all sources share, and with it the memory that they may take."""
-    return _shared(duckdb, memory).cursor()
+    return _shared_database(duckdb, memory).cursor()
 
 
 @cache
-def _shared(duckdb: Any, memory: int) -> Any:
-    return _started(duckdb, memory)
+def _shared_database(duckdb: Any, memory: int) -> Any:
+    return _start_database(duckdb, memory)
 
 
-def _started(duckdb: Any, memory: int) -> Any:
+def _start_database(duckdb: Any, memory: int) -> Any:
     settings = {
         "memory_limit": f"{memory}B",
         "threads": str(workers()),
@@ -272,7 +278,7 @@ def _started(duckdb: Any, memory: int) -> Any:
     return duckdb.connect(config=settings)
 
 
-def _imported() -> Any:
+def _import_duckdb() -> Any:
     try:
         import duckdb
     except ImportError:

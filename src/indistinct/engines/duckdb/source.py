@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from indistinct.domain import Kind, kind_of
 from indistinct.engines.duckdb.coded import coded_groups
+from indistinct.engines.duckdb.failures import own_words
 from indistinct.engines.groups import Groups
-from indistinct.engines.transformed import alone_in_groups
+from indistinct.engines.transformed import alone_in_groups, once_in_groups
 from indistinct.errors import InputError
-from indistinct.stages import passed
+from indistinct.machine.stages import report_rows
+from indistinct.recoding.transformations import Transformed
 from indistinct.tables.dictionaries import is_text
-from indistinct.tables.files import repeating
+from indistinct.tables.domain import Kind, kind_of
+from indistinct.tables.files import head_of_parquet
 from indistinct.tables.frames import flat
 from indistinct.tables.several import Stamp
-from indistinct.tables.value import Reading
-from indistinct.transformations import Transformed
+from indistinct.tables.value import Reading, SourceDetails
 
 # Rows that are looked at together.
 BATCH = 1 << 17
@@ -27,7 +28,7 @@ SOURCE = "source"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class DuckTable:
+class DuckTable(SourceDetails):
     """A table that is read whenever it is needed; `relation` is DuckDB's, `arrow` what its columns are in Arrow.
 
     `parquet` are Parquet files that hold it, whose rows come faster without DuckDB. `files` are those that it came from
@@ -75,6 +76,7 @@ class DuckTable:
         """Return the result of a query in which the table is called `source`."""
         return self.relation.query(SOURCE, sql)
 
+    @own_words
     def groups(self, columns: Sequence[str]) -> Groups:
         """Return the distinct combinations of some columns, and how many rows have each."""
         if self.parquet and columns:
@@ -82,8 +84,8 @@ class DuckTable:
             if found is not None:
                 return found
         number = next(name for name in ("count", "rows", "\0rows") if name not in columns)
-        names = ", ".join(map(quoted, columns))
-        grouped = self.query(f"SELECT {names}, count(*) AS {quoted(number)} FROM {SOURCE} GROUP BY ALL")  # noqa: S608
+        names = ", ".join(map(quote_name, columns))
+        grouped = self.query(f"SELECT {names}, count(*) AS {quote_name(number)} FROM {SOURCE} GROUP BY ALL")  # noqa: S608
         wanted = self._wanted(columns)
         tables, counts = [], [np.zeros(0, dtype=np.int64)]
         for batch in grouped.to_arrow_reader(BATCH):
@@ -99,7 +101,7 @@ class DuckTable:
         for batch in parquet_batches(self.parquet, wanted) if self.parquet else self._queried(wanted):
             yield self._published(batch)
             done += batch.num_rows
-            passed(done, of=self.rows)
+            report_rows(done, of=self.rows)
 
     def transformed(self, transformed: Transformed) -> "DuckTable":
         """Return the same table with columns that are transformed wherever they are read."""
@@ -115,7 +117,7 @@ class DuckTable:
         return table if self.transformation is None else self.transformation.table(table)
 
     def _queried(self, wanted: pa.Schema) -> Iterator[pa.Table]:
-        names = ", ".join(map(quoted, wanted.names))
+        names = ", ".join(map(quote_name, wanted.names))
         for batch in self.query(f"SELECT {names} FROM {SOURCE}").to_arrow_reader(BATCH):  # noqa: S608
             yield _as_read(pa.Table.from_batches([batch]), wanted)
 
@@ -125,16 +127,25 @@ class DuckTable:
         rows = (batch for table in self.batches(self.columns) for batch in table.cast(plain).to_batches())
         return pa.RecordBatchReader.from_batches(plain, rows).__arrow_c_stream__(requested_schema)
 
+    @own_words
     def alone(self, column: str) -> int:
         """Return how many rows have a value in a column that no other row has."""
         if self.transformation is not None and column in self.transformation.changes:
             return alone_in_groups(self.groups, column)
-        name = quoted(column)
+        name = quote_name(column)
         once = f"SELECT 1 FROM {SOURCE} WHERE {name} IS NOT NULL GROUP BY {name} HAVING count(*) = 1"  # noqa: S608
         return int(self.query(f"SELECT count(*) FROM ({once})").fetchall()[0][0])  # noqa: S608
 
+    def once(self, columns: Sequence[str]) -> int:
+        """Return how many rows have a combination of values that no other row has; missing is a value."""
+        if self.transformation is not None and set(columns) & set(self.transformation.changes):
+            return once_in_groups(self.groups, columns)
+        names = ", ".join(map(quote_name, columns))
+        once = f"SELECT 1 FROM {SOURCE} GROUP BY {names} HAVING count(*) = 1"  # noqa: S608
+        return int(self.query(f"SELECT count(*) FROM ({once})").fetchall()[0][0])  # noqa: S608
 
-def quoted(name: str) -> str:
+
+def quote_name(name: str) -> str:
     """Return a column's name as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
 
@@ -145,8 +156,7 @@ def parquet_batches(files: Sequence[Path], wanted: pa.Schema) -> Iterator[pa.Tab
 
     columns = wanted.names
     for path in files:
-        with pq.ParquetFile(path) as file:
-            coded = repeating(file.metadata, file.schema_arrow)
+        coded = head_of_parquet(path, columns).coded
         with pq.ParquetFile(path, read_dictionary=coded, pre_buffer=False) as file:
             for batch in file.iter_batches(BATCH, columns=columns):
                 table = pa.Table.from_batches([batch]).select(columns).replace_schema_metadata()

@@ -13,10 +13,10 @@ from indistinct.engines.memory.count import count_table
 from indistinct.engines.memory.publish import publish_table
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
-from indistinct.memory import needs_memory
-from indistinct.randomness import Secret
+from indistinct.machine.memory import needs_memory
+from indistinct.machine.randomness import Secret
+from indistinct.machine.stages import enter
 from indistinct.recoding.outputs import Assignment
-from indistinct.stages import enter
 from indistinct.tables import Reading, Table, open_table
 
 __all__ = ["Memory"]
@@ -26,10 +26,11 @@ LOG = logging.getLogger("indistinct.count")
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Counts and publishes in this process."""
+    """Counts and publishes in this process; `memory` bounds what a file may take that is read, in bytes."""
 
     supports: ClassVar[frozenset[str]] = EVERY_RECODING
 
+    memory: int | None = None
     name: str = "memory"
 
     def owns(self, source: Any) -> bool:
@@ -40,6 +41,9 @@ class Memory:
         """Return False for what is not in memory: it is read, and not left where it lies."""
         return self.owns(source)
 
+    def cells_beyond_memory(self, source: Any, request: Request) -> None:
+        """Return None: a table that is in memory leaves room for its cells, or counting says that it does not."""
+
     def size_of(self, source: Any) -> int:
         """Return how many bytes a table takes."""
         return int(source.data.nbytes)
@@ -49,8 +53,8 @@ class Memory:
         if isinstance(source, DatabaseTable):
             return None
         if isinstance(source, PublishedFile):
-            return open_table(source.place, reading=reading, published=True)
-        return open_table(source, reading=None if isinstance(source, Table) else reading)
+            return open_table(source.place, reading=reading, published=True, memory=self.memory)
+        return open_table(source, reading=None if isinstance(source, Table) else reading, memory=self.memory)
 
     @needs_memory("counting cells")
     def count(self, source: Table, request: Request) -> Counted:

@@ -1,12 +1,18 @@
-"""The loops that put rows behind classes, compiled where NumPy has none as quick."""
+"""The loops that put rows behind classes, compiled where NumPy has none as quick.
+
+`order` are row numbers (int32 or int64), `class_ids` (int32) and `counts` (int64) describe pieces of rows, `places`
+(int64) has the next free index of `out` for every class. Codes are of the narrowest integer type that holds them, and
+`used` (bool) has an entry for each code. Each function is its own twin: small tables take the NumPy branch, large ones
+the compiled one, and `tests/laws/test_engine.py::test_large_tables_are_published_as_small_ones` compares both.
+"""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from indistinct.arrays import Codes, empty_large
-from indistinct.compiled import jit
-from indistinct.parallel import blocks, is_large, spread
+from indistinct.machine.arrays import Codes, empty_large
+from indistinct.machine.compiled import jit
+from indistinct.machine.parallel import blocks, is_large, spread
 
 
 def scatter_rows(order: Codes, class_ids: Codes, counts: Codes, places: Codes, out: Codes) -> None:
@@ -29,6 +35,7 @@ def scatter_rows(order: Codes, class_ids: Codes, counts: Codes, places: Codes, o
 @jit
 def _scatter(order, class_ids, places, out, first, last):
     """Copy each row of classes `first` to `last` to where its class goes on."""
+    # `places[c]` is where the next row of class c goes; rows keep their order inside a class.
     for i in range(len(class_ids)):
         class_id = class_ids[i]
         if first <= class_id < last:
@@ -40,6 +47,7 @@ def _scatter(order, class_ids, places, out, first, last):
 def _scatter_runs(order, class_ids, counts, places, out, first, last):
     """Copy each run of classes `first` to `last` to where its class goes on; rows of class -1 go nowhere."""
     at = 0
+    # `at` is the first row of the piece in `order`: the sum of all counts before it.
     for piece in range(len(class_ids)):
         class_id = class_ids[piece]
         count = counts[piece]
@@ -96,6 +104,7 @@ def sort_run(codes):
     if len(codes) > 32:
         codes.sort()
         return
+    # `codes[:i]` ascend.
     for i in range(1, len(codes)):
         code = codes[i]
         place = i
@@ -112,6 +121,7 @@ def count_in_runs(codes, starts, entries, counts, lengths):
     `lengths[run]` is the number of distinct codes of a run; return the number of all.
     """
     end = 0
+    # `entries[:end]` and `counts[:end]` are the distinct codes of the runs before, run by run.
     for run in range(len(starts) - 1):
         first = end
         own = codes[starts[run] : starts[run + 1]]

@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes, repeated
-from indistinct.domain import ascends, with_room
 from indistinct.engines.memory import _kernels
 from indistinct.frequencies.encode import from_dictionary
-from indistinct.ordering import text_order
-from indistinct.parallel import spread
+from indistinct.machine.arrays import Codes, repeat_values
+from indistinct.machine.ordering import text_order
+from indistinct.machine.parallel import spread
+from indistinct.tables.domain import ascends, with_room
 
 # Offsets of plain text count up to so many bytes.
 LONGEST_TEXT = (1 << 31) - 1
@@ -21,7 +21,7 @@ def taken(values: pa.Array, codes: Codes, sizes: Codes | None = None) -> pa.Arra
     """Return published values by their codes, text as a dictionary; with `sizes` each stands for so many rows."""
     if pa.types.is_string(values.type):
         return compact(values, codes, sizes)
-    return values.take(pa.array(codes if sizes is None else repeated(codes, sizes)))
+    return values.take(pa.array(codes if sizes is None else repeat_values(codes, sizes)))
 
 
 def compact(values: pa.Array, codes: Codes, sizes: Codes | None = None) -> pa.Array:
@@ -48,8 +48,8 @@ def compact(values: pa.Array, codes: Codes, sizes: Codes | None = None) -> pa.Ar
     indices = lookup[codes]
     absent = indices < 0 if (lookup[used] < 0).any() else None
     if sizes is not None:
-        indices = repeated(indices, sizes)
-        absent = None if absent is None else repeated(absent, sizes)
+        indices = repeat_values(indices, sizes)
+        absent = None if absent is None else repeat_values(absent, sizes)
     return pa.DictionaryArray.from_arrays(pa.array(indices, mask=absent), dictionary)
 
 
@@ -60,10 +60,10 @@ def index_type(values: int) -> type[np.signedinteger]:
 
 def gather_columns(table: pa.Table, names: Sequence[str], order: Codes) -> dict[str, pa.Array]:
     """Return some columns in another order, several at a time."""
-    return dict(zip(names, spread(lambda name: gathered(table[name], order), names, rows=len(order)), strict=True))
+    return dict(zip(names, spread(lambda name: gather_column(table[name], order), names, rows=len(order)), strict=True))
 
 
-def gathered(column: pa.ChunkedArray, order: Codes) -> pa.Array:
+def gather_column(column: pa.ChunkedArray, order: Codes) -> pa.Array:
     """Return a column's cells in published order, without a trace of the original one."""
     if not isinstance(column.type, pa.DictionaryType):
         return _takeable(column).combine_chunks().take(pa.array(order))

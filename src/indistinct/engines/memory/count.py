@@ -6,17 +6,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes, row_numbers
-from indistinct.domain import Domain, Kind, plain_column
 from indistinct.errors import InputError, SchemaError
 from indistinct.frequencies.count import Counted, count_cells, count_pieces, group_encoded, join_columns, pair_people
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.frequencies.grouping import Grouping, group_rows
 from indistinct.frequencies.request import Request, nobody
+from indistinct.frequencies.singled_out import SingledOut, codes_of, singled_out
 from indistinct.frequencies.uniqueness import rows_alone
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
-from indistinct.hierarchy import Order
-from indistinct.parallel import spread
+from indistinct.hierarchy.builders import declared_order
+from indistinct.machine.arrays import Codes, row_numbers
+from indistinct.machine.parallel import spread
+from indistinct.tables.domain import Domain, Kind, plain_column
 from indistinct.tables.value import Table
 
 
@@ -26,9 +27,11 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
         raise InputError("the table has no rows", hint="check that this is the right file")
     lonely = spread(lambda name: rows_alone(source.data[name]), request.alone, rows=source.rows, weight=16)
     alone = dict(zip(request.alone, lonely, strict=True))
+    found = published_columns_of(source.data, request)
     if not request.quasi:  # the whole table is one cell
         whole = FrequencySet((), np.zeros((1, 0), dtype=np.int32), Classes(np.array([source.rows])))
-        return Counted((), whole, alone=alone), Grouping(row_numbers(source.rows), np.array([0, source.rows]))
+        grouping = Grouping(row_numbers(source.rows), np.array([0, source.rows]))
+        return Counted((), whole, alone=alone, singled_out=found), grouping
     names = require_columns(request, source.columns)
     columns = {name: encoded_column(source.data, name, request) for name in names}
     population = None
@@ -45,7 +48,25 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
     frequencies, grouping = count(quasi, keys, taxonomies=taxonomies, pairs=pairs)
     domains = {name: column.domain for name, column in columns.items()}
     groupings = {key: _frequencies([columns[name] for name in key]) for key in request.groupings}
-    return Counted(tuple(c.domain for c in quasi), frequencies, domains, groupings, population, alone, alike), grouping
+    quasi_domains = tuple(c.domain for c in quasi)
+    return Counted(quasi_domains, frequencies, domains, groupings, population, alone, alike, found), grouping
+
+
+def published_columns_of(table: pa.Table, request: Request, *, counts: Codes | None = None) -> SingledOut | None:
+    """Return whom one or two columns single out, None unless that is asked for.
+
+    Row `i` of the table stands for `counts[i]` rows, for one where they are not given.
+    """
+    names = request.published_columns
+    if not names:
+        return None
+    codes = dict(zip(names, spread(lambda name: codes_of(name, table[name]), names, rows=len(table)), strict=True))
+    if request.person:
+        owners = join_columns(_person(table, request, counts)).codes.astype(np.int64)
+        return singled_out(codes, owners, members=int(owners.max(initial=-1)) + 1, people=True)
+    owners = np.arange(len(table))
+    rows = len(table) if counts is None else int(counts.sum())
+    return singled_out(codes, owners if counts is None else np.where(counts > 1, -1, owners), members=rows)
 
 
 def require_columns(request: Request, columns: Sequence[str]) -> tuple[str, ...]:
@@ -77,7 +98,7 @@ def encoded_column(table: pa.Table, name: str, request: Request) -> Encoded:
         domain = request.domains[name]
         return Encoded.plain(domain, domain.encode(table[name]))
     hierarchy = request.hierarchies.get(name)
-    order = hierarchy.values if isinstance(hierarchy, Order) else None
+    order = declared_order(hierarchy)
     return encode_column(name, table[name], order=order, required=not request.published)
 
 
@@ -112,7 +133,7 @@ def _person(table: pa.Table, request: Request, counts: Codes | None) -> list[Enc
 
 
 def people_alike(columns: list[Encoded]) -> int | None:
-    """Return how many people are left if those are one who differ by case, spaces or forms of accents alone."""
+    """Count people, treating identifiers that differ only in case, spaces or forms of accents as one."""
     if not columns:
         return None
     codes = []
@@ -132,18 +153,20 @@ def with_population(column: Encoded, population: pa.Table, request: Request) -> 
         raise InputError(
             f"the population has no column {name!r}", hint="it must show every quasi-identifier of the table"
         )
-    kind = column.domain.values.type
+    cells, kind = plain_column(name, population[name]), column.domain.values.type
+    if pa.types.is_date32(kind) and pa.types.is_timestamp(cells.type):  # days of the table, hours of the population
+        kind = cells.type
     try:
-        cells = plain_column(name, population[name]).cast(kind)
+        cells = cells.cast(kind)
     except pa.ArrowException:
         raise InputError(
             f"column {name!r} of the population is not {column.domain.kind}, as that of the table is",
             hint="read both tables with the same types",
         ) from None
-    own = pa.chunked_array([column.domain.values, pa.nulls(int(column.domain.missing), kind)], kind)
+    own = pa.chunked_array([column.domain.values.cast(kind), pa.nulls(int(column.domain.missing), kind)], kind)
     together = pa.chunked_array([*own.chunks, *cells.chunks], kind)
     hierarchy = request.hierarchies.get(name)
-    order = hierarchy.values if isinstance(hierarchy, Order) else None
+    order = declared_order(hierarchy)
     domain = encode_column(name, together, order=order).domain
     codes = domain.encode(pa.chunked_array([column.domain.decode(column.codes)]))
     return Encoded.plain(domain, codes), Encoded.plain(domain, domain.encode(cells))

@@ -7,8 +7,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes, empty_large, repeated, starts_of
-from indistinct.domain import one_to_one
 from indistinct.engines.base import Sink
 from indistinct.engines.memory import _kernels
 from indistinct.engines.memory.columns import gather_columns, taken
@@ -16,9 +14,11 @@ from indistinct.engines.memory.count import rows_of
 from indistinct.frequencies.count import join_columns
 from indistinct.frequencies.encode import encode_column
 from indistinct.frequencies.grouping import one_of_each
-from indistinct.parallel import spread
-from indistinct.randomness import Secret
+from indistinct.machine.arrays import Codes, empty_large, repeat_values, starts_of
+from indistinct.machine.parallel import spread
+from indistinct.machine.randomness import Secret
 from indistinct.recoding.outputs import Assignment, Output, OutputTable
+from indistinct.tables.domain import one_to_one
 from indistinct.tables.value import Table
 
 # Streams of a secret: the search has the fourth.
@@ -35,7 +35,7 @@ def publish_table(source: Table, assignment: Assignment, sink: Sink, *, secret: 
     classes = Run.of(assignment, secret)
     _kernels.scatter_rows(stock.rows, assignment.class_ids, assignment.counts, classes.begins.copy(), order)
     for name, table in assignment.layout.tables.items():
-        sink.accept(name, [published(source.columns, assignment, stock, order, classes, table, secret=secret)])
+        sink.accept(name, [publish_classes(source.columns, assignment, stock, order, classes, table, secret=secret)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +70,7 @@ def _stock(source: Table, assignment: Assignment, secret: Secret) -> Stock:
     if alike and assignment.layout.buckets is not None:
         firsts = grouping.order[starts_of(counts)[:-1]]
         table = pa.table(gather_columns(table, list(dict.fromkeys(shown)), firsts)) if shown else table.slice(0, 0)
-        rows = repeated(np.arange(len(counts), dtype=np.int32), counts)
+        rows = repeat_values(np.arange(len(counts), dtype=np.int32), counts)
         return Stock(table, rows, cells, content_words(source.data, names, secret, rows=firsts))
     contents = content_words(table, names, secret)
     order = grouping.order
@@ -80,7 +80,7 @@ def _stock(source: Table, assignment: Assignment, secret: Secret) -> Stock:
     of_row = np.empty(0, dtype=np.int32)
     if any(o.by_cell for each in assignment.layout.tables.values() for o in each.outputs):
         of_row = np.empty(len(order), dtype=np.int32)
-        of_row[grouping.order] = repeated(cells.astype(np.int32), counts)
+        of_row[grouping.order] = repeat_values(cells.astype(np.int32), counts)
     return Stock(table, order, of_row, contents)
 
 
@@ -148,7 +148,7 @@ class Run:
         return Run(self.shown[first:last], self.sizes[first:last], starts, starts[:-1], before=first)
 
 
-def published(
+def publish_classes(
     columns: Sequence[str],
     assignment: Assignment,
     stock: Stock,
@@ -160,7 +160,7 @@ def published(
 ) -> pa.Table:
     """Return one table of a release, or some classes of it; `columns` are those of the original, in order."""
     if table.count is not None:
-        return _counted(stock, order, classes, table)
+        return _count_vectors(stock, order, classes, table)
     numbers = {} if table.bucket is None else {table.bucket: pa.array(_numbers(classes.sizes, classes.before))}
     arrays: dict[str, pa.Array] = {}
     for index, outputs in enumerate(table.slices):
@@ -190,7 +190,7 @@ def _slice(
     return {**arrays, **{output.name: cells[output.of] for output in kept}}
 
 
-def _counted(stock: Stock, order: Codes, classes: Run, table: OutputTable) -> pa.Table:
+def _count_vectors(stock: Stock, order: Codes, classes: Run, table: OutputTable) -> pa.Table:
     """Return how often each class has each vector of a table's columns, in the order of classes and values."""
     names = [output.of for output in table.outputs]
     vectors = join_columns([encode_column(name, stock.table[name], required=False) for name in names])
@@ -211,4 +211,4 @@ def _counted(stock: Stock, order: Codes, classes: Run, table: OutputTable) -> pa
 
 def _numbers(sizes: Codes, before: int) -> Codes:
     """Return the number of every row's class, from 1."""
-    return repeated(np.arange(before + 1, before + len(sizes) + 1, dtype=np.int32), sizes)
+    return repeat_values(np.arange(before + 1, before + len(sizes) + 1, dtype=np.int32), sizes)

@@ -2,25 +2,29 @@
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 
+from indistinct.engines import groups
 from indistinct.engines.base import EVERY_RECODING, DatabaseTable, Sink, Source
+from indistinct.engines.finding import Learned
+from indistinct.engines.groups import Fetch, Groups
 from indistinct.engines.memory.count import count_table
 from indistinct.engines.memory.publish import publish_table
 from indistinct.engines.partitions import publish_rows
 from indistinct.engines.postgres.address import is_address
-from indistinct.engines.postgres.count import count_source
 from indistinct.engines.postgres.source import PostgresTable, open_database, require_table
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
-from indistinct.memory import needs_memory
-from indistinct.randomness import Secret
+from indistinct.machine.memory import needs_memory
+from indistinct.machine.randomness import Secret
+from indistinct.machine.stages import enter
 from indistinct.recoding.outputs import Assignment
-from indistinct.stages import enter
 from indistinct.tables import Reading, Table, open_table
 
 __all__ = ["Postgres"]
@@ -61,6 +65,9 @@ class Postgres:
         """Return whether a source is of a kind that this engine reads where it lies."""
         return self.owns(source)
 
+    def cells_beyond_memory(self, source: Any, request: Request) -> None:
+        """Return None: there are no passes over the rows of a database."""
+
     def size_of(self, source: Any) -> int:
         """Return 0: a table of a database is never read as a whole."""
         return 0
@@ -92,3 +99,23 @@ class Postgres:
             return
         learned = source.learned.get("rows")
         publish_rows(source, assignment, sink, secret=secret, learned=learned, memory=int(FOR_PARTITION * self.memory))
+
+
+def count_source(source: PostgresTable, request: Request) -> tuple[Counted, Learned | None]:
+    """Return what was asked for, and how rows find their cell again."""
+    return groups.count_source(source, request, population=_population(request.population), what="table")
+
+
+def _population(source: object) -> Fetch | None:
+    """Return what fetches groups of a population: of a database, or of a table in memory, in which each row is one."""
+    if isinstance(source, PostgresTable):
+        return source.groups
+    if not isinstance(source, Table):
+        return None
+    data = source.data
+
+    def rows(columns: Sequence[str]) -> Groups:
+        there = [name for name in columns if name in data.column_names]
+        return Groups(data.select(there), np.ones(data.num_rows, dtype=np.int64))
+
+    return rows

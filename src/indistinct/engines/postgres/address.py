@@ -24,14 +24,14 @@ def is_address(source: Any) -> bool:
     return isinstance(source, str) and source.startswith(SCHEMES) and not isinstance(source, Path)
 
 
-def shown(address: str) -> str:
+def without_password(address: str) -> str:
     """Return an address that leads to the same database and holds no password, nor options.
 
     Of one that is not well formed nothing is shown: its password may stand anywhere.
 
-    >>> shown("postgresql://ann:se%40cret@host:5433/clinic?sslpassword=x&user=bob")
+    >>> without_password("postgresql://ann:se%40cret@host:5433/clinic?sslpassword=x&user=bob")
     'postgresql://ann@host:5433/clinic?user=bob'
-    >>> shown("postgresql://ann:secret%40host/clinic")
+    >>> without_password("postgresql://ann:secret%40host/clinic")
     'postgresql://'
     """
     try:

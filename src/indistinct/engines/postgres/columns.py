@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.domain import Kind, kind_of
 from indistinct.engines.postgres.session import Session
 from indistinct.errors import InputError, ParameterError
+from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.value import check_names
 
 # Types that come as they are, by their names in the catalogue.
@@ -62,10 +62,10 @@ class Column:
         return self
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """Return a name as SQL writes it.
 
-    >>> quoted('a"b')
+    >>> quote_name('a"b')
     '"a""b"'
     """
     return '"' + name.replace('"', '""') + '"'
@@ -89,7 +89,7 @@ def as_read(batch: pa.RecordBatch, columns: Sequence[Column]) -> pa.Table:
     arrays = []
     for column, array in zip(columns, batch.columns, strict=True):
         cells = array.storage if isinstance(array, pa.ExtensionArray) else array
-        arrays.append(_in_codes(cells) if column.arrow == pa.string() else _converted(column, cells))
+        arrays.append(_in_codes(cells) if column.arrow == pa.string() else _convert_cells(column, cells))
     return pa.table(arrays, names=[column.name for column in columns])
 
 
@@ -98,22 +98,22 @@ def _in_codes(cells: pa.Array) -> pa.Array:
     return cells.cast(pa.string()).dictionary_encode()
 
 
-def _converted(column: Column, cells: pa.Array) -> pa.Array:
+def _convert_cells(column: Column, cells: pa.Array) -> pa.Array:
     """Return cells in the Arrow type of their column; raise `InputError` for what it cannot hold."""
     if pa.types.is_decimal(column.arrow):
         try:
             return cells.cast(column.arrow)
         except pa.ArrowInvalid:
-            raise _unbounded(column, "NaN or infinity") from None
+            raise _unbounded_error(column, "NaN or infinity") from None
     days = pa.types.is_date(column.arrow)
     if (days or pa.types.is_timestamp(column.arrow)) and len(cells) > cells.null_count:
         first = pc.min(cells.view(pa.int32() if days else pa.int64())).as_py()
         if first < (EARLIEST_DAY if days else EARLIEST_MICROSECOND):
-            raise _unbounded(column, "infinity")
+            raise _unbounded_error(column, "infinity")
     return cells.cast(column.arrow)
 
 
-def _unbounded(column: Column, what: str) -> InputError:
+def _unbounded_error(column: Column, what: str) -> InputError:
     return InputError(
         f"column {column.name!r} of the type {column.kind} holds {what}, which cannot be published",
         hint="turn it into NULL or another value in a query",
@@ -126,7 +126,7 @@ def _kinds(session: Session, relation: str, names: Sequence[str]) -> list[tuple[
 
     A row without a match has missing values of the right types, so that no row of the table is looked at.
     """
-    typed = ", ".join(f"pg_typeof(source.{quoted(name)})::oid" for name in names)
+    typed = ", ".join(f"pg_typeof(source.{quote_name(name)})::oid" for name in names)
     found = session.query(
         f"""
         WITH RECURSIVE typed AS (
@@ -146,20 +146,20 @@ def _kinds(session: Session, relation: str, names: Sequence[str]) -> list[tuple[
 
 def _column(name: str, kind: str, category: str, modifier: int, zone: str) -> Column:
     if kind in PLAIN:
-        return Column(name, kind, quoted(name), PLAIN[kind])
+        return Column(name, kind, quote_name(name), PLAIN[kind])
     if kind == "oid":
-        return Column(name, kind, f"{quoted(name)}::int8", pa.int64())
+        return Column(name, kind, f"{quote_name(name)}::int8", pa.int64())
     if kind == "timestamptz":
-        return Column(name, kind, quoted(name), pa.timestamp("us", zone))
+        return Column(name, kind, quote_name(name), pa.timestamp("us", zone))
     if kind == "numeric":
-        return Column(name, kind, quoted(name), _declared_decimal(modifier))
+        return Column(name, kind, quote_name(name), _declared_decimal(modifier))
     if category in TEXT_CATEGORIES or kind in AS_TEXT:
         return _text(name, kind)
-    return Column(name, kind, quoted(name), None)
+    return Column(name, kind, quote_name(name), None)
 
 
 def _text(name: str, kind: str) -> Column:
-    return Column(name, kind, f'({quoted(name)}::text COLLATE "C")', pa.string())
+    return Column(name, kind, f'({quote_name(name)}::text COLLATE "C")', pa.string())
 
 
 def _as_text(column: Column) -> Column:

@@ -9,7 +9,7 @@ from weakref import finalize
 
 import pyarrow as pa
 
-from indistinct.engines.postgres.address import shown
+from indistinct.engines.postgres.address import without_password
 from indistinct.errors import IndistinctError, InputError, MissingExtraError, OutputError
 
 # Seconds to wait for a server, and for a table that somebody else uses.
@@ -120,7 +120,7 @@ class Session:
 
     def commit(self) -> None:
         """Make everything true that was done, or nothing of it."""
-        with self._explained():
+        with self._translate_errors():
             self.connection.commit()
 
     def close(self) -> None:
@@ -129,12 +129,12 @@ class Session:
 
     @contextmanager
     def _cursor(self) -> Iterator[Any]:
-        with self._explained(), self.connection.cursor() as cursor:
+        with self._translate_errors(), self.connection.cursor() as cursor:
             yield cursor
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
-        adbc = _imported()
+    def _translate_errors(self) -> Iterator[None]:
+        adbc = _import_adbc()
         try:
             yield
         except adbc.Error as error:
@@ -158,7 +158,7 @@ class Session:
 
 def connect(address: str, *, read_only: bool = True) -> Session:
     """Return a session in a transaction: of one snapshot that is only read, or one that may write."""
-    adbc, seen = _imported(), shown(address)
+    adbc, seen = _import_adbc(), without_password(address)
     failure = InputError if read_only else OutputError
     try:
         connection = adbc.connect(_with_patience(address), autocommit=False)
@@ -201,7 +201,7 @@ def _words(error: Exception) -> str:
     return found[1].strip() if found else type(error).__name__
 
 
-def _imported() -> Any:
+def _import_adbc() -> Any:
     try:
         import adbc_driver_postgresql.dbapi as adbc  # type: ignore[import-untyped]
     except ImportError:

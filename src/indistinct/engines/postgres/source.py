@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from indistinct.domain import Kind, kind_of
 from indistinct.engines.base import DatabaseTable
 from indistinct.engines.groups import Groups
 from indistinct.engines.postgres.address import is_address
-from indistinct.engines.postgres.columns import Column, as_read, columns_of, quoted
+from indistinct.engines.postgres.columns import Column, as_read, columns_of, quote_name
 from indistinct.engines.postgres.session import Session, connect
-from indistinct.engines.transformed import alone_in_groups
+from indistinct.engines.transformed import alone_in_groups, once_in_groups
 from indistinct.errors import InputError, ParameterError
-from indistinct.tables.value import Reading
-from indistinct.transformations import Transformed
+from indistinct.recoding.transformations import Transformed
+from indistinct.tables.domain import Kind, kind_of
+from indistinct.tables.value import Reading, SourceDetails
 
 RESOLVED = """
 SELECT pg_class.oid::int8 AS oid, nspname::text AS schema, relname::text AS name,
@@ -27,7 +27,7 @@ WHERE pg_class.oid = to_regclass($1)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class PostgresTable:
+class PostgresTable(SourceDetails):
     """A table that is read whenever it is needed, always in the state that it had when it was opened.
 
     `relation` is what stands behind FROM, `name` that of the table if it is one. The session holds the snapshot:
@@ -56,11 +56,6 @@ class PostgresTable:
     def close(self) -> None:
         """End the session; the table cannot be read any more."""
         self.session.close()
-
-    @property
-    def path(self) -> None:
-        """Return None: the table lies in no file."""
-        return None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -93,8 +88,8 @@ class PostgresTable:
         """Return the distinct combinations of some columns, and how many rows have each: one GROUP BY."""
         wanted = self._wanted(columns)
         number = next(name for name in ("count", "rows", "\1rows") if name not in columns)
-        names, places = ", ".join(map(quoted, columns)), ", ".join(str(place + 1) for place in range(len(columns)))
-        sql = f"SELECT {names}, count(*) AS {quoted(number)} FROM {self._cells(wanted)} GROUP BY {places}"  # noqa: S608
+        names, places = ", ".join(map(quote_name, columns)), ", ".join(str(place + 1) for place in range(len(columns)))
+        sql = f"SELECT {names}, count(*) AS {quote_name(number)} FROM {self._cells(wanted)} GROUP BY {places}"  # noqa: S608
         tables, counts = [], [np.zeros(0, dtype=np.int64)]
         for batch in self.session.batches(sql):
             tables.append(self._published(as_read(batch.select(list(range(len(columns)))), wanted)))
@@ -104,7 +99,7 @@ class PostgresTable:
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Return some columns of all rows, batch by batch, as COPY gives them."""
         wanted, some = self._wanted(columns), False
-        sql = ", ".join(f"{column.sql} AS {quoted(column.name)}" for column in wanted)
+        sql = ", ".join(f"{column.sql} AS {quote_name(column.name)}" for column in wanted)
         for batch in self.session.batches(f"SELECT {sql} FROM {self.relation}"):  # noqa: S608
             some = True
             yield self._published(as_read(batch, wanted))
@@ -115,8 +110,16 @@ class PostgresTable:
         """Return how many rows have a value in a column that no other row has."""
         if self.transformation is not None and column in self.transformation.changes:
             return alone_in_groups(self.groups, column)
-        name, cells = quoted(column), self._cells(self._wanted([column]))
+        name, cells = quote_name(column), self._cells(self._wanted([column]))
         once = f"SELECT 1 FROM {cells} WHERE {name} IS NOT NULL GROUP BY {name} HAVING count(*) = 1"  # noqa: S608
+        return int(self.session.query(f"SELECT count(*) AS n FROM ({once}) AS once")["n"][0].as_py())  # noqa: S608
+
+    def once(self, columns: Sequence[str]) -> int:
+        """Return how many rows have a combination of values that no other row has; missing is a value."""
+        if self.transformation is not None and set(columns) & set(self.transformation.changes):
+            return once_in_groups(self.groups, columns)
+        names, cells = ", ".join(map(quote_name, columns)), self._cells(self._wanted(columns))
+        once = f"SELECT 1 FROM {cells} GROUP BY {names} HAVING count(*) = 1"  # noqa: S608
         return int(self.session.query(f"SELECT count(*) AS n FROM ({once}) AS once")["n"][0].as_py())  # noqa: S608
 
     def table(self) -> pa.Table:
@@ -142,7 +145,7 @@ class PostgresTable:
 
     def _cells(self, wanted: Sequence[Column]) -> str:
         """Return some columns as they are compared, as what stands behind FROM."""
-        read = ", ".join(f"{column.sql} AS {quoted(column.name)}" for column in wanted)
+        read = ", ".join(f"{column.sql} AS {quote_name(column.name)}" for column in wanted)
         return f"(SELECT {read} FROM {self.relation}) AS cells"  # noqa: S608
 
 
@@ -154,7 +157,7 @@ def open_database(source: DatabaseTable, reading: Reading) -> PostgresTable:
         if source.query is not None:
             query = source.query.strip().rstrip(";")
             return open_relation(session, f"(\n{query}\n) AS source", reading)
-        name = resolved(session, source.table or "")
+        name = resolve_name(session, source.table or "")
         return replace(open_relation(session, f"{name} AS source", reading), name=name)
     except BaseException:
         session.close()
@@ -169,7 +172,7 @@ def open_relation(session: Session, relation: str, reading: Reading | None = Non
     return PostgresTable(session, relation, columns, rows, how)
 
 
-def resolved(session: Session, name: str) -> str:
+def resolve_name(session: Session, name: str) -> str:
     """Return the name of a table, as SQL writes it, with its schema; raise if there is none that may be read."""
     found = session.query(RESOLVED, (name,)).to_pylist()
     if not found:
@@ -181,7 +184,7 @@ def resolved(session: Session, name: str) -> str:
         raise InputError(
             f"{session.address}: the user may not read {name}", hint=f"ask for GRANT SELECT ON {name} TO the user"
         )
-    return f"{quoted(found[0]['schema'])}.{quoted(found[0]['name'])}"
+    return f"{quote_name(found[0]['schema'])}.{quote_name(found[0]['name'])}"
 
 
 def with_zones(table: PostgresTable, schema: pa.Schema) -> PostgresTable:

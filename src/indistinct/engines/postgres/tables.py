@@ -14,7 +14,7 @@ from itertools import chain
 import pyarrow as pa
 
 from indistinct.engines.base import DatabaseTable
-from indistinct.engines.postgres.columns import quoted
+from indistinct.engines.postgres.columns import quote_name
 from indistinct.engines.postgres.session import Session, connect
 from indistinct.engines.postgres.source import PostgresTable, open_relation, with_zones
 from indistinct.errors import OutputError, ParameterError
@@ -59,10 +59,10 @@ class StagedRelease:
         """Write one table, in the order of its rows."""
         batches = iter(batches)
         first = next(batches)
-        kinds = pa.schema([pa.field(each.name, _stored(each.name, each.type)) for each in first.schema])
+        kinds = pa.schema([pa.field(each.name, _type_to_send(each.name, each.type)) for each in first.schema])
         staged = self.names[name] = f"indistinct_{secrets.token_hex(8)}"
         self.schemas[name] = first.schema
-        columns = ", ".join(f"{quoted(each.name)} {sql_type(each.type)}" for each in kinds)
+        columns = ", ".join(f"{quote_name(each.name)} {sql_type(each.type)}" for each in kinds)
         self.session.run(f"CREATE TABLE {self._place(staged)} ({columns})")
         rows = (batch for table in chain([first], batches) for batch in table.cast(kinds).to_batches())
         self.session.ingest(self.schema, staged, pa.RecordBatchReader.from_batches(kinds, rows))
@@ -81,7 +81,7 @@ class StagedRelease:
                 self.session.run(f"DROP TABLE {self._place(name)}")
         for name, staged in self.names.items():
             final = table_name(self.table, name)
-            self.session.run(f"ALTER TABLE {self._place(staged)} RENAME TO {quoted(final)}")
+            self.session.run(f"ALTER TABLE {self._place(staged)} RENAME TO {quote_name(final)}")
             self._comment(final, certificate if name == MAIN else f"{PART}{self.table}")
         self.session.commit()
 
@@ -101,7 +101,7 @@ class StagedRelease:
         self.session.run(found["statement"][0].as_py())
 
     def _place(self, table: str) -> str:
-        return f"{quoted(self.schema)}.{quoted(table)}"
+        return f"{quote_name(self.schema)}.{quote_name(table)}"
 
 
 @contextmanager
@@ -109,12 +109,14 @@ def staged_release(place: DatabaseTable, *, tables: Sequence[str], overwrite: bo
     """Give a sink for the tables of a release; what is not committed in the block never happened."""
     session = connect(place.database, read_only=False)
     try:
-        schema, table = _checked(session, place, tables, overwrite=overwrite)
+        schema, table = _check_target(session, place, tables, overwrite=overwrite)
         if not session.query(TURN, (f"{schema}.{table}",))["mine"][0].as_py():
             raise OutputError(
                 f"another session is publishing to {place.table} at this moment", hint="try again when it is done"
             )
-        _checked(session, place, tables, overwrite=overwrite)  # perhaps it was finished just before the lock was free
+        _check_target(
+            session, place, tables, overwrite=overwrite
+        )  # perhaps it was finished just before the lock was free
         yield StagedRelease(session, schema, table, overwrite)
     finally:
         session.close()
@@ -124,12 +126,12 @@ def check_release(place: DatabaseTable, *, tables: Sequence[str] = (MAIN,), over
     """Raise `OutputError` if a release cannot or may not be put into a table."""
     session = connect(place.database, read_only=False)
     try:
-        _checked(session, place, tables, overwrite=overwrite)
+        _check_target(session, place, tables, overwrite=overwrite)
     finally:
         session.close()
 
 
-def _checked(session: Session, place: DatabaseTable, tables: Sequence[str], *, overwrite: bool) -> tuple[str, str]:
+def _check_target(session: Session, place: DatabaseTable, tables: Sequence[str], *, overwrite: bool) -> tuple[str, str]:
     """Return schema and name of a table that may be made."""
     if place.table is None:
         raise ParameterError("a release goes to a table, not to a query", hint='output_table="clinic.release"')
@@ -153,7 +155,7 @@ def _checked(session: Session, place: DatabaseTable, tables: Sequence[str], *, o
     for name in (table_name(parts[-1], each) for each in tables):
         if len(name.encode()) > LONGEST_NAME:
             raise OutputError(f"the name {name} is longer than {LONGEST_NAME} bytes", hint="choose a shorter one")
-        if not overwrite and existing(session, f"{quoted(schema)}.{quoted(name)}") is not None:
+        if not overwrite and existing(session, f"{quote_name(schema)}.{quote_name(name)}") is not None:
             raise OutputError(
                 f"the table {schema}.{name} exists already", hint="choose another name, or allow it with --overwrite"
             )
@@ -199,12 +201,12 @@ def sql_type(kind: pa.DataType) -> str:
     return TYPES[kind]
 
 
-def _stored(name: str, kind: pa.DataType) -> pa.DataType:
+def _type_to_send(name: str, kind: pa.DataType) -> pa.DataType:
     """Return the Arrow type in which a column is sent; raise `OutputError` if the database has none for it."""
     if len(name.encode()) > LONGEST_NAME:
         raise OutputError(f"the column {name!r} has a name of more than {LONGEST_NAME} bytes", hint="rename it")
     if isinstance(kind, pa.DictionaryType):
-        value = _stored(name, kind.value_type)
+        value = _type_to_send(name, kind.value_type)
         return pa.dictionary(pa.int32(), value) if value == pa.string() else value
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", kind.tz)

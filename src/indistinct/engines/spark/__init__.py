@@ -8,15 +8,16 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from indistinct.engines import groups
 from indistinct.engines.base import EVERY_RECODING, Sink
-from indistinct.engines.spark.count import count_source
+from indistinct.engines.finding import Learned
 from indistinct.engines.spark.publish import publish_frame
 from indistinct.engines.spark.session import session_for
 from indistinct.engines.spark.source import SparkTable, is_spark_frame, open_folder, open_spark, parquet_files
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
-from indistinct.memory import needs_memory
-from indistinct.randomness import Secret
+from indistinct.machine.memory import needs_memory
+from indistinct.machine.randomness import Secret
 from indistinct.recoding.outputs import Assignment
 from indistinct.tables import Reading
 
@@ -49,6 +50,9 @@ class Spark:
         """Return whether a source is of a kind that this engine reads where it lies."""
         return self.owns(source) or bool(parquet_files(source))
 
+    def cells_beyond_memory(self, source: Any, request: Request) -> None:
+        """Return None: there are no passes over the rows of a cluster."""
+
     def size_of(self, source: Any) -> int:
         """Return 0: what lives on a cluster is never read into memory."""
         return 0
@@ -71,3 +75,10 @@ class Spark:
     def publish(self, source: SparkTable, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
         """Give a sink the published tables; one that takes folders lets workers write them."""
         publish_frame(source, assignment, sink, secret=secret, learned=source.learned.get("rows"))
+
+
+def count_source(source: SparkTable, request: Request) -> tuple[Counted, Learned | None]:
+    """Return what was asked for, and how rows find their cell again."""
+    others = request.population
+    population = others.groups if isinstance(others, SparkTable) else None
+    return groups.count_source(source, request, population=population, what="frame")

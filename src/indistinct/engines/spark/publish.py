@@ -5,8 +5,9 @@ classes are, and no task sees the whole table. Nothing but the schema of a relea
 """
 
 import math
+import pickle
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,13 +16,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes, starts_of
 from indistinct.engines.base import FolderSink, Sink
 from indistinct.engines.finding import CellFinder, Finder, Learned
 from indistinct.engines.memory.publish import Run
-from indistinct.engines.spark.session import explained, settings_of
+from indistinct.engines.spark.session import settings_of, shorten_errors
 from indistinct.engines.spark.source import SparkTable, as_read
-from indistinct.engines.spark.types import carried, spark_schema
+from indistinct.engines.spark.types import spark_schema, types_to_send
 from indistinct.engines.spark.worker import (
     CELL,
     CONTENT,
@@ -35,7 +35,8 @@ from indistinct.engines.spark.worker import (
     Writing,
 )
 from indistinct.errors import InputError
-from indistinct.randomness import Secret
+from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.randomness import Secret
 from indistinct.recoding.outputs import Assignment, OutputTable
 
 # Rows of one part of the output at most, and so few that a further task would not pay.
@@ -52,24 +53,24 @@ def publish_frame(
             arranged = job.arranged()
             for name, table in assignment.layout.tables.items():
                 writing = job.writing(table)
-                frame = job.run(arranged, writing, "publish", carried(writing.schema))
+                frame = job.run(arranged, writing, "publish", types_to_send(writing.schema))
                 if isinstance(sink, FolderSink):
                     sink.accept_folder(name, partial(_write, frame), schema=writing.schema)
                 else:
-                    sink.accept(name, [_collected(frame, writing.schema)])
+                    sink.accept(name, [_collect_table(frame, writing.schema)])
         finally:
             job.forget()
 
 
-def _collected(frame: Any, schema: pa.Schema) -> pa.Table:
+def _collect_table(frame: Any, schema: pa.Schema) -> pa.Table:
     """Return a published table in the driver, for a release without output: a small one."""
-    with explained("publish rows"):
+    with shorten_errors("publish rows"):
         return as_read(frame.toArrow(), schema)
 
 
 def _write(frame: Any, path: Path) -> None:
     """Let workers write a folder of Parquet files, committed by Spark; a mark of success is not for readers."""
-    with explained("write the release"):
+    with shorten_errors("write the release"):
         (
             frame.write.option("compression", "zstd")
             .option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
@@ -128,7 +129,7 @@ class _Job:
             group = functions.shiftright(groups[KEY], WORD_BITS)
             together = groups.repartition(parts, group).sortWithinPartitions(KEY)
             located = self.run(together, self.dealing, "deal", self._carried(PART, KEY))
-        return _parted(located, self.locating.places.parts).drop(PART).sortWithinPartitions(KEY)
+        return _part_frame(located, self.locating.places.parts).drop(PART).sortWithinPartitions(KEY)
 
     def writing(self, table: OutputTable) -> Writing:
         """Return how one table of the release is written."""
@@ -138,7 +139,7 @@ class _Job:
 
     def run(self, frame: Any, holder: Locating | Dealing | Writing, method: str, schema: pa.Schema) -> Any:
         """Return a frame whose rows workers make of another's, with a method of something that is sent to them."""
-        sent = self.source.session.sparkContext.broadcast(holder)
+        sent = self.source.session.sparkContext.broadcast(_Pickled(pickle.dumps(holder, pickle.HIGHEST_PROTOCOL)))
         self.sent.append(sent)
 
         def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -159,9 +160,22 @@ class _Job:
         kinds = {PART: pa.int32(), KEY: pa.int64(), CELL: pa.int32(), CONTENT: pa.int64()}
         cells, contents = self.locating.owners is not None, self.secret.seed is not None
         names = [*keys, *([CELL] if cells else []), *([CONTENT] if contents else [])]
-        kept = carried(self.source.schema_of(self.locating.kept))
+        kept = types_to_send(self.source.schema_of(self.locating.kept))
         columns = [pa.field(f"k{index}", each.type) for index, each in enumerate(kept)]
         return pa.schema([*((name, kinds[name]) for name in names), *columns])
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Pickled:
+    """A value as bytes, which becomes the value itself where it is unpickled.
+
+    A session that encrypts takes bytes of any length for a broadcast, and no array above 64 KB.
+    """
+
+    content: bytes
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
+        return pickle.loads, (self.content,)
 
 
 def _parts(rows: int, parallel: int) -> int:
@@ -169,7 +183,7 @@ def _parts(rows: int, parallel: int) -> int:
     return max(math.ceil(rows / MOST_ROWS), min(parallel, math.ceil(rows / FEW_ROWS)), 1)
 
 
-def _parted(frame: Any, parts: int) -> Any:
+def _part_frame(frame: Any, parts: int) -> Any:
     """Return a frame whose partitions are the parts; before Spark 4.1 some share one, and their order is another."""
     by_number = getattr(frame, "repartitionById", None)
     return frame.repartition(parts, PART) if by_number is None else by_number(parts, frame[PART])

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.errors import IndistinctError, InputError, MissingExtraError, UnseenValueError
-from indistinct.spill import directory_of_process
+from indistinct.machine.spill import directory_of_process, spill_error
 
 OLDEST_JAVA = 17
 PYTHON = "PYSPARK_PYTHON"
@@ -28,7 +28,7 @@ SETTINGS = {
 }
 
 
-def imported() -> Any:
+def import_pyspark() -> Any:
     """Return the package pyspark; raise `MissingExtraError` if it is not installed."""
     try:
         import pyspark
@@ -40,7 +40,7 @@ def imported() -> Any:
 
 def session_for(memory: int | None) -> Any:
     """Return the session that is running; else start a local one, whose driver may take `memory` bytes."""
-    pyspark = imported()
+    pyspark = import_pyspark()
     running = pyspark.sql.SparkSession.getActiveSession()
     if running is not None:
         return running
@@ -49,10 +49,10 @@ def session_for(memory: int | None) -> Any:
         with quiet():
             return pyspark.sql.SparkSession.builder.getOrCreate()
     require_java()
-    return _started(pyspark, memory)
+    return _start_session(pyspark, memory)
 
 
-def _started(pyspark: Any, memory: int | None) -> Any:
+def _start_session(pyspark: Any, memory: int | None) -> Any:
     settings = {
         "spark.master": "local[*]",
         "spark.app.name": "indistinct",
@@ -153,9 +153,9 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def explained(what: str) -> Iterator[None]:
+def shorten_errors(what: str) -> Iterator[None]:
     """Say in one sentence what Spark says in hundreds of lines, which may hold values of the table."""
-    pyspark = imported()
+    pyspark = import_pyspark()
     try:
         with quiet():
             yield
@@ -177,6 +177,8 @@ def _in_short(what: str, told: str, pyspark: Any) -> IndistinctError:
             hint=f"install indistinct where workers run, and name that Python in {PYTHON} before the session starts, "
             "or for spark-submit in spark.pyspark.python",
         )
+    if "No space left on device" in told:
+        return spill_error(full=True)
     if "maxResultSize" in told:
         return InputError(
             f"the driver may not fetch what it needs to {what}",

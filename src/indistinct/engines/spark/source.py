@@ -8,14 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from indistinct.domain import Kind, kind_of
-from indistinct.engines.base import as_written
+from indistinct.engines.base import as_written, place_of
 from indistinct.engines.groups import Groups
-from indistinct.engines.spark.session import explained, imported, most_bytes, session_for, settings_of
-from indistinct.engines.spark.types import arrow_schema, carried, spark_schema
+from indistinct.engines.spark.session import import_pyspark, most_bytes, session_for, settings_of, shorten_errors
+from indistinct.engines.spark.types import arrow_schema, spark_schema, types_to_send
 from indistinct.errors import InputError, ParameterError
+from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.several import PARQUET, files_of, kind_of_file
-from indistinct.tables.value import Reading, Table
+from indistinct.tables.value import Reading, SourceDetails, Table, choose
 
 NUMBER = "rows"
 # What a group takes at least: its number, and as much for each column.
@@ -23,7 +23,7 @@ BYTES_OF_VALUE = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SparkTable:
+class SparkTable(SourceDetails):
     """A table that is read whenever it is needed; `arrow` is what its columns are in Arrow.
 
     The columns of `frame` are called `c0`, `c1` and so on, because Spark takes names for one that differ in case.
@@ -69,7 +69,7 @@ class SparkTable:
 
         some = self.select(columns)
         grouped = some.groupBy(*some.columns).agg(functions.count(functions.lit(1)).alias(NUMBER))
-        with settings_of(self.session), explained("count the combinations of values"):
+        with settings_of(self.session), shorten_errors("count the combinations of values"):
             table = self._collected(grouped, columns)
         counts = table[NUMBER].to_numpy()
         return Groups(as_read(table.drop_columns([NUMBER]), self.schema_of(columns)), counts)
@@ -89,12 +89,28 @@ class SparkTable:
         finally:
             kept.unpersist()
 
+    def table(self) -> pa.Table:
+        """Return the whole table in the driver's memory."""
+        with settings_of(self.session), shorten_errors("collect the table"):
+            return as_read(self.frame.toArrow(), self.arrow)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Let whoever needs the whole table in memory read it as a frame."""
+        return self.table().__arrow_c_stream__(requested_schema)
+
     def alone(self, column: str) -> int:
         """Return how many rows have a value in a column that no other row has."""
         some = self.select([column])
         values = some[some.columns[0]]
         counted = some.where(values.isNotNull()).groupBy(values).count()
-        with explained("count values that one row alone has"):
+        with shorten_errors("count values that one row alone has"):
+            return int(counted.where(counted["count"] == 1).count())
+
+    def once(self, columns: Sequence[str]) -> int:
+        """Return how many rows have a combination of values that no other row has; missing is a value."""
+        some = self.select(columns)
+        counted = some.groupBy(*some.columns).count()
+        with shorten_errors("count combinations of values that one row alone has"):
             return int(counted.where(counted["count"] == 1).count())
 
 
@@ -125,10 +141,11 @@ def is_spark_frame(source: Any) -> bool:
 
 def open_spark(source: Any, reading: Reading, *, memory: int | None) -> SparkTable | None:
     """Return a table that Spark can read, None for what it cannot."""
+    source = place_of(source)  # a Parquet file has its types, whoever wrote it
     if isinstance(source, SparkTable):
         return source
-    imported()
-    if reading != Reading(text=reading.text):
+    import_pyspark()
+    if reading != Reading(text=reading.text, columns=reading.columns):
         raise ParameterError(
             "the engine spark reads tables by their own types, and some are declared here",
             hint="use the engine memory, or save the table as Parquet in the right types first",
@@ -137,19 +154,21 @@ def open_spark(source: Any, reading: Reading, *, memory: int | None) -> SparkTab
         data = source.data if isinstance(source, Table) else Table(source).data
         return _with_text(_from_arrow(data, session_for(memory)), reading)
     if is_spark_frame(source):
-        return _with_text(_from_frame(source), reading)
+        return _with_text(_from_frame(source, reading.columns), reading)
     if isinstance(source, str) and "://" in source:  # where Spark reads and this process does not
-        return _with_text(_read(session_for(memory), [source]), reading)
+        return _with_text(_read(session_for(memory), [source], reading.columns), reading)
     files = parquet_files(source)
     if not files:
         return None
-    table = _read(session_for(memory), [path.resolve().as_uri() for path in files])
+    # A copy without a name is a link to what this process holds open: followed to its end, it leads nowhere.
+    table = _read(session_for(memory), [path.absolute().as_uri() for path in files], reading.columns)
     return _with_text(replace(table, path=files[0] if len(files) == 1 else None), reading)
 
 
 def parquet_files(source: Any) -> tuple[Path, ...]:
     """Return the Parquet files of a path, a folder, a pattern or a list; none of anything else."""
-    files = () if isinstance(source, str) and "://" in source else files_of(source) or ()
+    place = place_of(source)
+    files = () if isinstance(place, str) and "://" in place else files_of(place) or ()
     return files if all(kind_of_file(path) in PARQUET and path.is_file() for path in files) else ()
 
 
@@ -159,13 +178,13 @@ def open_folder(folder: Path, session: Any, schema: pa.Schema) -> SparkTable:
     return replace(table, arrow=as_written(table.arrow, schema))
 
 
-def _read(session: Any, places: Sequence[str]) -> SparkTable:
-    with explained("read the table as Parquet"):
+def _read(session: Any, places: Sequence[str], columns: Sequence[str] = ()) -> SparkTable:
+    with shorten_errors("read the table as Parquet"):
         frame = session.read.parquet(*places)
-    return _from_frame(frame)
+    return _from_frame(frame, columns)
 
 
-def _from_frame(frame: Any) -> SparkTable:
+def _from_frame(frame: Any, columns: Sequence[str] = ()) -> SparkTable:
     from pyspark.sql import functions
 
     if type(frame).__module__.startswith("pyspark.sql.connect"):
@@ -173,6 +192,9 @@ def _from_frame(frame: Any) -> SparkTable:
             "a frame of Spark Connect cannot be used: workers get what they need by broadcast, which it does not have",
             hint="run the job where the driver is, with spark-submit or a session of the cluster",
         )
+    if columns:
+        quoted = [name.replace("`", "``") for name in choose(frame.columns, columns)]
+        frame = frame.select(*[f"`{name}`" for name in quoted])
     arrow = arrow_schema(frame.schema)
     chosen = []
     short = frame.toDF(*[f"c{index}" for index in range(len(arrow.names))])
@@ -185,16 +207,16 @@ def _from_frame(frame: Any) -> SparkTable:
             column = functions.collate(column, "UTF8_BINARY")
         chosen.append(column.alias(f"c{index}"))
     short = short.select(chosen)
-    with explained("count the rows of the frame"):
+    with shorten_errors("count the rows of the frame"):
         return SparkTable(short, arrow, int(short.count()))
 
 
 def _from_arrow(data: pa.Table, session: Any) -> SparkTable:
     """Return an Arrow table in Spark; small ones alone come this way, such as a release that is in memory."""
-    columns = [column.cast(each.type) for column, each in zip(data.columns, carried(data.schema), strict=True)]
+    columns = [column.cast(each.type) for column, each in zip(data.columns, types_to_send(data.schema), strict=True)]
     names = [f"c{index}" for index in range(len(columns))]
     short = pa.table(columns, names=names)
-    with explained("take an Arrow table"):
+    with shorten_errors("take an Arrow table"):
         frame = session.createDataFrame(short, schema=spark_schema(short.schema))
     return SparkTable(frame, data.schema, data.num_rows)
 

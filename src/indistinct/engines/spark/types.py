@@ -72,7 +72,7 @@ def spark_schema(schema: pa.Schema) -> Any:
     return types.StructType(fields)
 
 
-def carried(schema: pa.Schema) -> pa.Schema:
+def types_to_send(schema: pa.Schema) -> pa.Schema:
     """Return the types in which columns go to Spark; those that come back are cast to what they were."""
     return pa.schema([pa.field(field.name, carried_type(field.name, field.type)) for field in schema])
 

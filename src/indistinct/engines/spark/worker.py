@@ -11,13 +11,13 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes, run_starts
 from indistinct.engines.finding import Finder
-from indistinct.engines.memory.publish import FIRST_SLICE, MIXING, Run, Stock, content_words, published
-from indistinct.engines.spark.types import carried
+from indistinct.engines.memory.publish import FIRST_SLICE, MIXING, Run, Stock, content_words, publish_classes
+from indistinct.engines.spark.types import types_to_send
 from indistinct.errors import InputError
 from indistinct.frequencies.value import Classes, FrequencySet
-from indistinct.randomness import Secret, mixed
+from indistinct.machine.arrays import Codes, run_starts
+from indistinct.machine.randomness import Secret, mix_words
 from indistinct.recoding.outputs import Assignment, Layout, OutputTable
 from indistinct.schema import Schema
 
@@ -48,9 +48,9 @@ class Words:
         return content_words(table, self.contents, self.secret)
 
 
-def ordered(contents: Codes, stream: int) -> Codes:
+def order_words(contents: Codes, stream: int) -> Codes:
     """Return words that put rows into the order of one stream; where some agree, they are put right later."""
-    return (mixed(contents, stream) >> np.uint64(64 - WORD_BITS)).astype(np.int64)
+    return (mix_words(contents, stream) >> np.uint64(64 - WORD_BITS)).astype(np.int64)
 
 
 def keys_of(places: Codes, words: Codes) -> Codes:
@@ -107,7 +107,7 @@ class Locating:
             if contents is None:
                 words = self.words.draw(len(rows), stage=MIXING, partition=partition, batch=number)
             else:
-                words = ordered(contents, MIXING)
+                words = order_words(contents, MIXING)
             yield from self._carried(rows, {KEY: keys_of(groups, words)}, groups, contents)
 
     def classes(self, batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
@@ -122,7 +122,7 @@ class Locating:
             if len(chosen) < len(classes):
                 rows, groups, classes = rows.take(pa.array(chosen)), groups[chosen], classes[chosen]
             contents = self.words.of_contents(rows)
-            keys = placed(self.places, self.words, classes, contents, partition=partition, batch=number)
+            keys = sort_keys_of(self.places, self.words, classes, contents, partition=partition, batch=number)
             yield from self._carried(rows, keys, groups, contents)
 
     def _group(self, rows: pa.Table) -> Codes:
@@ -137,12 +137,12 @@ class Locating:
             columns[CELL] = pa.array(self.owners[groups].astype(np.int32))
         if contents is not None:
             columns[CONTENT] = pa.array(contents.view(np.int64))
-        kinds = carried(self.read)  # types of the source may be none of Spark's
+        kinds = types_to_send(self.read)  # types of the source may be none of Spark's
         kept = {f"k{index}": rows[name].cast(kinds.field(name).type) for index, name in enumerate(self.kept)}
         yield from pa.table({**columns, **kept}).combine_chunks().to_batches()
 
 
-def placed(
+def sort_keys_of(
     places: Places, words: Words, classes: Codes, contents: Codes | None, *, partition: int, batch: int
 ) -> dict[str, Codes]:
     """Return what rows are parted and sorted by, given their classes."""
@@ -150,7 +150,7 @@ def placed(
     if contents is None:
         drawn = words.draw(len(classes), stage=FIRST_SLICE, partition=partition, batch=batch)
     else:
-        drawn = ordered(contents, FIRST_SLICE)
+        drawn = order_words(contents, FIRST_SLICE)
     return {PART: places.part(chosen, drawn), KEY: keys_of(chosen, drawn)}
 
 
@@ -178,12 +178,12 @@ class Dealing:
                 offsets[: starts[1]] += count
             last, count = int(groups[-1]), int(offsets[-1]) + 1
             if (offsets >= self.firsts[groups + 1] - self.firsts[groups]).any():
-                raise changed()
+                raise changed_error()
             classes = self.class_ids[np.searchsorted(self.ends, self.firsts[groups] + offsets, side="right")]
             chosen = np.flatnonzero(classes >= 0)
             rows = table.drop_columns([KEY]).take(pa.array(chosen))
             contents = rows[CONTENT].to_numpy().view(np.uint64) if CONTENT in rows.column_names else None
-            keys = placed(self.places, self.words, classes[chosen], contents, partition=partition, batch=number)
+            keys = sort_keys_of(self.places, self.words, classes[chosen], contents, partition=partition, batch=number)
             columns = {name: pa.array(values) for name, values in keys.items()}
             carried = {name: rows[name] for name in rows.column_names}
             yield from pa.table({**columns, **carried}).combine_chunks().to_batches()
@@ -208,13 +208,13 @@ class Writing:
         stock = Stock(self.read.empty_table(), nothing, nothing, contents)
         run = Run(nothing, nothing, np.zeros(1, dtype=np.int64), nothing)
         # The order of no rows takes no chance.
-        made = published(self.columns, self._assignment(), stock, nothing, run, self.table, secret=Secret(0))
+        made = publish_classes(self.columns, self._assignment(), stock, nothing, run, self.table, secret=Secret(0))
         kinds = [each.value_type if isinstance(each, pa.DictionaryType) else each for each in made.schema.types]
         return pa.schema(list(zip(made.column_names, kinds, strict=True)))
 
     def publish(self, batches: Iterable[pa.RecordBatch], _partition: int) -> Iterator[pa.RecordBatch]:
         """Yield published rows, given some sorted by place and word."""
-        schema = carried(self.schema)
+        schema = types_to_send(self.schema)
         for rows in in_chunks(batches, whole=self.whole):
             for piece in _neighbours(rows) if self.whole else [rows]:
                 yield from as_written(self.published(piece), schema).to_batches()
@@ -230,7 +230,7 @@ class Writing:
         kept = under_names(rows.select([f"k{index}" for index in range(len(self.read))]), self.read)
         cells = rows[CELL].to_numpy() if CELL in rows.column_names else np.zeros(0, dtype=np.int32)
         stock = Stock(kept, order, cells, contents)
-        return published(self.columns, self._assignment(), stock, order, run, self.table, secret=self.secret)
+        return publish_classes(self.columns, self._assignment(), stock, order, run, self.table, secret=self.secret)
 
     def _assignment(self) -> Assignment:
         """Return what of an assignment is needed here: how columns stand, and no value of the original."""
@@ -283,7 +283,7 @@ def as_written(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return pa.table([column.cast(each.type) for column, each in zip(table.columns, schema, strict=True)], schema=schema)
 
 
-def changed() -> InputError:
+def changed_error() -> InputError:
     """Return the error of a table that is not what was counted."""
     return InputError(
         "the table has changed since it was counted", hint="run it again on a frame that gives the same rows each time"

@@ -12,17 +12,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from indistinct.algorithms.base import Algorithm
-from indistinct.testing.checks.bucket_edges import BUCKET_EDGES
-from indistinct.testing.checks.buckets import BUCKET_CHECKS
+from indistinct.testing.checks.buckets import BUCKET_CHECKS, BUCKET_EDGES
 from indistinct.testing.checks.case import Case, Publish, publish_case, publish_once
 from indistinct.testing.checks.edges import EDGES
 from indistinct.testing.checks.examples import ALGORITHM_EXAMPLES, MODEL_EXAMPLES, examples, forms_of, models_for
-from indistinct.testing.checks.invariance import (
-    check_column_order,
-    check_doubling,
-    check_names,
-    check_row_order,
-)
+from indistinct.testing.checks.invariance import check_column_order, check_doubling, check_names, check_row_order
 from indistinct.testing.checks.promises import check_infeasible, check_model_holds, check_suppression, check_traits
 from indistinct.testing.checks.shown import (
     check_certificate,

@@ -4,28 +4,44 @@ Each check is given a case and how it is published, and raises `AssertionError` 
 case's model is asked for besides the algorithm's own diversity, with buckets as classes.
 """
 
+import datetime
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 
-from indistinct.api import apply
+from indistinct.algorithms.base import Algorithm
 from indistinct.errors import InfeasibleError, InputError
+from indistinct.job.publishing import apply
 from indistinct.models import KAnonymity, LDiverseLinks
 from indistinct.recoding.outputs import Buckets
 from indistinct.release.release import Release
-from indistinct.schema import BUCKET, COUNT
+from indistinct.schema import BUCKET, COUNT, Schema
 from indistinct.testing.bucket_reference import Shown, read_multisets, read_sliced
-from indistinct.testing.checks.case import Case, Publish, expect, projected, publish_case, turned
+from indistinct.testing.checks.case import Case, Publish, expect, expect_refusal, project_rows, publish_case, turn_rows
 from indistinct.testing.checks.shown import check_dictionaries, check_seed
+
+EDGE_TEXTS = ["", " ", "a,b", '"', "{x}", "missing", "日本", "é", "🦄", "1:2", "22:2,33:1", "\n", "null", "a:b"]
+EDGE_NUMBERS = [2**63 - 1, 2**63 - 2, -(2**63), -(2**63) + 1, 0, 1, 2**53 + 1, 2**53]
+EDGE_DAYS = [datetime.date(2020, 1, 1) + datetime.timedelta(days=day) for day in range(8)]
+EDGE_COLUMNS: Mapping[str, Any] = MappingProxyType(
+    {
+        "constant_column": [7] * 12,
+        "all_unique": list(range(12)),
+        "missing": [1, None, 3, None, 2, None, 5, 5],
+        "odd_texts": EDGE_TEXTS * 2,
+        "huge_numbers": pa.array(EDGE_NUMBERS * 2, pa.int64()),
+        "dates": EDGE_DAYS,
+    }
+)
 
 
 def check_bucket_columns(case: Case, *, publish: Publish = publish_case) -> None:
     """A release has the schema's columns less the identifiers, a bucket column where its form has one, none else."""
-    release, buckets = _published(case, publish)
+    release, buckets = _publish_buckets(case, publish)
     known = [*case.schema.quasi, *case.schema.insensitive]
     sensitive = list(case.schema.sensitive)
     wanted = {
@@ -51,7 +67,7 @@ def check_bucket_metadata(case: Case, *, publish: Publish = publish_case) -> Non
 
 def check_diversity(case: Case, *, publish: Publish = publish_case) -> None:
     """No tuple of the original is linked to a sensitive value with more than 1 / l, by the slow reference."""
-    release, buckets = _published(case, publish)
+    release, buckets = _publish_buckets(case, publish)
     originals = case.rows
     if buckets.form == "multiset":
         originals = [{**row, **_as_text(case, row)} for row in originals]
@@ -63,12 +79,12 @@ def check_diversity(case: Case, *, publish: Publish = publish_case) -> None:
 
 def check_preserved(case: Case, *, publish: Publish = publish_case) -> None:
     """Every slice shows the rows of the original, no more and no less, whatever bucket they are in."""
-    release, buckets = _published(case, publish)
+    release, buckets = _publish_buckets(case, publish)
     shown = _read(case, release, buckets)
     rows = case.rows if buckets.form != "multiset" else [{**row, **_as_text(case, row)} for row in case.rows]
     for place, names in enumerate(shown.slices):
         published = Counter(tuple(e[name] for name in names) for bucket in shown.buckets for e in bucket[place])
-        expect(published == Counter(projected(rows, names)), f"the column of {', '.join(names)} changed")
+        expect(published == Counter(project_rows(rows, names)), f"the column of {', '.join(names)} changed")
 
 
 def check_links(case: Case, *, publish: Publish = publish_case) -> None:
@@ -76,7 +92,7 @@ def check_links(case: Case, *, publish: Publish = publish_case) -> None:
     if case.algorithm.name == "anatomy":  # its groups are small whatever a model asks for
         return
     whole = replace(case, model=KAnonymity(case.table.num_rows))
-    release, buckets = _published(whole, publish)
+    release, buckets = _publish_buckets(whole, publish)
     if buckets.form != "sliced":  # values of multisets and of two tables have no order
         return
     home = next(names for names in buckets.slices if case.key in names)
@@ -86,15 +102,15 @@ def check_links(case: Case, *, publish: Publish = publish_case) -> None:
     expect(keys != again, "rows stand in the same order in every release")
     by_key = {row[case.key]: row for row in case.rows}
     for names in buckets.slices:
-        if names == home or len(set(projected(case.rows, names))) < case.table.num_rows // 2:
+        if names == home or len(set(project_rows(case.rows, names))) < case.table.num_rows // 2:
             continue
         beside = [tuple(by_key[key][name] for name in names) for key in keys]
-        expect(beside != projected(release.table.to_pylist(), names), "a slice still stands beside its own rows")
+        expect(beside != project_rows(release.table.to_pylist(), names), "a slice still stands beside its own rows")
 
 
 def check_bucket_certificate(case: Case, *, publish: Publish = publish_case) -> None:
     """The certificate counts rows and buckets, tells form and slices, and holds no data value."""
-    release, buckets = _published(case, publish)
+    release, buckets = _publish_buckets(case, publish)
     certificate = release.certificate
     shown = _read(case, release, buckets)
     expect(certificate.holds, "the certificate says that the promise is broken")
@@ -108,7 +124,7 @@ def check_bucket_certificate(case: Case, *, publish: Publish = publish_case) -> 
 
 def check_bucket_sizes(case: Case, *, publish: Publish = publish_case) -> None:
     """Buckets have as many rows as a model of class sizes asks for."""
-    release, buckets = _published(case, publish)
+    release, buckets = _publish_buckets(case, publish)
     smallest = min(len(bucket[0]) for bucket in _read(case, release, buckets).buckets)
     wanted = max(part.smallest for part in case.model.parts() if part.traits.sizes_only or part.name == "k-anonymity")
     expect(smallest >= wanted, f"a bucket has {smallest} row(s), {wanted} were asked for")
@@ -130,7 +146,7 @@ def check_bucket_infeasible(case: Case, *, publish: Publish = publish_case) -> N
 
 def check_bucket_row_order(case: Case, *, publish: Publish = publish_case) -> None:
     """The buckets do not depend on the order of the original rows, as far as nothing is drawn."""
-    first, second = (_contents(each, publish) for each in (case, turned(case)))
+    first, second = (_contents(each, publish) for each in (case, turn_rows(case)))
     expect(first == second, "the buckets depend on the order of the original rows")
 
 
@@ -168,7 +184,7 @@ BUCKET_CHECKS: Mapping[str, Callable[..., None]] = MappingProxyType(
 """Every check of releases in buckets by its name; each is given a case."""
 
 
-def _published(case: Case, publish: Publish) -> tuple[Release, Buckets]:
+def _publish_buckets(case: Case, publish: Publish) -> tuple[Release, Buckets]:
     release = publish(case)
     if release.buckets is None:
         raise AssertionError("an algorithm that declares buckets published none")
@@ -185,7 +201,7 @@ def _read(case: Case, release: Release, buckets: Buckets) -> Shown:
 
 def _contents(case: Case, publish: Publish) -> Counter[Any]:
     """Return the buckets of a release by what they hold, slice by slice."""
-    release, buckets = _published(case, lambda given: publish(given, seed=7))
+    release, buckets = _publish_buckets(case, lambda given: publish(given, seed=7))
     shown = _read(case, release, buckets)
     return Counter(
         tuple(tuple(sorted(repr(tuple(entry.values())) for entry in entries)) for entries in bucket)
@@ -198,3 +214,41 @@ def _as_text(case: Case, row: Mapping[str, Any]) -> dict[str, str]:
     known = (*case.schema.quasi, *case.schema.insensitive)
     texts = {name: pa.array([row[name]], case.table.schema.field(name).type).cast(pa.string())[0] for name in known}
     return {name: "missing" if text.as_py() is None else str(text.as_py()) for name, text in texts.items()}
+
+
+def edge_one_row(algorithm: Algorithm, *, publish: Publish = publish_case) -> None:
+    """One row cannot be diverse."""
+    expect_refusal(_edge_case([5], algorithm), InfeasibleError, publish)
+
+
+def edge_without_values(algorithm: Algorithm, *, publish: Publish = publish_case) -> None:
+    """No rows, no value in any of them, and a value without an order are errors."""
+    for values in ([1.0, float("nan"), 2.0, 3.0], [None] * 4, []):
+        expect_refusal(_edge_case(pa.array(values, pa.float64()), algorithm), InputError, publish)
+
+
+def _edge_of(column: Any) -> Callable[..., None]:
+    def edge(algorithm: Algorithm, *, publish: Publish = publish_case) -> None:
+        case = _edge_case(column, algorithm)
+        release = publish(case)
+        for check in (check_bucket_columns, check_bucket_metadata, check_diversity, check_preserved):
+            check(case, publish=lambda _case: release)
+
+    return edge
+
+
+BUCKET_EDGES: Mapping[str, Callable[..., None]] = MappingProxyType(
+    {
+        "one_row": edge_one_row,
+        "without_values": edge_without_values,
+        **{name: _edge_of(column) for name, column in EDGE_COLUMNS.items()},
+    }
+)
+"""Every edge of releases in buckets by its name; each is given an algorithm."""
+
+
+def _edge_case(column: Sequence[Any] | pa.Array, algorithm: Algorithm) -> Case:
+    rows = len(column)
+    table = pa.table({"a": column, "s": [f"ill {row % 4}" for row in range(rows)], "key": list(range(rows))})
+    schema = Schema(quasi=["a"], sensitive=["s"], insensitive=["key"])
+    return Case(table, schema, KAnonymity(1), algorithm)

@@ -8,15 +8,15 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
-from indistinct.api import anonymize
 from indistinct.engines import open_source
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.explicit import Explicit
+from indistinct.job.publishing import anonymize
 from indistinct.models import Model
-from indistinct.release.population import beside_population
 from indistinct.release.release import Release
+from indistinct.release.verification.population import beside_population
 from indistinct.schema import Schema
 from indistinct.testing.reference import Path
 
@@ -105,12 +105,12 @@ def publish_once() -> Publish:
 
 
 @lru_cache(maxsize=4)
-def turned(case: Case) -> Case:
+def turn_rows(case: Case) -> Case:
     """Return the case with its rows from the last to the first; always the same one, so that its release is shared."""
     return replace(case, table=case.table.take(pa.array(range(case.table.num_rows)[::-1])))
 
 
-def completed(
+def complete_hierarchies(
     hierarchies: Mapping[str, Hierarchy], quasi: Iterable[str], *, algorithm: Algorithm
 ) -> Mapping[str, Hierarchy]:
     """Return a hierarchy for every quasi-identifier where the algorithm needs them: suppression if none is given."""
@@ -125,7 +125,7 @@ def expect(condition: object, message: str) -> None:
         raise AssertionError(message)
 
 
-def refused(case: Case, kind: type[Exception], publish: Publish) -> None:
+def expect_refusal(case: Case, kind: type[Exception], publish: Publish) -> None:
     """Fail unless publishing a case raises an error of a kind."""
     try:
         release = publish(case)
@@ -136,17 +136,17 @@ def refused(case: Case, kind: type[Exception], publish: Publish) -> None:
 
 def with_columns_of(model: Model, names: Mapping[str, str]) -> Model:
     """Return a model that speaks of other column names."""
-    return combined(_renamed(part, names) for part in model.parts())
+    return combine_models(_rename_columns(part, names) for part in model.parts())
 
 
-def combined(parts: Iterable[Model]) -> Model:
+def combine_models(parts: Iterable[Model]) -> Model:
     """Return one model that asks for every one of several."""
     return reduce(lambda one, other: one & other, parts)
 
 
-def scaled(model: Model, factor: int) -> Model:
+def scale_model(model: Model, factor: int) -> Model:
     """Return the model that `factor` copies of every row satisfy exactly if one copy satisfies this model."""
-    return combined(
+    return combine_models(
         replace(part, **{name: getattr(part, name) * factor for name in part.row_counts or ()})  # type: ignore[type-var]
         for part in model.parts()
     )
@@ -164,12 +164,12 @@ def tree_paths(hierarchy: Explicit) -> dict[Any, Path]:
     return {**paths, None: ("", *[""] * len(inner), top)[-len(inner) - 1 :]}
 
 
-def projected(rows: Sequence[Row], columns: Sequence[str]) -> list[tuple[Any, ...]]:
+def project_rows(rows: Sequence[Row], columns: Sequence[str]) -> list[tuple[Any, ...]]:
     """Return some columns of every row."""
     return [tuple(row[column] for column in columns) for row in rows]
 
 
-def _renamed(model: Model, names: Mapping[str, str]) -> Model:
+def _rename_columns(model: Model, names: Mapping[str, str]) -> Model:
     changes: dict[str, Any] = {}
     for spec in fields(model):  # type: ignore[arg-type]
         match getattr(model, spec.name):

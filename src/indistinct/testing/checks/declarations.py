@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from indistinct.algorithms.full_domain.node import ChosenNode
-from indistinct.api import anonymize
-from indistinct.arrays import Codes
 from indistinct.frequencies.population import with_population
 from indistinct.frequencies.value import Classes
+from indistinct.job.publishing import anonymize
+from indistinct.machine.arrays import Codes
 from indistinct.metrics import Metric
 from indistinct.models.base import Model
 from indistinct.models.dropping import classes_to_drop
 from indistinct.recoding.outputs import Assignment
-from indistinct.testing.checks.case import Case, count_table, expect, turned
+from indistinct.testing.checks.case import Case, count_table, expect, turn_rows
 
 TRIALS = 40
 NOISE = 1e-9
@@ -81,7 +81,7 @@ def check_metric_values(metric: Metric, case: Case) -> None:
     finer = None
     for node in _upwards(case):
         given = replace(case, algorithm=node)
-        value, again = (metric.value(_assignment(each)) for each in (given, turned(given)))
+        value, again = (metric.value(_assignment(each)) for each in (given, turn_rows(given)))
         expect(math.isclose(value, again, rel_tol=NOISE, abs_tol=NOISE), "it depends on the order of rows")
         expect(least is None or value >= least - NOISE, f"{value} is below its bound {least}")
         expect(most is None or value <= most + NOISE, f"{value} is above its bound {most}")

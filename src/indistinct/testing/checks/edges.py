@@ -12,7 +12,16 @@ from indistinct.errors import InfeasibleError, InputError
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import KAnonymity
 from indistinct.schema import Schema
-from indistinct.testing.checks.case import Case, Publish, completed, expect, projected, publish_case, refused
+from indistinct.spelling import arguments_of
+from indistinct.testing.checks.case import (
+    Case,
+    Publish,
+    complete_hierarchies,
+    expect,
+    expect_refusal,
+    project_rows,
+    publish_case,
+)
 from indistinct.testing.checks.promises import check_model_holds
 from indistinct.testing.checks.values import check_other_columns, check_values_cover
 
@@ -22,14 +31,14 @@ Edge = Callable[..., None]
 def edge_no_rows(algorithm: Algorithm, *, publish: Publish = publish_case) -> None:
     """A table without rows is an error."""
     empty = pa.array([], pa.int64())
-    refused(Case(pa.table({"a": empty, "key": empty}), SCHEMA, KAnonymity(1), algorithm), InputError, publish)
+    expect_refusal(Case(pa.table({"a": empty, "key": empty}), SCHEMA, KAnonymity(1), algorithm), InputError, publish)
 
 
 def edge_one_row(algorithm: Algorithm, *, publish: Publish = publish_case) -> None:
     """One row is its own class with k = 1, and infeasible with k = 2."""
     sizes = _sizes(_case({"a": [5]}, algorithm, k=1), publish)
     expect(sizes == [1], "one row must be one class of one row")
-    refused(_case({"a": [5]}, algorithm, k=2), InfeasibleError, publish)
+    expect_refusal(_case({"a": [5]}, algorithm, k=2), InfeasibleError, publish)
 
 
 def edge_k_one(algorithm: Algorithm, *, publish: Publish = publish_case) -> None:
@@ -43,7 +52,7 @@ def edge_k_all(algorithm: Algorithm, *, publish: Publish = publish_case) -> None
     """With k equal to the number of rows there is one class; one more is infeasible."""
     values = {"a": [1, 4, 2, 2, 9]}
     expect(_sizes(_case(values, algorithm, k=5), publish) == [5], "k = n must give one class")
-    refused(_case(values, algorithm, k=6), InfeasibleError, publish)
+    expect_refusal(_case(values, algorithm, k=6), InfeasibleError, publish)
 
 
 def edge_constant_column(algorithm: Algorithm, *, publish: Publish = publish_case) -> None:
@@ -65,13 +74,13 @@ def edge_missing(algorithm: Algorithm, *, publish: Publish = publish_case) -> No
     some: list[Any] = [1, None, 3, None, 2, None, 5, 5]
     _sizes(_case({"a": some}, algorithm, k=2), publish)
     _sizes(_case({"a": [None if value is None else f"v{value}" for value in some]}, algorithm, k=2), publish)
-    refused(_case({"a": pa.array([None] * 4, pa.int64())}, algorithm, k=2), InputError, publish)
+    expect_refusal(_case({"a": pa.array([None] * 4, pa.int64())}, algorithm, k=2), InputError, publish)
 
 
 def edge_not_a_number(algorithm: Algorithm, *, publish: Publish = publish_case) -> None:
     """NaN and infinities have no place in an order."""
     for value in (float("nan"), float("inf"), float("-inf")):
-        refused(_case({"a": [1.0, 2.0, value, 4.0]}, algorithm, k=2), InputError, publish)
+        expect_refusal(_case({"a": [1.0, 2.0, value, 4.0]}, algorithm, k=2), InputError, publish)
 
 
 def edge_odd_texts(algorithm: Algorithm, *, publish: Publish = publish_case) -> None:
@@ -94,7 +103,7 @@ def edge_huge_numbers(algorithm: Algorithm, *, publish: Publish = publish_case) 
 
 def edge_many_columns(algorithm: Algorithm, *, publish: Publish = publish_case) -> None:
     """Twenty quasi-identifiers with more combinations than 64 bits can number; a lattice of them has no end."""
-    if getattr(algorithm, "exact", False):
+    if arguments_of(algorithm).get("exact", False):
         return
     width = 6 if algorithm.traits.hierarchies else 20
     columns = {f"c{place}": [(row * (place + 3)) % 23 for row in range(40)] for place in range(width)}
@@ -129,7 +138,7 @@ def _case(
 ) -> Case:
     rows = len(next(iter(columns.values())))
     table = pa.table({**columns, "key": list(range(rows))})
-    chosen = completed(hierarchies or {}, columns, algorithm=algorithm)
+    chosen = complete_hierarchies(hierarchies or {}, columns, algorithm=algorithm)
     return Case(table, Schema(quasi=list(columns), insensitive=["key"]), KAnonymity(k), algorithm, chosen)
 
 
@@ -138,4 +147,4 @@ def _sizes(case: Case, publish: Publish) -> list[int]:
     release = publish(case)
     for check in (check_model_holds, check_values_cover, check_other_columns):
         check(case, publish=lambda _case: release)
-    return sorted(Counter(projected(release.table.to_pylist(), release.schema.quasi)).values())
+    return sorted(Counter(project_rows(release.table.to_pylist(), release.schema.quasi)).values())

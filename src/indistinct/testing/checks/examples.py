@@ -13,11 +13,13 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
+from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import Model
-from indistinct.registry import ALGORITHMS, parse_algorithm, parse_model
+from indistinct.models.registry import parse_model
 from indistinct.schema import Schema
-from indistinct.testing.checks.case import Case, Judge, completed
+from indistinct.spelling import arguments_of
+from indistinct.testing.checks.case import Case, Judge, complete_hierarchies
 
 ROWS = 30
 DISEASES = Hierarchy.tree(
@@ -126,7 +128,7 @@ def examples(algorithm: Algorithm | str, model: Model | str, *, judge: Judge | N
             schema,
             wanted,
             chosen,
-            completed(hierarchies, schema.quasi, algorithm=chosen),
+            complete_hierarchies(hierarchies, schema.quasi, algorithm=chosen),
             judge=judge,
             population=population_of(table, schema) if wanted.needs_population else None,
         )
@@ -220,4 +222,4 @@ def _table(
 
 
 def _takes(algorithm: Algorithm, schema: Schema) -> bool:
-    return len(schema.quasi) == 1 or not getattr(algorithm, "exact", False)
+    return len(schema.quasi) == 1 or not arguments_of(algorithm).get("exact", False)

@@ -17,10 +17,10 @@ from indistinct.testing.checks.case import (
     Case,
     Publish,
     expect,
-    projected,
+    project_rows,
     publish_case,
-    scaled,
-    turned,
+    scale_model,
+    turn_rows,
     with_columns_of,
 )
 from indistinct.testing.checks.shown import published_rows
@@ -28,18 +28,18 @@ from indistinct.testing.checks.shown import published_rows
 
 def check_row_order(case: Case, *, publish: Publish = publish_case) -> None:
     """Rows in another order give the same release."""
-    wanted = _settled(case, publish(case))
+    wanted = _count_decided_rows(case, publish(case))
     places = range(case.table.num_rows)
     shuffled = random.Random(1).sample(places, len(places))  # noqa: S311
-    for other in (turned(case), replace(case, table=case.table.take(pa.array(shuffled)))):
-        expect(_settled(other, publish(other)) == wanted, "the release depends on the order of the rows")
+    for other in (turn_rows(case), replace(case, table=case.table.take(pa.array(shuffled)))):
+        expect(_count_decided_rows(other, publish(other)) == wanted, "the release depends on the order of the rows")
 
 
 def check_column_order(case: Case, *, publish: Publish = publish_case) -> None:
     """Columns in another order give the same release."""
     other = replace(case, table=case.table.select(case.table.column_names[::-1]))
     expect(
-        _settled(other, publish(other)) == _settled(case, publish(case)),
+        _count_decided_rows(other, publish(other)) == _count_decided_rows(case, publish(case)),
         "the release depends on the order of the columns",
     )
 
@@ -55,12 +55,12 @@ def check_names(case: Case, *, publish: Publish = publish_case) -> None:
     )
     other = replace(
         case,
-        table=_renamed(case.table, names),
+        table=_rename_table(case.table, names),
         schema=schema,
         model=with_columns_of(case.model, names),
         hierarchies={names[name]: hierarchy for name, hierarchy in case.hierarchies.items()},
         key=names[case.key],
-        population=None if case.population is None else _renamed(case.population, names),
+        population=None if case.population is None else _rename_table(case.population, names),
     )
     mine, theirs = publish(case), publish(other)
     places = _places(case, mine)
@@ -76,7 +76,7 @@ def check_doubling(case: Case, *, publish: Publish = publish_case) -> None:
         return
     population = None if case.population is None else pa.concat_tables([case.population, case.population])
     twice = pa.concat_tables([case.table, case.table])
-    other = replace(case, table=twice, model=scaled(case.model, 2), population=population)
+    other = replace(case, table=twice, model=scale_model(case.model, 2), population=population)
     once, doubled = (_vectors(publish(given)) for given in (case, other))
     expect(
         doubled == Counter({vector: 2 * size for vector, size in once.items()}),
@@ -84,18 +84,18 @@ def check_doubling(case: Case, *, publish: Publish = publish_case) -> None:
     )
 
 
-def _renamed(table: pa.Table, names: Mapping[str, str]) -> pa.Table:
+def _rename_table(table: pa.Table, names: Mapping[str, str]) -> pa.Table:
     return table.rename_columns([names[name] for name in table.column_names])
 
 
 def _vectors(release: Release) -> Counter[tuple[Any, ...]]:
-    return Counter(projected(release.table.to_pylist(), release.schema.quasi))
+    return Counter(project_rows(release.table.to_pylist(), release.schema.quasi))
 
 
-def _settled(case: Case, release: Release) -> Counter[tuple[Any, ...]]:
+def _count_decided_rows(case: Case, release: Release) -> Counter[tuple[Any, ...]]:
     """Return the published rows, as far as the algorithm decides them."""
     names = sorted(release.table.column_names[place] for place in _places(case, release))
-    return Counter(projected(release.table.to_pylist(), names))
+    return Counter(project_rows(release.table.to_pylist(), names))
 
 
 def _places(case: Case, release: Release) -> list[int]:

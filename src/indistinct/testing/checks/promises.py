@@ -9,19 +9,19 @@ from fractions import Fraction
 
 import pyarrow as pa
 
-from indistinct.api import apply
 from indistinct.errors import InfeasibleError, InputError, ParameterError
-from indistinct.hierarchy import Order
+from indistinct.hierarchy.builders import declared_order
+from indistinct.job.publishing import apply
 from indistinct.models import KAnonymity, Model
 from indistinct.release.release import Release
 from indistinct.testing.checks.case import (
     Case,
     Publish,
     Row,
-    combined,
+    combine_models,
     expect,
     paths_of,
-    projected,
+    project_rows,
     publish_case,
 )
 from indistinct.testing.reference import groups_of, violating_classes
@@ -45,7 +45,7 @@ def check_model_holds(case: Case, *, publish: Publish = publish_case) -> None:
             release.schema.quasi,
             model=case.model,
             original=case.rows,
-            orders={name: h.values for name, h in case.hierarchies.items() if isinstance(h, Order)},
+            orders={name: order for name, h in case.hierarchies.items() if (order := declared_order(h)) is not None},
             paths=paths_of(case),
             population=_published_population(case, release),
         )
@@ -81,7 +81,7 @@ def impossible(model: Model, rows: int) -> Model:
         # What is counted or estimated in a population is not bounded by the rows of the table.
         too_much = rows + 1 if part.row_counts is not None and not part.needs_population else 10**6
         parts.append(replace(part, **dict.fromkeys(counted, too_much)))  # type: ignore[type-var]
-    whole = combined(parts)
+    whole = combine_models(parts)
     return whole if whole != model else model & KAnonymity(rows + 1)
 
 
@@ -110,13 +110,13 @@ def check_traits(case: Case, *, publish: Publish = publish_case) -> None:
     traits, release = case.algorithm.traits, publish(case)
     shown, originals = release.table.to_pylist(), case.originals(release)
     if not traits.splits:
-        before = projected(originals, case.schema.quasi)
-        after = projected(shown, release.schema.quasi)
+        before = project_rows(originals, case.schema.quasi)
+        after = project_rows(shown, release.schema.quasi)
         expect(len(set(zip(before, after, strict=True))) == len(set(before)), "equal vectors are published differently")
     if not traits.local:
         outputs = {column.column: [name for name, _ in column.outputs] for column in release.assignment.columns}
         for name in case.schema.quasi:
-            before, after = projected(originals, [name]), projected(shown, outputs[name])
+            before, after = project_rows(originals, [name]), project_rows(shown, outputs[name])
             expect(len(set(zip(before, after, strict=True))) == len(set(before)), f"equal values of {name!r} differ")
     if traits.reusable:
         again = apply(

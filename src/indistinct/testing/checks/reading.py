@@ -35,11 +35,11 @@ def stands_for(
     if not isinstance(shown, str):
         return False
     if paths is not None and (
-        shown == spelled(original) or shown in paths.get(original, paths.get(spelled(original), ()))
+        shown == spell_value(original) or shown in paths.get(original, paths.get(spell_value(original), ()))
     ):
         return True
     if shown.startswith("{") and shown.endswith("}"):
-        return (MISSING, False) in members(shown) if original is None else _among(spelled(original), shown)
+        return (MISSING, False) in members(shown) if original is None else _among(spell_value(original), shown)
     if paths is not None:
         return False
     if shown == "*" and not isinstance(original, str):
@@ -59,7 +59,7 @@ def members(shown: str) -> list[tuple[str, bool]]:
     ]
 
 
-def spelled(value: Any) -> str:
+def spell_value(value: Any) -> str:
     """Return a raw value as a release spells it."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -73,7 +73,7 @@ def _among(text: str, shown: str) -> bool:
 
 
 def _within(text: str, original: Any, order: Sequence[Any] | None) -> bool:
-    if text == spelled(original):
+    if text == spell_value(original):
         return True
     if not (text.startswith("[") and text.endswith(("]", ")"))):
         return False
@@ -85,9 +85,9 @@ def _within(text: str, original: Any, order: Sequence[Any] | None) -> bool:
     if order is not None:
         ranks = [str(value) for value in order]
         return ranks.index(low) <= ranks.index(str(original)) <= ranks.index(high)
-    above = not low or _parsed(low, original) <= original
+    above = not low or _parse_bound(low, original) <= original
     below = not high or (
-        original < _parsed(high, original) if text.endswith(")") else original <= _parsed(high, original)
+        original < _parse_bound(high, original) if text.endswith(")") else original <= _parse_bound(high, original)
     )
     return bool(above and below)
 
@@ -102,7 +102,7 @@ def _between_texts(text: str, original: str) -> bool:
     return low <= original <= high
 
 
-def _parsed(text: str, like: Any) -> Any:
+def _parse_bound(text: str, like: Any) -> Any:
     """Return a bound as a value that can be compared with an original one."""
     match like:
         case datetime.datetime():

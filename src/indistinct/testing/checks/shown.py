@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from indistinct.models import KAnonymity
 from indistinct.release.release import Release
-from indistinct.testing.checks.case import Case, Publish, expect, projected, publish_case, turned
+from indistinct.spelling import arguments_of
+from indistinct.testing.checks.case import Case, Publish, expect, project_rows, publish_case, turn_rows
 
 
 def check_columns(case: Case, *, publish: Publish = publish_case) -> None:
@@ -26,7 +27,7 @@ def check_columns(case: Case, *, publish: Publish = publish_case) -> None:
         for shown in outputs.get(name, [name])
     ]
     expect(release.table.column_names == wanted, f"published {release.table.column_names}, wanted {wanted}")
-    numeric = getattr(case.algorithm, "numeric", "interval")
+    numeric = arguments_of(case.algorithm).get("numeric", "interval")
     for name, shown in outputs.items():
         allowed = _allowed_outputs(name, numeric)
         expect(set(shown) <= allowed, f"{name} is published as {shown}, which {numeric} does not declare")
@@ -57,7 +58,7 @@ def check_dictionaries(case: Case, *, publish: Publish = publish_case) -> None:
 
 def check_order(case: Case, *, publish: Publish = publish_case) -> None:
     """Rows stand class by class, and the order of classes does not depend on that of the original rows."""
-    release, again = publish(case), publish(turned(case))
+    release, again = publish(case), publish(turn_rows(case))
     runs = _runs(release)
     expect(len(runs) == len(set(runs)), "the rows of a class do not stand together")
     expect(runs == _runs(again), "the order of classes depends on the order of the original rows")
@@ -93,7 +94,7 @@ def check_certificate(case: Case, *, publish: Publish = publish_case) -> None:
     """The certificate agrees with a plain count of the published rows and holds no data value."""
     release = publish(case)
     certificate, rows = release.certificate, release.table.to_pylist()
-    sizes = Counter(projected(rows, release.schema.quasi))
+    sizes = Counter(project_rows(rows, release.schema.quasi))
     expect(certificate.holds, "the certificate says that the promise is broken")
     expect(certificate.rows == len(rows), "the certificate miscounts rows")
     expect(certificate.classes == len(sizes), "the certificate miscounts classes")
@@ -108,14 +109,14 @@ def check_certificate(case: Case, *, publish: Publish = publish_case) -> None:
 def check_rows_match_recoding(case: Case, *, publish: Publish = publish_case) -> None:
     """The classes that metrics see are those that can be counted on the published rows."""
     release = publish(case)
-    shown = Counter(projected(release.table.to_pylist(), release.schema.quasi))
+    shown = Counter(project_rows(release.table.to_pylist(), release.schema.quasi))
     sizes = sorted(release.assignment.classes.sizes.tolist())
     expect(sizes == sorted(shown.values()), "the recoding's classes are not those of the published rows")
 
 
 def _runs(release: Release) -> list[tuple[Any, ...]]:
     """Return the published quasi-identifier values from the first row to the last, neighbours that are equal once."""
-    vectors = projected(release.table.to_pylist(), release.schema.quasi)
+    vectors = project_rows(release.table.to_pylist(), release.schema.quasi)
     return [vector for vector, _ in groupby(vectors)]
 
 

@@ -12,24 +12,26 @@ from typing import Any
 
 import pyarrow as pa
 
-from indistinct.api import apply
 from indistinct.errors import UnseenValueError
 from indistinct.frequencies.encode import encode_column
-from indistinct.hierarchy import Hierarchy, Order
+from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.builders import declared_order
+from indistinct.job.publishing import apply
 from indistinct.models import KAnonymity
 from indistinct.recoding.kinds import ByColumn, Recoding
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.release.release import Release
-from indistinct.testing.checks.case import Case, Publish, Row, expect, projected, publish_case
-from indistinct.testing.checks.reading import spelled, stands_for
+from indistinct.spelling import arguments_of
+from indistinct.testing.checks.case import Case, Publish, Row, expect, project_rows, publish_case
+from indistinct.testing.checks.reading import spell_value, stands_for
 
 
 def check_other_columns(case: Case, *, publish: Publish = publish_case) -> None:
     """Sensitive and insensitive values are published as they are, row by row."""
     release = publish(case)
     others = [*case.schema.sensitive, *case.schema.insensitive]
-    known = Counter(projected(case.rows, others))
-    shown = Counter(projected(release.table.to_pylist(), others))
+    known = Counter(project_rows(case.rows, others))
+    shown = Counter(project_rows(release.table.to_pylist(), others))
     expect(not shown - known, "a published row has sensitive or insensitive values that no original row has")
     expect(shown == known or release.certificate.suppressed_rows, "rows are missing, and nobody says so")
     for name in others:
@@ -69,7 +71,7 @@ def check_unseen_value(case: Case, *, publish: Publish = publish_case) -> None:
             again = apply(release.recoding, larger.table, model=KAnonymity(1), hierarchies=case.hierarchies)
         except UnseenValueError as error:
             expect(error.hint, "the error does not say what to do")
-            expect(strange is None or spelled(strange) not in error.message, "the message tells the value")
+            expect(strange is None or spell_value(strange) not in error.message, "the message tells the value")
             continue
         _check_covered(larger, again, release.recoding, name, strange)
 
@@ -79,8 +81,8 @@ def _check_covered(case: Case, again: Release, recoding: Recoding, name: str, st
     (column,) = [column for column in again.assignment.columns if column.column == name]
     outputs = [output for output, _ in column.outputs]
     raw = isinstance(recoding, ByColumn) and (recoding.levels or {}).get(name) == 0
-    shown = {spelled(value) for output in outputs for value in again.table[output].to_pylist()}
-    expect(raw or strange is None or spelled(strange) not in shown, f"an unknown value of {name!r} was published")
+    shown = {spell_value(value) for output in outputs for value in again.table[output].to_pylist()}
+    expect(raw or strange is None or spell_value(strange) not in shown, f"an unknown value of {name!r} was published")
     key = case.rows[-1][case.key]
     rows = [row for row in again.table.to_pylist() if row[case.key] == key]
     if len(rows) < 2 or _is_mean(case, column):
@@ -99,7 +101,7 @@ def _reader(case: Case, name: str, recoding: Recoding) -> Callable[[list[Any], A
     of_a_node = isinstance(recoding, ByColumn) and recoding.levels is not None
     if hierarchy is None and of_a_node:
         hierarchy = Hierarchy.suppression()
-    order = hierarchy.values if isinstance(hierarchy, Order) else None
+    order = declared_order(hierarchy)
     textual = pa.types.is_string(kind) or pa.types.is_boolean(kind)
     through_tree = hierarchy is not None and (
         of_a_node or case.algorithm.traits.hierarchies or (order is None and (hierarchy.categorical or textual))
@@ -118,7 +120,7 @@ def _between(values: list[Any], original: Any) -> bool:
 
 def _paths(hierarchy: Hierarchy, column: pa.ChunkedArray) -> dict[Any, tuple[str, ...]]:
     """Return every label that a hierarchy allows for each value of a column."""
-    order = hierarchy.values if isinstance(hierarchy, Order) else None
+    order = declared_order(hierarchy)
     domain = encode_column("column", column, order=order).domain
     taxonomy = hierarchy.bind(domain)
     values = [None, *domain.values.to_pylist()] if domain.missing else domain.values.to_pylist()
@@ -129,7 +131,7 @@ def _paths(hierarchy: Hierarchy, column: pa.ChunkedArray) -> dict[Any, tuple[str
 
 
 def _is_mean(case: Case, column: PublishedColumn) -> bool:
-    return getattr(case.algorithm, "numeric", "interval") == "mean" and column.ranged and _numeric(column)
+    return arguments_of(case.algorithm).get("numeric", "interval") == "mean" and column.ranged and _numeric(column)
 
 
 def _numeric(column: PublishedColumn) -> bool:

@@ -4,8 +4,11 @@ Their modules need the whole library, so that they are imported once the server 
 to see the first.
 """
 
+import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from importlib import import_module
+from typing import Any
 
 from fastapi import Request
 from nicegui import ui
@@ -15,14 +18,25 @@ from indistinct.web.guard import SESSION
 
 __all__ = ["STEPS", "prepare", "register"]
 
+IMPORTING, LOADED = threading.Lock(), dict[str, Any]()
+
 
 def _drawn_by(module: str) -> Callable[[Screen], Awaitable[None]]:
     """Return what draws a step: the function `draw` of a module here, which is imported when it is needed."""
 
     async def draw(screen: Screen) -> None:
-        await import_module(f"{__name__}.{module}").draw(screen)
+        # Threads are few, and work may hold them all: one is asked for where there is something to import.
+        loaded = LOADED[module] if module in LOADED else await asyncio.to_thread(_load, module)
+        await loaded.draw(screen)
 
     return draw
+
+
+def _load(module: str) -> Any:
+    """Return a module here; one thread imports at a time, so that none meets what another has half imported."""
+    with IMPORTING:
+        LOADED[module] = import_module(f"{__name__}.{module}")
+        return LOADED[module]
 
 
 MODULES = {
@@ -60,7 +74,7 @@ def register() -> None:
 def prepare() -> None:
     """Import what draws the steps, the first one first."""
     for module in MODULES.values():
-        import_module(f"{__name__}.{module}")
+        _load(module)
 
 
 def _register(step: Step) -> None:

@@ -4,16 +4,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from indistinct.algorithms.registry import parse_algorithm
 from indistinct.figures import number, percent
+from indistinct.job.policy import Policy
 from indistinct.models import KAnonymity
-from indistinct.policy import Policy
-from indistinct.registry import parse_algorithm
 from indistinct.spelling import spell
 from indistinct.web import parts
 from indistinct.web.frame import Screen
+from indistinct.web.parameters import whole
 from indistinct.web.picking import Entry, Pick, pickable, table_html
 from indistinct.web.steps.search import begin_search
-from indistinct.web.steps.solutions import require_rest, whole
+from indistinct.web.steps.solutions import require_rest
 from indistinct.web.tasks.exploring import Grid, compare_grid, explored_job, models_with, plain_trials
 from indistinct.web.worker import TaskError
 
@@ -50,13 +51,13 @@ async def draw_grid(screen: Screen) -> None:
             parts.tick(words, spec in ticked, _ticking(screen, spec), name=name)
     if TICKED in screen.errors:
         parts.problem(screen.errors[TICKED], at=TICKED)
-    parts.field(
+    screen.field(
         "Sizes of the smallest group (k)",
         screen.choices.get(SIZES, begin_sizes(screen.policy)),
-        lambda value: screen.choices.__setitem__(SIZES, value),
+        lambda value: _set_sizes(screen, value),
         name=SIZES,
+        action=SIZES,
         hint="Several, with commas between them: 2, 5, 10. Whatever else was asked for stays.",
-        error=screen.errors.get(SIZES),
     )
     with parts.tag("div", classes="actions"):
         found: Grid | None = session.found(COMPARED)
@@ -65,7 +66,7 @@ async def draw_grid(screen: Screen) -> None:
             screen.on(lambda: begin_comparing(screen), at=SIZES),
             main=True,
             name="compare",
-            disabled=session.working,
+            disabled=screen.cannot_begin(SIZES),
         )
     if found is not None:
         _draw_found(screen, found)
@@ -83,7 +84,7 @@ def offered(policy: Policy) -> dict[str, str]:
 def begin_sizes(policy: Policy) -> str:
     """Return the sizes of k to begin with: that of the job, and some around it.
 
-    >>> from indistinct.policy import Input
+    >>> from indistinct.job.policy import Input
     >>> from indistinct.schema import Schema
     >>> from pathlib import Path
     >>> begin_sizes(Policy(Input(Path("a.csv")), Schema(quasi=["age"]), (KAnonymity(11),)))
@@ -119,6 +120,11 @@ def sizes_of(text: str) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
+def _set_sizes(screen: Screen, text: str) -> None:
+    sizes_of(text)
+    screen.choices[SIZES] = text
+
+
 def begin_comparing(screen: Screen) -> None:
     """Begin to compare what is ticked."""
     session, policy, algorithms = screen.session, screen.policy, chosen_algorithms(screen)
@@ -134,7 +140,7 @@ def begin_comparing(screen: Screen) -> None:
     def then(found: Grid) -> None:
         session.find(COMPARED, found, rests_on=grid_job(policy))
 
-    session.begin("Comparing algorithms", compare_grid, policy, algorithms, sizes, then=then)
+    session.begin("Comparing algorithms", compare_grid, policy, algorithms, sizes, then=then, action=SIZES)
 
 
 def grid_job(policy: Policy) -> Policy | None:
@@ -164,7 +170,7 @@ def _draw_found(screen: Screen, found: Grid) -> None:
                     "Choose",
                     str(place),
                     f"Choose {trial['algorithm']} with k = {trial['k']}",
-                    not fresh or screen.session.working,
+                    not fresh or screen.cannot_begin(),
                 )
                 if done
                 else f"{trial['state']}: {trial['reason']}",

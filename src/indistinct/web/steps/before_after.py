@@ -3,7 +3,7 @@
 from typing import Any
 
 from indistinct.figures import number, percent, plural
-from indistinct.policy import Policy
+from indistinct.job.policy import Policy
 from indistinct.web import parts
 from indistinct.web.frame import Screen
 from indistinct.web.picking import first_of, pages, table_html
@@ -117,7 +117,7 @@ async def draw_column(screen: Screen) -> None:
             "Compare all columns",
             screen.on(lambda: begin_distances(screen, policy, files), at="compare-columns"),
             name="compare-columns",
-            disabled=screen.session.working,
+            disabled=screen.cannot_begin(),
         )
     if "compare-columns" in screen.errors:
         parts.problem(screen.errors["compare-columns"], at="compare-columns")

@@ -7,9 +7,9 @@ from typing import Any
 from indistinct.errors import ParameterError
 from indistinct.figures import number, plural
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
-from indistinct.release.pseudonym_columns import Pseudonym
-from indistinct.transformations import Transformation
-from indistinct.transformations.value import CLEARED, PERIODS
+from indistinct.recoding.transformations import Transformation
+from indistinct.recoding.transformations.value import CLEARED, PERIODS
+from indistinct.release.pseudonyms.columns import Pseudonym
 from indistinct.web import parts
 from indistinct.web.deciding import DROPPED, KEPT, path_in, with_pseudonym, with_transformation
 from indistinct.web.frame import Screen
@@ -112,8 +112,17 @@ def _number(
         return _transform(screen, column, others | ({option: parsed(value, option)} if value.strip() else {}))
 
     value = "" if options.get(option) is None else str(options[option])
-    step = "1" if option == "level" else "any"
-    parts.field(label, value, screen.on(act, at=at), name=at, kind="number", step=step, error=screen.errors.get(at))
+    name = column["name"]
+    screen.field(
+        label,
+        value,
+        act,
+        name=at,
+        about=f"{name}: {label.lower()}",
+        part=lambda policy: (policy.schema.role(name), policy.transformations.get(name)),
+        inputmode="numeric" if option == "level" else "decimal",
+        autocomplete="off",
+    )
 
 
 def parsed(text: str, option: str) -> float:
@@ -172,11 +181,12 @@ def _pseudonym(screen: Screen, name: str, key: str) -> None:
     if way == "random":
         parts.say("The same value has the same number inside one release, and another one in the next.", kind="hint")
     if way == "key":
-        parts.field(
+        screen.field(
             "File of the key",
             "" if given is None or given.key is None else str(given.key),
-            screen.on(enter, at=at_key),
+            enter,
             name=at_key,
+            about=f"{name}: file of the key",
+            part=lambda policy: (policy.schema.role(name), policy.pseudonyms.get(name)),
             hint=f"Inside {screen.session.settings.folder}. Whoever has the key can turn every pseudonym back.",
-            error=screen.errors.get(at_key),
         )

@@ -10,6 +10,7 @@ from indistinct.figures import number, percent, plural
 from indistinct.models import KAnonymity
 from indistinct.schema import Role
 from indistinct.web import parts
+from indistinct.web.blocks import listed
 from indistinct.web.deciding import different, names_of, unprotected, with_reason, with_role, with_suggestions
 from indistinct.web.frame import Screen
 from indistinct.web.standing import INSPECTED
@@ -18,7 +19,7 @@ from indistinct.web.steps.opening import STARTER
 from indistinct.web.tasks.columns import Standing, pictures, standing_out
 from indistinct.web.worker import TaskError
 
-SHOWN = 24
+SHOWN, MOST_LISTED = 24, 30
 """Columns that are shown together."""
 USUAL_K = 5
 MEANING = {
@@ -193,6 +194,8 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, looked: Mapping
         parts.tag("span", name)
         if role is not suggested:
             parts.tag("span", "differs", classes="badge", title=f"suggested: {suggested}")
+    if column.get("label"):
+        parts.say(column["label"])
     missing = f", {percent(column['missing'] / rows)} missing" if column["missing"] else ""
     parts.say(
         f"{column['type']}: {plural(column['distinct'], 'different value')}{missing}; "
@@ -218,6 +221,11 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, looked: Mapping
     parts.say(f"Suggested {suggested}: {column['reason']}{figure}.", kind="hint")
     for told in column["findings"]:
         parts.say(f"{told}.", kind="hint")
+    if column.get("value_labels"):
+        with parts.details(f"{plural(column['labelled_codes'], 'labelled code')}", screen.choices, name=f"codes-{key}"):
+            listed([f"{code} = {label}" for code, label in list(column["value_labels"].items())[:MOST_LISTED]])
+            if column["labelled_codes"] > MOST_LISTED:
+                parts.say(f"and {column['labelled_codes'] - MOST_LISTED:,} more", kind="hint")
     _why(screen, name, key, role is not suggested)
     draw_publishing(screen, column, key)
     return place
@@ -226,13 +234,14 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, looked: Mapping
 def _why(screen: Screen, name: str, key: str, differs: bool) -> None:
     said = screen.policy.reasons.get(name, "")
     with parts.details("Why this role", screen.choices, name=f"why-{key}", start=bool(said) or differs):
-        parts.field(
+        screen.field(
             "Reason",
             said,
-            screen.on(lambda value: screen.change(with_reason(screen.policy, name, value)), at=f"reason-{key}"),
+            lambda value: screen.change(with_reason(screen.policy, name, value)),
             name=f"reason-{key}",
+            about=f"{name}: reason",
+            part=lambda policy: policy.reasons.get(name),
             hint="It stands in the policy and in the report.",
-            error=screen.errors.get(f"reason-{key}"),
         )
 
 

@@ -3,7 +3,10 @@
 from typing import Any
 
 from indistinct.figures import number, percent, plural
-from indistinct.release.verify import SETS_SHARED, TRANSFORMED
+from indistinct.models.registry import parse_model_or_none
+from indistinct.release.verification.verify import SETS_SHARED, TRANSFORMED
+from indistinct.spelling import arguments_of, name_of
+from indistinct.study.verdict import verdict_of, words_of
 from indistinct.web import parts
 from indistinct.web.model_words import MODEL_WORDS
 
@@ -14,14 +17,23 @@ CHECKED = {
     TRANSFORMED: "Columns are rounded or cleared as declared",
 }
 
+# What k = 1 leaves of promises about classes: every class has somebody in it.
+OF_ONE = {"k-anonymity": "No protection", "k-map": "No protection", "alpha-k": "No value is too likely"}
+
 
 def draw_release(made: Made) -> None:
     """Draw the summary of a release."""
     parts.heading("The release").classes("outcome")
+    verdict = verdict_of(made["figures"])
     if made["holds"]:
-        parts.notice("Every promise holds. This was verified on the file as it was written.", kind="good")
+        # Nothing is good beside something that is open.
+        kind = "warning" if verdict.open else "good"
+        parts.notice("Every promise holds. This was verified on the file as it was written.", kind=kind)
     else:
         parts.notice("A promise does not hold.", kind="bad", hint="Do not publish this.")
+    for line in verdict.open:
+        if line.kind == "smallest-class":
+            parts.notice(as_sentence(words_of(line)), kind="bad" if line.state == "failed" else "warning")
     for each in made["warnings"]:
         parts.notice(as_sentence(each), kind="warning")
     with parts.tag("dl", classes="facts", id="found"):
@@ -58,8 +70,12 @@ def promise_in_words(spelled: str) -> str:
 
     >>> promise_in_words("k-anonymity:k=11")
     'Nobody stands alone (k-anonymity:k=11)'
+    >>> promise_in_words("k-anonymity:k=1")
+    'No protection (k-anonymity:k=1)'
     """
-    name = spelled.partition(":")[0]
+    name, model = name_of(spelled), parse_model_or_none(spelled)
+    if model is not None and name in OF_ONE and arguments_of(model)["k"] == 1:
+        return f"{OF_ONE[name]} ({spelled})"
     words = CHECKED.get(name) or (MODEL_WORDS[name].title.partition(" (")[0] if name in MODEL_WORDS else "")
     return f"{words} ({spelled})" if words else spelled
 

@@ -13,7 +13,16 @@ from indistinct.web.sessions import Session
 from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.reading_form import draw_form
 from indistinct.web.tasks.columns import warm
-from indistinct.web.tasks.looking import Allowed, Look, Sheets, Wanted, look, look_at_invented, look_by_policy, preview
+from indistinct.web.tasks.looking import (
+    Allowed,
+    Look,
+    Sheets,
+    Wanted,
+    look,
+    look_at_invented,
+    look_by_policy,
+    preview,
+)
 from indistinct.web.worker import TaskError
 
 NAME = "open"
@@ -169,6 +178,7 @@ def _demo(session: Session) -> None:
         then=lambda found: _take(session, found),
         at=(NAME, ""),
         polite=False,
+        action=None,
     )
 
 
@@ -193,6 +203,7 @@ def begin_look(session: Session, path: Path, reading: Reading, *, at: str = "fil
         options={"exact": exact},
         at=(NAME, at),
         polite=False,
+        action=None,
     )
 
 
@@ -206,7 +217,9 @@ def begin_policy(session: Session, path: Path, *, at: str) -> None:
         else:
             await _take(session, found, decided=True)
 
-    session.begin(f"Opening {path.name}", look_by_policy, path, allowed, then=then, at=(NAME, at), polite=False)
+    session.begin(
+        f"Opening {path.name}", look_by_policy, path, allowed, then=then, at=(NAME, at), polite=False, action=None
+    )
 
 
 async def _take(session: Session, found: Look, *, again: bool = False, decided: bool = False) -> None:

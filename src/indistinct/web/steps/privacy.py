@@ -7,12 +7,13 @@ from fractions import Fraction
 from typing import Any
 
 from indistinct.figures import number, percent
-from indistinct.jobs import budget
+from indistinct.job.policy import Policy
+from indistinct.job.policy.value import relative_path
+from indistinct.job.problem import budget
 from indistinct.models import Model
-from indistinct.policy import Policy
-from indistinct.policy.value import relative_path
-from indistinct.registry import EVERY_MODEL
-from indistinct.risks.profiles import PROFILES, Profile
+from indistinct.models.registry import EVERY_MODEL
+from indistinct.spelling import arguments_of
+from indistinct.study.assess.profiles import PROFILES, Profile
 from indistinct.web import parts
 from indistinct.web.deciding import unprotected
 from indistinct.web.frame import Screen
@@ -91,6 +92,8 @@ def _models(screen: Screen) -> None:
                     _putting(screen, place),
                     prefix=f"model-{place}",
                     labels=words.labels,
+                    title=words.title,
+                    part=functools.partial(_model_at, place),
                     check=lambda made: check_model(made, screen.session),
                 )
                 parts.button(
@@ -101,9 +104,13 @@ def _models(screen: Screen) -> None:
                 )
 
 
+def _model_at(place: int, policy: Policy) -> tuple[Model, ...]:
+    return policy.models[place : place + 1]
+
+
 def _needs(model: Model, policy: Policy) -> None:
     """Say what a model has not yet: a sensitive column that is one, or a population."""
-    column = getattr(model, "sensitive", None)
+    column = arguments_of(model).get("sensitive")
     if isinstance(column, str) and column not in policy.schema.sensitive:
         parts.notice(
             f"{column} is not sensitive any more.",
@@ -131,7 +138,8 @@ def check_model(model: Model, session: Session) -> None:
     """Raise `FieldError` where it is plain before any search that a table cannot satisfy a model."""
     looked, (members, unit) = session.found(INSPECTED) or {}, members_of(session)
     distinct = distinct_values(looked)
-    asked, column = getattr(model, "l", None), getattr(model, "sensitive", "")
+    arguments = arguments_of(model)
+    asked, column = arguments.get("l"), arguments.get("sensitive", "")
     columns = (column,) if isinstance(column, str) else column
     for name in columns:
         if asked is not None and name in distinct and asked > distinct[name]:
@@ -140,7 +148,7 @@ def check_model(model: Model, session: Session) -> None:
                 f"{name} has {number(distinct[name])} different values, so that l cannot be {number(asked)}",
                 hint=f"l at most {number(distinct[name])}",
             )
-    asked = getattr(model, "k", None)
+    asked = arguments.get("k")
     if asked is not None and model.smallest == asked and members is not None and asked > members:
         raise FieldError("k", f"k = {asked:,}, but the table has {members:,} {unit}", hint=f"k at most {members:,}")
 
@@ -234,20 +242,19 @@ def _population(screen: Screen) -> None:
     parts.heading("The population")
     parts.say("A table of everybody from whom this one was drawn, with the same columns that others may know.")
     now = policy.input.population
-    parts.field(
+    screen.field(
         "Path of its file",
-        screen.choices["population"] if "population" in screen.errors else "" if now is None else str(now),
-        screen.on(lambda given: _set_population(screen, given), at="population"),
+        "" if now is None else str(now),
+        lambda given: _set_population(screen, given),
         name="population",
+        about="Path of the population's file",
+        part=lambda policy: (policy.input.population, any(each.needs_population for each in policy.models)),
         hint=f"Inside {screen.session.settings.folder}. It is read as the table is. Empty means none.",
-        error=screen.errors.get("population"),
     )
 
 
 def _set_population(screen: Screen, given: str) -> None:
-    policy = screen.policy
-    screen.choices["population"] = given
-    path = None
+    policy, path = screen.policy, None
     if given.strip():
         found = allowed_path(screen.session, given)
         if not found.is_file():
@@ -262,13 +269,13 @@ def _set_population(screen: Screen, given: str) -> None:
 def _suppression(screen: Screen) -> None:
     policy = screen.policy
     parts.heading("What may be left out")
-    parts.field(
+    screen.field(
         "Per cent that may be left out",
-        screen.choices["suppression"] if "suppression" in screen.errors else _per_cent(policy.suppression),
-        screen.on(lambda given: _set_suppression(screen, given), at="suppression"),
+        _per_cent(policy.suppression),
+        lambda given: _set_suppression(screen, given),
         name="suppression",
+        part=lambda policy: policy.suppression,
         hint=suppression_in_words(policy.suppression, *members_of(screen.session)),
-        error=screen.errors.get("suppression"),
         inputmode="decimal",
         autocomplete="off",
     )
@@ -306,9 +313,7 @@ def share_of(text: str) -> float:
 
 
 def _set_suppression(screen: Screen, given: str) -> None:
-    screen.choices["suppression"] = given
-    share = share_of(given or "0")
-    screen.change(replace(screen.policy, suppression=share))
+    screen.change(replace(screen.policy, suppression=share_of(given or "0")))
 
 
 # Profiles

@@ -23,6 +23,7 @@ MARKS = {
     " ": "space",
     "'": "apostrophe '",
 }
+NAMELESS = {"": "are refused", "drop": "are left out", "name": "are called column 1, column 2 …"}
 ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1", "cp932")
 BUTTON = "read-again"
 HINTS = {
@@ -32,8 +33,15 @@ HINTS = {
     "are always missing.",
     "text": "Columns that are text although they look like numbers, a name on each line: codes, postal codes.",
     "types": f"column = type, a line each; a type is one of {', '.join(TYPES)}.",
+    "columns": "The columns to read, a name on each line; all of them if nothing is said.",
 }
-LABELS = {"dates": "Dates", "missing": "Missing values", "text": "Columns of text", "types": "Types of columns"}
+LABELS = {
+    "dates": "Dates",
+    "missing": "Missing values",
+    "text": "Columns of text",
+    "types": "Types of columns",
+    "columns": "Columns that are read",
+}
 
 
 def draw_form(screen: Screen, *, columns: Sequence[str], begin: Callable[..., None]) -> None:
@@ -83,9 +91,15 @@ def _structure(screen: Screen, values: dict[str, Any], form: dict[str, Any]) -> 
             names = {"": f"found by itself: {form['encoding']}", **{name: name for name in ENCODINGS}}
             _choose(screen, "Encoding of letters such as ä", "encoding", names, values)
             _tick(screen, "The first line holds the names of columns, even if it looks like data", "header", values)
+            _field(screen, "Lines above the names", "skip_rows", values, hint="A title or comments: how many lines.")
+            _field(screen, "Comment lines begin with", "comment", values, hint="Such lines are left out: #, for one.")
+            _tick(screen, "Take blanks off around names and fields", "trim", values)
+            _choose(screen, "Columns without a name", "nameless", NAMELESS, values)
         case "workbook":
             sheets = {"": "the only one with cells", **{name: name for name in form["sheets"]}}
             _choose(screen, "Sheet", "sheet", sheets, values)
+            _field(screen, "Rows above the names", "skip_rows", values, hint="A title: how many rows with cells.")
+            _choose(screen, "Columns without a name", "nameless", NAMELESS, values)
         case "statistics":
             _tick(screen, "Keep codes, in place of the texts that label them", "codes", values)
 

@@ -3,26 +3,27 @@
 import secrets
 import shutil
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from indistinct.figures import number, plural
+from indistinct.job.policy import Policy
 from indistinct.markup import Document, grid_html
-from indistinct.policy import Policy
-from indistinct.release.as_written import is_text_file
 from indistinct.release.certificate_grids import counted_grid, verdict_grid
-from indistinct.release.form import Writing
+from indistinct.release.writing.as_written import is_text_file
+from indistinct.release.writing.form import Writing
 from indistinct.web import parts
 from indistinct.web.as_code import portable
 from indistinct.web.blocks import listed
 from indistinct.web.files import DOWNLOADS, given_away
 from indistinct.web.frame import Screen
 from indistinct.web.sessions import Session
-from indistinct.web.standing import RELEASED
+from indistinct.web.standing import RELEASED, verdict_on
 from indistinct.web.steps.found_release import as_sentence
 from indistinct.web.steps.opening import allowed_path
-from indistinct.web.steps.risk import release_of
+from indistinct.web.steps.risk import draw_verdict, release_of
 from indistinct.web.tasks.releasing import ALL, PACKAGE, prepare, write_into
 from indistinct.web.tasks.searching import release_name
 from indistinct.web.worker import TaskError
@@ -83,21 +84,21 @@ async def draw(screen: Screen) -> None:
         with parts.tag("section", classes="card"):
             _form(screen, made)
     session = screen.session
-    ready = session.is_fresh(DOWNLOADS, given_away(session))
+    ready = session.is_fresh(DOWNLOADS, given_away(session)) and not session.refusals()
     with parts.tag("div", classes="actions"):
         parts.button(
             "Prepare again" if ready else "Check and prepare the files",
             screen.on(lambda: begin_prepare(session), at="prepare"),
             main=not ready,
             name="prepare",
-            disabled=session.working,
+            disabled=screen.cannot_begin("prepare"),
         )
     if "prepare" in screen.errors:
         parts.problem(screen.errors["prepare"], at="prepare")
     if ready:
         _take(screen)
         _write(screen)
-    elif session.found(DOWNLOADS) is not None:
+    elif session.found(DOWNLOADS) is not None and not session.refusals():
         parts.notice("Something was changed since the files were prepared: prepare them again.", kind="warning")
     else:
         parts.say("The file is verified once more as it was written, and reports are made. It can be stopped.")
@@ -123,15 +124,19 @@ def _about(screen: Screen) -> None:
     parts.heading("What people state", level=3)
     parts.say("It stands in the reports and in the policy, not in the table.", kind="hint")
     for key, (label, hint, kind) in ABOUT.items():
-        parts.field(
+        screen.field(
             label,
             getattr(screen.policy.about, key) or "",
-            screen.on(lambda value, key=key: _state(screen, key, value), at=f"about-{key}"),
+            partial(_state, screen, key),
             name=f"about-{key}",
+            part=partial(_stated, key),
             hint=hint,
             kind=kind,
-            error=screen.errors.get(f"about-{key}"),
         )
+
+
+def _stated(key: str, policy: Policy) -> Any:
+    return getattr(policy.about, key)
 
 
 def _state(screen: Screen, key: str, value: str) -> None:
@@ -254,7 +259,10 @@ def begin_prepare(session: Session) -> None:
 def _take(screen: Screen) -> None:
     found, files = screen.session.found(PREPARED), screen.session.found(DOWNLOADS)
     told = Document("certificate", found["verdict"])
-    parts.notice("The file was verified again, as it was written: every promise holds.", kind="good outcome")
+    verdict = verdict_on(screen.session, screen.session.found(RELEASED))
+    kind = "warning" if verdict.open else "good"  # nothing is good beside something that is open
+    parts.notice("The file was verified again, as it was written: every promise holds.", kind=f"{kind} outcome")
+    draw_verdict(screen.session, screen.session.found(RELEASED))
     parts.html(grid_html(verdict_grid(told)))
     with parts.tag("details", id="counted"):
         parts.tag("summary", "What was counted")

@@ -2,20 +2,21 @@
 
 from typing import Any
 
-from indistinct.attacks.base import Attack
-from indistinct.attacks.registry import EVERY_ATTACK
 from indistinct.figures import number, percent
-from indistinct.risks.profiles import PROFILES
+from indistinct.study.assess.profiles import PROFILES
+from indistinct.study.attack.base import Attack
+from indistinct.study.attack.registry import EVERY_ATTACK
+from indistinct.study.verdict import STATES
 from indistinct.web import parts
 from indistinct.web.blocks import draw_section, listed
 from indistinct.web.files import uploaded_path
 from indistinct.web.frame import Screen
+from indistinct.web.parameters import whole
 from indistinct.web.sessions import Session, job_of
-from indistinct.web.standing import RELEASED
+from indistinct.web.standing import ATTACKS, RELEASED, RISK, identity_of, verdict_on
 from indistinct.web.tasks.risks import assess_release, attack_release
-from indistinct.web.worker import TaskError
 
-RISK, ATTACKS, CHOICES = "risk", "attacks", "risk-choices"
+CHOICES = "risk-choices"
 NO_PROFILE = ""
 PROFILE_WORDS = {
     NO_PROFILE: "none: only look",
@@ -92,11 +93,6 @@ def release_of(screen: Screen) -> Any:
     return None
 
 
-def identity_of(made: Any) -> str:
-    """Return what tells the file of a release from all others."""
-    return str(made["certificate"]["output_digest"])
-
-
 def _chosen(session: Session) -> dict[str, Any]:
     first: dict[str, Any] = {"profile": NO_PROFILE, "population_size": "", "attacks": None, "beside": {}}
     return first | (session.found(CHOICES) or {})
@@ -124,31 +120,27 @@ def _assessment(screen: Screen, chosen: dict[str, Any], made: Any) -> None:
                 hint="How the release is given away decides which risk is acceptable.",
             )
         with parts.tag("div"):
-            parts.field(
+            screen.field(
                 "Size of the population",
                 chosen["population_size"],
-                screen.on(lambda value: _set_population(session, value), at="population-size"),
+                lambda value: _set_population(session, value),
                 name="population-size",
+                action="assess",
                 hint="From how many people the table was drawn, if it is known.",
-                error=screen.errors.get("population-size"),
                 inputmode="numeric",
             )
     with parts.tag("div", classes="actions"):
         fresh = session.is_fresh(RISK, identity_of(made))
         text = "Assess again" if fresh else "Assess"
         begin = screen.on(lambda: _begin_assess(session), at="assess")
-        parts.button(text, begin, main=not fresh, name="assess", disabled=session.working)
+        parts.button(text, begin, main=not fresh, name="assess", disabled=screen.cannot_begin("assess"))
     if "assess" in screen.errors:
         parts.problem(screen.errors["assess"], at="assess")
 
 
 def _set_population(session: Session, value: str) -> None:
-    text = value.replace(",", "").replace(" ", "")
-    if text and (not text.isascii() or not text.isdigit() or not int(text)):
-        raise TaskError(
-            "the size of the population must be a whole number", hint="for example 80000; or leave it empty"
-        )
-    _choose(session, population_size=text)
+    size = str(whole(value, what="the size of the population")) if value.strip() else ""
+    _choose(session, population_size=size)
 
 
 def _begin_assess(session: Session) -> None:
@@ -162,13 +154,17 @@ def _begin_assess(session: Session) -> None:
         session.find(RISK, found | {"asked": options}, rests_on=identity_of(made))
 
     at = ("risk", "assess")
-    session.begin("Assessing", assess_release, session.policy, made["files"], then=then, options=options, at=at)
+    session.begin(
+        "Assessing", assess_release, session.policy, made["files"], then=then, options=options, at=at, action="assess"
+    )
 
 
 def _found(session: Session, found: Any, made: Any) -> None:
     figures = found["found"]
     if not session.is_fresh(RISK, identity_of(made)):
         parts.notice("These figures are of an earlier release: assess again.", kind="warning")
+    else:
+        draw_verdict(session, made)
     _gate(figures)
     before, after = figures["before"], figures
     told = f"The highest risk of being found is {percent(after['prosecutor']['highest'])}"
@@ -181,18 +177,28 @@ def _found(session: Session, found: Any, made: Any) -> None:
         draw_section(section, closed=place > 0)
 
 
+def draw_verdict(session: Session, made: Any) -> None:
+    """Draw the verdict on a release, in the words that every skin has."""
+    verdict = verdict_on(session, made)
+    said = f"Verdict: the release {verdict.headline}." if verdict.gate else f"Verdict: {verdict.headline}."
+    parts.notice(said, kind=verdict.tone)
+    with parts.tag("div", id="verdict"):
+        listed(list(verdict.sentences))
+
+
 def _gate(figures: Any) -> None:
     gate = figures["profile"]
     if gate is None:
         return
-    kind, said = ("good", "passes") if gate["passed"] else ("bad", "FAILS")
-    parts.notice(f"The release {said} the profile {gate['profile']}.", kind=kind, hint=_nearly(gate))
+    nearly = _nearly(gate)
+    if nearly:
+        parts.say(nearly, kind="hint")
     rows = [
         (
             line["meaning"],
             number(line["limit"]),
             "not known" if line["value"] is None else number(line["value"]),
-            "passed" if line["passed"] else "FAILED",
+            STATES[line["state"]],
             line["source"] or "a limit of your own",
         )
         for line in gate["lines"]
@@ -235,7 +241,7 @@ def _attacks(screen: Screen, chosen: dict[str, Any]) -> None:
             _upload(screen, file, label, hint=hint)
     with parts.tag("div", classes="actions"):
         begin = screen.on(lambda: _begin_attack(session), at="attack")
-        parts.button("Attack", begin, name="attack", disabled=not wanted or session.working)
+        parts.button("Attack", begin, name="attack", disabled=not wanted or screen.cannot_begin("attack"))
         parts.say(f"It takes up to {SECONDS} seconds, and can be stopped.", kind="hint")
     if "attack" in screen.errors:
         parts.problem(screen.errors["attack"], at="attack")
@@ -322,7 +328,7 @@ def _outcomes(outcomes: Any) -> None:
         parts.notice(f"{len(won)} of {len(tried)} attacks do better than chance:", kind="bad")
         listed([f"{name}: {PLAIN[name]}" if name in PLAIN else name for name in won])
     elif tried:
-        parts.notice(f"None of {len(tried)} attacks is shown to do better than chance.", kind="good")
+        parts.notice(f"None of {len(tried)} attacks is shown to do better than chance.")
     else:
         parts.notice("None of these attacks applies to this release.")
     for section in outcomes["sections"]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.algorithms.base import Algorithm
-from indistinct.policy import Policy
-from indistinct.registry import EVERY_ALGORITHM
+from indistinct.algorithms.registry import EVERY_ALGORITHM
+from indistinct.job.policy import Policy
 from indistinct.web import parts
 from indistinct.web.algorithm_words import algorithms_by_kind, obstacles, words_of_algorithm
 from indistinct.web.frame import Screen
@@ -45,7 +45,7 @@ async def draw(screen: Screen) -> None:
             screen.on(lambda: begin_search(session), at="search"),
             main=not fresh and not empty,
             name="search",
-            disabled=session.working or empty,
+            disabled=screen.cannot_begin("search") or empty,
         )
     if "search" in screen.errors:
         parts.problem(screen.errors["search"], at="search")
@@ -81,10 +81,18 @@ def _algorithm(screen: Screen) -> None:
     )
     if not parameters_of(type(algorithm), screen.policy.schema):
         return
-    shown = screen.choices.get("settings", False)
-    with parts.tag("details", open=shown or None, id="settings") as box:
+    shown = screen.choices.get("settings", False) or screen.session.refusal((screen.step.name, "algorithm"))
+    with parts.tag("details", open=bool(shown), id="settings") as box:
         parts.tag("summary", "Settings of this algorithm")
-        draw_value(screen, algorithm, _putting(screen), prefix="algorithm", labels=words.labels)
+        draw_value(
+            screen,
+            algorithm,
+            _putting(screen),
+            prefix="algorithm",
+            labels=words.labels,
+            title=f"Algorithm {algorithm.name}",
+            part=lambda policy: policy.algorithm,
+        )
     box.on("toggle", lambda event: screen.choices.update(settings=event.args), js_handler="(e) => emit(e.target.open)")
 
 
@@ -108,6 +116,7 @@ def _remedies(screen: Screen) -> None:
     for place, each in enumerate(remedies_for(work.error, screen.policy)):
 
         def take(policy: Any = each.policy) -> None:
+            screen.session.require_valid()
             screen.change(policy)
             begin_search(screen.session)
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
-from indistinct.algorithms.full_domain.node import ChosenNode, spelled
-from indistinct.exploration import Exploration, Row
+from indistinct.algorithms.full_domain.node import ChosenNode, spell_node
 from indistinct.figures import number, percent, plural
+from indistinct.study.explore import Exploration, Row
 from indistinct.web import parts
 from indistinct.web.frame import Screen
 from indistinct.web.front import Spot, draw_front
+from indistinct.web.parameters import whole
 from indistinct.web.picking import Entry, Pick, first_of, lattice, pages, pickable, table_html
 from indistinct.web.steps.search import begin_search
 from indistinct.web.tasks.exploring import MOST_NODES, Explored, explore_all, explored_job
@@ -38,15 +38,15 @@ async def draw_solutions(screen: Screen) -> None:
         return
     _bare_columns(screen)
     found: Explored | None = session.found(EXPLORED)
-    parts.field(
+    screen.field(
         "At most so many solutions",
         str(screen.choices.get(MOST, MOST_NODES)),
-        lambda value: screen.choices.__setitem__(MOST, value),
+        lambda value: screen.choices.__setitem__(MOST, whole(value, what="the number of solutions")),
         name=MOST,
-        kind="number",
-        min="1",
+        action=MOST,
+        inputmode="numeric",
+        autocomplete="off",
         hint="More are refused, because they take long. Fewer levels or columns make fewer solutions.",
-        error=screen.errors.get(MOST),
     )
     with parts.tag("div", classes="actions"):
         parts.button(
@@ -54,7 +54,7 @@ async def draw_solutions(screen: Screen) -> None:
             screen.on(lambda: begin_exploring(screen), at=MOST),
             main=found is None or not _is_fresh(screen),
             name="explore-all",
-            disabled=session.working,
+            disabled=screen.cannot_begin(MOST),
         )
     if found is not None:
         _draw_found(screen, found)
@@ -75,24 +75,12 @@ def _bare_columns(screen: Screen) -> None:
 def begin_exploring(screen: Screen) -> None:
     """Begin to compute all solutions of the job as it stands."""
     session, policy = screen.session, screen.policy
-    most = whole(screen.choices.get(MOST, MOST_NODES), what="the number of solutions")
+    most = screen.choices.get(MOST, MOST_NODES)
 
     def then(found: Explored) -> None:
         session.find(EXPLORED, found, rests_on=explored_job(policy))
 
-    session.begin("Computing all solutions", explore_all, policy, most, then=then)
-
-
-def whole(text: Any, *, what: str) -> int:
-    """Return the whole number from 1 that somebody typed; raise where it is none.
-
-    >>> whole(" 20,000 ", what="it")
-    20000
-    """
-    plain = str(text).replace(",", "").replace("_", "").strip()
-    if not plain.isascii() or not plain.isdigit() or int(plain) < 1:
-        raise TaskError(f"{what} must be a whole number of at least 1", hint="for example 20000")
-    return int(plain)
+    session.begin("Computing all solutions", explore_all, policy, most, then=then, action=MOST)
 
 
 def _is_fresh(screen: Screen) -> bool:
@@ -158,7 +146,11 @@ def _draw_front(screen: Screen, found: Explored, metric: str) -> None:
     looked = screen.choices.get(LOOKED)
     spots = [
         Spot(
-            row["risk"], row[metric], spelled(row["node"]), in_words(found.lattice, row, metric), row["node"] == looked
+            row["risk"],
+            row[metric],
+            spell_node(row["node"]),
+            in_words(found.lattice, row, metric),
+            row["node"] == looked,
         )
         for row in front
     ]
@@ -188,13 +180,13 @@ def _node_table(screen: Screen, found: Exploration, rows: Sequence[Row], caption
     counts = ("left out", "classes", "smallest", "highest risk", *found.metrics)
     entries: list[list[Entry]] = [
         [
-            spelled(row["node"]),
+            spell_node(row["node"]),
             levels_in_words(found, row["node"]),
             "yes" if row["satisfied"] else "no",
             *(f"{row[key]:,}" for key in ("suppressed_rows", "classes", "smallest_class")),
             percent(row["risk"]) if row["smallest_class"] else "–",
             *(number(row[metric]) for metric in found.metrics),
-            Pick("Look", spelled(row["node"]), f"Look at solution {spelled(row['node'])}"),
+            Pick("Look", spell_node(row["node"]), f"Look at solution {spell_node(row['node'])}"),
         ]
         for row in rows
     ]
@@ -252,7 +244,7 @@ def _draw_looked(screen: Screen, found: Explored, metric: str) -> None:
         return
     row = all_nodes.node(node)
     with parts.tag("section", classes="card", id="solution", tabindex="-1", aria_label="The solution you look at"):
-        parts.heading(f"Solution {spelled(node)}", level=3)
+        parts.heading(f"Solution {spell_node(node)}", level=3)
         _facts(all_nodes, row)
         samples = found.samples
         parts.table(
@@ -276,7 +268,7 @@ def _draw_looked(screen: Screen, found: Explored, metric: str) -> None:
                 screen.on(lambda: choose(screen, node), at="choose-node"),
                 main=_is_fresh(screen),
                 name="choose-node",
-                disabled=not row["satisfied"] or screen.session.working or not _is_fresh(screen),
+                disabled=not row["satisfied"] or screen.cannot_begin() or not _is_fresh(screen),
             )
 
 
@@ -316,7 +308,8 @@ def choose(screen: Screen, node: tuple[int, ...]) -> None:
 
 
 def require_rest(screen: Screen) -> None:
-    """Raise while a long task runs, before anything is changed for another one."""
+    """Raise while a long task runs or a field is not valid, before anything is changed for another task."""
     work = screen.session.work
     if work is not None and not work.done:
         raise TaskError(f"{work.name} still runs", hint="wait until it is done, or stop it")
+    screen.session.require_valid()

@@ -12,23 +12,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from indistinct.api import transform
-from indistinct.arrays import Codes, starts_of
 from indistinct.engines import open_source
 from indistinct.engines.memory.count import rows_of
 from indistinct.errors import InputError
 from indistinct.frequencies.encode import encode_column
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.value import PERSON, Key
-from indistinct.policy import Policy
-from indistinct.promise import promise_of
+from indistinct.job.opening import transform
+from indistinct.job.policy import Policy
+from indistinct.machine.arrays import Codes, starts_of
 from indistinct.recoding.assign import keys_of, needs_joint
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import SENSITIVE, Assignment
 from indistinct.recoding.storage import read_recoding
-from indistinct.release.files import table_path
 from indistinct.release.fit import fit
-from indistinct.release.published import buckets_told, read_certificate
+from indistinct.release.opened import buckets_told, read_certificate
+from indistinct.release.promise import promise_of
+from indistinct.release.writing.files import table_path
 from indistinct.reporting.columns import MISSING
 from indistinct.schema import BUCKET, COUNT
 from indistinct.tables import Table, open_table

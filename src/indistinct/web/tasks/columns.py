@@ -11,15 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.arrays import Codes
-from indistinct.domain import Kind, kind_of
 from indistinct.drawing.columns import Bars, bars_of_numbers, bars_of_values, draw_bars
 from indistinct.frequencies.grouping import Grouping, group_rows
-from indistinct.inspection.inspecting import encode
-from indistinct.policy import Policy
-from indistinct.release.pseudonym_columns import read_key
+from indistinct.job.policy import Policy
+from indistinct.machine.arrays import Codes
+from indistinct.recoding.transformations import check_transformations, transformed_columns
+from indistinct.release.pseudonyms.columns import read_key
+from indistinct.study.inspect.inspecting import encode
 from indistinct.tables import Table
-from indistinct.transformations import check_transformations, transformed_columns
+from indistinct.tables.domain import Kind, kind_of
 from indistinct.web.tasks.looking import named
 from indistinct.web.tasks.tables import table_of
 from indistinct.web.worker import Desk

@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 
 from indistinct.algorithms.auto import Auto
-from indistinct.api import transform
-from indistinct.comparing.compare import compare
-from indistinct.comparing.comparison import Comparison
-from indistinct.comparing.pictures import draw_comparison
 from indistinct.drawing.lattice import PICTURE_LIMIT
 from indistinct.errors import ParameterError
-from indistinct.exploration import Exploration, Row, explore
 from indistinct.frequencies.encode import encode_column
-from indistinct.hierarchy import Order, Suppression
+from indistinct.hierarchy import Suppression
+from indistinct.hierarchy.builders import declared_order
+from indistinct.job.opening import transform
+from indistinct.job.policy import Policy
 from indistinct.models import KAnonymity, Model
-from indistinct.policy import Policy
-from indistinct.registry import all_of
+from indistinct.models.registry import all_of
 from indistinct.reporting.columns import MISSING
+from indistinct.study.compare.compare import compare
+from indistinct.study.compare.comparison import Comparison
+from indistinct.study.compare.pictures import draw_comparison
+from indistinct.study.explore import Exploration, Row, explore
 from indistinct.tables import Table
 from indistinct.web.sessions import job_of
 from indistinct.web.tasks.tables import table_of
@@ -129,7 +130,7 @@ def _samples(table: Table, policy: Policy) -> Samples:
     before, after = {}, {}
     for name in policy.schema.quasi:
         hierarchy = policy.used_hierarchies.get(name)
-        order = hierarchy.values if isinstance(hierarchy, Order) else None
+        order = declared_order(hierarchy)
         column = encode_column(name, table.data[name], order=order)
         tree, codes, texts = (hierarchy or Suppression()).bind(column.domain), column.codes[rows], column.domain.texts()
         before[name] = tuple(MISSING if texts[code] is None else texts[code] for code in codes)

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from indistinct.arrays import Codes
-from indistinct.domain import Domain, Kind
 from indistinct.drawing.levels import level_meanings
 from indistinct.errors import HierarchyError
 from indistinct.figures import plural
 from indistinct.frequencies.encode import encode_column
 from indistinct.hierarchy import Explicit, Hierarchy, Intervals, suggest
 from indistinct.hierarchy.value import Taxonomy
-from indistinct.policy import Policy
+from indistinct.job.policy import Policy
+from indistinct.machine.arrays import Codes
+from indistinct.tables.domain import Domain, Kind
 from indistinct.web.tasks.tables import stamp_of, table_of
 from indistinct.web.tree_edits import Rows, add_top, add_values, rows_of_values, tree_of
 from indistinct.web.worker import Desk
@@ -150,7 +150,7 @@ def imported(desk: Desk, policy: Policy, column: str, path: Path) -> Imported:
         return Imported(tree_of(rows), notes)
     except HierarchyError as error:
         told = error.message.replace(str(path), path.name)
-        raise HierarchyError(told, hint=(error.hint or "").partition(", or say rooted=False")[0] or None) from None
+        raise HierarchyError(told, hint=error.details.get("advice", error.hint)) from None
 
 
 def exported(desk: Desk, policy: Policy, column: str, path: Path) -> Path:

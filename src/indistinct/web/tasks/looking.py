@@ -8,21 +8,22 @@ from typing import Any
 
 import pyarrow.csv
 
-from indistinct.addresses import is_elsewhere
-from indistinct.datasets import generate_patients
 from indistinct.errors import IndistinctError, InputError, PolicyError
 from indistinct.hierarchy import Explicit
-from indistinct.input_files import read_ordinary
-from indistinct.inspection import Inspection, inspect
-from indistinct.inspection.inspecting import inspect_as_read
-from indistinct.policy import Policy, policy_from_toml
-from indistinct.policy.reading import LARGEST_POLICY, parse_toml
-from indistinct.policy.starter import starter_notes, starter_policy
-from indistinct.release.pseudonym_columns import Pseudonym
+from indistinct.job.policy import Policy, policy_from_toml
+from indistinct.job.policy.reading import LARGEST_POLICY, parse_toml
+from indistinct.release.pseudonyms.columns import Pseudonym
+from indistinct.reproduce.datasets import generate_patients
+from indistinct.study.inspect import Inspection, inspect
+from indistinct.study.inspect.inspecting import inspect_as_read
+from indistinct.study.inspect.starter import starter_notes, starter_policy
 from indistinct.tables import Reading
+from indistinct.tables.addresses import is_elsewhere
 from indistinct.tables.dialect import encodings, find_dialect
+from indistinct.tables.input_files import read_ordinary
 from indistinct.tables.opening import delimited_reading
 from indistinct.tables.several import DELIMITED, LABELLED, SHEETS, kind_of_file
+from indistinct.tables.sheets import open_workbook
 from indistinct.web.tasks.tables import opened
 from indistinct.web.worker import Desk
 
@@ -95,13 +96,25 @@ def look(desk: Desk, path: Path, reading: Reading, *, exact: bool = False) -> Lo
         except InputError as error:
             if error.details.get("undecided") == "sheet":
                 return Sheets(tuple(error.values))
-            raise
+            shown = None if exact else layout_shown(error, reading)
+            if shown is None:
+                raise
+            return look(desk, path, shown)
         desk.report(0.3)
         desk.enter("looking at columns", f"{table.rows:,} rows")
         found = inspect_as_read(table) if exact else inspect(table)
         desk.report(0.9)
         policy = starter_policy(found, path, path.parent, reading=found.reading)
         return _looked(found, policy, policy, path)
+
+
+def layout_shown(error: InputError, reading: Reading) -> Reading | None:
+    """Return a reading with the layout that an error found in a file, to be shown; None for other errors."""
+    if (lines := error.details.get("skip_rows")) is not None and lines > reading.skip_rows:
+        return replace(reading, skip_rows=lines)
+    if error.details.get("nameless") and reading.nameless is None:
+        return replace(reading, nameless="name")
+    return None
 
 
 def look_by_policy(desk: Desk, path: Path, allowed: Allowed) -> Look | Wanted:
@@ -146,7 +159,7 @@ def _policy_at(path: Path, allowed: Allowed) -> Policy:
         _check_paths(parse_toml(text), base, allowed)
         policy = policy_from_toml(text, base=base)
     except PolicyError as error:
-        newer = "unknown key" in error.message
+        newer = "unknown" in error.details
         hint = f"{error.hint}; {NEWER}" if newer and error.hint else NEWER if newer else error.hint
         raise PolicyError(f"{path.name}, {error.message}", hint=hint, values=error.values) from None
     if policy.input.database is not None:
@@ -204,12 +217,10 @@ def form_of(path: Path, reading: Reading) -> dict[str, Any]:
         how = delimited_reading(path, reading)
         for candidate in encodings(path, reading.encoding):
             with suppress(UnicodeError):
-                found = find_dialect(path, candidate, how.delimiter, header=reading.header)
+                found = find_dialect(path, candidate, how)
                 return {"kind": "text", "delimiter": found.delimiter, "encoding": found.encoding}
     if kind in SHEETS:
-        import python_calamine
-
-        with python_calamine.load_workbook(path) as book:
+        with open_workbook(path) as book:
             return {"kind": "workbook", "sheets": list(book.sheet_names)}
     return {"kind": "statistics" if kind in LABELLED else "typed"}
 

@@ -1,48 +1,31 @@
-"""The files of a release and what they are compared with, read as the command line reads them."""
+"""The files of a release with what their policy says of them, described as the command line describes them."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from indistinct import api
-from indistinct.algorithms.auto import Auto
-from indistinct.engines.base import Source
-from indistinct.policy import Policy
-from indistinct.release.population import read_population
-from indistinct.release.published import BucketTable
-from indistinct.release.reading import read_release
-from indistinct.tables import Reading, Table, open_table
-from indistinct.web.tasks.tables import table_of
+from indistinct.job.policy import Policy
+from indistinct.job.published import published
+from indistinct.release.published import Published
+from indistinct.tables import Table, open_table
+from indistinct.web.tasks.tables import stamp_of, table_of
 from indistinct.web.worker import Desk
 
 Files = Mapping[str, Any]
 """Where the files of a release lie: `table`, `certificate`, `recoding`, and a list of `others`."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Compared:
-    """A release as its readers have it, its original as it was published from, and the population if there is one."""
-
-    published: Source | BucketTable
-    original: Table
-    population: Table | None
-
-
-def compared(desk: Desk, policy: Policy, files: Files) -> Compared:
-    """Open a release beside its original, whose columns are transformed as those of the release."""
-    whole = original_of(desk, policy)
-    shown = api.transform(whole, policy.schema, policy.transformations, hierarchies=policy.hierarchies)
-    return Compared(read_published(policy, files["table"]), shown, population_of(policy))
-
-
-def read_published(policy: Policy, path: Path) -> Source | BucketTable:
-    """Return the tables of a release; what is text in the original is text there."""
-    before = policy.input.reading
-    texts = (name for name, kind in before.types.items() if kind == "text")
-    how = Reading(header=before.header, text=tuple(dict.fromkeys((*before.text, *texts))))
-    return read_release(path, policy.schema, algorithm=policy.algorithm, reading=how)
+def published_files(desk: Desk, policy: Policy, files: Files) -> Published:
+    """Return a release beside its original, as its policy and its recoding describe it; the last one is kept."""
+    path, reading = Path(files["table"]), policy.input.reading
+    stamps = (stamp_of(path, reading), stamp_of(Path(files["recoding"]), reading), stamp_of(policy.source, reading))
+    given: Published = desk.keep(
+        ("published", *stamps, repr(policy)),
+        lambda: published(path, policy=policy, original=original_of(desk, policy), recoding=files["recoding"]),
+        most=1,
+    )
+    return given
 
 
 def original_of(desk: Desk, policy: Policy) -> Table:
@@ -51,21 +34,7 @@ def original_of(desk: Desk, policy: Policy) -> Table:
     return source if isinstance(source, Table) else open_table(source)
 
 
-def population_of(policy: Policy) -> Table | None:
-    """Return the population of a policy, read as its table is; None if it has none."""
-    path, reading = policy.population, policy.input.reading
-    if path is None:
-        return None
-    table: Table = read_population(lambda how: api.open(path, reading=how), reading.about, policy.schema)
-    return table
-
-
 def certificate_in(files: Files) -> dict[str, Any]:
     """Return what the certificate for others says that lies beside a release."""
     told: dict[str, Any] = json.loads(Path(files["certificate"]).read_text(encoding="utf-8"))
     return told
-
-
-def algorithm_told(policy: Policy) -> Any:
-    """Return how a release was made, where the policy says so."""
-    return None if isinstance(policy.algorithm, Auto) else policy.algorithm

@@ -8,18 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from indistinct import api
 from indistinct.errors import MissingExtraError, VerificationError
-from indistinct.policy import Policy, policy_to_toml
-from indistinct.promise import promised_model
+from indistinct.job.job import job_of_policy
+from indistinct.job.policy import Policy, policy_to_toml
+from indistinct.job.running import run_job
 from indistinct.recoding.outputs import SENSITIVE
-from indistinct.recoding.storage import beside
-from indistinct.release.files import certificate_path, table_path
-from indistinct.release.small_counts import SMALLEST
-from indistinct.release.staging import Produce, filled, publish, stage, staging
-from indistinct.release.targets import check_targets
-from indistinct.reporting.report import Report, report
-from indistinct.web.tasks.published import Compared, Files, compared, original_of, population_of, read_published
+from indistinct.recoding.storage import arrays_path, read_recoding
+from indistinct.release.promise import promised_model
+from indistinct.release.writing.files import certificate_path, table_path
+from indistinct.release.writing.staging import Produce, filled, publish, stage, staging
+from indistinct.release.writing.targets import check_targets
+from indistinct.reporting.report import report
+from indistinct.study.verify import verify
+from indistinct.web.tasks.published import Files, original_of, published_files
 from indistinct.web.worker import Desk
 
 ALL, PACKAGE = "everything", "package"
@@ -107,40 +108,26 @@ def _give(old: Path, new: Path) -> None:
 
 def _copy_recoding(old: Path, new: Path) -> None:
     _give(old, new)
-    if beside(old).is_file():
-        _give(beside(old), beside(new))
+    if arrays_path(old).is_file():
+        _give(arrays_path(old), arrays_path(new))
 
 
 def _write_again(desk: Desk, policy: Policy, made: Mapping[str, Any], path: Path) -> None:
     """Publish the table anew under the recoding that was found, in another form; a ledger remembers it."""
-    output = policy.output
-    release = api.apply(
-        made["files"]["recoding"],
-        original_of(desk, policy),
-        hierarchies=policy.hierarchies,
-        pseudonyms=policy.located_pseudonyms,
-        population=policy.population,
-        ledger=None if output.ledger is None else policy.locate(output.ledger),
-    )
+    recoding = read_recoding(made["files"]["recoding"])
+    original = original_of(desk, policy)
+    # What the first release promised and was allowed holds again, and is known by its recoding.
+    job = job_of_policy(policy, table=original, recoding=recoding, model=None, suppression=None, output=None)
+    release = run_job(job)
     told = replace(release.check.about, algorithm=made["certificate"]["algorithm"])
     release = replace(release, check=replace(release.check, about=told))
-    smallest = SMALLEST if output.smallest_count is None else output.smallest_count
-    release.write(path, smallest_count=smallest, writing=output.writing)
+    release.write(path, smallest_count=job.destination.smallest_count, writing=job.destination.writing)
 
 
 def verify_files(desk: Desk, policy: Policy, files: Files) -> dict[str, Any]:
     """Return what `indistinct verify` says of a release, with all counts: it is for the steward."""
-    return api.verify(
-        read_published(policy, files["table"]),
-        policy.schema,
-        promised_model(policy.model, policy.algorithm, policy.schema),
-        original=original_of(desk, policy),
-        recoding=files["recoding"],
-        hierarchies=policy.hierarchies,
-        population=population_of(policy),
-        transformations=policy.transformations or None,
-        pseudonyms=policy.pseudonyms,
-    ).to_json()
+    given = published_files(desk, policy, files)
+    return verify(given, model=promised_model(policy.model, policy.algorithm, policy.schema)).to_json()
 
 
 def _told(
@@ -151,41 +138,26 @@ def _told(
     downloads = {"table": path, "certificate": files["certificate"], "recoding": files["recoding"]}
     if files["others"]:
         (downloads["second"],) = files["others"]
-    if beside(files["recoding"]).is_file():
-        downloads["recoding-arrays"] = beside(files["recoding"])
+    if arrays_path(files["recoding"]).is_file():
+        downloads["recoding-arrays"] = arrays_path(files["recoding"])
     downloads["policy"] = path.with_name("policy.toml")
     downloads["policy"].write_text(policy_to_toml(shipped), encoding="utf-8", newline="\n")
     downloads["policy"].chmod(0o600)
     stem = path.name.partition(".")[0]
     names = {"report": ("external", f"{stem}.report.html"), "report-internal": ("internal", f"{stem}.internal.html")}
-    given = None if seconds is None else compared(desk, policy, files)
+    given = None if seconds is None else published_files(desk, policy, files)
     for place, (kind, (edition, name)) in enumerate(names.items()):
         if given is None or seconds is None:
             break
         desk.enter(f"writing the {edition} report")
         try:
-            made = _report(given, shipped, files, edition=edition, seconds=seconds)
+            made = report(given, edition=edition, policy=shipped, seconds=seconds)
             downloads[kind] = made.write(path.with_name(name))
         except MissingExtraError as error:
             notes.append(f"There is no report: {error.message}. {error.hint or ''}".strip())
             break
         desk.report(0.6 + 0.15 * place)
     return downloads, notes
-
-
-def _report(given: Compared, policy: Policy, files: Files, *, edition: str, seconds: float) -> Report:
-    return report(
-        given.published,
-        policy.schema,
-        edition=edition,
-        policy=policy,
-        original=given.original,
-        population=given.population,
-        model=policy.model,
-        hierarchies=policy.hierarchies,
-        recoding=files["recoding"],
-        seconds=seconds,
-    )
 
 
 def _zipped(target: Path, files: Iterable[Path]) -> Path:

@@ -5,18 +5,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from indistinct import api
+from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import IndistinctError
-from indistinct.measuring import column_losses, measure
+from indistinct.job.job import job_of_policy
+from indistinct.job.policy import Policy
+from indistinct.job.running import run_job
 from indistinct.metrics.people import counted_in_people
-from indistinct.policy import Policy
 from indistinct.recoding.outputs import MAIN
-from indistinct.registry import parse_algorithm
-from indistinct.release.files import certificate_path, table_path
-from indistinct.release.formats import FORMATS
 from indistinct.release.release import Release
-from indistinct.release.small_counts import SMALLEST
-from indistinct.summary import summary_of_release
+from indistinct.release.writing.files import certificate_path, table_path
+from indistinct.release.writing.formats import FORMATS
+from indistinct.study.measure.measuring import column_losses, measure
+from indistinct.study.summary import summary_of_release
+from indistinct.study.verdict import figures_of_certificate
 from indistinct.web.tasks.tables import table_of
 from indistinct.web.worker import Desk
 
@@ -34,7 +35,7 @@ def search(desk: Desk, policy: Policy, folder: Path) -> dict[str, Any]:
     path, recoding = folder / release_name(policy), folder / RECODING
     desk.enter("reading")
     table = table_of(desk, policy)
-    release = _released(policy, table, path, progress=lambda share: desk.report(0.9 * share))
+    release = _release(policy, table, path, progress=lambda share: desk.report(0.9 * share))
     release.write_recoding(recoding)
     desk.enter("measuring")
     told = summary_of_release(release, path, metrics=_measured(release, policy), recoding=recoding).to_json()
@@ -45,41 +46,25 @@ def search(desk: Desk, policy: Policy, folder: Path) -> dict[str, Any]:
         "recoding": recoding,
         "others": [table_path(path, name) for name in release.assignment.layout.tables if name != MAIN],
     }
-    return {**told, **_figures(release), "files": files, "output": policy.output}
+    figures = figures_of_certificate(release.certificate, policy.schema)
+    return {**told, **_figures(release), "figures": figures, "files": files, "output": policy.output}
 
 
-def _released(policy: Policy, table: Any, path: Path, *, progress: Any) -> Release:
-    options: dict[str, Any] = {
-        "smallest_count": SMALLEST if policy.output.smallest_count is None else policy.output.smallest_count,
-        "writing": policy.output.writing,
-    }
-    ledger = None if policy.output.ledger is None else policy.locate(policy.output.ledger)
-    release = api.anonymize(
-        table,
-        policy.schema,
-        model=policy.model,
-        algorithm=policy.algorithm,
-        hierarchies=policy.hierarchies,
-        suppression=policy.suppression,
-        target=policy.target,
-        progress=progress,
-        population=policy.population,
-        transformations=policy.transformations,
-        pseudonyms=policy.located_pseudonyms,
-        ledger=ledger,
-        output=path if ledger is None else None,
-        **options,
-    )
-    if ledger is None:
-        return release
+def _release(policy: Policy, table: Any, path: Path, *, progress: Any) -> Release:
+    job = job_of_policy(policy, table=table, output=path, progress=progress)
+    if job.history.ledger is None:
+        return run_job(job)
+    destination = job.destination
+    release = run_job(replace(job, destination=replace(destination, output=None)))
     unrecorded = replace(release, record=None)
-    return replace(unrecorded, certificate=unrecorded.write(path, **options))
+    certificate = unrecorded.write(path, smallest_count=destination.smallest_count, writing=destination.writing)
+    return replace(unrecorded, certificate=certificate)
 
 
 def release_name(policy: Policy) -> str:
     """Return what the file of a release is called: as the policy says, if that is a file that can be written here.
 
-    >>> from indistinct.policy import Input, Output
+    >>> from indistinct.job.policy import Input, Output
     >>> from indistinct.schema import Schema
     >>> job = Policy(Input(Path("people.csv")), Schema(quasi=["age"]), ())
     >>> release_name(job)

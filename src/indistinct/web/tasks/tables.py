@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from indistinct.api import open as open_table
-from indistinct.policy import Policy
+from indistinct.job.opening import open as open_table
+from indistinct.job.policy import Policy
 from indistinct.tables import Reading, Table
 from indistinct.web.worker import Desk
 

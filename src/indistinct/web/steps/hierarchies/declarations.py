@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.algorithms.base import Algorithm
-from indistinct.domain import Kind
 from indistinct.figures import plural
 from indistinct.hierarchy import CutPoints, Dates, Explicit, Hierarchy, Intervals, Masking, Order, hierarchy_from_json
+from indistinct.job.policy import Policy
 from indistinct.models import TCloseness
-from indistinct.policy import Policy
+from indistinct.tables.domain import Kind
 from indistinct.web.worker import TaskError
 
 NONE, TREE = "none", "tree"

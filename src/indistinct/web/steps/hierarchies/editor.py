@@ -64,12 +64,14 @@ class _Editor:
 
     def on(self, edit: Callable[..., Rows], *, at: str) -> Callable[..., object]:
         """Return a handler that puts edited rows into the policy."""
+        return self.screen.on(self._putting(edit), at=at)
 
-        def act(*values: str) -> None:
+    def _putting(self, edit: Callable[..., Rows]) -> Callable[..., None]:
+        def put_edited(*values: str) -> None:
             changed = tree_of(edit(*values), rooted=self.rooted)
             decide(self.screen, self.column, changed, keep=(LEVEL, SOUGHT, FIRST))
 
-        return self.screen.on(act, at=at)
+        return put_edited
 
     def draw_level(self, levels: range) -> None:
         """Draw a level: which one, its groups and what is in none, and where ticked ones go."""
@@ -112,12 +114,14 @@ class _Editor:
             with parts.tag("fieldset", classes="group"):
                 parts.tag("legend", f"{_shown(label)} ({len(group.members):,})")
                 with parts.tag("div", classes="group-name"):
-                    parts.field(
+                    self.screen.field(
                         "Name",
                         label,
-                        self.on(lambda text, old=label: rename(rows, old, level=level, name=_named(text)), at=name),
+                        self._putting(lambda text, old=label: rename(rows, old, level=level, name=_named(text))),
                         name=name,
-                        error=self.screen.errors.get(name),
+                        key=(self.column, level, label),
+                        about=f"{self.column}: name of a group",
+                        part=lambda policy: policy.hierarchies.get(self.column),
                     )
                     parts.button(
                         "Remove group",

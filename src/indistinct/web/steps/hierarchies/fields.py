@@ -21,8 +21,6 @@ from indistinct.web.steps.hierarchies.declarations import (
 from indistinct.web.tasks.hierarchies import survey
 from indistinct.web.worker import TaskError
 
-DRAFT = "draft"
-
 
 def draw_fields(screen: Screen, column: str, hierarchy: Hierarchy | None) -> None:
     """Draw the fields of a hierarchy's builder, if it has any."""
@@ -121,15 +119,15 @@ class _Form:
 
     def field(self, label: str, value: str, make: Callable[[str], Hierarchy], *, name: str, **options: Any) -> None:
         """Draw a field; what was refused is shown again with what is wrong."""
-        screen = self.screen
-        error = screen.errors.get(name)
-        shown = screen.choices.get(DRAFT, value) if error else value
-        parts.field(
+        column = self.column
+        self.screen.field(
             label,
-            shown,
-            screen.on(lambda text: self._take(text, make), at=name),
+            value,
+            lambda text: self._take(text, make),
             name=name,
-            error=error,
+            key=(column, name),
+            about=f"{column}: {label.lower()}",
+            part=lambda policy: policy.hierarchies.get(column),
             **options,
         )
 
@@ -163,14 +161,12 @@ class _Form:
     async def _take(self, text: str, make: Callable[[str], Hierarchy]) -> None:
         """Put what is typed into the policy if it is a hierarchy that fits the column."""
         screen, column = self.screen, self.column
-        screen.choices[DRAFT] = text
         made = make(text)
         changed = replace(screen.policy, hierarchies=replaced(screen.policy.hierarchies, column, made))
         fit = (await screen.session.ask(survey, changed, (column,)))[column]
         # Values that an order does not name can be added to it; everything else is mended here.
         if fit.message and not (fit.uncovered and isinstance(made, Order)):
             raise TaskError(fit.message, hint=fit.hint)
-        screen.choices.pop(DRAFT)
         screen.change(changed)
 
 

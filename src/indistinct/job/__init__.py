@@ -1,0 +1,1 @@
+"""A job: a policy with its sources, and how it runs."""

@@ -1,0 +1,288 @@
+"""A job as flags: all of a policy as one command, or parts of a job, with a word about what flags cannot say."""
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from indistinct.algorithms.auto import Auto
+from indistinct.algorithms.registry import parse_algorithm
+from indistinct.engines.postgres.address import without_password
+from indistinct.errors import IndistinctError
+from indistinct.hierarchy import Explicit, Hierarchy
+from indistinct.hierarchy.readers import hierarchy_from_spec
+from indistinct.job.policy import Policy
+from indistinct.models.registry import parse_model
+from indistinct.recoding.transformations import Transformation, parse_transformation
+from indistinct.release.pseudonyms.columns import Pseudonym
+from indistinct.schema import Schema
+from indistinct.spelling import spell
+from indistinct.tables.addresses import address_of
+from indistinct.tables.value import Reading
+
+BY_POLICY = "indistinct anonymize policy.toml"
+ROLES = {
+    "quasi": "quasi",
+    "sensitive": "sensitive",
+    "insensitive": "insensitive",
+    "identifier": "identifiers",
+    "person": "person",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Unsaid:
+    """Something that no flag can say, in words."""
+
+    words: str
+
+
+Flag = tuple[str, str | Unsaid | None]
+Flags = Iterator[Flag]
+
+
+def command_of(policy: Policy) -> str:
+    """Return a command that does what a policy says, ready for a shell.
+
+    Where flags cannot say all of it, comments tell what is missing, and the command runs the policy.
+    """
+    flags = [
+        *role_flags(policy.schema),
+        *_privacy(policy),
+        *hierarchy_flags(policy.hierarchies),
+        *_others(policy),
+        *_reading(policy),
+        *_output(policy),
+    ]
+    unsaid = words_of_unsaid(flags)
+    if unsaid:
+        told = "\n".join(f"#   {each}" for each in unsaid)
+        return f"# Flags cannot say all of it:\n{told}\n# Save policy.toml beside the table, and run\n{BY_POLICY}\n"
+    lines = [f"indistinct anonymize {shlex.quote(_source(policy))}", *write_flags(flags)]
+    return "".join(f"{line}\n" for line in _left_out(policy)) + " \\\n  ".join(lines) + "\n"
+
+
+def write_flags(flags: Iterable[Flag]) -> list[str]:
+    """Return flags as a shell takes them, but for what no flag can say.
+
+    >>> write_flags([("--quasi", "age,post code"), ("--header", None), ("--model", Unsaid("a model"))])
+    ["--quasi 'age,post code'", '--header']
+    """
+    return [_write_flag(name, value) for name, value in flags if not isinstance(value, Unsaid)]
+
+
+def words_of_unsaid(flags: Iterable[Flag]) -> list[str]:
+    """Return what no flag can say, in words."""
+    return [value.words for _, value in flags if isinstance(value, Unsaid)]
+
+
+def _write_flag(name: str, value: str | None) -> str:
+    if value is None:
+        return name
+    gap = "=" if value.startswith("-") else " "
+    return f"{name}{gap}{shlex.quote(value)}"
+
+
+def _left_out(policy: Policy) -> list[str]:
+    """Return comments about what a policy says beside the release itself."""
+    parts = {
+        "metrics": bool(policy.metrics),
+        "the report": policy.output.report is not None,
+        "what people state": policy.about != type(policy.about)(),
+        "reasons of roles": bool(policy.reasons),
+    }
+    missing = [name for name, there in parts.items() if there]
+    return [f"# Left out, as the release does not depend on it: {', '.join(missing)}"] if missing else []
+
+
+def _source(policy: Policy) -> str:
+    return without_password(policy.input.database.database) if policy.input.database else _spelled(policy.input.path)
+
+
+def _spelled(path: Path) -> str:
+    return address_of(path) or path.as_posix()
+
+
+def role_flags(schema: Schema) -> Flags:
+    """Yield the flags that give columns their roles."""
+    for flag, field in ROLES.items():
+        names = getattr(schema, field)
+        if names:
+            yield (f"--{flag}", _listed(names))
+
+
+def _listed(names: Sequence[str]) -> str | Unsaid:
+    if any(name != name.strip() or not name or "\n" in name or "\r" in name for name in names):
+        return Unsaid("a column whose name begins or ends with a space, or has several lines")
+    return ",".join(map(_quoted, names))
+
+
+def _quoted(item: str) -> str:
+    """Return an item of a list as flags take it: in quotes where it holds a comma, or begins with a blank."""
+    marked = any(mark in item for mark in ',"') or item.startswith(" ")
+    return '"' + item.replace('"', '""') + '"' if marked else item
+
+
+def _item(text: str | Unsaid) -> str | Unsaid:
+    return text if isinstance(text, Unsaid) else _quoted(text)
+
+
+def _privacy(policy: Policy) -> Flags:
+    for model in policy.models:
+        yield ("--model", _same(model.spec(), parse_model, model, what="a model"))
+    yield from suppression_flags(policy.suppression)
+    if policy.algorithm != Auto():
+        spelled = _same(spell(policy.algorithm), parse_algorithm, policy.algorithm, what="the algorithm")
+        yield ("--algorithm", spelled)
+
+
+def suppression_flags(share: float) -> Flags:
+    """Yield the flag of the share that may be dropped, if any may."""
+    if share:
+        yield ("--suppression", repr(share))
+
+
+def _same(text: str, parse: Callable[[str], object], value: object, *, what: str) -> str | Unsaid:
+    """Return a spelling, if it spells the value."""
+    with suppress(IndistinctError):
+        if parse(text) == value:
+            return text
+    return Unsaid(f"{what}, as it stands in the policy")
+
+
+def _of_column(name: str, spec: str | Unsaid, *, what: str) -> str | Unsaid:
+    if "=" in name or not name:
+        return Unsaid(f"the {what} of a column whose name has an equals sign")
+    return spec if isinstance(spec, Unsaid) else f"{name}={spec}"
+
+
+def hierarchy_flags(hierarchies: Mapping[str, Hierarchy], *, same_values: bool = False) -> Flags:
+    """Yield a flag for every hierarchy; of a table with the `same_values` a mask finds its length again."""
+    for name, each in hierarchies.items():
+        yield ("--hierarchy", _of_column(name, _hierarchy(name, each, same_values), what="hierarchy"))
+
+
+def _hierarchy(column: str, hierarchy: Hierarchy, same_values: bool) -> str | Unsaid:
+    told = hierarchy.to_json()
+    if same_values and set(told) == {"mask", "length"}:
+        return f"mask:{told['mask']}"
+    kind, value = next(iter(told.items()))
+    if isinstance(hierarchy, Explicit):
+        if kind == "file" and set(told) <= {"file", "header"}:
+            return f"{'header' if hierarchy.header else 'file'}:{value}"
+        how = "read in a way of its own" if kind == "file" else "a tree" if kind == "tree" else "written out row by row"
+        return Unsaid(f"the hierarchy of {column!r}: it is {how}")
+    marks = {"mask": "", "intervals": ",", "dates": ",", "order": "|", "suppression": ""}
+    if kind in marks:
+        values = [value] if isinstance(value, str) else [] if value is True else value
+        spec = ":".join([kind, *([marks[kind].join(map(str, values))] if values else [])])
+        with suppress(IndistinctError):
+            if hierarchy_from_spec(column, spec) == hierarchy:
+                return spec
+    return Unsaid(f"the hierarchy of {column!r}: {kind} with these values or options")
+
+
+def _others(policy: Policy) -> Flags:
+    yield from transformation_flags(policy.transformations)
+    yield from pseudonym_flags(policy.pseudonyms)
+    if policy.target:
+        yield ("--target", str(policy.target))
+    population = policy.input.population
+    if population is not None:
+        yield ("--population", _spelled(population))
+    database = policy.input.database
+    if database is not None and database.table:
+        yield ("--table", str(database.table))
+    if database is not None and database.query:
+        yield ("--query", str(database.query))
+
+
+def transformation_flags(transformations: Mapping[str, Transformation]) -> Flags:
+    """Yield a flag for every column that is published otherwise than it is."""
+    for name, change in transformations.items():
+        spelled = _same(change.spec(), parse_transformation, change, what=f"the transformation of {name!r}")
+        yield ("--transform", _of_column(name, spelled, what="transformation"))
+
+
+def pseudonym_flags(pseudonyms: Mapping[str, Pseudonym]) -> Flags:
+    """Yield a flag for every identifier that has a pseudonym; a key is named by its file, and never shown."""
+    for name, pseudonym in pseudonyms.items():
+        yield ("--pseudonym", _of_column(name, _pseudonym(pseudonym), what="pseudonym"))
+
+
+def _pseudonym(pseudonym: Pseudonym) -> str:
+    if pseudonym.random:
+        return "random"
+    if pseudonym.key is None:
+        return f"environment:{pseudonym.environment}"
+    return f"key:{Path(pseudonym.key).as_posix()}"
+
+
+def _reading(policy: Policy) -> Flags:
+    reading = policy.input.reading
+    for name in ("delimiter", "encoding", "decimal", "thousands", "sheet", "comment", "nameless"):
+        value = getattr(reading, name)
+        if value is not None:
+            yield (f"--{name}", value)
+    for name in ("header", "codes", "trim"):
+        if getattr(reading, name):
+            yield (f"--{name}", None)
+    if reading.columns:
+        yield ("--columns", _listed(reading.columns))
+    if reading.skip_rows:
+        yield ("--skip-rows", str(reading.skip_rows))
+    if reading.text:
+        yield ("--text", _listed(reading.text))
+    for column, kind in reading.types.items():
+        yield ("--type", _quoted(f"{column}={kind}"))
+    for form in reading.dates:
+        yield ("--dates", _quoted(_of_all(form)))
+    for column, form in reading.dates_in.items():
+        yield ("--dates", _item(_of_column(column, form, what="date format")))
+    yield from _missing(reading)
+
+
+def _missing(reading: Reading) -> Flags:
+    """Yield marks for missing cells; flags always take a cell without any text for missing."""
+    if "" not in reading.missing:
+        yield ("--missing", Unsaid("that a cell without text is not missing"))
+        return
+    for mark in reading.missing:
+        if mark:
+            yield ("--missing", _quoted(_of_all(mark)))
+    for column, marks in reading.missing_in.items():
+        for mark in marks:
+            yield ("--missing", _item(_of_column(column, mark, what="mark for missing")))
+
+
+def _of_all(text: str) -> str:
+    return f"*={text}" if "=" in text else text
+
+
+def _output(policy: Policy) -> Flags:
+    output, writing = policy.output, policy.output.writing
+    if output.database is not None:
+        place = output.database
+        yield ("--output", without_password(place.database))
+        if place.table:
+            yield ("--output-table", str(place.table))
+    else:
+        yield ("--output", _spelled(output.path or Path("release.csv")))
+    if writing.delimiter is not None:
+        yield ("--output-delimiter", "tab" if writing.delimiter == "\t" else str(writing.delimiter))
+    if writing.decimal is not None:
+        yield ("--output-decimal", str(writing.decimal))
+    if writing.encoding is not None:
+        yield ("--output-encoding", str(writing.encoding))
+    if writing.bom:
+        yield ("--bom", None)
+    if writing.spreadsheet:
+        yield ("--for-spreadsheet", None)
+    if output.smallest_count is not None:
+        yield ("--smallest-count", str(output.smallest_count))
+    ledger = output.ledger
+    if ledger is not None:
+        yield ("--ledger", _spelled(ledger))
+    if policy.fresh:
+        yield ("--fresh", _listed(policy.fresh))

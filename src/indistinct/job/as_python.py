@@ -1,0 +1,195 @@
+"""A job as Python that runs: everything that a policy says of a release, in the names of the public interface."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import indistinct
+from indistinct.algorithms.auto import Auto
+from indistinct.engines.base import DatabaseTable
+from indistinct.engines.postgres.address import without_password
+from indistinct.hierarchy import Hierarchy
+from indistinct.job.policy import Policy
+from indistinct.models import Model
+from indistinct.schema import ROLES
+from indistinct.spelling import spell
+from indistinct.tables.addresses import address_of
+from indistinct.tables.reading import to_options
+
+WIDTH = 100
+INDENT = "    "
+# How `ind.Hierarchy` builds what a policy declares under a key.
+BUILDERS = {"file": "read_csv", "mask": "masking", "rows": "from_rows", "cuts": "intervals"}
+
+Arguments = Mapping[str, str]
+
+
+def python_of(policy: Policy) -> str:
+    """Return a program that does what a policy says.
+
+    >>> from indistinct.models import KAnonymity
+    >>> from indistinct.job.policy import Input, Output
+    >>> from indistinct.schema import Schema
+    >>> job = Policy(Input(Path("a.csv")), Schema(quasi=["age"]), (KAnonymity(5),), output=Output(Path("b.csv")))
+    >>> print(python_of(job), end="")
+    import indistinct as ind
+    <BLANKLINE>
+    table = ind.open("a.csv")
+    schema = ind.Schema(quasi=["age"])
+    release = ind.anonymize(table, schema, model=ind.KAnonymity(k=5))
+    certificate = release.write("b.csv")
+    print(certificate.holds)
+    """
+    schema = {field: _literal(getattr(policy.schema, field)) for field in ROLES.values()}
+    lines = [
+        "import indistinct as ind",
+        "",
+        _assign("table", _call("ind.open", [_place(policy)], _opening(policy))),
+        _assign("schema", _call("ind.Schema", [], {name: text for name, text in schema.items() if text != "[]"})),
+    ]
+    if policy.hierarchies:
+        built = {name: _hierarchy(each) for name, each in policy.hierarchies.items()}
+        lines.append(_assign("hierarchies", _mapping(built)))
+    lines.append(_assign("release", _call("ind.anonymize", ["table", "schema"], _options(policy))))
+    lines.append(_assign("certificate", _call("release.write", [_target(policy)], _writing(policy))))
+    lines.append("print(certificate.holds)")
+    return "\n".join(lines) + "\n"
+
+
+def _assign(name: str, expression: str) -> str:
+    return f"{name} = {expression}"
+
+
+def _call(name: str, first: list[str], named: Arguments) -> str:
+    """Return a call, on one line if it fits."""
+    parts = [*first, *(f"{key}={value}" for key, value in named.items())]
+    line = f"{name}({', '.join(parts)})"
+    if len(line) < WIDTH - 12 and "\n" not in line:
+        return line
+    return f"{name}(\n" + "".join(f"{_indented(part)},\n" for part in parts) + ")"
+
+
+def _indented(text: str) -> str:
+    return INDENT + text.replace("\n", f"\n{INDENT}")
+
+
+def _mapping(items: Mapping[str, str]) -> str:
+    """Return a dictionary of texts with expressions, one a line."""
+    return "{\n" + "".join(f"{_indented(f'{_literal(key)}: {value}')},\n" for key, value in items.items()) + "}"
+
+
+def _literal(value: Any) -> str:
+    """Return a value of a policy as Python writes it; a long one takes several lines."""
+    match value:
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+        case Path():
+            return json.dumps(address_of(value) or value.as_posix(), ensure_ascii=False)
+        case bool() | None | int() | float():
+            return repr(value)
+        case Mapping():
+            parts, marks = [f"{_literal(key)}: {_literal(each)}" for key, each in value.items()], "{}"
+        case list() | tuple():
+            parts, marks = list(map(_literal, value)), "[]"
+        case _:
+            raise TypeError(f"a policy holds no {type(value).__name__}")
+    line = marks[0] + ", ".join(parts) + marks[1]
+    if len(line) < WIDTH - 20 and "\n" not in line:
+        return line
+    return marks[0] + "\n" + "".join(f"{_indented(part)},\n" for part in parts) + marks[1]
+
+
+def _place(policy: Policy) -> str:
+    database = policy.input.database
+    return _literal(without_password(database.database) if database else policy.input.path)
+
+
+def _opening(policy: Policy) -> Arguments:
+    database = policy.input.database
+    named = {} if database is None else {"table": database.table, "query": database.query}
+    told = {key: value for key, value in named.items() if value is not None}
+    return {key: _literal(value) for key, value in (told | to_options(policy.input.reading)).items()}
+
+
+def _options(policy: Policy) -> dict[str, str]:
+    """Return what `anonymize` is given beside table and roles."""
+    given: dict[str, str] = {}
+    if policy.models:
+        given["model"] = " & ".join(map(_made, policy.models))
+    if policy.algorithm != Auto():
+        given["algorithm"] = _made(policy.algorithm)
+    if policy.hierarchies:
+        given["hierarchies"] = "hierarchies"
+    if policy.transformations:
+        made = {
+            name: _call("ind.Transformation", [], {key: _literal(part) for key, part in each.options().items()})
+            for name, each in policy.transformations.items()
+        }
+        given["transformations"] = _mapping(made)
+    if policy.pseudonyms:
+        given["pseudonyms"] = _mapping({name: _pseudonym(each) for name, each in policy.pseudonyms.items()})
+    plain: dict[str, Any] = {
+        "suppression": policy.suppression or None,
+        "target": policy.target,
+        "population": policy.input.population,
+        "ledger": policy.output.ledger,
+        "fresh": policy.fresh or None,
+    }
+    return given | {key: _literal(value) for key, value in plain.items() if value is not None}
+
+
+def _pseudonym(pseudonym: Any) -> str:
+    named = {each.name: getattr(pseudonym, each.name) for each in fields(pseudonym)}
+    return _call("ind.Pseudonym", [], {key: _literal(value) for key, value in named.items() if value})
+
+
+def _made(value: Any) -> str:
+    """Return a model or an algorithm as its class makes it; as a spelling if that class is not public."""
+    kind = type(value)
+    if getattr(indistinct, kind.__name__, None) is kind:
+        named = {each.name: getattr(value, each.name) for each in fields(value)}
+        given = {each.name: named[each.name] for each in fields(value) if named[each.name] != each.default}
+        try:
+            return _call(f"ind.{kind.__name__}", [], {name: _literal(part) for name, part in given.items()})
+        except TypeError:  # a value that is no plain one: a fraction, or another algorithm
+            pass
+    return _literal(value.spec() if isinstance(value, Model) else spell(value))
+
+
+def _hierarchy(hierarchy: Hierarchy) -> str:
+    told = dict(hierarchy.to_json())
+    kind = next(iter(told))
+    value = told.pop(kind)
+    options = {key: _literal(part) for key, part in told.items()}
+    if kind == "suppression":
+        return "ind.Hierarchy.suppression()"
+    if kind == "cuts":
+        return _call("ind.Hierarchy.intervals", [], {"cuts": _literal(value)})
+    return _call(f"ind.Hierarchy.{BUILDERS.get(kind, kind)}", [_literal(value)], options)
+
+
+def _target(policy: Policy) -> str:
+    place = policy.output.database
+    if isinstance(place, DatabaseTable):
+        named = {"table": place.table} if place.table else {}
+        return _call(
+            "ind.DatabaseTable",
+            [_literal(without_password(place.database))],
+            {k: _literal(v) for k, v in named.items()},
+        )
+    return _literal(policy.output.path or Path("release.csv"))
+
+
+def _writing(policy: Policy) -> Arguments:
+    writing, smallest = policy.output.writing, policy.output.smallest_count
+    given = {} if smallest is None else {"smallest_count": _literal(smallest)}
+    if not writing.plain:
+        kept = {
+            each.name: getattr(writing, each.name)
+            for each in fields(writing)
+            if each.name != "labels" and getattr(writing, each.name) != each.default
+        }
+        given["writing"] = _call("ind.Writing", [], {name: _literal(part) for name, part in kept.items()})
+    return given

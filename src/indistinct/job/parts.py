@@ -1,0 +1,295 @@
+"""The search for a recoding where the cells of a table do not fit in memory: strict Mondrian, level by level over rows.
+
+What comes of it is what counting and searching in memory give: a recoding, and what was counted, with one cell for
+every class in place of those of the table.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.algorithms.auto import Auto
+from indistinct.algorithms.base import Algorithm, Problem, Progress
+from indistinct.algorithms.explanation import Explanation
+from indistinct.algorithms.partition.by_levels import Judge, Top, cut_by_levels
+from indistinct.algorithms.partition.finish_levels import (
+    Assembled,
+    FinishedPart,
+    assemble_parts,
+    cuts_of,
+    ends_of,
+    finish_part,
+    require_rooted,
+    whole_part,
+)
+from indistinct.algorithms.partition.level_columns import LevelColumn
+from indistinct.algorithms.partition.mondrian import Mondrian
+from indistinct.engines.base import COARSER, BeyondMemory
+from indistinct.engines.finding import Learned
+from indistinct.engines.levels import Levels, PartedRows, RegionFinder, RowPasses
+from indistinct.engines.memory.count import encoded_column
+from indistinct.errors import OutOfMemoryError
+from indistinct.frequencies.column_values import ColumnValues
+from indistinct.frequencies.count import Counted
+from indistinct.frequencies.levels import NOBODY, KeyTree, Segments
+from indistinct.frequencies.request import Request
+from indistinct.frequencies.sort_keys import MISSING, KeyColumn
+from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
+from indistinct.hierarchy import Hierarchy
+from indistinct.job.problem import budget
+from indistinct.machine.memory import needs_memory
+from indistinct.models import Model
+from indistinct.recoding.columns import columns_of
+from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.summary import Style
+from indistinct.tables.domain import Domain
+
+# How far a run is when parts are cut by passes over rows, and when all of them are finished.
+CUT, FINISHED = 0.4, 0.6
+MONDRIAN = "the algorithm mondrian needs no more, it goes over the rows level by level"
+# Files of rows that are open at the same time at most; further ones are written by a further pass.
+MOST_FILES = 400
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What a search found, with which algorithm and why that one; what was counted; and the model for such a table.
+
+    `warnings` are what is to be said of the table.
+    """
+
+    counted: Counted
+    problem: Problem
+    recoding: Recoding
+    algorithm: Algorithm
+    model: Model
+    warnings: tuple[str, ...] = ()
+    explanation: Explanation | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Search:
+    """What is searched for, and how: the share `suppression` of rows may be dropped.
+
+    `check` says what is to be said of a table that was counted, or raises; `progress` is told a share from 0 to 1.
+    """
+
+    algorithm: Algorithm
+    model: Model
+    hierarchies: Mapping[str, Hierarchy]
+    suppression: float
+    check: Callable[[Counted], tuple[str, ...]]
+    progress: Progress
+
+
+@needs_memory("searching level by level")
+def search_by_levels(beyond: BeyondMemory, request: Request, search: Search) -> Found:
+    """Return what strict Mondrian finds on a table whose cells are beyond memory.
+
+    Raises where another search was asked for, or something that passes over rows cannot count.
+    """
+    levels, mondrian = _required(beyond, request, search)
+    judged = [name for key in request.keys for name in key]
+    names = [*judged, *(name for name, hierarchy in search.hierarchies.items() if hierarchy.categorical)]
+    known = levels.values(tuple(dict.fromkeys([*request.quasi, *judged])), named=names)
+    domains = {key: _domain(known[key[0]], request) for key in request.keys}
+    columns = _columns([known[name] for name in request.quasi], request, search.hierarchies)
+    passes = RowPasses(levels.source, tuple(column.keys for column in columns), domains)
+    whole = _whole(passes, domains, request)
+    wanted, counters = search.model.sampled(whole.rows), Counter(scans=1)
+    nothing = FrequencySet(tuple(request.quasi), np.zeros((0, len(columns)), dtype=np.int32), Classes(np.zeros(0, int)))
+    warnings = search.check(
+        Counted(tuple(c.quasi.domain for c in columns), nothing, {d.column: d for d in domains.values()})
+    )
+    problem = Problem(nothing, (), wanted, suppression=budget(search.suppression, whole.rows), counters=counters)
+    mondrian.require(problem)
+    require_rooted(columns)
+    wanted.check(whole)
+    judge = Judge(wanted, whole, levels.room.cells)
+    top = cut_by_levels(passes, columns, judge, counters=counters)
+    search.progress(CUT)
+    parts = []
+    for part in _finished(passes, top, columns, judge, counters=counters):
+        parts.append(part)
+        _require_room(levels, sum(len(each.classes) for each in parts))
+        search.progress(CUT + (FINISHED - CUT) * len(parts) / len(top.rows))
+    style = Style(mondrian.extent, mondrian.numeric)
+    cuts = cuts_of(top, parts, columns)
+    behind = passes.behind(cuts) if mondrian.extent == "region" else cuts
+    made = assemble_parts(top, parts, columns, hierarchies=search.hierarchies, style=style, behind=behind)
+    counted = _counted(made, domains)
+    _remember(levels, made, passes)
+    quasi = columns_of(counted.domains, search.hierarchies)
+    problem = replace(problem, frequencies=counted.frequencies, columns=quasi)
+    auto = search.algorithm if isinstance(search.algorithm, Auto) else None
+    why = None if auto is None else auto.explain_fallback(problem, made.recoding, mondrian)
+    return Found(counted, problem, made.recoding, mondrian, wanted, warnings, why)
+
+
+def _required(beyond: BeyondMemory, request: Request, search: Search) -> tuple[Levels, Mondrian]:
+    """Return the passes, and the form of Mondrian that goes by them; raise where something else was asked for."""
+    if not isinstance(search.algorithm, Mondrian | Auto):
+        raise beyond.error(hint=f"{COARSER}; {MONDRIAN}")
+    found = Mondrian() if isinstance(search.algorithm, Auto) else search.algorithm
+    several = any(len(key) > 1 for key in request.keys)
+    refused = {
+        "relaxed=true": found.relaxed,
+        "choose=loss": found.choose == "loss",
+        "a workload": found.workload is not None,
+        f"numeric={found.numeric}": "mean" in found.numeric,
+        "people (role person)": any(PERSON in key for key in request.keys),
+        "a population": request.population is not None or search.model.needs_population,
+        "a model of several columns together": several,
+    }
+    for what, is_asked in refused.items():
+        if is_asked:
+            raise beyond.error(
+                f"; mondrian could go over the rows level by level, but not with {what}",
+                hint=f"leave out {what}; or round these columns, leave them out, or allow more `memory`",
+            )
+    levels: Levels = beyond.levels
+    return levels, found
+
+
+def _require_room(levels: Levels, classes: int) -> None:
+    if classes > levels.room.classes:
+        raise OutOfMemoryError(
+            f"the release would have more than {levels.room.classes:,} classes, whose values do not fit in `memory`",
+            hint="ask for larger classes (k), leave out quasi-identifiers, or allow more `memory`",
+        )
+
+
+def _domain(values: ColumnValues, request: Request) -> Domain:
+    if values.distinct is None:
+        raise OutOfMemoryError(
+            f"column {values.name!r} has more than {values.most:,} distinct values, which do not fit in `memory`",
+            hint="give it coarser values, leave it out, or allow more `memory`",
+            column=values.name,
+        )
+    return encoded_column(pa.table({values.name: values.distinct}), values.name, request).domain
+
+
+def _columns(
+    known: Sequence[ColumnValues], request: Request, hierarchies: Mapping[str, Hierarchy]
+) -> tuple[LevelColumn, ...]:
+    """Return quasi-identifiers: with all their values if these are few, by keys if they have some."""
+    domains = [_ends(each) if _by_keys(each) else _domain(each, request) for each in known]
+    columns = []
+    for quasi, values in zip(columns_of(domains, hierarchies), known, strict=True):
+        if _by_keys(values):
+            low = MISSING if values.missing else values.low
+            columns.append(LevelColumn(quasi, KeyColumn(values.name, values.kind), low, values.high))
+        else:
+            keys = KeyColumn(values.name, values.kind, quasi.domain, quasi.ranks)
+            columns.append(LevelColumn(quasi, keys, 0, len(quasi.domain) - 1))
+    return tuple(columns)
+
+
+def _by_keys(values: ColumnValues) -> bool:
+    """Return whether a column has too many numbers or dates to know them all, and need not know them."""
+    return values.distinct is None and values.keyed
+
+
+def _ends(values: ColumnValues) -> Domain:
+    """Return a domain of the smallest and the largest value alone."""
+    ends = np.unique(np.array([values.low, values.high], dtype=np.uint64))
+    return Domain(values.name, KeyColumn(values.name, values.kind).values(ends), missing=values.missing)
+
+
+def _whole(passes: RowPasses, domains: Mapping[Key, Domain], request: Request) -> Classes:
+    """Return the whole table as one class."""
+    leaf = np.zeros(1, dtype=np.int64)
+    root = KeyTree(leaf - 1, leaf.astype(np.uint64), leaf, leaf)
+    counted = passes.segments(root, Segments(leaf, np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.uint64)))
+    histograms = {}
+    for key, tally in counted.tallies.items():
+        domain, codes = domains[key], tally.values.astype(np.int32)
+        reference = np.bincount(codes, weights=tally.counts, minlength=len(domain)).astype(np.int64)
+        hierarchy = request.hierarchies.get(key[0])
+        taxonomy = None if hierarchy is None else hierarchy.bind(domain)
+        indptr = np.array([0, len(codes)])
+        histograms[key] = Histogram(indptr, codes, tally.counts, reference, taxonomy, domain.texts())
+    return Classes(counted.sizes, histograms)
+
+
+def _finished(
+    passes: RowPasses, top: Top, columns: Sequence[LevelColumn], judge: Judge, *, counters: Counter[str]
+) -> Iterator[FinishedPart]:
+    """Yield the parts of a tree from left to right, each cut to its end."""
+    leaves = top.leaves()
+    numbered, files = top.keyed(leaves), _files([top.rows[leaf] for leaf in leaves], judge.fits)
+    for first in range(0, len(files), MOST_FILES):
+        some = files[first : first + MOST_FILES]
+        with passes.parted(_by_file(numbered, some), len(some)) as rows:
+            for file, own in enumerate(some):
+                if leaves[own[0]] in top.whole:
+                    yield _one_class(rows, file, columns, judge)
+                    continue
+                keys, codes = rows.all(file)
+                owners = numbered.parts_of(keys)
+                for leaf in own:
+                    chosen = np.flatnonzero(owners == leaf)
+                    yield finish_part(
+                        columns,
+                        keys[chosen],
+                        {key: each[chosen] for key, each in codes.items()},
+                        judge,
+                        counters=counters,
+                    )
+
+
+def _by_file(numbered: KeyTree, files: Sequence[Sequence[int]]) -> KeyTree:
+    """Return the tree that sends rows to the file of their leaf, or to nobody where that is not one of the files."""
+    inner = numbered.axis >= 0
+    of_leaf = np.full(int((~inner).sum()), NOBODY, dtype=np.int64)
+    for file, own in enumerate(files):
+        of_leaf[list(own)] = file
+    return replace(numbered, left=np.where(inner, numbered.left, of_leaf[np.where(inner, 0, numbered.left)]))
+
+
+def _files(rows: Sequence[int], fits: int) -> list[list[int]]:
+    """Return which neighbouring leaves share a file, so that each file fits if its leaves do."""
+    files: list[list[int]] = []
+    filled = fits + 1
+    for leaf, count in enumerate(rows):
+        if filled + count > fits:
+            files.append([])
+            filled = 0
+        files[-1].append(leaf)
+        filled += count
+    return files
+
+
+def _one_class(rows: PartedRows, file: int, columns: Sequence[LevelColumn], judge: Judge) -> FinishedPart:
+    """Return a part that may not fit and is one class, from some of its rows at a time."""
+    ends, size = [], 0
+    counts = {key: np.zeros(len(whole.reference), dtype=np.int64) for key, whole in judge.whole.histograms.items()}
+    for keys, codes in rows.read(file):
+        ends.append(ends_of(columns, keys, np.zeros(len(keys), dtype=np.int32), 1))
+        size += len(keys)
+        for key, own in codes.items():
+            counts[key] += np.bincount(own, minlength=len(counts[key]))
+    histograms = {}
+    for key, own in counts.items():
+        codes_of = np.flatnonzero(own)
+        indptr = np.array([0, len(codes_of)])
+        histograms[key] = replace(
+            judge.whole.histograms[key], indptr=indptr, codes=codes_of.astype(np.int32), counts=own[codes_of]
+        )
+    return whole_part(columns, ends, Classes(np.array([size]), histograms))
+
+
+def _counted(made: Assembled, keys: Mapping[Key, Domain]) -> Counted:
+    domains = tuple(column.domain for column in made.recoding.columns)
+    known = {domain.column: domain for domain in (*domains, *keys.values())}
+    return Counted(domains, made.frequencies, known)
+
+
+def _remember(levels: Levels, made: Assembled, passes: RowPasses) -> None:
+    """Tell the engine how rows find their class when they are published."""
+    domains = tuple(column.domain for column in made.recoding.columns)
+    finder = RegionFinder(domains, passes.columns, made.some, made.recoding.cuts)
+    levels.learned["rows"] = Learned(made.frequencies.vectors, finder, made.cells)

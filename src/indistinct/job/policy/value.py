@@ -1,0 +1,204 @@
+"""A policy as a value: which table, which roles, which model, which algorithm, and where the release goes."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from indistinct.algorithms.auto import Auto
+from indistinct.algorithms.base import Algorithm
+from indistinct.engines.base import DatabaseTable
+from indistinct.errors import SchemaError
+from indistinct.hierarchy import Explicit, Hierarchy
+from indistinct.metrics import Metric
+from indistinct.models import Model
+from indistinct.models.registry import all_of
+from indistinct.recoding.transformations import Transformation, kept_hierarchies
+from indistinct.release.pseudonyms.columns import Pseudonym
+from indistinct.release.writing.form import Writing
+from indistinct.schema import Schema, did_you_mean
+from indistinct.tables.addresses import is_elsewhere
+from indistinct.tables.value import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """The file that is read, and how; `population` is a table of everybody from whom it was drawn, read alike.
+
+    Where a table of a `database` is read, there is no path.
+    """
+
+    path: Path
+    reading: Reading = Reading()  # noqa: RUF009 (a frozen value)
+    population: Path | None = None
+    database: DatabaseTable | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where the release and its report go; the certificate lies beside the release.
+
+    `ledger` remembers all releases of the same people. The certificate hides smaller counts than `smallest_count`. A
+    release may go to a table of a `database` instead of a path. `writing` is how a text file looks.
+    """
+
+    path: Path | None = None
+    report: Path | None = None
+    ledger: Path | None = None
+    smallest_count: int | None = None
+    database: DatabaseTable | None = None
+    writing: Writing = Writing()  # noqa: RUF009 (a frozen value)
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """Return the paths that are named, by their keys."""
+        named = {"path": self.path, "report": self.report, "ledger": self.ledger}
+        return {key: path for key, path in named.items() if path is not None}
+
+    def moved(self, move: Callable[[Path], Path]) -> "Output":
+        """Return the same with other paths."""
+        paths = {key: move(path) for key, path in self.paths.items()}
+        return replace(self, path=paths.get("path"), report=paths.get("report"), ledger=paths.get("ledger"))
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What people state about a release, for its report: what for and for whom, and who answers for it.
+
+    `reassess` is when the risk is looked at again. `assumed` and `not_assumed` are attackers, in words.
+    """
+
+    purpose: str | None = None
+    recipient: str | None = None
+    operator: str | None = None
+    reviewer: str | None = None
+    reassess: str | None = None
+    assumed: tuple[str, ...] = ()
+    not_assumed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The whole job.
+
+    Paths are kept as they are written and start at `base`, the folder of the policy; `locate` resolves one.
+    `suppression` is the share of the original rows that may be dropped, `target` the column of the
+    classification metric, and no `metrics` means the standard ones. `transformations` are those of columns that are
+    not recoded, and `pseudonyms` stand in place of identifiers, with paths as they are written. `fresh` are columns
+    that are measured anew for every release. `reasons` say why a column has its role, and `about` is what people state
+    about the release. `name` is that of its file, where it is in one.
+    """
+
+    input: Input
+    schema: Schema
+    models: tuple[Model, ...]
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    suppression: float = 0.0
+    algorithm: Algorithm = Auto()  # noqa: RUF009 (a frozen value)
+    target: str | None = None
+    metrics: tuple[Metric, ...] = ()
+    output: Output = Output()
+    transformations: Mapping[str, Transformation] = field(default_factory=dict)
+    pseudonyms: Mapping[str, Pseudonym] = field(default_factory=dict)
+    fresh: tuple[str, ...] = ()
+    about: Statement = Statement()
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    base: Path = field(default=Path(), compare=False)
+    name: str | None = field(default=None, compare=False)
+
+    @property
+    def model(self) -> Model | None:
+        """Return one model that asks for all of the policy's; None where the algorithm is its own."""
+        return all_of(self.models) if self.models else None
+
+    @property
+    def population(self) -> Path | None:
+        """Return the file of the population, if there is one."""
+        return None if self.input.population is None else self.locate(self.input.population)
+
+    @property
+    def used_hierarchies(self) -> dict[str, Hierarchy]:
+        """Return the hierarchies of published columns; that of a transformed one knows other values."""
+        return kept_hierarchies(self.hierarchies, self.transformations)
+
+    @property
+    def located_pseudonyms(self) -> dict[str, Pseudonym]:
+        """Return the pseudonyms with their keys where they lie."""
+        return {name: _moved_key(each, self.locate) for name, each in self.pseudonyms.items()}
+
+    @property
+    def source(self) -> Path | DatabaseTable:
+        """Return what is read: a table of a database, or the file at its path."""
+        return self.input.database or self.locate(self.input.path)
+
+    @property
+    def place(self) -> Path | DatabaseTable | None:
+        """Return where the release goes, if the policy says so."""
+        path = self.output.path
+        return self.output.database or (None if path is None else self.locate(path))
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Return every file that the policy reads."""
+        named = [h.path for h in self.hierarchies.values() if isinstance(h, Explicit) and h.path is not None]
+        keys = [each.key for each in self.pseudonyms.values() if each.key is not None]
+        read = [*([] if self.input.database else [self.input.path]), *map(Path, named), *map(Path, keys)]
+        return tuple(map(self.locate, read if self.input.population is None else [*read, self.input.population]))
+
+    def locate(self, path: Path) -> Path:
+        """Return where a path of the policy leads."""
+        return path if is_elsewhere(path) else self.base / path
+
+
+def rebased(policy: Policy, base: Path) -> Policy:
+    """Return a policy that leads to the same files from another folder."""
+    if base.resolve() == policy.base.resolve():
+        return replace(policy, base=base)
+
+    def moved(path: Path) -> Path:
+        return path if path.is_absolute() or is_elsewhere(path) else relative_path(policy.locate(path), base)
+
+    hierarchies = {
+        column: replace(hierarchy, path=moved(Path(hierarchy.path)).as_posix())
+        if isinstance(hierarchy, Explicit) and hierarchy.form == "file" and hierarchy.path
+        else hierarchy
+        for column, hierarchy in policy.hierarchies.items()
+    }
+    return replace(
+        policy,
+        input=replace(
+            policy.input,
+            path=policy.input.path if policy.input.database else moved(policy.input.path),
+            population=None if policy.input.population is None else moved(policy.input.population),
+        ),
+        hierarchies=hierarchies,
+        output=policy.output.moved(moved),
+        pseudonyms={name: _moved_key(each, moved) for name, each in policy.pseudonyms.items()},
+        base=base,
+    )
+
+
+def _moved_key(pseudonym: Pseudonym, move: Callable[[Path], Path]) -> Pseudonym:
+    """Return a pseudonym with the path of its key moved, if it has one."""
+    return pseudonym if pseudonym.key is None else replace(pseudonym, key=move(Path(pseudonym.key)))
+
+
+def relative_path(path: Path, base: Path) -> Path:
+    """Return a path as it is written in a folder, also where it has to climb up; an address is what it is."""
+    return path if is_elsewhere(path) else Path(os.path.relpath(path.resolve(), base.resolve()))
+
+
+def predicted_column(target: str | None, metrics: tuple[Metric, ...], *, schema: Schema) -> str | None:
+    """Return the column that the classification metric predicts, which a metric may name as well."""
+    named = {name for metric in metrics for key in metric.keys for name in key} | ({target} if target else set())
+    if len(named) > 1:
+        raise SchemaError(
+            f"one column can be predicted; named: {', '.join(sorted(named))}", hint="name one column in both places"
+        )
+    for name in named:
+        if name not in schema.published:
+            raise SchemaError(
+                f"{name!r} is not a published column, so it cannot be predicted",
+                hint=did_you_mean(name, schema.published) or f"published: {', '.join(schema.published)}",
+            )
+    return next(iter(named), None)

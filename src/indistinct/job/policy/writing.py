@@ -1,0 +1,144 @@
+"""Policies to TOML, in the form in which people write them: one line a column."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import tomlkit
+from tomlkit.container import Container
+from tomlkit.items import Array, InlineTable, Item, SingleKey, Table, Trivia, Whitespace
+
+from indistinct.engines.base import DatabaseTable
+from indistinct.engines.postgres.address import without_password
+from indistinct.job.policy.reading import WRITTEN
+from indistinct.job.policy.value import Policy, Statement, rebased
+from indistinct.release.writing.atomically import write_atomically
+from indistinct.release.writing.staging import filled
+from indistinct.schema import Role
+from indistinct.spelling import spell
+from indistinct.tables.addresses import address_of
+from indistinct.tables.reading import to_options
+
+
+def write_policy(
+    policy: Policy,
+    path: str | Path,
+    *,
+    overwrite: bool = False,
+    heading: str = "",
+    notes: Mapping[str, str] | None = None,
+) -> Path:
+    """Write a policy as TOML, with its paths as they are seen from the file; return the path.
+
+    `heading` becomes comments at the top, `notes` one comment above each column that it names.
+    """
+    place = Path(path)
+    text = policy_to_toml(rebased(policy, place.parent), heading=heading, notes=notes)
+    write_atomically(place, filled(text), overwrite=overwrite)
+    return place
+
+
+def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str] | None = None) -> str:
+    """Return a policy as TOML; `policy_from_toml` is the inverse.
+
+    What has its default is left out, except the algorithm.
+    """
+    output = policy.output
+    tables: dict[str, dict[str, Any]] = {
+        "input": {
+            **_place(policy.input.database, policy.input.path),
+            "population": policy.input.population and _spelled(policy.input.population),
+            **to_options(policy.input.reading),
+        },
+        "columns": {name: _column(policy, name) for name in policy.schema.columns},
+        "privacy": {
+            "models": [model.spec() for model in policy.models] or None,
+            "suppression": policy.suppression or None,
+        },
+        "algorithm": {"use": spell(policy.algorithm)},
+        "measure": {"metrics": [spell(metric) for metric in policy.metrics] or None, "target": policy.target},
+        "about": _statement(policy.about),
+        "output": {
+            **{key: _spelled(path) for key, path in output.paths.items()},
+            **(_place(output.database, None) if output.database else {}),
+            "smallest_count": output.smallest_count,
+            **{key: getattr(output.writing, key) or None for key in WRITTEN},
+        },
+    }
+    document = tomlkit.document()
+    for line in heading.splitlines():
+        document.add(tomlkit.comment(line))
+    for name, given in tables.items():
+        present = {key: value for key, value in given.items() if value is not None}
+        if name == "columns":
+            width = max((len(SingleKey(key).as_string()) for key in present), default=0)
+            document.add(name, _table(present, notes=notes or {}, width=width))
+        elif present:
+            document.add(name, _table(present))
+    return tomlkit.dumps(document)
+
+
+def _spelled(path: Path) -> str:
+    return address_of(path) or path.as_posix()
+
+
+def _place(database: DatabaseTable | None, path: Path | None) -> dict[str, Any]:
+    """Return the keys of a table of a database, whose address is written without a password, or of a path."""
+    if database is None:
+        return {"path": None if path is None else _spelled(path)}
+    return {"path": without_password(database.database), "table": database.table, "query": database.query}
+
+
+def inline(value: Any) -> str:
+    """Return a value as it stands on a line of a policy.
+
+    >>> inline({"intervals": [5, 10]})
+    '{ intervals = [5, 10] }'
+    """
+    return _item(value).as_string()
+
+
+def _column(policy: Policy, name: str) -> Any:
+    """Return the role alone for a column that is dropped or kept, a table for one that privacy is about."""
+    role, hierarchy = policy.schema.role(name), policy.hierarchies.get(name)
+    transformation, pseudonym = policy.transformations.get(name), policy.pseudonyms.get(name)
+    more = {} if transformation is None else transformation.options()
+    more |= {} if hierarchy is None else {"hierarchy": hierarchy.to_json()}
+    more |= {} if pseudonym is None else {"pseudonym": pseudonym.options()}
+    more |= {"fresh": True} if name in policy.fresh else {}
+    more |= {"reason": policy.reasons[name]} if name in policy.reasons else {}
+    if not more and role in (Role.IDENTIFIER, Role.PERSON, Role.INSENSITIVE):
+        return str(role)
+    return {"role": str(role), **more}
+
+
+def _statement(about: Statement) -> dict[str, Any]:
+    """Return what people state, as far as they do."""
+    told = asdict(about)
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in told.items() if value}
+
+
+def _table(given: Mapping[str, Any], *, notes: Mapping[str, str] = MappingProxyType({}), width: int = 0) -> Table:
+    """Return a table of one line a key, with notes above and keys as wide as the widest."""
+    table = tomlkit.table()
+    for name, value in given.items():
+        if name in notes:
+            table.add(tomlkit.comment(notes[name]))
+        gap = " " * (width - len(SingleKey(name).as_string()))
+        table.append(SingleKey(name, sep=f"{gap} = "), _item(value))
+    return table
+
+
+def _item(value: Any) -> Item:
+    """Return a value on one line, made of its parts at once: tomlkit appends to long lists in quadratic time."""
+    if isinstance(value, Mapping):
+        inside, gap = Container(parsed=True), Whitespace(" " if value else "")
+        for key, part in ((None, gap), *((SingleKey(key), _item(part)) for key, part in value.items()), (None, gap)):
+            inside.append(key, part)
+        return InlineTable(inside, Trivia(), new=True)
+    if isinstance(value, list | tuple):
+        parts = [part for each in value for part in (_item(each), Whitespace(", "))]
+        return Array(parts[:-1], Trivia())
+    return tomlkit.item(value)

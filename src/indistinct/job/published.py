@@ -1,0 +1,87 @@
+"""A release with all that its policy says of it: the one place that spreads a policy over a release."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Unpack
+
+from indistinct.engines import open_source
+from indistinct.job.policy.reading import read_policy
+from indistinct.job.policy.value import Policy
+from indistinct.release.published import Knowledge, Published, describe_release, is_given
+from indistinct.release.verification.population import read_population
+from indistinct.schema import Schema
+from indistinct.tables.addresses import address_of
+from indistinct.tables.value import Reading
+
+
+def published(
+    release: Any, schema: Schema | None = None, *, policy: Policy | str | Path | None = None, **known: Unpack[Knowledge]
+) -> Published:
+    """Return a release with everything that is known of it; every question about a release takes the result.
+
+    `release` is a `Release`, a published table, a `BucketTable`, or the path of one. Of a table the roles must be
+    known: by `schema`, or by the `policy` that made it, which also tells model, hierarchies, transformations,
+    pseudonyms and population. The `original` is given as it was, and read as the policy or the recoding says; it is
+    transformed as the release was. What is `known` here takes the place of what policy and certificate say.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [20, 21, 30, 31], "ill": ["flu", "cold", "flu", "flu"]})
+    >>> table = pa.table({"age": ["20-21"] * 2 + ["30-31"] * 2, "ill": ["flu", "cold", "flu", "flu"]})
+    >>> given = published(table, Schema(quasi=["age"], sensitive=["ill"]), original=people, model="k-anonymity:k=2")
+    >>> given.k, given.original.rows
+    (2, 4)
+    """
+    return describe_by_policy(release, schema, policy, **known)
+
+
+def describe_by_policy(
+    release: Any,
+    schema: Schema | None,
+    policy: Policy | str | Path | None,
+    *,
+    trusting: bool = True,
+    **known: Unpack[Knowledge],
+) -> Published:
+    """Return a release with what its policy says of it; who is not `trusting` takes no form from a certificate."""
+    if policy is None:
+        return describe_release(release, schema, trusting=trusting, **known)
+    job = policy if isinstance(policy, Policy) else read_policy(policy)
+    told = {name: value for name, value in known.items() if is_given(value)}
+    given: Knowledge = {**knowledge_of(job), **told}  # type: ignore[typeddict-item]
+    given["hierarchies"] = {**job.hierarchies, **(known.get("hierarchies") or {})}
+    original = given.get("original")
+    if isinstance(original, str | Path):
+        engine, memory = given.get("engine") or "auto", given.get("memory")
+        given["original"] = open_source(original, job.input.reading, engine=engine, memory=memory)[1]
+    return describe_release(release, schema or job.schema, trusting=trusting, **given)
+
+
+def knowledge_of(policy: Policy) -> Knowledge:
+    """Return what a policy says of its releases, but for the original."""
+    return {
+        "model": policy.model,
+        "algorithm": policy.algorithm,
+        "hierarchies": policy.hierarchies,
+        "transformations": policy.transformations,
+        "pseudonyms": policy.pseudonyms,
+        "suppression": policy.suppression,
+        "population": read_population_of(policy),
+        "reading": reading_of_release(policy.input.reading),
+    }
+
+
+def reading_of_release(before: Reading, own: Reading | None = None) -> Reading:
+    """Return how a published file is read: as `own` says, with its own notation, and as text what was text before."""
+    how = own or Reading()
+    texts = (name for name, kind in before.types.items() if kind == "text")
+    text = tuple(dict.fromkeys((*how.text, *before.text, *texts)))
+    return replace(how, header=how.header or before.header, text=text)
+
+
+def read_population_of(policy: Policy) -> Any:
+    """Return the population of a policy, read as its table is and not as the release; None if it has none."""
+    path, reading = policy.population, policy.input.reading
+    if path is None:
+        return None
+    place = address_of(path) or path
+    return read_population(lambda how: open_source(place, how)[1], reading.about, policy.schema)

@@ -1,0 +1,260 @@
+"""How a job runs: its sources are opened, a recoding is searched or applied, and the release is published."""
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from indistinct.algorithms.auto import Auto
+from indistinct.algorithms.base import Algorithm, run_search, unused_settings
+from indistinct.algorithms.explanation import Explanation
+from indistinct.algorithms.registry import parse_algorithm
+from indistinct.engines import closes_sources, using_source
+from indistinct.engines.base import Engine, Source
+from indistinct.engines.support import check_support
+from indistinct.errors import InfeasibleError, VerificationError
+from indistinct.frequencies.count import Counted
+from indistinct.frequencies.request import Request
+from indistinct.hierarchy import Hierarchy
+from indistinct.job.job import Job
+from indistinct.job.opening import transform_source
+from indistinct.job.parts import Found, Search, search_by_levels
+from indistinct.job.problem import budget, check_job, problem_of
+from indistinct.machine.randomness import Secret
+from indistinct.machine.stages import enter
+from indistinct.models import Model
+from indistinct.recoding.assign import keys_of
+from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.extend import with_hierarchies
+from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.storage import NAMES as KIND_NAMES
+from indistinct.recoding.transformations import Transformation, kept_hierarchies
+from indistinct.release.fit import Fit, explained, fit, suppressed_within, within_budget
+from indistinct.release.history.overlap import (
+    Earlier,
+    earlier_releases,
+    held_within,
+    hold_people_back,
+    publish_beside,
+)
+from indistinct.release.kinds import check_kinds, check_orders, check_same_kinds, settled
+from indistinct.release.pipeline import Publication
+from indistinct.release.promise import promise_of, promised_model
+from indistinct.release.pseudonyms.columns import check_pseudonyms, require_rows_here
+from indistinct.release.release import Release
+from indistinct.release.verification.population import Population, count_beside, fit_beside, unused, using_population
+from indistinct.spelling import spell
+
+COUNTERS = ("checks", "scans", "rollups", "merges")
+
+
+@closes_sources
+def run_job(job: Job) -> Release:
+    """Return the release of a job, verified on the published rows.
+
+    Raises `InfeasibleError` if there is none, and `VerificationError` where a recoding does not keep its promise.
+    """
+    began = time.perf_counter()
+    job = replace(job, pseudonyms=check_pseudonyms(job.pseudonyms, job.schema))
+    with using_source(job.table, job.reading, engine=job.engine, memory=job.memory) as (engine, source):
+        if job.recoding is None:
+            release = _publish_by_search(job, engine, source, began=began)
+        else:
+            release = _publish_by_recoding(job, job.recoding, engine, source, began=began)
+    job.report(1.0)
+    return release
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OpenJob:
+    """A job with its sources open: the table with its columns transformed, and the population if the model needs one.
+
+    `hierarchies` are those of published columns.
+    """
+
+    job: Job
+    engine: Engine
+    source: Source
+    model: Model
+    hierarchies: Mapping[str, Hierarchy]
+    population: Source | None = None
+
+
+def _publish_by_search(job: Job, engine: Engine, table: Source, *, began: float) -> Release:
+    require_rows_here(table, job.pseudonyms)
+    source, transformed = transform_source(table, job.schema, job.hierarchies, job.transformations)
+    hierarchies = kept_hierarchies(job.hierarchies, transformed.declared)
+    algorithm = _algorithm_of(job)
+    check_support(engine, algorithm.traits.recodings)
+    model = promised_model(job.model, algorithm, job.schema)
+    opened = _OpenJob(job, engine, source, model, hierarchies)
+    request = _request(opened, algorithm)
+    earlier = earlier_releases(job.history, schema=job.schema, suppression=job.suppression)
+    with using_population(job.population, model, engine, source, schema=job.schema) as population:
+        opened = replace(opened, population=population)
+        found = _search(opened, algorithm, request)
+        recoding = _recoding_to_keep(opened, found, table, transformed.declared)
+        publication = _publication(opened, found, recoding)
+        counters = {**found.problem.counters, "seconds": time.perf_counter() - began}
+        release = _publish(job, earlier, publication, counters)
+    return replace(release, explanation=found.explanation, declared=hierarchies)
+
+
+def _publish(job: Job, earlier: Earlier | None, publication: Publication, counters: Mapping[str, float]) -> Release:
+    every = {**dict.fromkeys(COUNTERS, 0), **counters}
+    accept, destination = job.history.accept_overlap, job.destination
+    return publish_beside(earlier, publication, accept=accept, destination=destination, counters=every)
+
+
+def _algorithm_of(job: Job) -> Algorithm:
+    """Return the algorithm that a job names; one that chooses by itself must suit other tables if its recoding is kept.
+
+    >>> from indistinct.schema import Schema
+    >>> spell(_algorithm_of(Job("people.csv", Schema(quasi=["age"]), algorithm="mondrian")))
+    'mondrian'
+    """
+    named = job.algorithm
+    algorithm = parse_algorithm(named) if isinstance(named, str) else named or Auto()
+    return replace(algorithm, reuse=True) if job.keeps_recoding and isinstance(algorithm, Auto) else algorithm
+
+
+def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
+    """Return what a search needs; whoever breaks links needs every column, and the sensitive ones together.
+
+    Raises where source, roles, model and hierarchies do not fit each other.
+    """
+    schema, target, hierarchies = opened.job.schema, opened.job.target, opened.hierarchies
+    extra = (*algorithm.keys, *([(target,)] if target else []))
+    check_job(opened.source, schema, opened.model, hierarchies, extra=extra)
+    algorithm.require_columns(schema)
+    keys = tuple(dict.fromkeys([*opened.model.table_keys, *extra]))
+    if not algorithm.traits.buckets:
+        return Request(schema.quasi, keys, hierarchies, joint=algorithm.traits.splits, person=schema.person)
+    keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *keys]))
+    return Request((*schema.quasi, *schema.insensitive), keys, hierarchies, joint=bool(keys))
+
+
+def _search(opened: _OpenJob, algorithm: Algorithm, request: Request) -> Found:
+    """Return what a search finds in cells, or level by level where the cells do not fit in memory."""
+    job, source, model = opened.job, opened.source, opened.model
+    known = (*opened.hierarchies, *source.reading.text)
+
+    def check(counted: Counted) -> tuple[str, ...]:
+        return (*check_kinds(counted, model, known=known), *unused(job.population, model))
+
+    search = Search(algorithm, model, opened.hierarchies, job.share, check, job.report)
+    beyond = opened.engine.cells_beyond_memory(source, request)
+    if beyond is not None:
+        return search_by_levels(beyond, request, search)
+    counted = count_beside(opened.population, opened.engine, source, request=request, schema=job.schema)
+    return _search_cells(search, counted, job)
+
+
+def _search_cells(search: Search, counted: Counted, job: Job) -> Found:
+    """Return what a search found, and with which algorithm, and why that one if it chose among several."""
+    model, algorithm = search.model.sampled(counted.frequencies.members), search.algorithm
+    warnings = search.check(counted)
+    search.progress(0.2)
+    problem = problem_of(
+        counted, model, search.hierarchies, suppression=search.suppression, parts_rows=algorithm.traits.splits
+    )
+    names = job.schema.sensitive if algorithm.traits.buckets else ()
+    sensitive = tuple(QuasiColumn(counted.known[name]) for name in names)
+    problem = replace(problem, sensitive=sensitive, counters=Counter(scans=1), seed=job.seed)
+    enter("searching")
+    explanations: list[Explanation] = []
+    watched = replace(problem, progress=lambda share: search.progress(0.2 + 0.4 * share), explain=explanations.append)
+    recoding = run_search(algorithm, watched)
+    why = explanations[-1] if explanations else None
+    chosen = algorithm if why is None else parse_algorithm(why.algorithm)
+    return Found(counted, problem, recoding, chosen, model, warnings, why)
+
+
+def _recoding_to_keep(
+    opened: _OpenJob, found: Found, table: Source, transformations: Mapping[str, Transformation]
+) -> Recoding:
+    """Return the recoding with all that applying it to another table needs: roles, promise, share and reading."""
+    job = opened.job
+    return replace(
+        with_hierarchies(found.recoding, opened.hierarchies),
+        schema=job.schema,
+        promise=opened.model.spec(),
+        suppression=job.share,
+        reading=settled(table, (*job.schema.published, *job.pseudonyms)),
+        transformations=transformations or None,
+    )
+
+
+def _publication(opened: _OpenJob, found: Found, recoding: Recoding) -> Publication:
+    job, problem, algorithm = opened.job, found.problem, found.algorithm
+    unused_ones = unused_settings(algorithm, problem, hierarchies=opened.hierarchies, suppression=job.share)
+    return Publication(
+        opened.engine,
+        opened.source,
+        found.counted,
+        recoding,
+        found.model,
+        job.schema,
+        problem.suppression,
+        Secret(job.seed),
+        spell(algorithm),
+        (*found.warnings, *unused_ones),
+        population=opened.population,
+        pseudonyms=job.pseudonyms,
+    )
+
+
+def _publish_by_recoding(job: Job, recoding: Recoding, engine: Engine, table: Source, *, began: float) -> Release:
+    check_support(engine, [KIND_NAMES[type(recoding)]])
+    schema, model = promise_of(recoding, job.model)
+    hierarchies = kept_hierarchies(job.hierarchies, recoding.transformations)
+    check_job(table, schema, model, hierarchies, decided=True)
+    check_same_kinds(recoding, table)
+    require_rows_here(table, job.pseudonyms)
+    source, _ = transform_source(table, schema, hierarchies, recoding.transformations)
+    earlier = earlier_releases(job.history, schema=schema, suppression=job.suppression)
+    with using_population(job.population, model, engine, source, schema=schema) as population:
+        opened = _OpenJob(replace(job, schema=schema), engine, source, model, hierarchies, population)
+        secret = Secret(job.seed)  # one for all attempts, as people are held back
+
+        def prepare(rows: Source, held: int) -> tuple[Fit, Publication]:
+            return _fit(replace(opened, source=rows), recoding, secret, held=held)
+
+        found, publication = prepare(source, 0)
+        if job.hold_back:
+            found, publication = hold_people_back(found, publication, earlier, prepare)
+        try:
+            release = _publish(job, earlier, publication, {"scans": 1, "seconds": time.perf_counter() - began})
+        except VerificationError as error:
+            raise explained(error, found, publication.model) from None
+        except InfeasibleError as error:
+            raise within_budget(error, found, publication.model) from None
+    return replace(release, declared=hierarchies)
+
+
+def _fit(opened: _OpenJob, recoding: Recoding, secret: Secret, *, held: int) -> tuple[Fit, Publication]:
+    """Return how a recoding fits a source from which `held` people were held back, and what is published of it."""
+    job, engine, others = opened.job, opened.engine, opened.population
+    keys = tuple(dict.fromkeys([*keys_of(recoding), *opened.model.table_keys]))
+    sensitive = {name: hierarchy for name, hierarchy in opened.hierarchies.items() if (name,) in keys}
+    found = fit(engine, opened.source, recoding, keys=keys, hierarchies=sensitive)
+    model = opened.model.sampled(found.members)
+    if others is not None:
+        found = fit_beside(found, Population(engine, others, job.schema, recoding))
+    allowed = held_within(held, budget(job.share, found.members + held), found.members + held)
+    assignment, dropped = suppressed_within(found, model, budget=allowed)
+    warnings = (*check_orders(found.counted, model), *unused(job.population, model), *dropped)
+    return found, Publication(
+        engine,
+        opened.source,
+        found.counted,
+        recoding,
+        model,
+        job.schema,
+        allowed,
+        secret,
+        warnings=warnings,
+        assignment=assignment,
+        population=others,
+        pseudonyms=job.pseudonyms,
+    )

@@ -1,0 +1,115 @@
+"""Advisory locks: which temporary files belong to a live run, and which run renames at the moment.
+
+The system drops a lock when its process dies, however it dies. Where there are no locks, nothing is taken for dead.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+UNFOLLOWED = getattr(os, "O_NOFOLLOW", 0)
+
+
+def create_locked(choose: Callable[[], Path]) -> tuple[Path, int | None]:
+    """Create a file that only its owner can read; return its path and the descriptor that locks it, if there are locks.
+
+    Another run may remove the file before it is locked: then `choose` names another one.
+    """
+    while True:
+        path = choose()
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+        try:
+            _lock(descriptor, wait=False)
+            if _is_at(path, descriptor):
+                return path, descriptor
+        except BlockingIOError:
+            pass
+        except OSError:
+            os.close(descriptor)
+            return path, None
+        os.close(descriptor)
+
+
+def remove_unlocked(path: Path) -> None:
+    """Remove a file unless a live run has locked it; never follow a link, never fail."""
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDWR | UNFOLLOWED)
+        try:
+            _lock(descriptor, wait=False)
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                path.unlink()
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def hold_unlocked(path: Path) -> Iterator[bool]:
+    """Give whether a lock file is there that no live run holds; it is held meanwhile, so that none comes to hold it."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | UNFOLLOWED)
+    except OSError:
+        yield False
+        return
+    try:
+        yield _is_lockable(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _is_lockable(descriptor: int) -> bool:
+    try:
+        _lock(descriptor, wait=False)
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def turn(path: Path) -> Iterator[bool]:
+    """Wait until no other run has its turn with the lock file at a path; give whether there are locks at all."""
+    descriptor = _lock_file(path)
+    try:
+        yield descriptor is not None
+    finally:
+        if descriptor is not None:
+            # Removed while it is locked: whoever waits for it sees that its name is gone, and creates it again.
+            path.unlink(missing_ok=True)
+            os.close(descriptor)
+
+
+def _lock_file(path: Path) -> int | None:
+    while True:
+        try:
+            descriptor = os.open(path, os.O_CREAT | os.O_RDWR | UNFOLLOWED, 0o600)
+        except OSError:
+            return None
+        try:
+            _lock(descriptor, wait=True)
+            if _is_at(path, descriptor):
+                return descriptor
+        except OSError:
+            os.close(descriptor)
+            path.unlink(missing_ok=True)
+            return None
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, *, wait: bool) -> None:
+    try:
+        from fcntl import LOCK_EX, LOCK_NB, flock
+    except ImportError:  # as on Windows
+        raise OSError(errno.ENOTSUP, "there are no locks") from None
+    flock(descriptor, LOCK_EX if wait else LOCK_EX | LOCK_NB)
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,231 @@
+"""How much memory a table may take, and what happens when memory runs out: which step needed how much, and what helps.
+
+A file may be small and what is in it large: `Allowance` is the one rule for all readers, who tell what a file would
+take before they take it. Steps of a run are marked with `needs_memory`; the innermost one that fails names itself,
+whichever library asked.
+"""
+
+import errno
+import functools
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from indistinct.errors import OutOfMemoryError
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+MEGABYTE = 1 << 20
+# Libraries of compiled code are mapped whole, and every thread has its stack: below, some of them end the process.
+LIBRARIES, PER_CORE = 900 * MEGABYTE, 80 * MEGABYTE
+# The files of a control group: its limit, what is used, and what of it is cached; of the second and the first version.
+GROUP = ("memory.max", "memory.current", "inactive_file")
+OLD_GROUP = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+UNLIMITED = 1 << 60
+HINTS = {
+    "reading": "save only the columns that are used, or save the table as Parquet, which takes less than text",
+    "counting": "leave out quasi-identifiers, or give those with many values a coarser hierarchy",
+    "searching": "leave out quasi-identifiers, or choose a search that keeps less: mondrian or datafly",
+    "measuring": "measure fewer metrics: they are listed under [measure] of a policy",
+}
+OTHERWISE = "publish fewer columns, or write Parquet, which takes less than text"
+THREADS = "INDISTINCT_THREADS=1 takes less at once"
+# A table may take so many times the size of its files, and so much in any case.
+TIMES, IN_ANY_CASE = 10, 2 << 30
+MORE = 'if it is what it should be, allow more memory (--memory 8GB, where a command takes it; memory="8GB" in Python)'
+# What counting and looking at a table take for each row, and how much of the table itself they hold again.
+PER_ROW, AGAIN = 70, 4 / 3
+
+
+def needed_for(rows: int, size: int) -> int:
+    """Return how many bytes a table of some rows, whose columns take `size`, needs while it is looked at, about."""
+    return int(AGAIN * size) + PER_ROW * rows
+
+
+def rows_words(rows: int, columns: int) -> str:
+    """Return how large a table is, in words.
+
+    >>> rows_words(1000, 2)
+    '1,000 rows of 2 columns'
+    """
+    return f"{rows:,} rows of {columns:,} columns"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """How many bytes reading and counting a table may take: what was allowed, else what is in proportion to its files.
+
+    >>> Allowance(1000).most - Allowance(0).most
+    10000
+    """
+
+    size: int
+    memory: int | None = None
+
+    @classmethod
+    def of(cls, files: Iterable[Path], memory: int | None = None) -> "Allowance":
+        """Return the allowance of files that are one table."""
+        return cls(sum(path.stat().st_size for path in files), memory)
+
+    @property
+    def most(self) -> int:
+        """Return the largest number of bytes."""
+        return TIMES * self.size + IN_ANY_CASE if self.memory is None else self.memory
+
+    def require(self, needed: int, named: str, holds: str, *, otherwise: str) -> None:
+        """Raise `OutOfMemoryError` if a table needs more, which says what it `holds` and what helps `otherwise`."""
+        if needed <= self.most:
+            return
+        rule = "are allowed" if self.memory is not None else f"are taken for a file of {_megabytes(self.size)}"
+        raise OutOfMemoryError(
+            f"{named} holds {holds}: that takes {_megabytes(needed)} of memory or more, and at most "
+            f"{_megabytes(self.most)} {rule}",
+            hint=f"{MORE}, or {otherwise}",
+            needed=needed,
+            most=self.most,
+        )
+
+
+def needs_memory(step: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Mark a function as a step, such as "reading the table": what runs out of memory in it becomes an error of ours.
+
+    >>> needs_memory("reading the table")(len)("abc")
+    3
+    """
+
+    def mark(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+        @functools.wraps(function)
+        def run(*arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+            try:
+                return function(*arguments, **options)
+            except (MemoryError, OSError, RuntimeError, SystemError) as error:
+                if isinstance(error, OutOfMemoryError) or not is_memory(error):
+                    raise
+                wanted, size = wanted_bytes(error), _size_of((*arguments, *options.values()))
+            # Outside, so that what the failed step had is free again.
+            raise out_of_memory(step, wanted, size)
+
+        return run
+
+    return mark
+
+
+def is_memory(error: BaseException) -> bool:
+    """Return whether an error says that memory, or a thread for want of it, could not be had."""
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+        return True
+    text = str(error).lower()
+    return any(words in text for words in ("cannot allocate memory", "can't start new thread", "failed to map segment"))
+
+
+def wanted_bytes(error: BaseException) -> int | None:
+    """Return how many bytes were asked for, where NumPy or Arrow tell.
+
+    >>> wanted_bytes(MemoryError("malloc of size 640 failed"))
+    640
+    """
+    told = getattr(error, "_total_size", None)
+    if isinstance(told, int):
+        return told
+    found = re.search(r"of size (\d+)", str(error))
+    return int(found[1]) if found else None
+
+
+def out_of_memory(step: str, wanted: int | None = None, size: str = "") -> OutOfMemoryError:
+    """Return the error of a step that needed more memory than there is."""
+    asked = "" if wanted is None else f": {_megabytes(wanted)} more were asked for"
+    limit = address_space()
+    allowed = "" if limit is None else f"; this process may use {_megabytes(limit)} of addresses (ulimit -v)"
+    return OutOfMemoryError(
+        f"there is not enough memory for {step}{size}{asked}{allowed}",
+        hint=f"{HINTS.get(step.split()[0], OTHERWISE)}; {THREADS}",
+        step=step,
+        wanted=wanted,
+    )
+
+
+def check_address_space() -> None:
+    """Raise `OutOfMemoryError` if so few addresses are allowed that libraries would end the process when they load."""
+    limit = address_space()
+    needed = LIBRARIES + PER_CORE * (os.cpu_count() or 1)
+    if limit is not None and limit < needed:
+        raise OutOfMemoryError(
+            f"this process may use {_megabytes(limit)} of addresses (ulimit -v), and needs at least "
+            f"{_megabytes(needed)} before it reads a table",
+            hint="raise the limit with ulimit -v, or limit what is used (a container's memory) and not addresses",
+        )
+
+
+def address_space() -> int | None:
+    """Return how many bytes of addresses this process may use, None if nothing limits it."""
+    try:
+        import resource
+    except ImportError:  # other systems than Unix have no such limit
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def free_bytes() -> int | None:
+    """Return how much memory this process may still take, None where the system does not tell."""
+    found = [each for each in (_free_in_system(), free_in_container()) if each is not None]
+    return min(found, default=None)
+
+
+def _free_in_system() -> int | None:
+    try:
+        told = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"))
+        return 1024 * int(told[1]) if told else None
+    except OSError:
+        try:
+            return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES"))
+        except (ValueError, OSError, AttributeError):
+            return None
+
+
+def free_in_container(groups: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> int | None:
+    """Return how much memory the control groups of this process leave it, None where none limits it.
+
+    Groups lie in each other, and the tightest one counts. What files take that are only cached can be had again.
+    """
+    try:
+        lines = [line.split(":", 2) for line in own.read_text(encoding="utf-8").splitlines()]
+    except OSError:
+        return None
+    found = []
+    for _, controllers, place in (line for line in lines if len(line) == 3):
+        if controllers not in ("", "memory"):
+            continue
+        top, names = (groups / controllers, OLD_GROUP) if controllers else (groups, GROUP)
+        inside = top.joinpath(*Path(place).parts[1:])
+        found += [_left_in(folder, *names) for folder in (inside, *inside.parents) if folder.is_relative_to(top)]
+    return min((each for each in found if each is not None), default=None)
+
+
+def _left_in(group: Path, limit: str, used: str, cached: str) -> int | None:
+    """Return what a control group leaves, None if it has no limit."""
+    try:
+        most, taken = (group / limit).read_text(encoding="ascii").strip(), (group / used).read_text(encoding="ascii")
+        again = re.search(rf"^{cached} (\d+)$", (group / "memory.stat").read_text(encoding="ascii"), re.MULTILINE)
+    except OSError:
+        return None
+    if not most.isdecimal() or int(most) >= UNLIMITED:
+        return None
+    return max(0, int(most) - int(taken) + (int(again[1]) if again else 0))
+
+
+def _size_of(arguments: Iterable[Any]) -> str:
+    """Return how large the table among some arguments is, in words."""
+    for each in arguments:
+        rows, columns = getattr(each, "rows", None), getattr(each, "columns", None)
+        if isinstance(rows, int) and isinstance(columns, tuple):
+            return f" of {rows:,} rows and {len(columns):,} columns"
+    return ""
+
+
+def _megabytes(size: int) -> str:
+    return f"{max(1, size // MEGABYTE):,} MB"

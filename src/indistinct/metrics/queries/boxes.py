@@ -1,0 +1,103 @@
+"""Conditions as boxes: in each, every column has its own set of values, so that a recoding meets it column by column.
+
+The boxes of a condition do not overlap: what is counted in each adds up.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import assert_never
+
+from indistinct.errors import InputError
+from indistinct.metrics.queries.value import All, Compare, Condition, Either, IsMissing
+from indistinct.metrics.queries.values import ColumnValues, ValueSet
+
+Box = Mapping[str, ValueSet]
+"""What each column may be; a column that is not named may be anything."""
+MOST_BOXES = 512
+
+
+def boxes_of(condition: Condition | None, columns: Mapping[str, ColumnValues]) -> tuple[Box, ...]:
+    """Return boxes without overlap that together hold what fulfils a condition; none if nothing does."""
+    if condition is None:
+        return ({},)
+    return tuple(_join_boxes(_apart(_join_boxes(_boxes(condition, columns)))))
+
+
+def _boxes(condition: Condition, columns: Mapping[str, ColumnValues]) -> list[Box]:
+    match condition:
+        case Compare(column=column):
+            return _drop_empty([{column: columns[column].allowed(condition)}])
+        case IsMissing(column, missing):
+            return _drop_empty([{column: columns[column].missing(missing)}])
+        case All(parts):
+            found: list[Box] = [{}]
+            for part in parts:
+                more = _boxes(part, columns)
+                found = _few(_drop_empty([_both(one, other) for one in found for other in more]))
+            return found
+        case Either(parts):
+            return _few(_join_boxes([box for part in parts for box in _boxes(part, columns)]))
+        case _:
+            assert_never(condition)
+
+
+def _both(one: Box, other: Box) -> Box:
+    shared = {name: one[name] & other[name] for name in one if name in other}  # type: ignore[operator]
+    return {**one, **other, **shared}
+
+
+def _drop_empty(boxes: list[Box]) -> list[Box]:
+    return [box for box in boxes if not any(values.empty for values in box.values())]
+
+
+def _join_boxes(boxes: list[Box]) -> list[Box]:
+    """Join boxes that differ in one column: x < 5 or x >= 5 is one box, and not two that each meet half of a class."""
+    found: list[Box] = []
+    for box in boxes:
+        grown, again = box, True
+        while again:
+            again = False
+            for index, other in enumerate(found):
+                differ = [name for name in grown if name in other and grown[name] != other[name]]
+                if grown.keys() == other.keys() and len(differ) <= 1:
+                    same = {name: grown[name] | other[name] for name in differ}  # type: ignore[operator]
+                    grown, again = {**grown, **same}, True
+                    del found[index]
+                    break
+        found.append(grown)
+    return found
+
+
+def _apart(boxes: list[Box]) -> list[Box]:
+    found: list[Box] = []
+    for box in boxes:
+        parts = [box]
+        for other in found:
+            parts = _few([piece for part in parts for piece in _without(part, other)])
+        found += parts
+    return _few(found)
+
+
+def _without(box: Box, other: Box) -> Iterator[Box]:
+    """Yield boxes without overlap that hold what is in one box and not in another."""
+    inside: dict[str, ValueSet] = dict(box)
+    pieces: list[Box] = []
+    for name, values in other.items():
+        own = inside.get(name)
+        outside = ~values if own is None else own & ~values  # type: ignore[operator]
+        within = values if own is None else own & values  # type: ignore[operator]
+        if within.empty:
+            yield box
+            return
+        if not outside.empty:
+            pieces.append({**inside, name: outside})
+        inside[name] = within
+    yield from pieces
+
+
+def _few(boxes: list[Box]) -> list[Box]:
+    if len(boxes) > MOST_BOXES:
+        raise InputError(
+            f"the condition falls into more than {MOST_BOXES} parts that must be counted apart",
+            hint="join fewer conditions by OR, or use IN for several values of one column",
+        )
+    return boxes

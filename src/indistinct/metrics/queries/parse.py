@@ -1,0 +1,216 @@
+"""SQL of one SELECT without joins, read into a query; sqlglot parses, and what a recoding cannot answer is refused."""
+
+from collections.abc import Callable
+from typing import Any
+
+from indistinct.errors import InputError
+from indistinct.metrics.queries.value import (
+    All,
+    Compare,
+    Condition,
+    Constant,
+    Either,
+    IsMissing,
+    Operator,
+    Query,
+    negate_condition,
+)
+
+EXAMPLE = "SELECT AVG(age) WHERE sex = 'Male' AND zipcode BETWEEN 53710 AND 53715"
+NOT_ANSWERED = {
+    "having": "HAVING",
+    "order": "ORDER BY",
+    "limit": "LIMIT",
+    "offset": "OFFSET",
+    "distinct": "DISTINCT",
+    "joins": "a join",
+    "with": "WITH",
+    "with_": "WITH",
+    "windows": "WINDOW",
+    "qualify": "QUALIFY",
+    "into": "INTO",
+    "laterals": "LATERAL",
+    "pivots": "PIVOT",
+    "sample": "a sample",
+}
+LONGEST = 100_000
+UNREADABLE = (AttributeError, TypeError, ValueError, KeyError, IndexError, RecursionError, AssertionError)
+"""What sqlglot raises beside its own errors for texts that are no SQL, such as `age { = IN 'x'`."""
+
+
+def parse_query(text: str) -> Query:
+    """Return the query that a SELECT spells; raise `InputError` for what is none, or is not answered on releases.
+
+    >>> parse_query("SELECT COUNT(*) FROM release WHERE age >= 30 OR NOT sex = 'Male'").columns
+    ('age', 'sex')
+    """
+    from sqlglot import ErrorLevel, exp, parse
+    from sqlglot.errors import SqlglotError
+
+    if not isinstance(text, str):
+        raise InputError(f"a query must be text; got {type(text).__name__}", hint=f"for example {EXAMPLE}")
+    if len(text) > LONGEST:
+        raise InputError(f"the query has {len(text):,} characters; at most {LONGEST:,} are read")
+    try:
+        trees = [tree for tree in parse(text, error_level=ErrorLevel.RAISE) if tree is not None]
+    except (SqlglotError, *UNREADABLE):
+        raise _unreadable() from None
+    if len(trees) != 1 or not isinstance(trees[0], exp.Select):
+        raise InputError("a query is one SELECT", hint=f"write it like {EXAMPLE}")
+    try:
+        return _query(trees[0], exp)
+    except UNREADABLE:  # sqlglot takes some texts for trees that have holes
+        raise _unreadable() from None
+
+
+def _unreadable() -> InputError:
+    return InputError("the query is no SQL that can be read", hint=f"write it like {EXAMPLE}")
+
+
+def _query(select: Any, exp: Any) -> Query:
+    for part, words in NOT_ANSWERED.items():
+        if select.args.get(part):
+            raise _refusal(words)
+    if any(select.find(kind) not in (None, select) for kind in (exp.Subquery, exp.Union, exp.Exists)) or any(
+        each is not select for each in select.find_all(exp.Select)
+    ):
+        raise _refusal("a subquery")
+    source = select.args.get("from") or select.args.get("from_")
+    if source is not None and not isinstance(source.this, exp.Table):
+        raise _refusal("FROM anything but one table")
+    by = select.args.get("group")
+    groups = tuple(_column(each, exp) for each in by.expressions) if by is not None else ()
+    shown = [each.this if isinstance(each, exp.Alias) else each for each in select.expressions]
+    names = [_column(each, exp) for each in shown if isinstance(each, exp.Column)]
+    for name in names:
+        if name not in groups:
+            raise InputError(
+                f"column {name!r} stands in SELECT without an aggregate",
+                hint=f"add GROUP BY {name}, or ask for COUNT, SUM, AVG, MIN or MAX of it",
+            )
+    aggregates = [each for each in shown if not isinstance(each, exp.Column)]
+    if len(aggregates) != 1:
+        raise InputError(
+            f"a query has one aggregate; this one has {len(aggregates)}",
+            hint="COUNT(*), COUNT(column), SUM(column), AVG(column), MIN(column) or MAX(column); ask twice for two",
+        )
+    where = select.args.get("where")
+    condition = None if where is None else _condition(where.this, exp)
+    return Query(*_aggregate(aggregates[0], exp), where=condition, groups=groups)
+
+
+def _aggregate(tree: Any, exp: Any) -> tuple[Any, str | None]:
+    kinds = {exp.Count: "COUNT", exp.Sum: "SUM", exp.Avg: "AVG", exp.Min: "MIN", exp.Max: "MAX"}
+    name = kinds.get(type(tree))
+    if name is None or tree.expressions:
+        raise InputError(
+            "a query aggregates one column, as it is",
+            hint="COUNT(*), COUNT(column), SUM(column), AVG(column), MIN(column) or MAX(column)",
+        )
+    if isinstance(tree.this, exp.Distinct):
+        raise _refusal("DISTINCT")
+    if isinstance(tree.this, exp.Star):
+        if name != "COUNT":
+            raise InputError(f"{name} needs a column", hint=f"for example {name}(age)")
+        return name, None
+    return name, _column(tree.this, exp)
+
+
+def _column(tree: Any, exp: Any) -> str:
+    if isinstance(tree, exp.Column) and isinstance(tree.this, exp.Identifier):
+        return str(tree.name)
+    raise InputError(
+        "a query speaks of columns as they are, not of what is computed from them",
+        hint="name a column; one with spaces stands in double quotes, and text in single ones",
+    )
+
+
+def _condition(tree: Any, exp: Any) -> Condition:
+    compared: dict[Any, tuple[Operator, Operator]] = {
+        exp.EQ: ("=", "="),
+        exp.NEQ: ("<>", "<>"),
+        exp.LT: ("<", ">"),
+        exp.LTE: ("<=", ">="),
+        exp.GT: (">", "<"),
+        exp.GTE: (">=", "<="),
+    }
+    match tree:
+        case exp.Paren():
+            return _condition(tree.this, exp)
+        case exp.And():
+            return All(tuple(_flat(tree, exp.And, exp)))
+        case exp.Or():
+            return Either(tuple(_flat(tree, exp.Or, exp)))
+        case exp.Not():
+            return negate_condition(_condition(tree.this, exp))
+        case exp.Between():
+            ends = (_constant(tree.args["low"], exp), _constant(tree.args["high"], exp))
+            return Compare(_column(tree.this, exp), "BETWEEN", ends)
+        case exp.In():
+            if not tree.expressions:
+                raise InputError("IN needs a list of values", hint="for example age IN (20, 30)")
+            return Compare(_column(tree.this, exp), "IN", tuple(_constant(each, exp) for each in tree.expressions))
+        case exp.Is() if isinstance(tree.expression, exp.Null):
+            return IsMissing(_column(tree.this, exp))
+        case _ if type(tree) in compared:
+            own, turned = compared[type(tree)]
+            if isinstance(tree.this, exp.Column):
+                return Compare(_column(tree.this, exp), own, (_constant(tree.expression, exp),))
+            return Compare(_column(tree.expression, exp), turned, (_constant(tree.this, exp),))
+        case exp.Like() | exp.ILike() | exp.RegexpLike() | exp.SimilarTo():
+            raise _refusal("LIKE")
+        case _:
+            raise InputError(
+                "a condition compares columns with constants",
+                hint="=, <>, <, <=, >, >=, BETWEEN, IN and IS NULL, joined by AND, OR and NOT",
+            )
+
+
+def _flat(tree: Any, kind: Any, exp: Any) -> list[Condition]:
+    """Return the conditions that a chain of AND, or of OR, joins; chains may be long, so nothing calls itself."""
+    found, ahead = [], [tree]
+    while ahead:
+        each = ahead.pop()
+        if isinstance(each, kind):
+            ahead += [each.expression, each.this]
+        else:
+            found.append(_condition(each, exp))
+    return found
+
+
+def _constant(tree: Any, exp: Any) -> Constant:
+    match tree:
+        case exp.Paren():
+            return _constant(tree.this, exp)
+        case exp.Neg():
+            inside = _constant(tree.this, exp)
+            if isinstance(inside, int | float) and not isinstance(inside, bool):
+                return -inside
+        case exp.Literal(is_string=True):
+            return str(tree.this)
+        case exp.Literal():
+            return _number(str(tree.this))
+        case exp.Boolean():
+            return bool(tree.this)
+        case exp.Cast() if isinstance(tree.this, exp.Literal):  # DATE '2020-01-31'
+            return str(tree.this.this)
+        case exp.Column() if tree.args.get("this") is not None and tree.this.args.get("quoted"):
+            raise InputError(
+                "a column is compared with another one, or text stands in double quotes",
+                hint="text stands in single quotes: sex = 'Male'",
+            )
+        case exp.Null():
+            raise InputError("nothing equals NULL", hint="write IS NULL or IS NOT NULL")
+    raise InputError("a condition compares columns with constants", hint="numbers as they are, text in single quotes")
+
+
+def _number(text: str) -> int | float:
+    make: Callable[[str], int | float] = int if text.isdigit() else float
+    return make(text)
+
+
+def _refusal(words: str) -> InputError:
+    return InputError(
+        f"a release is not asked with {words}",
+        hint="one aggregate, conditions with AND, OR and NOT, and GROUP BY of columns; ask several times for more",
+    )

@@ -1,0 +1,267 @@
+"""The values of one column that a condition allows, as sets with union, intersection and complement.
+
+Numbers and dates lie on a line, where a set is a list of cuts. Texts have a place among those that are known of a
+column, in the order of its domain; what is not known is one place more. Missing belongs to a set or does not.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.errors import InputError
+from indistinct.machine.arrays import Codes
+from indistinct.metrics.queries.value import Compare, Constant
+from indistinct.tables.domain import Domain, Kind
+
+# A cut lies before a number, or after it: (5, 0) and (5, 1). Cuts ascend, and every second one ends a stretch.
+Cut = tuple[float, int]
+FIRST: Cut = (-math.inf, 0)
+LAST: Cut = (math.inf, 1)
+NONE, SOME, EVERY = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class LineSet:
+    """Numbers between cuts, and missing if `missing`."""
+
+    cuts: tuple[Cut, ...]
+    missing: bool = False
+
+    def __or__(self, other: "LineSet") -> "LineSet":
+        stretches = [*_stretches(self.cuts), *_stretches(other.cuts)]
+        return LineSet(_join_stretches(stretches), self.missing or other.missing)
+
+    def __invert__(self) -> "LineSet":
+        cuts = self.cuts[1:] if self.cuts[:1] == (FIRST,) else (FIRST, *self.cuts)
+        cuts = cuts[:-1] if cuts[-1:] == (LAST,) else (*cuts, LAST)
+        return LineSet(cuts, not self.missing)
+
+    def __and__(self, other: "LineSet") -> "LineSet":
+        return ~(~self | ~other)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is in it."""
+        return not self.cuts and not self.missing
+
+    @property
+    def stretches(self) -> list[tuple[Cut, Cut]]:
+        """The pairs of cuts between which its numbers lie, ascending."""
+        return _stretches(self.cuts)
+
+    def holds(self, positions: Codes) -> Codes:
+        """Return for each number whether it is in the set."""
+        before, after = (np.array([at for at, side in self.cuts if side == wanted]) for wanted in (0, 1))
+        return (np.searchsorted(before, positions, "right") + np.searchsorted(after, positions, "left")) % 2 == 1
+
+    def whole(self) -> list[tuple[float, float]]:
+        """Return the first and last whole number of each stretch, neighbours joined."""
+        found: list[tuple[float, float]] = []
+        for (start, past), (end, within) in self.stretches:
+            low = start if math.isinf(start) else (math.floor(start) + 1 if past else math.ceil(start))
+            high = end if math.isinf(end) else (math.floor(end) if within else math.ceil(end) - 1)
+            if found and low <= found[-1][1] + 1:
+                found[-1] = (found[-1][0], max(high, found[-1][1]))
+            elif low <= high:
+                found.append((low, high))
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextSet:
+    """Texts by their place among the known ones: NONE or EVERY for each, then what is unknown, then missing.
+
+    Of unknown texts SOME may be in it.
+    """
+
+    levels: Codes
+
+    def __or__(self, other: "TextSet") -> "TextSet":
+        return TextSet(np.maximum(self.levels, other.levels))
+
+    def __and__(self, other: "TextSet") -> "TextSet":
+        return TextSet(np.minimum(self.levels, other.levels))
+
+    def __invert__(self) -> "TextSet":
+        return TextSet(EVERY - self.levels)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TextSet) and np.array_equal(self.levels, other.levels)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def missing(self) -> bool:
+        """Whether missing is in it."""
+        return bool(self.levels[-1])
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is in it."""
+        return not self.levels.any()
+
+
+ValueSet = LineSet | TextSet
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnValues:
+    """What constants beside a column mean: its kind and, of text, the known values in their order.
+
+    `order` is its declared order, of which not all may be known; without one text is ordered by code points.
+    """
+
+    name: str
+    kind: Kind
+    texts: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+
+    def missing(self, wanted: bool) -> ValueSet:
+        """Return the set of missing alone, or of everything else."""
+        if self.kind is not Kind.TEXT:
+            found = LineSet((), missing=True)
+            return found if wanted else ~found
+        levels = np.full(len(self.texts) + 2, EVERY if not wanted else NONE, dtype=np.int8)
+        levels[-1] = EVERY if wanted else NONE
+        return TextSet(levels)
+
+    def allowed(self, compare: Compare) -> ValueSet:
+        """Return the values that a comparison allows, missing never among them."""
+        operator = compare.operator
+        if operator.startswith("NOT ") or operator == "<>":
+            positive = {"<>": "=", "NOT IN": "IN", "NOT BETWEEN": "BETWEEN"}[operator]
+            same = Compare(compare.column, positive, compare.constants)  # type: ignore[arg-type]
+            return ~self.allowed(same) & self.missing(False)  # type: ignore[operator]
+        if self.kind is Kind.TEXT:
+            return self._texts(operator, [_text(each) for each in compare.constants])
+        places = [position_of(each, self.kind, self.name) for each in compare.constants]
+        return LineSet(_cuts(operator, places))
+
+    def _texts(self, operator: str, constants: list[str]) -> TextSet:
+        levels = np.zeros(len(self.texts) + 2, dtype=np.int8)
+        if operator in ("=", "IN"):
+            wanted = set(constants)
+            levels[:-2] = [EVERY if text in wanted else NONE for text in self.texts]
+            # A text that nobody knows may be among what is unknown.
+            levels[-2] = SOME if wanted - set(self.texts) else NONE
+            return TextSet(levels)
+        if self.order:
+            known = {text: place for place, text in enumerate(self.order)}
+            if any(text not in known for text in constants):
+                raise InputError(
+                    f"column {self.name!r} has a declared order, in which a constant of the query does not stand",
+                    hint="compare it with values of that order",
+                    values=[text for text in constants if text not in known],
+                )
+            places = np.array([known[text] for text in self.texts], dtype=np.float64)
+            inside = LineSet(_cuts(operator, [float(known[text]) for text in constants])).holds(places)
+            levels[:-2] = np.where(inside, EVERY, NONE)
+        else:
+            levels[:-2] = [EVERY if _between(text, operator, constants) else NONE for text in self.texts]
+        levels[-2] = SOME
+        return TextSet(levels)
+
+
+def column_values(domain: Domain, order: Sequence[str] = ()) -> ColumnValues:
+    """Return what constants mean beside a column; numbers in a declared order are names."""
+    if domain.kind is not Kind.TEXT and not domain.declared:
+        return ColumnValues(domain.column, domain.kind)
+    texts = tuple(domain.values.cast(pa.string()).to_pylist())
+    return ColumnValues(domain.column, Kind.TEXT, texts, tuple(order) or (texts if domain.declared else ()))
+
+
+def positions_of(domain: Domain) -> Codes | None:
+    """Return where the values of a domain lie, None for names."""
+    return None if domain.kind is Kind.TEXT or domain.declared else np.asarray(domain.positions(), dtype=np.float64)
+
+
+def position_of(constant: Constant, kind: Kind, name: str) -> float:
+    """Return where a constant lies on the line of a column of numbers or dates."""
+    wrong = InputError(
+        f"column {name!r} has {kind}s; the query compares it with something else",
+        hint="write numbers as they are, and dates as '2020-01-31'",
+        values=[constant],
+        column=name,
+    )
+    if kind is Kind.DATE:
+        return _days(constant, wrong)
+    if isinstance(constant, date):
+        raise wrong
+    try:
+        place = float(constant)
+    except ValueError:
+        raise wrong from None
+    if not math.isfinite(place):
+        raise wrong
+    return place
+
+
+def _days(constant: Constant, wrong: InputError) -> float:
+    moment = constant
+    if isinstance(moment, str):
+        try:
+            moment = datetime.fromisoformat(moment)
+        except ValueError:
+            raise wrong from None
+    if isinstance(moment, datetime):
+        return (moment.replace(tzinfo=None) - datetime(1970, 1, 1)) / timedelta(days=1)
+    if isinstance(moment, date):
+        return float((moment - date(1970, 1, 1)).days)
+    raise wrong
+
+
+def _text(constant: Constant) -> str:
+    if isinstance(constant, bool):
+        return str(constant).lower()
+    return constant.isoformat() if isinstance(constant, date) else str(constant)
+
+
+def _cuts(operator: str, places: list[float]) -> tuple[Cut, ...]:
+    first = places[0]
+    match operator:
+        case "=" | "IN":
+            return _join_stretches([((place, 0), (place, 1)) for place in places])
+        case "<":
+            return (FIRST, (first, 0))
+        case "<=":
+            return (FIRST, (first, 1))
+        case ">":
+            return ((first, 1), LAST)
+        case ">=":
+            return ((first, 0), LAST)
+        case _:
+            return _join_stretches([((first, 0), (places[1], 1))])
+
+
+def _between(text: str, operator: str, constants: list[str]) -> bool:
+    first = constants[0]
+    match operator:
+        case "<":
+            return text < first
+        case "<=":
+            return text <= first
+        case ">":
+            return text > first
+        case ">=":
+            return text >= first
+        case _:
+            return first <= text <= constants[1]
+
+
+def _stretches(cuts: tuple[Cut, ...]) -> list[tuple[Cut, Cut]]:
+    return list(zip(cuts[::2], cuts[1::2], strict=True))
+
+
+def _join_stretches(stretches: Iterable[tuple[Cut, Cut]]) -> tuple[Cut, ...]:
+    """Return the cuts around stretches that may overlap; one that ends where it starts, or before, holds nothing."""
+    cuts: list[Cut] = []
+    for start, end in sorted(pair for pair in stretches if pair[0] < pair[1]):
+        if cuts and start <= cuts[-1]:
+            cuts[-1] = max(cuts[-1], end)
+        else:
+            cuts += [start, end]
+    return tuple(cuts)

@@ -1,0 +1,226 @@
+"""A workload: weighted queries that a release will be asked, in a file or drawn from a table."""
+
+import csv
+import hashlib
+import io
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from indistinct.errors import IndistinctError, InputError, OutputError, ParameterError
+from indistinct.metrics.queries.generate import draw_queries
+from indistinct.metrics.queries.parse import EXAMPLE, parse_query
+from indistinct.metrics.queries.value import Query
+from indistinct.schema import Schema
+from indistinct.tables.input_files import read_ordinary
+
+EXPECTED = f"a line is a query, or a weight, a bar and a query: 2.5 | {EXAMPLE}"
+_WEIGHTED = re.compile(r"\s*([^|'\"\s]+)\s*\|(.*)", re.DOTALL)
+SHORT = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Queries with their weights, which are positive; `source` is the file that they were read from.
+
+    >>> workload = Workload.of(["SELECT COUNT(*) WHERE age < 30", "SELECT AVG(age)"], weights=[2, 1])
+    >>> len(workload), workload.weights
+    (2, (2.0, 1.0))
+    """
+
+    queries: tuple[Query, ...]
+    weights: tuple[float, ...]
+    source: str | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.queries:
+            raise ParameterError("a workload has no query", hint=EXPECTED)
+        if len(self.queries) != len(self.weights):
+            raise ParameterError(f"{len(self.queries)} queries have {len(self.weights)} weights; each needs one")
+        if any(not math.isfinite(weight) or weight <= 0 for weight in self.weights):
+            raise ParameterError("weights of queries must be finite and above 0")
+        if any(query.groups for query in self.queries):
+            raise ParameterError("a query of a workload has one answer, and no GROUP BY", hint="ask for each group")
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Workload) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __str__(self) -> str:
+        """Return the name of the file and the digest: what a certificate says of its workload, and no folder."""
+        return f"{Path(self.source or '').name}#{self.digest[:SHORT]}"
+
+    def __repr__(self) -> str:
+        return f"<Workload of {len(self)} queries, {self.digest[:SHORT]}>"
+
+    @classmethod
+    def of(cls, queries: Iterable[Query | str], *, weights: Sequence[float] | None = None) -> "Workload":
+        """Return a workload of queries, in SQL or as values; without weights all count alike."""
+        read = tuple(parse_query(each) if isinstance(each, str) else each for each in queries)
+        return cls(read, (1.0,) * len(read) if weights is None else tuple(map(float, weights)))
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Workload":
+        """Read a workload: one query a line, perhaps behind a weight and a bar; or CSV with the columns weight, query.
+
+        Empty lines, and those that begin with --, are left out. Raises `InputError` with file, line and what was
+        expected.
+        """
+        where = Path(path)
+        try:
+            text = read_ordinary(where).decode("utf-8-sig")
+        except FileNotFoundError:
+            raise InputError(f"there is no workload {where}", hint="check the path") from None
+        except UnicodeDecodeError:
+            raise InputError(f"the workload {where} is no text in UTF-8", hint="save it as UTF-8") from None
+        except OSError as error:
+            raise InputError(f"the workload {where} cannot be read: {error.strerror}") from None
+        lines = _of_csv(text, where) if where.suffix.lower() == ".csv" else _of_lines(text, where)
+        if not lines:
+            raise InputError(f"the workload {where} has no query", hint=EXPECTED)
+        queries, weights = zip(*lines, strict=True)
+        return cls(queries, weights, str(where))
+
+    @classmethod
+    def generate(
+        cls,
+        table: Any,
+        schema: Schema,
+        *,
+        queries: int = 1000,
+        attributes: int = 2,
+        selectivity: float = 0.05,
+        distribution: str = "data",
+        columns: Sequence[str] | None = None,
+        seed: int | None = None,
+    ) -> "Workload":
+        """Draw COUNT queries of ranges and sets over quasi-identifiers of a table, or over the named `columns`.
+
+        Each is about `attributes` columns and chooses a share of about `selectivity` of the rows. Ranges lie around
+        rows that are drawn ("data"), or around values of which every one is as likely ("uniform").
+        """
+        return cls.of(
+            draw_queries(
+                table,
+                schema,
+                queries=queries,
+                attributes=attributes,
+                selectivity=selectivity,
+                distribution=distribution,
+                columns=columns,
+                seed=seed,
+            )
+        )
+
+    @classmethod
+    def from_text(cls, text: str) -> "Workload":
+        """Return the workload that a spelling names: a path, perhaps with the digest that its file must have."""
+        path, mark, digest = text.rpartition("#")
+        if not mark:
+            return cls.read(text)
+        if not path:
+            raise ParameterError(
+                "this workload was made in Python and is in no file", hint="write it to a file and name that"
+            )
+        found = cls.read(path)
+        if not found.digest.startswith(digest):
+            raise InputError(f"the workload {path} is not the one that was named: its queries have changed since")
+        return found
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the queries and their weights, however they were written."""
+        lines = "\n".join(f"{weight!r} | {query}" for query, weight in zip(self.queries, self.weights, strict=True))
+        return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that a query looks at."""
+        return tuple(dict.fromkeys(name for query in self.queries for name in query.columns))
+
+    def write(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the workload as lines, or as CSV where the path ends so."""
+        where = Path(path)
+        pairs = [(f"{weight:.17g}", str(query)) for query, weight in zip(self.queries, self.weights, strict=True)]
+        if where.suffix.lower() == ".csv":
+            made = io.StringIO()
+            csv.writer(made, lineterminator="\n").writerows([("weight", "query"), *pairs])
+            text = made.getvalue()
+        else:
+            text = "".join(f"{'' if weight == '1' else f'{weight} | '}{query}\n" for weight, query in pairs)
+        try:
+            with where.open("w" if overwrite else "x", encoding="utf-8", newline="") as file:
+                file.write(text)
+        except FileExistsError:
+            raise OutputError(f"{where} exists already", hint="overwrite=True replaces it") from None
+        except OSError as error:
+            raise OutputError(f"{where} cannot be written: {error.strerror}") from None
+
+
+def _of_lines(text: str, where: Path) -> list[tuple[Query, float]]:
+    found = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.lstrip().startswith("--"):
+            continue
+        parted = _WEIGHTED.fullmatch(line)
+        weight, sql = ("1", line) if parted is None else parted.groups()
+        found.append((_query(sql, where, number), _weight(weight, where, number)))
+    return found
+
+
+def _of_csv(text: str, where: Path) -> list[tuple[Query, float]]:
+    rows = csv.reader(io.StringIO(text))
+    found = []
+    header: list[str] | None = None
+    try:
+        for row in rows:
+            if not any(cell.strip() for cell in row):
+                continue
+            if header is None:
+                header = [cell.strip().lower() for cell in row]
+                if header not in (["weight", "query"], ["query", "weight"], ["query"]):
+                    raise _malformed_error(
+                        where, rows.line_num, "the columns weight and query, named in the first line"
+                    )
+                continue
+            if len(row) != len(header):
+                raise _malformed_error(where, rows.line_num, f"{len(header)} cells, one a column")
+            cells = dict(zip(header, row, strict=True))
+            query = _query(cells["query"], where, rows.line_num)
+            found.append((query, _weight(cells.get("weight", "1"), where, rows.line_num)))
+    except csv.Error:
+        raise _malformed_error(where, rows.line_num, "CSV with the columns weight and query") from None
+    return found
+
+
+def _query(sql: str, where: Path, line: int) -> Query:
+    try:
+        query = parse_query(sql.strip().rstrip(";"))
+    except IndistinctError as error:
+        raise InputError(f"{where}, line {line}: {error.message}", hint=error.hint or EXPECTED, lines=[line]) from None
+    if query.groups:
+        raise _malformed_error(where, line, "a query with one answer, without GROUP BY")
+    return query
+
+
+def _weight(text: str, where: Path, line: int) -> float:
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = math.nan
+    if not math.isfinite(weight) or weight <= 0:
+        raise _malformed_error(where, line, "a weight above 0 before the bar")
+    return weight
+
+
+def _malformed_error(where: Path, line: int, expected: str) -> InputError:
+    return InputError(f"{where}, line {line}: expected {expected}", hint=EXPECTED, lines=[line])

@@ -1,0 +1,63 @@
+"""Every model by its name in the literature, as a text spells it. Being registered is being tested."""
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from types import MappingProxyType
+
+from indistinct import models
+from indistinct.errors import IndistinctError
+from indistinct.extension import Registry
+from indistinct.models.base import Model
+from indistinct.spelling import parse, split
+
+MODELS: Mapping[str, type[Model]] = MappingProxyType(
+    {
+        kind.name: kind
+        for kind in (
+            models.KAnonymity,
+            models.AlphaK,
+            models.XYAnonymity,
+            models.DistinctLDiversity,
+            models.EntropyLDiversity,
+            models.RecursiveLDiversity,
+            models.TCloseness,
+            models.LDiverseLinks,
+            models.BasicBetaLikeness,
+            models.EnhancedBetaLikeness,
+            models.DeltaDisclosure,
+            models.DeltaPresence,
+            models.KMap,
+            models.AverageRisk,
+            models.SampleUniqueness,
+            models.PopulationUniqueness,
+        )
+    }
+)
+
+EVERY_MODEL = Registry(MODELS, base=Model, group="indistinct.models")
+
+
+def parse_model(text: str) -> Model:
+    """Return the model that a text spells; `&` joins several.
+
+    >>> parse_model("k-anonymity:k=5 & t-closeness:sensitive=disease,t=0.2").parts()[0]
+    KAnonymity(k=5)
+    """
+    return all_of(parse(part, EVERY_MODEL, what="model") for part in split(text, "&"))
+
+
+def parse_model_or_none(text: str) -> Model | None:
+    """Return the model that a verdict names; None for a rule of verification and for what nobody here knows.
+
+    >>> parse_model_or_none("k-anonymity:k=5"), parse_model_or_none("links-broken")
+    (KAnonymity(k=5), None)
+    """
+    try:
+        return parse_model(text)
+    except IndistinctError:
+        return None
+
+
+def all_of(parts: Iterable[Model]) -> Model:
+    """Return one model that asks for every one of several."""
+    return reduce(lambda one, other: one & other, parts)

@@ -1,0 +1,394 @@
+"""A ledger: one private file that remembers every release of the same people, by pseudonyms under a key of its own.
+
+It is a SQLite database of mode 0600, whose journal has the same mode. An entry is there before a release gets its name
+and is marked as published afterwards. So a kill at any moment leaves no release that the ledger does not know; it may
+leave an entry of a release that never appeared, with which later ones are compared all the same.
+"""
+
+import hmac
+import json
+import os
+import secrets
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from indistinct.errors import IndistinctError, InputError, OutputError, ParameterError
+from indistinct.machine.locks import UNFOLLOWED, turn
+from indistinct.models.registry import parse_model
+from indistinct.release.certificate import Certificate
+from indistinct.release.history.ledger_entries import head_of, packed, unpacked, unpacked_of_format_1
+from indistinct.release.history.standing import Standing
+from indistinct.release.pseudonyms.making import KEY_BYTES, new_key
+
+APPLICATION, FORMAT = 0x696E6469, 2
+# The first format kept digests of values, and neither k nor whether a release was fresh. It is read, and becomes the
+# second one when a release is recorded.
+FIRST_FORMAT = 1
+# Seconds to wait for another run that writes at this moment.
+PATIENCE = 30
+# What the system refuses, of a ledger that may be whole.
+REFUSALS = {
+    sqlite3.SQLITE_BUSY: "another run is using it",
+    sqlite3.SQLITE_LOCKED: "another run is using it",
+    sqlite3.SQLITE_READONLY: "it cannot be written",
+    sqlite3.SQLITE_IOERR: "the disk refused it",
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
+    sqlite3.SQLITE_PERM: "it may not be opened",
+}
+UNREADABLE = (sqlite3.Error, ValueError, KeyError, TypeError, AttributeError, OverflowError)
+TABLES = """
+CREATE TABLE ledger (key BLOB NOT NULL);
+CREATE TABLE releases (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    token TEXT NOT NULL UNIQUE,
+    about TEXT NOT NULL,
+    content BLOB NOT NULL,
+    seal BLOB NOT NULL
+);
+CREATE TABLE published (number INTEGER PRIMARY KEY REFERENCES releases ON DELETE CASCADE);
+"""
+# The mark of a published release is a row of its own, so that setting it does not write the release again.
+RELEASES = """
+SELECT number, token, about, content, seal, published.number IS NOT NULL
+FROM releases LEFT JOIN published USING (number) ORDER BY number
+"""
+SETTINGS = (
+    "secure_delete = ON",
+    "temp_store = MEMORY",
+    "trusted_schema = OFF",
+    "synchronous = FULL",
+    "foreign_keys = ON",
+)
+FORGET = "DELETE FROM releases WHERE number = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """A release as a ledger shows it: figures and digests, nobody's name and no value.
+
+    `published` is False where a run ended between making the entry and giving the release its name. `pseudonyms` are
+    the columns that show keyed ones, which link it with later releases. `k` is the smallest class that its models
+    allow, and `fresh` says that all that it published as it is was measured anew for it.
+    """
+
+    number: int
+    made: str
+    published: bool
+    people: int
+    classes: int
+    k: int
+    models: tuple[str, ...]
+    certificate_digest: str
+    output_digest: str | None
+    recoding_digest: str | None
+    recoding: str | None
+    pseudonyms: tuple[str, ...] = ()
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Ledger:
+    """An opened ledger: where it is, its key, the releases that it remembers, and whether it was made just now."""
+
+    path: Path
+    key: bytes
+    entries: tuple[LedgerEntry, ...] = ()
+    created: bool = False
+
+    @property
+    def newest(self) -> int:
+        """Return the number of the last release, 0 where there is none."""
+        return self.entries[-1].number if self.entries else 0
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Record:
+    """What a ledger is to remember of a release as soon as that is published; `newest` was the last one before it."""
+
+    ledger: Ledger
+    standing: Standing
+    recoding: Path | None = None
+    newest: int = 0
+    token: str = field(default_factory=lambda: secrets.token_hex(16))
+
+    @contextmanager
+    def kept(self, certificate: Certificate, *, digest: str) -> Iterator[None]:
+        """Make the entry, let the block publish the release, and take the entry back if it does not."""
+        number = self._begun(certificate, digest)
+        try:
+            yield
+        except BaseException:
+            if number is not None:
+                with suppress(InputError, OutputError):
+                    _change(self.ledger.path, FORGET, number)
+            raise
+        if number is not None:
+            # The entry counts whatever it is marked with: a release that is out is never taken back for the mark.
+            with suppress(InputError, OutputError):
+                _change(self.ledger.path, "INSERT INTO published (number) VALUES (?)", number)
+
+    def _begun(self, certificate: Certificate, digest: str) -> int | None:
+        """Return the number of the new entry, None if the same release was published before at another path."""
+        about = json.dumps(_about(certificate, self.standing, digest, self.recoding))
+        content = packed(self.standing)
+        sealed = _seal(self.ledger.key, FORMAT, self.token, about, content)
+        with _writing(self.ledger.path) as connection:
+            _upgrade(connection, self.ledger)
+            rows = connection.execute("SELECT number FROM releases WHERE token = ?", (self.token,)).fetchall()
+            if rows:
+                marked = connection.execute("SELECT 1 FROM published WHERE number = ?", rows[0]).fetchone()
+                return None if marked else int(rows[0][0])
+            if (connection.execute("SELECT max(number) FROM releases").fetchone()[0] or 0) != self.newest:
+                raise OutputError(
+                    f"another release was recorded in {self.ledger.path} since this one was compared with it",
+                    hint="nothing was written; run again, so that it is compared with that one too",
+                )
+            made = connection.execute(
+                "INSERT INTO releases (token, about, content, seal) VALUES (?, ?, ?, ?)",
+                (self.token, about, content, sealed),
+            )
+            return made.lastrowid
+
+
+def open_ledger(path: str | Path, *, create: bool = False) -> Ledger:
+    """Return a ledger; with `create` one is made where there is none, for its owner alone.
+
+    Raises `InputError` for a file that others may read, that is no ledger, or that was changed.
+    """
+    place, created = Path(path), False
+    if create:
+        created = _created(place)
+    _require_private(place)
+    if created or (create and not place.stat().st_size):
+        _laid_out(place)
+    with _reading(place) as connection:
+        form, key = _format(connection, place), _key(connection, place)
+        entries = []
+        for number, token, about, content, sealed, published in connection.execute(RELEASES):
+            _require_seal(sealed, _seal(key, form, token, about, content), place, number)
+            said = json.loads(about)
+            head = {"k": _k_of(said), "fresh": False} if form == FIRST_FORMAT else head_of(content)
+            entries.append(_entry(number, said, head, published=bool(published)))
+    return Ledger(place, key, tuple(entries), created)
+
+
+def standings(ledger: Ledger) -> list[Standing]:
+    """Return who stood where in every release that a ledger remembers, the first one first."""
+    with _reading(ledger.path) as connection:
+        form = _format(connection, ledger.path)
+        rows = connection.execute("SELECT about, content FROM releases ORDER BY number").fetchall()
+        return [_standing(form, about, content) for about, content in rows]
+
+
+def read_ledger(path: str | Path) -> tuple[LedgerEntry, ...]:
+    """Return the releases that a ledger remembers: number, time, digests, how many people and classes; no values."""
+    return open_ledger(path).entries
+
+
+def forget_release(path: str | Path, number: int) -> LedgerEntry:
+    """Take a release out of a ledger, so that later ones are not compared with it; return what it was.
+
+    For releases that never came out, or that were withdrawn before anybody had them.
+    """
+    with reserved(path):
+        found = {entry.number: entry for entry in read_ledger(path)}
+        if number not in found:
+            raise ParameterError(
+                f"the ledger {path} has no release {number}",
+                hint=f"it has {', '.join(map(str, found)) or 'none'}: see `indistinct ledger show {path}`",
+            )
+        _change(Path(path), FORGET, number)
+    return found[number]
+
+
+@contextmanager
+def reserved(path: str | Path | None) -> Iterator[None]:
+    """Wait until no other run compares with a ledger and publishes; without a ledger, go on at once."""
+    if path is None:
+        yield
+        return
+    place = Path(path)
+    with turn(place.with_name(f".{place.name}.lock")):
+        yield
+
+
+def _created(path: Path) -> bool:
+    """Create an empty file for its owner alone; return whether there was none."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | UNFOLLOWED, 0o600))
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise OutputError(
+            f"the ledger {path} cannot be created: {os.strerror(error.errno or 0)}",
+            hint="check that its directory is there and yours",
+        ) from None
+    return True
+
+
+def _require_private(path: Path) -> None:
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise InputError(
+            f"the ledger {path} cannot be read: {os.strerror(error.errno or 0)}",
+            hint="check the path; `anonymize` and `apply` with --ledger make a new one",
+        ) from None
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(f"{path} is no file, so no ledger", hint="name the file that --ledger made")
+    if os.name == "posix" and stat.S_IMODE(found.st_mode) & 0o077:
+        raise InputError(
+            f"others than its owner may use the ledger {path}, which tells who was in which release",
+            hint=f"chmod 600 {path}, once you know who has read it",
+        )
+
+
+def _laid_out(path: Path) -> None:
+    """Make the tables of a new ledger and draw its key."""
+    with _writing(path) as connection:
+        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            return
+        for statement in filter(str.strip, TABLES.split(";")):
+            connection.execute(statement)
+        connection.execute("INSERT INTO ledger (key) VALUES (?)", (new_key(),))
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def _format(connection: sqlite3.Connection, path: Path) -> int:
+    """Return the format of a ledger that this version can read."""
+    mark, form = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+    if mark != APPLICATION or form not in (FIRST_FORMAT, FORMAT):
+        raise _broken(path, "it is no ledger that this version can read")
+    return int(form)
+
+
+def _upgrade(connection: sqlite3.Connection, ledger: Ledger) -> None:
+    """Bring a ledger of the first format into the second, inside the transaction that records a release."""
+    if _format(connection, ledger.path) == FORMAT:
+        return
+    rows = connection.execute("SELECT number, token, about, content, seal FROM releases").fetchall()
+    for number, token, about, content, sealed in rows:
+        _require_seal(sealed, _seal(ledger.key, FIRST_FORMAT, token, about, content), ledger.path, number)
+        again = packed(_standing(FIRST_FORMAT, about, content))
+        connection.execute(
+            "UPDATE releases SET content = ?, seal = ? WHERE number = ?",
+            (again, _seal(ledger.key, FORMAT, token, about, again), number),
+        )
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def _standing(form: int, about: str, content: bytes) -> Standing:
+    return unpacked_of_format_1(content, k=_k_of(json.loads(about))) if form == FIRST_FORMAT else unpacked(content)
+
+
+def _k_of(about: dict[str, Any]) -> int:
+    """Return the k of a release in the first format: that of its models, or its smallest class if none is known."""
+    known = [0]
+    for verdict in about["certificate"]["verdicts"]:
+        with suppress(IndistinctError):
+            known.append(parse_model(verdict["model"]).smallest)
+    return max(known) or int(about["certificate"]["smallest_class"])
+
+
+def _key(connection: sqlite3.Connection, path: Path) -> bytes:
+    rows = connection.execute("SELECT key FROM ledger").fetchall()
+    if len(rows) != 1 or not isinstance(rows[0][0], bytes) or len(rows[0][0]) != KEY_BYTES:
+        raise _broken(path, "it has no key")
+    return rows[0][0]
+
+
+def _about(certificate: Certificate, standing: Standing, digest: str, recoding: Path | None) -> dict[str, Any]:
+    return {
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "people": len(standing),
+        "classes": standing.size,
+        "certificate_digest": digest,
+        "recoding": None if recoding is None else str(recoding),
+        "certificate": certificate.to_json(),
+    }
+
+
+def _entry(number: int, about: dict[str, Any], head: dict[str, Any], *, published: bool) -> LedgerEntry:
+    told = about["certificate"]
+    return LedgerEntry(
+        number,
+        about["made"],
+        published,
+        about["people"],
+        about["classes"],
+        int(head["k"]),
+        tuple(verdict["model"] for verdict in told["verdicts"]),
+        about["certificate_digest"],
+        told["output_digest"],
+        told["recoding_digest"],
+        about["recoding"],
+        tuple(name for name, kind in told.get("pseudonyms", {}).items() if kind == "keyed"),
+        bool(head["fresh"]),
+    )
+
+
+def _seal(key: bytes, form: int, token: str, about: str, content: bytes) -> bytes:
+    """Return what shows that an entry is as it was written, under this key and in this format."""
+    kind = b"entry" if form == FIRST_FORMAT else f"entry of format {form}".encode()
+    parts = (kind, token.encode(), about.encode(), content)
+    return hmac.digest(key, b"".join(len(part).to_bytes(8, "big") + part for part in parts), "sha256")
+
+
+def _require_seal(found: bytes, expected: bytes, path: Path, number: int) -> None:
+    if not hmac.compare_digest(found, expected):
+        raise _broken(path, f"release {number} was changed, or belongs to another key")
+
+
+def _change(path: Path, statement: str, number: int) -> None:
+    with _writing(path) as connection:
+        connection.execute(statement, (number,))
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[sqlite3.Connection]:
+    """Give a connection inside one transaction: all of it is on disk afterwards, or nothing."""
+    with _reading(path) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield connection
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        place = f"{path.absolute().as_uri()}?mode=rw"
+        with closing(sqlite3.connect(place, uri=True, timeout=PATIENCE, isolation_level=None)) as connection:
+            # What is forgotten is overwritten, nothing goes to other files than the journal, and what a file brings
+            # along is not run.
+            for setting in SETTINGS:
+                connection.execute(f"PRAGMA {setting}")
+            yield connection
+    except UNREADABLE as error:
+        reason = REFUSALS.get(getattr(error, "sqlite_errorcode", -1) & 0xFF)  # the first byte is the kind of error
+        if reason is not None:
+            raise OutputError(
+                f"the ledger {path} cannot be used: {reason}",
+                hint="check its permissions and the free space, run again",
+            ) from None
+        # What SQLite says may quote what it read.
+        raise _broken(path, "it is no ledger, or it was changed") from None
+
+
+def _broken(path: Path, reason: str) -> InputError:
+    return InputError(
+        f"the ledger {path} cannot be read: {reason}",
+        hint="use the file that --ledger made, as it was, or its last backup; a new ledger knows no earlier release",
+    )

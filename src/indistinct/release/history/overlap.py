@@ -1,0 +1,366 @@
+"""A release beside earlier ones: together they must not tell more of somebody than of k people.
+
+Each release may keep its promise while all together do not: whoever knows who is in which release looks only among the
+people who share all of somebody's classes, and takes releases from each other. So everybody must share the history of
+classes with as many as was ever promised. An earlier release is known by its recoding and its table, or by what a
+ledger remembers of it. People are those whom the schema's role `person` tells apart; nobody's name leaves this module.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.engines import open_source
+from indistinct.engines.base import Source
+from indistinct.engines.transformed import transformed_source
+from indistinct.errors import Feasible, InfeasibleError, InputError, ParameterError, SchemaError, VerificationError
+from indistinct.figures import Sentence, plural, share_above
+from indistinct.frequencies.value import PERSON
+from indistinct.models.base import Model
+from indistinct.models.registry import parse_model
+from indistinct.recoding.assign import assign
+from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.storage import read_recoding
+from indistinct.release.certificate import Overlap
+from indistinct.release.fit import Fit, fit
+from indistinct.release.history.comparison import overlap_of, people_to_hold_back
+from indistinct.release.history.ledger import Ledger, Record, open_ledger, reserved, standings
+from indistinct.release.history.standing import Standing, rows_of_people, standing_of
+from indistinct.release.kinds import reading_again
+from indistinct.release.pipeline import IN_MEMORY, Destination, Publication, publish
+from indistinct.release.pseudonyms.making import new_key
+from indistinct.release.release import Release
+from indistinct.schema import Schema, did_you_mean
+from indistinct.tables.value import Table
+
+NO_SIZE = "no release promised a k, so that nothing was asked of the histories of people in earlier releases"
+ONLY_SIZES = (
+    "beside earlier releases sizes were compared, and no values: what models promise of sensitive values holds for the "
+    "people of this release alone"
+)
+FRESH = (
+    "what is published as it is was declared to be measured anew for this release: who is missing from this one or "
+    "from other fresh ones was not compared"
+)
+NOBODY = (
+    "nobody is both in this table and in the earlier one: if that is strange, the earlier table is another one, or "
+    "people are written in another way there"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class History:
+    """Where earlier releases of the same people are known from, and what may be published beside them.
+
+    `previous` is the recoding of one and `previous_input` its table; a private `ledger` remembers all of them. With
+    `accept_overlap` a release is made that lets somebody stand among fewer people than was promised. `fresh` are
+    columns that were measured anew for every release that has them.
+    """
+
+    previous: Recoding | str | Path | None = None
+    previous_input: Any = None
+    ledger: str | Path | None = None
+    accept_overlap: bool = False
+    fresh: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Earlier:
+    """The earlier releases that a new one is compared with: one that was made again, those of a ledger, or both.
+
+    All pseudonyms are made with `key`. `fresh` are the columns that were measured anew for the new release.
+    """
+
+    key: bytes
+    again: Standing | None = None
+    ledger: Path | None = None
+    fresh: tuple[str, ...] = ()
+
+
+def earlier_releases(history: History, *, schema: Schema, suppression: float | None = None) -> Earlier | None:
+    """Return what a release is to be compared with; None where nothing is given.
+
+    Rows that an earlier recoding does not cover were suppressed, if they are no more than it was allowed, or
+    `suppression`. Raises where one of recoding and table is given without the other, where they do not belong together,
+    or where people are not known by the columns that tell people apart now.
+    """
+    _check_fresh(history.fresh, schema)
+    if history.previous is None and history.previous_input is None and history.ledger is None:
+        return None
+    if not schema.person:
+        raise SchemaError(
+            "people of several releases are compared by the columns that tell people apart, and none has the role "
+            "person",
+            hint="give such a column the role person (--person, or `person` in a schema) when a recoding is searched",
+        )
+    ledger = None if history.ledger is None else Path(history.ledger)
+    key = new_key() if ledger is None else open_ledger(ledger, create=True).key
+    again = None
+    if history.previous is not None or history.previous_input is not None:
+        again = _made_again(history, schema=schema, suppression=suppression, key=key)
+    return Earlier(key, again, ledger, tuple(history.fresh))
+
+
+def _check_fresh(fresh: Sequence[str], schema: Schema) -> None:
+    """Raise unless columns that are declared fresh are published as they are."""
+    if isinstance(fresh, str):
+        raise ParameterError("`fresh` must be a list of column names; got one string", hint=f"fresh=[{fresh!r}]")
+    others = (*schema.sensitive, *schema.insensitive)
+    for name in fresh:
+        if name not in others:
+            raise SchemaError(
+                f"{name!r} is declared fresh, and is no column that is published as it is",
+                hint=did_you_mean(name, others) or f"these are: {', '.join(others) or 'none'}",
+            )
+
+
+def _is_fresh(schema: Schema, fresh: Sequence[str]) -> bool:
+    """Return whether every column that is published as it is was measured anew; one at least must be."""
+    return bool(fresh) and {*schema.sensitive, *schema.insensitive} <= set(fresh)
+
+
+def _made_again(history: History, *, schema: Schema, suppression: float | None, key: bytes) -> Standing:
+    previous, previous_input, fresh = history.previous, history.previous_input, history.fresh
+    if previous is None:
+        raise ParameterError(
+            "an earlier release is known by its recoding, which is missing",
+            hint="give `previous` (--previous): what --save-recoding wrote when it was made",
+        )
+    if previous_input is None:
+        raise ParameterError(
+            "an earlier release is known by the table it was made from, which is missing",
+            hint="give `previous_input` (--previous-input): the original of the earlier release",
+        )
+    recoding = previous if isinstance(previous, Recoding) else _stored(previous)
+    roles = _roles(recoding, schema)
+    require_whole(recoding, "the earlier release")
+    engine, source = open_source(previous_input, reading_again(recoding))
+    roles.check(source.columns, decided=True)
+    source, _ = transformed_source(source, recoding.transformations or {})
+    made = fit(engine, source, recoding, keys=((PERSON,),))
+    if made.uncovered_members > max(recoding.suppression, suppression or 0) * made.members:
+        raise InputError(
+            f"the earlier recoding does not cover {made.uncovered_rows:,} of {made.rows:,} rows of the earlier table: "
+            f"{made.describe()}",
+            hint="check that the earlier release was made from this table; a larger `suppression` (--suppression) lets "
+            "it have lost these rows",
+            values=made.values,
+        )
+    k = 1 if recoding.promise is None else parse_model(recoding.promise).smallest
+    return standing_of(engine, source, made.assignment, schema=roles, key=key, k=k, fresh=_is_fresh(roles, fresh))
+
+
+def _stored(path: str | Path) -> Recoding:
+    try:
+        return read_recoding(path)
+    except InputError as error:
+        raise InputError(
+            f"the recoding of the earlier release cannot be used: {error.message}",
+            hint="give what --save-recoding wrote when it was made; a release alone does not tell who is where",
+        ) from None
+
+
+def _roles(recoding: Recoding, schema: Schema) -> Schema:
+    """Return the roles of an earlier table, in which the same columns must tell people apart."""
+    if recoding.schema is None:
+        raise ParameterError(
+            "the earlier recoding does not say which roles the columns have", hint="use a release's recoding"
+        )
+    _require_same(tuple(recoding.schema.person), tuple(schema.person), "the earlier release")
+    return recoding.schema
+
+
+def _require_same(earlier: tuple[str, ...], now: tuple[str, ...], what: str) -> None:
+    if earlier != now:
+        told = ", ".join(map(repr, earlier)) or "no column"
+        raise SchemaError(
+            f"people are told apart by {', '.join(map(repr, now))} now, and by {told} in {what}",
+            hint="the same columns must tell people apart in both",
+        )
+
+
+def require_whole(recoding: Recoding, what: str) -> None:
+    """Raise for a recoding that sends rows with equal values to several classes: nobody knows who is where."""
+    if not recoding.reusable:
+        raise ParameterError(
+            f"{what} sends rows with equal values to different classes, so that people cannot be followed",
+            hint="compare releases of algorithms whose recodings can be applied again, such as mondrian",
+        )
+
+
+def publish_beside(
+    earlier: Earlier | None,
+    job: Publication,
+    *,
+    accept: bool,
+    destination: Destination = IN_MEMORY,
+    counters: Mapping[str, float] | None = None,
+) -> Release:
+    """Publish a job that is sound beside earlier releases; nobody else compares with the ledger meanwhile."""
+    kept = None if destination.save_recoding is None else Path(destination.save_recoding)
+    with reserved(None if earlier is None else earlier.ledger):
+        return publish(compared(job, earlier, accept=accept, kept=kept), destination, counters=counters)
+
+
+def compared(job: Publication, earlier: Earlier | None, *, accept: bool, kept: Path | None = None) -> Publication:
+    """Return a job with what it and earlier releases tell together; raise if that is less than promised.
+
+    With `accept` it is not refused; a warning stands in the certificate instead. Where there is a ledger, the job says
+    what that is to remember, with the path at which the recoding is `kept`.
+    """
+    if earlier is None:
+        return job
+    ledger = None if earlier.ledger is None else open_ledger(earlier.ledger)
+    job, standing, before = _standings(job, earlier, ledger)
+    record = None if ledger is None else Record(ledger, standing, kept, ledger.newest)
+    job = replace(job, record=record)
+    if not before:
+        return job
+    found = overlap_of(standing, before)
+    broken = _broken(found)
+    if broken and not accept:
+        raise _refusal(broken, found, standing, before)
+    return replace(job, overlap=found, warnings=(*job.warnings, *_cautions(standing, job.model, found), *broken))
+
+
+def hold_people_back(
+    found: Fit, job: Publication, earlier: Earlier | None, prepare: Callable[[Source, int], tuple[Fit, Publication]]
+) -> tuple[Fit, Publication]:
+    """Return a job without the people whom earlier releases would leave among too few.
+
+    `prepare` makes a job of a source from which so many were held back. Where it suppresses more for that, more are
+    held back.
+    """
+    held = 0
+    while more := _people_held_back(job, earlier):
+        held += more[1]
+        found, job = prepare(more[0], held)
+    if not held:
+        return found, job
+    warning = Sentence(
+        "{people_held} people were held back: beside earlier releases they would have stood among too few, or others "
+        "without them; they count as if they were not in the original",
+        people_held=held,
+    )
+    return found, replace(job, warnings=(*job.warnings, warning))
+
+
+def held_within(held: int, allowed: int, members: int) -> int:
+    """Return how many people may still be suppressed when so many were held back; raise where it is too many."""
+    if held > allowed:
+        share = share_above(held, members)
+        raise InfeasibleError(
+            f"{held:,} of {members:,} people would be held back beside earlier releases; {allowed:,} may be suppressed",
+            hint=f"`suppression={share}` (--suppression {share}) allows them; coarser classes need fewer",
+            feasible=Feasible(share=share),
+        )
+    return allowed - held
+
+
+def _people_held_back(job: Publication, earlier: Earlier | None) -> tuple[Source, int] | None:
+    """Return the source of a job without the people who must be held back, and how many; None if nobody must."""
+    if earlier is None:
+        return None
+    if not isinstance(job.source, Table):
+        raise ParameterError(
+            f"people are held back of a table in memory, and a {type(job.source).__name__} stays where it lies",
+            hint="use the engine memory, or leave these people out of the table by a query",
+        )
+    ledger = None if earlier.ledger is None else open_ledger(earlier.ledger)
+    _, standing, before = _standings(job, earlier, ledger)
+    held = people_to_hold_back(standing, before) if before else np.zeros(0, dtype=np.int64)
+    if len(held) in (0, len(standing)):  # without anybody left the comparison says why
+        return None
+    rows = rows_of_people(job.source, standing.people[held], schema=job.schema, key=earlier.key)
+    return replace(job.source, data=job.source.data.filter(pa.array(~rows)), learned={}), len(held)
+
+
+def _standings(
+    job: Publication, earlier: Earlier, ledger: Ledger | None
+) -> tuple[Publication, Standing, list[Standing]]:
+    """Return a job with its assignment, who stands where in it, and who stood where in earlier releases."""
+    require_whole(job.recoding, "the new release")
+    assignment = job.assignment or assign(job.counted.frequencies, job.recoding)
+    # Keyed pseudonyms show who is missing, whatever was measured anew.
+    fresh = _is_fresh(job.schema, earlier.fresh) and all(each.kind != "keyed" for each in job.pseudonyms.values())
+    k, schema, key = job.model.smallest, job.schema, earlier.key
+    standing = standing_of(job.engine, job.source, assignment, schema=schema, key=key, k=k, fresh=fresh)
+    # One that was made again may repeat the values of any other, unless it is fresh: it is the last of them.
+    before = ([] if ledger is None else _remembered(ledger)) + ([] if earlier.again is None else [earlier.again])
+    for old in before:
+        _require_same_people(standing, old)
+    return replace(job, assignment=assignment), standing, before
+
+
+def _remembered(ledger: Ledger) -> list[Standing]:
+    return standings(ledger) if ledger.entries else []
+
+
+def _require_same_people(new: Standing, old: Standing) -> None:
+    _require_same(tuple(old.person), tuple(new.person), "an earlier release")
+    for name, kind in new.person.items():
+        if old.person[name] != kind:
+            raise InputError(
+                f"column {name!r}, which tells people apart, is read as {kind} now and as {old.person[name]} in the "
+                "earlier table",
+                hint=f"read both as text (--text {name})",
+            )
+
+
+def _cautions(new: Standing, model: Model, found: Overlap) -> list[str]:
+    """Return what limits the comparison."""
+    warnings = [] if found.shared_people else [NOBODY]
+    if found.shared_people and found.k <= 1:
+        warnings.append(NO_SIZE)
+    if new.fresh:
+        warnings.append(FRESH)
+    if any(part.keys != ((PERSON,),) for part in model.parts()):
+        warnings.append(ONLY_SIZES)
+    if found.people_before:
+        warnings.append(
+            Sentence(
+                "{people_before} people of earlier releases share their history with fewer than was promised, since a "
+                "release that was accepted all the same; this one says nothing more of them",
+                people_before=found.people_before,
+            )
+        )
+    return warnings
+
+
+def _broken(found: Overlap) -> list[str]:
+    """Return in words what all releases together make too small."""
+    if not found.people_below:
+        return []
+    what = "the earlier release" if found.releases == 1 else f"{found.releases:,} earlier releases"
+    return [
+        Sentence(
+            f"together with {what} {{people_below}} people share their history of classes with fewer than "
+            f"{found.k:,}: {{people_joined}} are in this release alone, {{people_left}} in earlier ones alone, and "
+            "{people_other} in both, in other company; the smallest history has {people_smallest}",
+            people_below=found.people_below,
+            people_joined=found.people_joined,
+            people_left=found.people_left,
+            people_other=found.people_below - found.people_joined - found.people_left,
+            people_smallest=found.smallest_history,
+        )
+    ]
+
+
+def _refusal(broken: Sequence[str], found: Overlap, new: Standing, before: Sequence[Standing]) -> VerificationError:
+    held = len(people_to_hold_back(new, before))
+    would_do = f"leaving out {plural(held, 'person', 'people')} of {len(new):,} would do "
+    would_do += "(`hold_back`, or --hold-back, of `apply`)"
+    would_do = would_do if held < len(new) else "of this release nobody would be left"
+    return VerificationError(
+        "; ".join(broken),
+        hint=f"publish by the recoding of the earlier releases (`apply`), in coarser classes; hold people back until "
+        f"{found.k:,} of them join or leave a class together: {would_do}; or declare columns `fresh` (--fresh) that "
+        "are measured anew each time. `accept_overlap` (--accept-overlap) publishes it all the same, with a warning in "
+        "the certificate. Only sizes were compared: models of sensitive values are judged on the new release alone",
+        overlap=found,
+        hold_back=held,
+    )

@@ -1,0 +1,188 @@
+"""A published release from anywhere: a table in classes, a table in buckets, or a file beside its certificate."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from indistinct.engines import lives_elsewhere, open_source
+from indistinct.engines.base import Engine, PublishedFile, Source
+from indistinct.errors import InputError
+from indistinct.frequencies.count import Counted
+from indistinct.frequencies.request import Request
+from indistinct.recoding.outputs import MAIN, SENSITIVE, Buckets, Form
+from indistinct.release.certificate import WHOLE, misfit_of
+from indistinct.release.columns import published_schema
+from indistinct.release.verification.bucket_evidence import BucketEvidence, count_buckets
+from indistinct.release.writing.files import certificate_path
+from indistinct.release.writing.staging import digest_of
+from indistinct.schema import Schema
+from indistinct.tables import Reading
+from indistinct.tables.addresses import is_elsewhere, without_credentials
+from indistinct.tables.fetched import fetch_files, origin_of
+from indistinct.tables.input_files import read_ordinary
+from indistinct.tables.opening import columns_in
+from indistinct.tables.several import LABELLED, files_of, is_delimited
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BucketTable:
+    """A release in buckets: its table, its slices, its form, and the table of sensitive values where that is apart.
+
+    Where a table is expected, a path or a frame will do. `form` is `sliced`, `tables` or `multiset`; `generalized`
+    names attributes whose values were recoded before, so that those of the original cannot be found in them.
+    """
+
+    table: Any
+    slices: tuple[tuple[str, ...], ...]
+    form: Form = "sliced"
+    sensitive: Any = None
+    generalized: tuple[str, ...] = ()
+
+    @property
+    def buckets(self) -> Buckets:
+        """How the release shows its buckets."""
+        return Buckets(self.form, tuple(map(tuple, self.slices)), tuple(self.generalized))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenedTables:
+    """The opened tables of a release, how they show buckets if they do, and where the first one lies."""
+
+    engine: Engine
+    sources: Mapping[str, Source]
+    buckets: Buckets | None = None
+    path: Path | None = None
+
+    def in_buckets(
+        self, schema: Schema, *, reference: Counted | None = None, light: bool | None = None
+    ) -> BucketEvidence:
+        """Count a release in buckets, beside what was counted on its original where that is known."""
+        if self.buckets is None:
+            raise AssertionError("only a release in buckets is counted by them")
+
+        def count(name: str, request: Request) -> Counted:
+            return self.engine.count(self.sources[name], request)
+
+        rows = self.sources[MAIN].rows
+        return count_buckets(count, self.buckets, schema, rows=rows, reference=reference, light=light)
+
+    @property
+    def text(self) -> bool:
+        """Whether the release is a text file, which has no types."""
+        return any(map(is_delimited, self.sources[MAIN].files))
+
+    @property
+    def untyped(self) -> bool:
+        """Whether the release is a file that does not tell empty text from missing."""
+        files = self.sources[MAIN].files
+        return self.text or any(path.suffix.lower() in LABELLED for path in files)
+
+    @property
+    def apart(self) -> Path | None:
+        """Where the table of sensitive values lies, if it is a file of its own."""
+        return self.sources[SENSITIVE].path if SENSITIVE in self.sources else None
+
+
+def published_tables(tables: Mapping[str, pa.Table], buckets: Buckets | None) -> OpenedTables:
+    """Return the tables of a release that are in memory, whichever engine made them."""
+    opened = {name: open_source(table) for name, table in tables.items()}
+    return OpenedTables(opened[MAIN][0], {name: source for name, (_, source) in opened.items()}, buckets)
+
+
+def open_published(
+    published: Any, schema: Schema, *, engine: str = "auto", memory: str | int | None = None
+) -> OpenedTables:
+    """Open a release; in a text file the quasi-identifiers are text, which is their finest reading."""
+    if not isinstance(published, BucketTable):
+        given, reading = _as_text(published, schema)
+        where, source = open_source(given, reading, engine=engine, memory=memory)
+        folder = Path(published) if isinstance(published, str | Path) and Path(published).is_dir() else None
+        return OpenedTables(where, {MAIN: source}, path=folder or source.path)
+    where, main = open_source(published.table, engine=engine, memory=memory)
+    sources = {MAIN: main}
+    if published.sensitive is not None:
+        sources[SENSITIVE] = open_source(published.sensitive, engine=where.name, memory=memory)[1]
+    return OpenedTables(where, sources, published.buckets, main.path)
+
+
+def _as_text(published: Any, schema: Schema) -> tuple[Any, Reading | None]:
+    """Return a release and how it is read, if it is a text file."""
+    is_path = isinstance(published, str | Path | list | tuple) and not lives_elsewhere(published)
+    files = files_of(published) if is_path else None
+    if not files or not all(is_delimited(path) and path.is_file() for path in files):
+        return published, None
+    present = columns_in(files[0])
+    text = [name for name in published_schema(schema, present).quasi if name in present]
+    return PublishedFile(published), Reading(text=tuple(text))
+
+
+def read_certificate(path: Path) -> dict[str, Any] | None:
+    """Return the certificate that lies beside a release, None if there is none."""
+    place = certificate_path(Path(origin) if (origin := origin_of(path)) and is_elsewhere(origin) else path)
+    try:
+        (beside,) = fetch_files(place) or (place,)
+        told = json.loads(read_ordinary(beside))
+    except (FileNotFoundError, InputError):  # the second: at an address there is none
+        return None
+    except (OSError, ValueError, RecursionError):
+        told = None
+    return _checked(told, without_credentials(place))
+
+
+def _checked(told: Any, name: str) -> dict[str, Any]:
+    """Return a certificate that somebody may have changed; raise `InputError` where a field cannot be one's."""
+    misfit = misfit_of(told)
+    if misfit is not None:
+        what = "" if misfit == WHOLE else f": its field {misfit!r} is missing, or of another type"
+        raise InputError(
+            f"the certificate {name} cannot be read{what}",
+            hint="give it as it was written, or move it away",
+        )
+    found: dict[str, Any] = told
+    return found
+
+
+def certificate_of(published: OpenedTables) -> dict[str, Any] | None:
+    """Return the certificate that came with a release: beside its file, or as the comment of its table."""
+    return _told(published.sources[MAIN], published.path)
+
+
+def told_by(source: Source) -> dict[str, Any] | None:
+    """Return the certificate that is the comment of a table of a database, None if there is none."""
+    return _told(source, None)
+
+
+def _told(source: Source, path: Path | None) -> dict[str, Any] | None:
+    if path is not None:
+        return read_certificate(path)
+    try:
+        told = json.loads(source.comment or "")
+    except (ValueError, RecursionError):
+        return None  # a comment of somebody else
+    return _checked(told, "of the table") if isinstance(told, dict) and "verdicts" in told else None
+
+
+def belongs_to(told: Mapping[str, Any] | None, path: Path, *, apart: Path | None = None) -> bool:
+    """Return whether a certificate speaks of the files that it lies beside; where there is none, nothing is wrong."""
+    if told is None:
+        return True
+    others = told.get("other_digests")
+    second = others.get(SENSITIVE) if isinstance(others, dict) else None
+    return told.get("output_digest") == digest_of(path) and (apart is None or second == digest_of(apart))
+
+
+def buckets_told(told: Mapping[str, Any] | None) -> Buckets | None:
+    """Return how a release shows its buckets, as its certificate tells it: columns and generalized attributes."""
+    if told is None or told.get("form") not in ("sliced", "tables", "multiset"):
+        return None
+    columns = told.get("columns")
+    slices = tuple(map(_names, columns)) if isinstance(columns, list) else ()
+    return Buckets(told["form"], slices, _names(told.get("generalized")))
+
+
+def _names(told: Any) -> tuple[str, ...]:
+    return tuple(told) if isinstance(told, list) and all(isinstance(name, str) for name in told) else ()

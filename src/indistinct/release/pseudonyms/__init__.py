@@ -1,0 +1,1 @@
+"""Pseudonyms in place of identifiers, and what they link."""

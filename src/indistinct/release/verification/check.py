@@ -1,0 +1,264 @@
+"""How a release is checked: its published tables are counted again, and a model judges what was counted."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.engines import memory_engine
+from indistinct.engines.base import Engine, Source
+from indistinct.errors import SchemaError, VerificationError
+from indistinct.figures import kind_of
+from indistinct.frequencies.count import Counted
+from indistinct.frequencies.request import Request
+from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
+from indistinct.hierarchy import Hierarchy
+from indistinct.machine.parallel import both
+from indistinct.machine.stages import enter
+from indistinct.models.base import Model
+from indistinct.models.of_population import no_population
+from indistinct.recoding.outputs import MAIN, Assignment, Buckets
+from indistinct.recoding.transformations import Transformation
+from indistinct.release.certificate import About, Certificate
+from indistinct.release.columns import appearance_of, published_schema, require_columns, require_rows
+from indistinct.release.pseudonyms.columns import are_pseudonyms
+from indistinct.release.pseudonyms.linked import Linked, linked_rows
+from indistinct.release.verification.bucket_evidence import count_buckets
+from indistinct.release.verification.evidence import Evidence, RowComparison
+from indistinct.release.verification.population import CountedPopulation, population_by_class
+from indistinct.release.verification.transformed import not_transformed
+from indistinct.release.verification.verify import AMBIGUOUS, LINKED, verify
+from indistinct.release.writing.as_written import is_text_file, read_as_written
+from indistinct.release.writing.files import StagedTables, table_path
+from indistinct.release.writing.staging import digest_of
+from indistinct.schema import Schema
+from indistinct.spelling import name_of
+from indistinct.tables.value import Table
+
+NOTHING = Counted((), FrequencySet((), np.zeros((0, 0), dtype=np.int32), Classes(np.zeros(0, dtype=np.int64))))
+"""What is counted on a table without rows."""
+UNLINK = (
+    "nothing was written; leave the pseudonyms out, or give quasi-identifiers that differ between the rows of a person "
+    "the role sensitive or insensitive, with a transformation"
+)
+
+LOG = logging.getLogger("indistinct.verify")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Check:
+    """What a release must satisfy, and what it is compared with.
+
+    `schema` gives the roles in the original, `reference` what was counted there, and `assignment` what was meant to be
+    published; the last two where they are known. `hierarchies` are those of columns that the model looks at, and
+    `population` whom it compares with. `transformations` are those that the published columns must show, and `compared`
+    says how their rows differ from the original's, where these were compared.
+    """
+
+    engine: Engine
+    schema: Schema
+    model: Model
+    buckets: Buckets | None = None
+    reference: Counted | None = None
+    assignment: Assignment | None = None
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    about: About = field(default_factory=About)
+    population: CountedPopulation | None = None
+    transformations: Mapping[str, Transformation] = field(default_factory=dict)
+    compared: RowComparison | None = None
+
+    @property
+    def pseudonyms(self) -> tuple[str, ...]:
+        """Return the identifiers that may be shown as pseudonyms."""
+        return tuple(self.about.pseudonyms)
+
+    def shows_people(self, columns: Sequence[str]) -> bool:
+        """Return whether a table with these columns has everybody's pseudonym."""
+        person = self.schema.person
+        return bool(person) and all(name in columns and name in self.about.pseudonyms for name in person)
+
+    def certify(
+        self,
+        sources: Mapping[str, Source],
+        *,
+        coarse: bool = False,
+        about: About | None = None,
+        foreign_certificate: bool = False,
+        whole: Mapping[str, Source] | None = None,
+    ) -> Certificate:
+        """Return what published tables achieve; `coarse` says that they are text files.
+
+        `whole` has the tables with every column, where the others have those alone that the model looks at.
+        """
+        about, rows = about or self.about, sources[MAIN].rows
+        if self.assignment is None:  # of nothing everything is true, but a release may suppress every row
+            require_rows(rows)
+        schema, evidence = self._evidence(sources, rows=rows, coarse=coarse)
+        shown: tuple[str, ...] = ()
+        if rows:
+            alone = self._alone(evidence, schema, (whole or sources)[MAIN])
+            shown, linked = self._linked(sources[MAIN], schema)
+            strange = not_transformed(self.engine, whole or sources, self.transformations, buckets=self.buckets)
+            evidence = replace(evidence, alone=alone, linked=linked, not_transformed=strange)
+        evidence = replace(evidence, transformed=bool(self.transformations), compared=self.compared)
+        columns = {name: source.columns for name, source in sources.items()}
+        appearance = appearance_of(self.schema, columns, self.buckets, pseudonyms=shown if rows else self.pseudonyms)
+        appearance = replace(appearance, foreign_certificate=foreign_certificate)
+        certificate = verify(evidence, self.model, schema=schema, appearance=appearance, about=about)
+        _log(certificate)
+        return certificate
+
+    def certify_promise(
+        self,
+        sources: Mapping[str, Source],
+        *,
+        coarse: bool = False,
+        about: About | None = None,
+        whole: Mapping[str, Source] | None = None,
+    ) -> Certificate:
+        """Return the certificate of a release that keeps its promise; raise `VerificationError` for any other."""
+        certificate = self.certify(sources, coarse=coarse, about=about, whole=whole)
+        if certificate.holds:
+            return certificate
+        broken = [verdict.model for verdict in certificate.verdicts if not verdict.holds]
+        reasons = [warning for warning in certificate.warnings if kind_of(warning) in (AMBIGUOUS, LINKED)]
+        raise VerificationError(
+            f"the published table does not satisfy {', '.join(broken)}"
+            + (f": {'; '.join(reasons)}" if reasons else ""),
+            hint=UNLINK
+            if any(kind_of(warning) == LINKED for warning in reasons)
+            else "nothing was written; search a new recoding on this table, or ask for less",
+            certificate=certificate,
+        )
+
+    def certify_tables(self, tables: Mapping[str, pa.Table]) -> Certificate:
+        """Return the certificate of a release in memory."""
+        return self.certify_sources(memory_engine(), {name: Table(table) for name, table in tables.items()})
+
+    def certify_sources(self, engine: Engine, sources: Mapping[str, Source]) -> Certificate:
+        """Return the certificate of a release that lies in an engine, whichever made it: it is counted there."""
+        return replace(self, engine=engine).certify_promise(sources)
+
+    def certify_files(self, staged: StagedTables) -> Certificate:
+        """Return the certificate of a release as it was written to files that have no name yet."""
+        files = staged.names
+        digests = {name: each.digest for name, each in files.items()}
+        others = {name: digest for name, digest in digests.items() if name != MAIN}
+        warnings = (*self.about.warnings, *staged.warnings)
+        about = replace(self.about, output_digest=digests[MAIN], other_digests=others, warnings=warnings)
+        sources = {name: self._read_back(staged, name) for name in files}
+        enter("verifying")
+        here = all(isinstance(source, Table) for source in sources.values())
+        judge = replace(self, engine=memory_engine()) if here else self
+        coarse = is_text_file(staged.path)
+        whole = {name: Table(table) for name, table in staged.tables.items()} or None
+        certificate, found = both(
+            lambda: judge.certify_promise(sources, coarse=coarse, about=about, whole=whole),
+            lambda: {name: digest_of(each.temporary) for name, each in files.items()},
+        )
+        if found != digests:
+            raise VerificationError(
+                f"{staged.path} is not on disk what was written there", hint="nothing was published; check the disk"
+            )
+        return certificate
+
+    def _read_back(self, staged: StagedTables, name: str) -> Source:
+        """Return a table as it was written: where the engine reads it back, or in memory."""
+        file, target, schema = staged.names[name].temporary, table_path(staged.path, name), staged.schemas[name]
+        if name in staged.tables:  # other columns are looked at there
+            return read_as_written(file, target, self._needed(name), schema, staged.writing)
+        if staged.writing.plain or not is_text_file(target):
+            found = self.engine.written(file, name=target, schema=schema)
+            if found is not None:
+                return found
+        return read_as_written(file, target, schema.names, schema, staged.writing)
+
+    def _needed(self, name: str) -> list[str]:
+        """Return the columns of a table that the check looks at."""
+        if self.assignment is None:
+            raise AssertionError("only a release that was made here is read as it was written")
+        layout = self.assignment.layout
+        table = layout.tables[name]
+        every = [*([table.bucket] if table.bucket else []), *(output.name for output in table.outputs)]
+        every += [table.count] if table.count else []
+        if layout.buckets is not None:
+            return every
+        wanted = {*layout.schema.quasi, *self.pseudonyms, *(column for key in self.model.keys for column in key)}
+        return [column for column in every if column in wanted]
+
+    def _evidence(self, sources: Mapping[str, Source], *, rows: int, coarse: bool) -> tuple[Schema, Evidence]:
+        main = sources[MAIN]
+        if self.buckets is not None:
+            return self._bucket_evidence(sources, self.buckets, rows=rows, coarse=coarse)
+        schema = (
+            published_schema(self.schema, main.columns) if self.assignment is None else self.assignment.layout.schema
+        )
+        require_columns(schema.quasi, main.columns)
+        people = self.assignment is None and self.shows_people(main.columns)
+        keys = self._shown_keys(main.columns, people=people)
+        hidden = [name for key in self.model.table_keys if key not in keys for name in key]
+        if self.assignment is None:
+            require_columns(hidden, main.columns)
+        person = self.schema.person if people else ()
+        request = Request(schema.quasi, tuple(keys), self._orders(keys), person=person, published=True)
+        counted = self.engine.count(main, request) if rows else NOTHING
+        evidence = Evidence(counted, rows, self.reference, self.assignment, coarse=coarse)
+        if rows:
+            evidence.require_agreement(keys)
+        if not self.model.needs_population:
+            return schema, evidence
+        if self.population is None:
+            raise no_population(self.model)
+        return schema, replace(evidence, population=population_by_class(self.population, counted))
+
+    def _shown_keys(self, columns: Sequence[str], *, people: bool) -> list[Key]:
+        """Return what the model looks at, as far as a table shows it; people where it has their pseudonyms."""
+        shown = {*columns, *([PERSON] if people else [])}
+        return [key for key in self.model.keys if all(name in shown for name in key)]
+
+    def _linked(self, main: Source, schema: Schema) -> tuple[tuple[str, ...], Linked | None]:
+        """Return the pseudonyms that a table shows, and what they link."""
+        names = tuple(name for name in self.pseudonyms if name in main.columns)
+        if not names or self.buckets is not None:
+            return (), None
+        people = self.shows_people(main.columns)
+        keys, person = self._shown_keys(main.columns, people=people), self.schema.person if people else ()
+        request = Request((*schema.quasi, *names), tuple(keys), self._orders(keys), person=person, published=True)
+        counted = self.engine.count(main, request)
+        shown = tuple(name for name in names if are_pseudonyms(counted.known[name].values))
+        return shown, linked_rows(counted, schema.quasi, names, schema=self.schema)
+
+    def _alone(self, evidence: Evidence, schema: Schema, main: Source) -> dict[Key, int]:
+        """Return how many rows have a value of their own in what is published as it is."""
+        if evidence.buckets is not None:
+            return evidence.buckets.alone()
+        names = [name for name in main.columns if name not in (*schema.quasi, *self.schema.hidden)]
+        counted = self.engine.count(main, Request((), alone=names, published=True))
+        return {(name,): alone for name, alone in counted.alone.items()}
+
+    def _bucket_evidence(
+        self, sources: Mapping[str, Source], buckets: Buckets, *, rows: int, coarse: bool
+    ) -> tuple[Schema, Evidence]:
+        def count(name: str, request: Request) -> Counted:
+            asked = dict.fromkeys([*request.quasi, *(c for k in (*request.keys, *request.groupings) for c in k)])
+            if name not in sources:
+                columns = ", ".join(map(repr, asked))
+                raise SchemaError(f"the table of {columns} is missing", hint="give both tables of the release")
+            require_columns(tuple(asked), sources[name].columns)
+            return self.engine.count(sources[name], request)
+
+        evidence = count_buckets(count, buckets, self.schema, rows=rows, reference=self.reference)
+        return self.schema, Evidence(NOTHING, rows, self.reference, self.assignment, evidence, coarse=coarse)
+
+    def _orders(self, keys: Sequence[Key]) -> Mapping[str, Hierarchy]:
+        return {name: hierarchy for name, hierarchy in self.hierarchies.items() if (name,) in keys}
+
+
+def _log(certificate: Certificate) -> None:
+    """Log what was verified; a model is named without its parameters, which may be values of the table."""
+    holds = "holds" if certificate.holds else "does not hold"
+    LOG.info("verified %d rows in %d classes: %s", certificate.rows, certificate.classes, holds)
+    for verdict in certificate.verdicts:
+        LOG.debug("%s: %d violating classes", name_of(verdict.model), verdict.violating_classes)

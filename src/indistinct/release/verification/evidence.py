@@ -1,0 +1,309 @@
+"""What was counted on the tables of a release, in the codes of the original where that is at hand.
+
+A model judges it. It trusts nobody upstream: it knows no algorithm, no engine and no recoding.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from indistinct.errors import InputError, UnseenValueError, VerificationError
+from indistinct.figures import plural
+from indistinct.frequencies.count import Counted
+from indistinct.frequencies.population import PopulationByClass
+from indistinct.frequencies.slices import Links
+from indistinct.frequencies.value import PERSON, POPULATION, Classes, Histogram, Key
+from indistinct.machine.arrays import Codes
+from indistinct.models.base import Model
+from indistinct.models.of_population import no_population
+from indistinct.recoding.outputs import Assignment
+from indistinct.release.pseudonyms.linked import Linked
+from indistinct.release.verification.bucket_evidence import BucketEvidence
+from indistinct.release.verification.matching import matched_classes
+from indistinct.tables.domain import Domain
+
+
+@dataclass(frozen=True, slots=True)
+class NotTransformed:
+    """A published column with what its transformation does not make: how many distinct values, in how many rows."""
+
+    column: str
+    spec: str
+    values: int
+    rows: int
+
+    @property
+    def warning(self) -> str:
+        """Return what is wrong, without any value."""
+        what = f"{plural(self.values, 'distinct value')} in {plural(self.rows, 'row')}"
+        return f"column {self.column!r} was not transformed as declared: {what} cannot come of {self.spec!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class RowComparison:
+    """How the rows of a release differ from those of its original.
+
+    `added` published rows are not in the original's class, or not so often; `lost` rows of published classes are not
+    published, although the recoding sends them there. `classes` are those that differ, `columns` those by which rows
+    differ where single columns tell. `whole` says why rows were compared without regard to classes, if they were;
+    `unknown` are published columns that the original does not have, and `skipped` says why nothing was compared.
+    """
+
+    added: int = 0
+    lost: int = 0
+    classes: int = 0
+    columns: tuple[str, ...] = ()
+    compared: tuple[str, ...] = ()
+    whole: str | None = None
+    unknown: tuple[str, ...] = ()
+    skipped: str | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows differ; one that was changed is added as well as lost."""
+        return max(self.added, self.lost)
+
+    @property
+    def matches(self) -> bool:
+        """Whether every published row is one of the original's."""
+        return not self.rows and not self.unknown
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader must know, without any value."""
+        found = []
+        where = "" if self.whole else " in their class"
+        if self.added and not self.compared:
+            found.append(f"{self.added:,} published row(s) are more than the original has{where}")
+        elif self.added:
+            what = f"values of {_list(self.columns)}" if self.columns else f"combinations of {_list(self.compared)}"
+            rows = f"{self.added:,} published row(s) show {what}"
+            found.append(f"{rows} that the original does not have{where}, or not so often")
+        if self.lost > self.added:
+            found.append(f"{self.lost:,} row(s) that the recoding publishes are missing from published classes")
+        if self.unknown:
+            found.append(f"the original has no column {_list(self.unknown)}, which the release shows")
+        if self.whole:
+            found.append(f"rows were compared with the original without regard to classes: {self.whole}")
+        if self.skipped:
+            found.append(f"rows were not compared with the original: {self.skipped}")
+        return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """A published release, counted: its classes, and its links where it is in buckets.
+
+    `assignment` is what was meant to be published, where that is known: what a release does not show, such as people,
+    is taken from it once the classes agree. `coarse` says that the release is a text file, whose readers may take
+    different sensitive values for one. `population` is who of a population matches each class. `alone` says for columns
+    that are published as they are how many rows have a value of their own, and `linked` what pseudonyms link. Where
+    columns were to be `transformed`, those that were `not_transformed` so are told. `compared` says how rows differ
+    from those of the original, where these were compared.
+    """
+
+    counted: Counted
+    rows: int
+    reference: Counted | None = None
+    assignment: Assignment | None = None
+    buckets: BucketEvidence | None = None
+    coarse: bool = False
+    alone: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    population: PopulationByClass | None = None
+    linked: Linked | None = None
+    transformed: bool = False
+    not_transformed: Sequence[NotTransformed] = ()
+    compared: RowComparison | None = None
+
+    @property
+    def sizes(self) -> Codes:
+        """Return the rows of each class, or of each bucket."""
+        return self.counted.frequencies.counts if self.buckets is None else self.buckets.sizes
+
+    def persons(self, model: Model) -> Histogram | None:
+        """Return who has how many rows in each class, where a model counts people."""
+        return self.histogram((PERSON,)) if (PERSON,) in model.keys else None
+
+    @property
+    def known(self) -> Mapping[str, Domain]:
+        """Return the domains of the published columns."""
+        return self.counted.known if self.buckets is None else self.buckets.known
+
+    @property
+    def links(self) -> Links | None:
+        """Return what links people to sensitive values, where the release is in buckets."""
+        return None if self.buckets is None else self.buckets.links
+
+    def is_ambiguous(self, name: str) -> bool:
+        """Return whether a lenient reader takes different published values of a column for one."""
+        texts = self.known[name].texts() if name in self.known else ()
+        return len({coarsest(text) for text in texts}) < len(texts)
+
+    def classes_for(self, model: Model) -> Classes:
+        """Return the classes that a model looks at, with the histograms that it needs."""
+        if self.buckets is not None:
+            return self.buckets.classes_for(model, self.histogram)
+        classes = Classes(self.sizes, {key: self.histogram(key) for key in model.table_keys})
+        return self._with_population(classes, model) if model.needs_population else classes
+
+    def _with_population(self, classes: Classes, model: Model) -> Classes:
+        """Return classes beside those of the population, the last of which has who matches no published class."""
+        others = self.population
+        if others is None:
+            raise no_population(model)
+        # Where more people only help, it does no harm that somebody matches several classes.
+        if others.several and not model.traits.absorbing:
+            raise InputError(
+                f"the people of the population cannot be told apart by class: {others.several:,} combination(s) of "
+                "their values match several published classes",
+                hint="labels of a full-domain or strict recoding do not overlap; or give the recoding of the release",
+            )
+        same = np.arange(len(classes), dtype=np.int32)
+        wider = classes.regroup(same, len(classes) + 1)
+        return Classes(wider.sizes, {**wider.histograms, (POPULATION,): others.histogram})
+
+    def histogram(self, key: Key, counted: Histogram | None = None) -> Histogram:
+        """Return the histogram of a key over classes, in the codes of the original where that is known."""
+        own = counted or self.counted.frequencies.classes.histograms.get(key)
+        if not self.rows and self.reference is not None:
+            return self.reference.frequencies.classes.histograms[key].take(np.zeros(0, dtype=np.int64))
+        if own is None:
+            return self._hidden(key)
+        if self.reference is None or len(key) > 1 or key not in self.reference.frequencies.classes.histograms:
+            return own
+        whole = self.reference.frequencies.classes.histograms[key]
+        codes = self.known[key[0]].translate(self.reference.known[key[0]], empty=self.coarse)
+        if (codes[own.codes] < 0).any():
+            if self.compared is not None and not self.compared.matches:
+                return own  # a verdict of its own says so
+            raise UnseenValueError(
+                f"column {key[0]!r} shows {int((codes < 0).sum())} distinct value(s) that the original does not have",
+                hint="check that this is the original of this release",
+                column=key[0],
+            )
+        entries = replace(whole, indptr=own.indptr, codes=codes[own.codes].astype(np.int32), counts=own.counts)
+        size = len(own.indptr) - 1
+        return entries.regroup(np.arange(size, dtype=np.int32), size)
+
+    def _hidden(self, key: Key) -> Histogram:
+        """Return the histogram of columns that are not published, counted on the original by published class."""
+        if self.assignment is None or key not in self.assignment.classes.histograms:
+            raise InputError(
+                f"the release does not show {', '.join(map(repr, key))}, which the check needs",
+                hint="it can be checked when the release is made, or with the original and the recoding",
+            )
+        return self.assignment.classes.histograms[key].take(self.matching)
+
+    def hidden_warnings(self, keys: Iterable[Key]) -> tuple[str, ...]:
+        """Return what a reader must know of columns that a check looks at and that the release does not show."""
+        if not self.rows or self.assignment is None or self.buckets is not None:
+            return ()
+        published, known = self.counted.frequencies.classes.histograms, self.assignment.classes.histograms
+        hidden = [key for key in keys if PERSON not in key and key not in published and key in known]
+        return tuple(f"the check used column {_list(key)}, which is not published" for key in hidden)
+
+    @cached_property
+    def matching(self) -> Codes:
+        """The class of the assignment that each published class is; raise unless both agree in all of them."""
+        if self.assignment is None:
+            raise AssertionError("there is nothing to compare with")
+        wanted = self.assignment.classes.sizes
+        matching = matched_classes(self.counted, self.assignment)
+        same = len(wanted) == len(matching) and (matching >= 0).all() and np.array_equal(wanted[matching], self.sizes)
+        if not same:
+            raise VerificationError(
+                "the release does not show the classes that were to be published",
+                hint="nothing was written; a file that is verified needs its own original and recoding",
+            )
+        return matching
+
+    def require_agreement(self, keys: Sequence[Key]) -> None:
+        """Raise unless every class has the rows, and the values of each key, that were to be published."""
+        if self.assignment is None or self.buckets is not None:
+            return
+        matching = self.matching
+        for key in keys:
+            wanted = self.assignment.classes.histograms.get(key)
+            if wanted is None or key not in self.counted.frequencies.classes.histograms:
+                continue
+            meant, shows = wanted.take(matching), self.histogram(key)
+            if not all(np.array_equal(getattr(meant, part), getattr(shows, part)) for part in _PARTS):
+                raise VerificationError(
+                    f"the release does not show the values of {key[0]!r} that were to be published",
+                    hint="nothing was written",
+                )
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))
+
+
+_PARTS = ("indptr", "codes", "counts")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MergedReadings:
+    """A histogram in which values are one that readers of a text file may take for one.
+
+    `spelling` says how the texts that were merged are spelled now. Which leaf of a hierarchy a merged value is nobody
+    knows, so that there is a histogram for each that it may be.
+    """
+
+    histograms: tuple[Histogram, ...]
+    spelling: Mapping[str, str]
+
+
+def merged_readings(histogram: Histogram) -> MergedReadings | None:
+    """Return a histogram as the most lenient reader of a text file counts it; None if that makes no difference.
+
+    Readers take empty text and marks such as NA for missing, and 1.50 and 1.5 for one number.
+    """
+    groups: dict[str | float | None, list[int]] = {}
+    for code, text in enumerate(histogram.texts):
+        groups.setdefault(coarsest(text), []).append(code)
+    if len(groups) == len(histogram.texts):
+        return None
+    codes = np.zeros(len(histogram.texts), dtype=np.int32)
+    for merged, members in enumerate(groups.values()):
+        codes[members] = merged
+    reference = np.bincount(codes, weights=histogram.reference, minlength=len(groups)).astype(np.int64)
+    named = [[text for code in members if (text := histogram.texts[code]) is not None] for members in groups.values()]
+    size, taxonomy = len(histogram.indptr) - 1, histogram.taxonomy
+    entries = Histogram(
+        histogram.indptr, codes[histogram.codes], histogram.counts, reference, None, tuple((*t, None)[0] for t in named)
+    ).regroup(np.arange(size, dtype=np.int32), size)
+    spelling = {text: texts[0] for texts in named for text in texts}
+    if taxonomy is None:
+        return MergedReadings((entries,), spelling)
+    most = max(map(len, groups.values()))
+    leaves = [[members[min(i, len(members) - 1)] for members in groups.values()] for i in range(most)]
+    trees = [replace(taxonomy, ancestors=taxonomy.ancestors[each]) for each in leaves]
+    return MergedReadings(tuple(replace(entries, taxonomy=tree) for tree in trees), spelling)
+
+
+# What common readers take for missing, in small letters.
+MISSING_MARKS = frozenset(
+    {"", "na", "n/a", "#n/a", "#n/a n/a", "#na", "<na>", "nan", "-nan", "null", "none", "nil", "1.#ind", "-1.#ind"}
+    | {"1.#qnan", "-1.#qnan"}
+)
+
+
+def coarsest(text: str | None) -> str | float | None:
+    """Return what the most lenient reader makes of a text: missing, a number, or the text without spaces around it.
+
+    >>> coarsest("1.50") == coarsest(" 1.5"), coarsest("NA"), coarsest("flu ")
+    (True, None, 'flu')
+    """
+    plain = "" if text is None else text.strip()
+    if plain.lower() in MISSING_MARKS:
+        return None
+    if plain.lower() in ("true", "false"):
+        return plain.lower()
+    try:
+        number = float(plain)
+    except ValueError:
+        return plain
+    return None if math.isnan(number) else number

@@ -1,0 +1,282 @@
+"""Verification: models judge what was counted on the published tables of a release.
+
+It trusts nobody upstream: it knows no algorithm, no engine and no kind of recoding, and works for tables from anywhere.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+import indistinct
+from indistinct.figures import Sentence, literal, rows_of_all
+from indistinct.frequencies.count import Counted
+from indistinct.frequencies.uniqueness import is_nearly_unique
+from indistinct.frequencies.value import Classes
+from indistinct.models.base import Judgement, Model
+from indistinct.release.certificate import About, Certificate, OwnValues, Verdict
+from indistinct.release.columns import Appearance
+from indistinct.release.verification.evidence import Evidence, merged_readings
+from indistinct.release.verification.people import people_of, people_warnings
+from indistinct.schema import Schema
+
+PRESERVED = "columns-preserved"
+BROKEN = "links-broken"
+NO_IDENTIFIER = "no-identifier"
+OWN_CERTIFICATE = "own-certificate"
+NO_ADDED_ROWS = "no-added-rows"
+SETS_SHARED = "class-sets-shared"
+TRANSFORMED = "transformed-as-declared"
+MATCHES = "matches-original"
+LINKED = "linked"
+AMBIGUOUS = "ambiguous"
+"""The kinds of warnings that make a release fail: of pseudonyms that link rows, and of values that readers merge."""
+PUBLISHED = (
+    "whoever knows how many rows somebody has in each class may find the pseudonym, and keyed ones link this release "
+    "with all others under the same key"
+)
+SEEDED = "a fixed seed was used: whoever knows it can link every row again; use none for a real release"
+
+
+def verify(
+    evidence: Evidence,
+    model: Model,
+    *,
+    schema: Schema,
+    appearance: Appearance | None = None,
+    about: About | None = None,
+) -> Certificate:
+    """Return what a release achieves under a model; `schema` gives the roles of its own columns."""
+    told, shows = about or About(), appearance or Appearance()
+    judged = [_verdict(part, evidence) for part in model.parts()]
+    verdicts = [verdict for verdict, _ in judged]
+    verdicts += [*_compared(evidence), *_sets_shared(evidence, model), *_transformed(evidence)]
+    verdicts += _matched(evidence)
+    known = evidence.reference
+    added = known is not None and evidence.rows > known.frequencies.rows
+    broken = {NO_IDENTIFIER: bool(shows.identifiers), OWN_CERTIFICATE: shows.foreign_certificate, NO_ADDED_ROWS: added}
+    verdicts += [Verdict(rule, False, {}, 0, evidence.rows) for rule, is_broken in broken.items() if is_broken]
+    persons = evidence.persons(model)
+    people = None if persons is None else people_of(persons, original=evidence.reference)
+    sizes = evidence.sizes if persons is None else np.diff(persons.indptr)
+    buckets = None if evidence.buckets is None else evidence.buckets.buckets
+    original = None if evidence.reference is None else evidence.reference.frequencies.rows
+    shown = evidence.linked is not None and evidence.linked.shared is not None
+    about_people = () if persons is None else people_warnings(persons, original=evidence.reference, shown=shown)
+    hidden = evidence.hidden_warnings(key for part in model.parts() for key in part.table_keys)
+    warnings = (*shows.warnings, *hidden, *(warning for _, several in judged for warning in several))
+    warnings += (*about_people, *_warnings(evidence, model, verdicts))
+    pointing = {names: rows for names, rows in evidence.alone.items() if is_nearly_unique(rows, evidence.rows)}
+    warnings += tuple(each.warning for each in evidence.not_transformed)
+    warnings += () if evidence.compared is None else evidence.compared.warnings
+    warnings += (*_linked_warnings(evidence, model, told), *told.warnings, *([SEEDED] if told.seeded else []))
+    return Certificate(
+        version=indistinct.__version__,
+        verdicts=tuple(verdicts),
+        rows=evidence.rows,
+        classes=len(sizes),
+        smallest_class=int(sizes.min()) if len(sizes) else 0,
+        original_rows=original,
+        suppressed_rows=None if original is None else original - evidence.rows,
+        quasi_identifiers=tuple(schema.quasi),
+        algorithm=told.algorithm,
+        recoding_digest=told.recoding_digest,
+        output_digest=told.output_digest,
+        other_digests=told.other_digests,
+        form=None if buckets is None else buckets.form,
+        columns=() if buckets is None else buckets.slices,
+        generalized=() if buckets is None else buckets.generalized,
+        seeded=told.seeded,
+        warnings=tuple(dict.fromkeys(warnings)),
+        people=people,
+        overlap=told.overlap,
+        pseudonyms=told.pseudonyms,
+        population_size=None if evidence.population is None else evidence.population.size,
+        own_values=tuple(OwnValues(names, rows) for names, rows in pointing.items()),
+    )
+
+
+def _verdict(model: Model, evidence: Evidence) -> tuple[Verdict, tuple[str, ...]]:
+    """Return what a model says of a release, and what makes it weaker than the classes alone."""
+    linked = model.of_links and evidence.links is not None
+    judged = model.judge(Classes(evidence.sizes) if linked else evidence.classes_for(model), evidence.links)
+    if linked and not judged.holds and evidence.buckets is not None and evidence.buckets.light:
+        judged = model.judge(Classes(evidence.sizes), evidence.buckets.full().links)
+    judged, warnings = _judge_coarsely(model, evidence, judged)
+    if evidence.linked is not None and evidence.linked.counted is not None and not model.needs_population:
+        other, more = _judge_linked(model, evidence, evidence.linked.counted)
+        judged, warnings = _weaker(model, judged, other), warnings + more
+    achieved = {
+        key: int(value) if float(value).is_integer() else float(value) for key, value in judged.achieved.items()
+    }
+    verdict = Verdict(
+        model.spec(),
+        judged.holds,
+        achieved,
+        judged.violating_classes,
+        judged.violating_rows,
+        judged.needs_original,
+        tuple(key for key in model.larger_is_stronger if key in achieved),
+        model.compares_with_original and evidence.reference is not None,
+    )
+    return verdict, warnings
+
+
+def _judge_linked(model: Model, evidence: Evidence, parted: Counted) -> tuple[Judgement, tuple[str, ...]]:
+    """Return what a model says of classes that are parted by the sets of classes in which people stand."""
+    hidden = [name for key in model.table_keys if key not in parted.frequencies.classes.histograms for name in key]
+    if hidden:
+        why = f"pseudonyms link rows, of which {model.name} looks at columns that are not published"
+        broken = Judgement(holds=False, achieved={}, violating_classes=0, violating_rows=evidence.rows)
+        return broken, (Sentence(literal(why), LINKED),)
+    linked = Evidence(parted, evidence.rows, coarse=evidence.coarse)
+    return _judge_coarsely(model, linked, model.judge(linked.classes_for(model)))
+
+
+def _weaker(model: Model, one: Judgement, two: Judgement) -> Judgement:
+    """Return the judgement that does not hold, or the weaker achievements of both."""
+    if not (one.holds and two.holds):
+        return two if one.holds else one
+    achieved = {
+        key: (min if key in model.larger_is_stronger else max)(value, two.achieved.get(key, value))
+        for key, value in one.achieved.items()
+    }
+    return replace(one, achieved=achieved)
+
+
+def _sets_shared(evidence: Evidence, model: Model) -> list[Verdict]:
+    """Return whether the sets of classes that pseudonyms show are shared by as many people as a class must have."""
+    linked = evidence.linked
+    if linked is None or (linked.problem is None and linked.shared is None):
+        return []
+    if linked.problem is not None:
+        return [Verdict(SETS_SHARED, False, {}, 0, evidence.rows)]
+    below, achieved = linked.below(model.smallest), {"k": linked.smallest}
+    return [Verdict(SETS_SHARED, not below, achieved, 0, 0, larger_is_stronger=("k",))]
+
+
+def _transformed(evidence: Evidence) -> list[Verdict]:
+    """Return whether columns show what their transformations make, where some are declared."""
+    if not evidence.transformed:
+        return []
+    strange = evidence.not_transformed
+    # Rows of several columns may be the same ones: the largest number is what is known for sure.
+    rows = max((each.rows for each in strange), default=0)
+    return [Verdict(TRANSFORMED, not strange, {}, 0, rows)]
+
+
+def _matched(evidence: Evidence) -> list[Verdict]:
+    """Return whether the rows of a release are rows of its original, where they were compared."""
+    compared = evidence.compared
+    if compared is None or (compared.skipped is not None and compared.matches):
+        return []
+    rows = evidence.rows if compared.unknown else compared.rows
+    return [Verdict(MATCHES, compared.matches, {}, compared.classes, rows, needs_original=True)]
+
+
+def _linked_warnings(evidence: Evidence, model: Model, told: About) -> list[str]:
+    """Return what readers must know of pseudonyms; what makes a release fail is of the kind `LINKED`."""
+    warnings: list[str] = []
+    linked, k = evidence.linked, model.smallest
+    if told.pseudonyms:
+        kinds = " and ".join(f"{', '.join(map(repr, names))} ({kind})" for kind, names in _by_kind(told).items())
+        warnings.append(f"pseudonyms are published in {kinds}: {PUBLISHED}")
+    if linked is not None and linked.problem is not None:
+        warnings.append(Sentence(literal(f"pseudonyms link rows: {linked.problem}"), LINKED))
+    elif linked is not None and linked.several:
+        # Readers count all of this on the release, so that there is nothing to hide.
+        broken, several = linked.below(k), f"{linked.several:,} of {linked.people:,} people stand in several classes"
+        few = f"; {broken:,} stand in a set of classes that fewer than {k:,} share" if broken else ""
+        smallest = f"the smallest set of classes is shared by {linked.smallest:,}"
+        if broken:
+            warnings.append(Sentence(f"pseudonyms link rows: {several}{few}; {smallest}", LINKED))
+        else:
+            warnings.append(f"pseudonyms show linked rows: {several}; {smallest}")
+    return warnings
+
+
+def _by_kind(told: About) -> dict[str, list[str]]:
+    kinds: dict[str, list[str]] = {}
+    for name, kind in told.pseudonyms.items():
+        kinds.setdefault(kind, []).append(name)
+    return kinds
+
+
+def _judge_coarsely(model: Model, evidence: Evidence, judged: Judgement) -> tuple[Judgement, tuple[str, ...]]:
+    """Return what a model says if readers of a text file take different values for one; as it was if it still holds."""
+    if not (evidence.coarse and judged.holds):
+        return judged, ()
+    classes = evidence.classes_for(model)
+    several = [name for key in model.keys if len(key) > 1 for name in key if evidence.is_ambiguous(name)]
+    if several:  # which vectors of values are then one is not counted: nothing is promised
+        broken = Judgement(holds=False, achieved={}, violating_classes=len(classes), violating_rows=classes.rows)
+        return broken, (_ambiguous(several),)
+    found = {key: merged_readings(histogram) for key, histogram in classes.histograms.items()}
+    merged = {key: each for key, each in found.items() if each is not None}
+    spelling = {old: new for each in merged.values() for old, new in each.spelling.items()}
+    for index in range(max((len(each.histograms) for each in merged.values()), default=0)):
+        coarse = {key: each.histograms[min(index, len(each.histograms) - 1)] for key, each in merged.items()}
+        read = replace(classes, histograms={**classes.histograms, **coarse})
+        coarsely = model.respelled(spelling).judge(read)
+        if not coarsely.holds:
+            return coarsely, (_ambiguous([key[0] for key in merged]),)
+    return judged, ()
+
+
+def _ambiguous(names: Sequence[str]) -> Sentence:
+    columns = ", ".join(map(repr, dict.fromkeys(names)))
+    words = (
+        f"readers of a text file take different values of {columns} for one (such as missing and empty text, or 1.50 "
+        "and 1.5): write Parquet, or make the values differ"
+    )
+    return Sentence(literal(words), AMBIGUOUS)
+
+
+def nearly_unique(names: Sequence[str], alone: int, rows: int) -> str:
+    """Return the warning of columns that are published as they are and point at single rows.
+
+    >>> nearly_unique(["cost"], 3871, 4000).partition(": ")[0]
+    "column 'cost' is published as it is, and 3,871 of 4,000 rows (96.8 %) have a value of their own"
+    """
+    columns = ", ".join(map(repr, names))
+    if len(names) == 1:
+        what, value = f"column {columns} is published as it is", "value"
+    else:
+        what, value = f"columns {columns} are published together as they are", "combination"
+    return f"{what}, and {rows_of_all(alone, rows)} have a {value} of their own: whoever knows it finds the row"
+
+
+def _compared(evidence: Evidence) -> list[Verdict]:
+    """Return what only the original shows of a release in buckets; generalized values cannot be compared with it."""
+    buckets = evidence.buckets
+    if buckets is None or buckets.reference is None:
+        return []
+    changed = buckets.preserved()
+    verdicts = [Verdict(PRESERVED, changed == 0, {}, violating_classes=0, violating_rows=changed, needs_original=True)]
+    # Only one table has rows: those of two tables, or of multisets, stand beside each other by our own choice.
+    if buckets.buckets.form == "sliced" and not buckets.buckets.generalized:
+        permuted = buckets.permuted()
+        if permuted is not None:
+            verdicts.append(Verdict(BROKEN, permuted, {}, violating_classes=0, violating_rows=0, needs_original=True))
+    return verdicts
+
+
+def _warnings(evidence: Evidence, model: Model, verdicts: list[Verdict]) -> list[str]:
+    buckets = evidence.buckets
+    told = [part.caution for part in model.parts() if part.caution is not None]
+    told += [
+        nearly_unique(names, alone, evidence.rows)
+        for names, alone in evidence.alone.items()
+        if is_nearly_unique(alone, evidence.rows)
+    ]
+    if buckets is None or buckets.reference is None or buckets.buckets.form != "sliced":
+        return told
+    if buckets.buckets.generalized:
+        names = ", ".join(map(repr, buckets.buckets.generalized))
+        told.append(f"generalized values, of {names}, were not compared with the original: links were not tested")
+    elif not any(verdict.model == BROKEN for verdict in verdicts):
+        told.append(
+            "there are too few rows, or too few different values, to tell whether links are broken: chance could have "
+            "left them all"
+        )
+    return told

@@ -1,0 +1,1 @@
+"""How a release is written: atomically, in every format, and read back as written."""

@@ -1,0 +1,238 @@
+"""The files of a release: staged, read back and verified, and only then given their names, together or not at all."""
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.engines.base import Sink
+from indistinct.errors import OutputError, ParameterError
+from indistinct.recoding.outputs import MAIN
+from indistinct.release.certificate import Certificate
+from indistinct.release.history.ledger import Record
+from indistinct.release.writing.as_written import is_text_file
+from indistinct.release.writing.delivery import delivered
+from indistinct.release.writing.form import Writing, count_cells, count_texts, formula_warnings
+from indistinct.release.writing.formats import producer_for
+from indistinct.release.writing.labelled import PROGRAMS, lost
+from indistinct.release.writing.small_counts import SMALLEST, check_smallest, text_for_others
+from indistinct.release.writing.staging import (
+    Produce,
+    Staged,
+    check_target,
+    digest_of,
+    filled,
+    publish,
+    stage,
+    stage_folder,
+    staging,
+)
+from indistinct.tables import open_table
+from indistinct.tables.addresses import address_of, without_credentials
+from indistinct.tables.dictionaries import is_text
+from indistinct.tables.fetched import origin_of
+from indistinct.tables.input_files import read_ordinary
+
+LOG = logging.getLogger("indistinct.write")
+# Formats with one dictionary or one width for a whole column, which nobody has before the last batch.
+WHOLE_COLUMNS = (".arrow", ".feather", ".ipc", *PROGRAMS)
+# Formats in which a text ends at a NUL, or that are then no text.
+NO_NUL = (".csv", ".tsv", *PROGRAMS)
+# Names of what may be a folder of files as well.
+FOLDERS = (".parquet", ".pq")
+
+
+@dataclass(slots=True)
+class StagedTables:
+    """A sink that stages every table beside its place."""
+
+    path: Path
+    files: list[Staged]
+    names: dict[str, Staged] = field(default_factory=dict)
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+    schemas: dict[str, pa.Schema] = field(default_factory=dict)
+    writing: Writing = Writing()  # noqa: RUF009 (a frozen value)
+    risky: dict[str, tuple[int, int]] = field(default_factory=dict)
+    lost: list[str] = field(default_factory=list)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a spreadsheet would make of the cells of text files, and what a file does not keep of a table."""
+        return (*formula_warnings(self.risky, self.writing), *self.lost)
+
+    def accept(self, name: str, batches: Iterable[pa.Table]) -> None:
+        """Write one table to a temporary file; what comes in a list is in memory anyhow, and is kept."""
+        target = table_path(self.path, name)
+        if isinstance(batches, list):
+            self.tables[name] = pa.concat_tables(batches)
+        elif target.suffix.lower() in WHOLE_COLUMNS:
+            raise OutputError(
+                f"{target} cannot be written batch by batch", hint="write Parquet or CSV, or use the engine memory"
+            )
+        self.names[name] = stage(target, producer_for(self._seen(name, batches), target, self.writing))
+        self.files.append(self.names[name])
+
+    def accept_folder(self, name: str, write: Produce, *, schema: pa.Schema) -> None:
+        """Let an engine write one table as a folder of Parquet files."""
+        target = table_path(self.path, name)
+        if target.suffix.lower() not in FOLDERS:
+            raise OutputError(
+                f"{target} would be written by many workers, who write Parquet alone",
+                hint="end the name in .parquet, or leave out the output and write the release afterwards",
+            )
+        self.names[name], self.schemas[name] = stage_folder(target, write), schema
+        self.files.append(self.names[name])
+
+    def _seen(self, name: str, batches: Iterable[pa.Table]) -> Iterator[pa.Table]:
+        for batch in batches:
+            self.schemas.setdefault(name, batch.schema)
+            suffix = self.path.suffix.lower()
+            if suffix in NO_NUL:
+                _require_no_nul(batch, suffix)
+            self.lost += lost(batch, self.writing, suffix=suffix)
+            if is_text_file(self.path):
+                for column in batch.column_names:
+                    found = count_cells(batch[column], marks=self.writing.spreadsheet)
+                    before = self.risky.get(column, (0, 0))
+                    self.risky[column] = (before[0] + found[0], before[1] + found[1])
+            yield batch
+
+
+def _require_no_nul(table: pa.Table, suffix: str) -> None:
+    """Raise `OutputError` for a text with a NUL, at which readers of some formats stop."""
+    for name in table.column_names:
+        if is_text(table[name].type) and count_texts(table[name], lambda texts: pc.match_substring(texts, "\0")):
+            raise OutputError(
+                f"column {name!r} has a text with a NUL character, at which readers of a {suffix} file stop",
+                hint="take it out of the text, clear the column (clear), or write Parquet",
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WrittenTables(Mapping[str, pa.Table]):
+    """The tables of a release that lie in files: each is read when somebody asks for it."""
+
+    path: Path
+    names: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> pa.Table:
+        if name not in self.names:
+            raise KeyError(name)
+        return open_table(table_path(self.path, name), published=True).data
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+Fill = Callable[[Sink], None]
+Certify = Callable[[StagedTables], Certificate]
+
+
+def write_release(
+    path: str | Path,
+    fill: Fill,
+    certify: Certify,
+    *,
+    tables: Sequence[str] = (MAIN,),
+    private: Mapping[Path, Produce] = MappingProxyType({}),
+    overwrite: bool = False,
+    record: Record | None = None,
+    smallest_count: int = SMALLEST,
+    writing: Writing = Writing(),  # noqa: B008 (a frozen value)
+) -> Certificate:
+    """Let `fill` write the tables of a release, `certify` judge them as written, and give all files their names.
+
+    The certificate of `release.parquet` is `release.parquet.certificate.json`; a further table that holds `sensitive`
+    values is `release.sensitive.parquet`. `private` are further files with what fills them, for their owner alone.
+    Where a release is replaced, further tables that only the old one had go too. `record` is for a ledger, which knows
+    of the release before any file has its name. The certificate that is written has no counts below `smallest_count`
+    that the tables do not show; the one that is returned has all. `writing` is how text files look.
+    """
+    address = address_of(path)
+    if address is not None:
+        # A ledger knows of the release before it is sent: one that is remembered and was not published does no harm.
+        return delivered(
+            address,
+            lambda place: write_release(
+                place,
+                fill,
+                certify,
+                tables=tables,
+                private=private,
+                record=record,
+                smallest_count=smallest_count,
+                writing=writing,
+            ),
+            lambda place: [*(table_path(place, name) for name in tables), certificate_path(place)],
+            overwrite=overwrite,
+        )
+    target, seal = Path(path), certificate_path(path)
+    if not writing.plain and not is_text_file(target):
+        raise ParameterError(
+            f"how text looks goes with a text file; {target.name} is none", hint="end the name in .csv or .tsv"
+        )
+    for each in (*(table_path(target, name) for name in tables), *private, seal):
+        check_target(each, overwrite=overwrite)
+        require_another_file(each, None if record is None else record.ledger.path)
+    outdated = _outdated(target, tables) if overwrite else []
+    with staging() as staged:
+        sink = StagedTables(target, staged, writing=writing)
+        fill(sink)
+        certificate = certify(sink)
+        LOG.info("writing %d tables and a certificate", len(sink.names))
+        staged += [stage(file, produce, private=True) for file, produce in private.items()]
+        staged.append(stage(seal, filled(text_for_others(certificate, smallest=check_smallest(smallest_count)))))
+        with nullcontext() if record is None else record.kept(certificate, digest=staged[-1].digest):
+            publish(staged, overwrite=overwrite, outdated=outdated)
+    return certificate
+
+
+def require_another_file(path: str | Path, source: Path | None) -> None:
+    """Raise if a release would replace the file that it was made from, or compared with."""
+    target, address = Path(path), address_of(path)
+    same = source is not None and target.exists() and source.exists() and target.samefile(source)
+    if same or (address is not None and source is not None and address_of(origin_of(source) or "") == address):
+        raise OutputError(
+            f"{without_credentials(target)} was read: the output would replace the input",
+            hint="choose another path for the release",
+        )
+
+
+def _outdated(target: Path, kept: Sequence[str]) -> list[Path]:
+    """Return the further tables of the release at a path which a new one does not have.
+
+    Only files that the old certificate names and that are still what it says: nobody else's file is touched.
+    """
+    try:
+        digests = json.loads(read_ordinary(certificate_path(target)))["other_digests"]
+        places = {table_path(target, name): digest for name, digest in digests.items() if name not in kept}
+        return [place for place, digest in places.items() if place.exists() and digest_of(place) == digest]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return []
+
+
+def table_path(path: str | Path, name: str) -> Path:
+    """Return where a table of a release lies: the first at the release's path, others beside it.
+
+    >>> table_path("release.csv.gz", "sensitive").name
+    'release.sensitive.csv.gz'
+    """
+    whole = Path(path)
+    if name == MAIN:
+        return whole
+    ending = "".join(whole.suffixes[-2:]) if whole.suffix == ".gz" else whole.suffix
+    return whole.with_name(f"{whole.name.removesuffix(ending)}.{name}{ending}")
+
+
+def certificate_path(path: str | Path) -> Path:
+    """Return where the certificate of a release lies; a folder, which has none, is no error here."""
+    return Path(path).parent / f"{Path(path).name}.certificate.json"

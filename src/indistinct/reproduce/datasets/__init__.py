@@ -1,0 +1,66 @@
+"""Tables to try recodings, algorithms, engines and models on: seeded generators, and Adult.
+
+Every generator is `generate_<name>(rows, *, seed)`; the same seed gives the same table.
+"""
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from indistinct.reproduce.datasets.adult import (
+    ADULT_COLUMNS,
+    ADULT_QUASI,
+    ADULT_TRAINING_ROWS,
+    adult_hierarchies,
+    load_adult,
+    load_adult_arx,
+)
+from indistinct.reproduce.datasets.census import CENSUS_COLUMNS, CENSUS_QUASI, census_hierarchies, generate_census
+from indistinct.reproduce.datasets.patients import (
+    PATIENTS_COLUMNS,
+    VISITS_COLUMNS,
+    generate_patients,
+    generate_visits,
+    patients_hierarchies,
+)
+from indistinct.reproduce.datasets.synthetic import (
+    LANDS_END_QUASI,
+    generate_lands_end,
+    generate_normal,
+    generate_uniform,
+    lands_end_hierarchies,
+)
+
+__all__ = [
+    "ADULT_COLUMNS",
+    "ADULT_QUASI",
+    "ADULT_TRAINING_ROWS",
+    "CENSUS_COLUMNS",
+    "CENSUS_QUASI",
+    "GENERATORS",
+    "LANDS_END_QUASI",
+    "PATIENTS_COLUMNS",
+    "VISITS_COLUMNS",
+    "adult_hierarchies",
+    "census_hierarchies",
+    "generate_census",
+    "generate_lands_end",
+    "generate_normal",
+    "generate_patients",
+    "generate_uniform",
+    "generate_visits",
+    "lands_end_hierarchies",
+    "load_adult",
+    "load_adult_arx",
+    "patients_hierarchies",
+]
+
+GENERATORS: dict[str, Callable[..., pa.Table]] = {
+    "census": generate_census,
+    "patients": generate_patients,
+    "visits": generate_visits,
+    "uniform": generate_uniform,
+    "normal": generate_normal,
+    "lands-end": generate_lands_end,
+}
+"""Every generator by the name that `indistinct generate` knows it by."""

@@ -1,0 +1,1 @@
+"""What follows publishing: each question about a table or a release has one home."""

@@ -1,0 +1,290 @@
+"""Assess the risk of a table or a release: who could be found in it, and what could be learned of them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Unpack, get_args
+
+from indistinct.engines import closes_sources, open_source
+from indistinct.engines.base import Source
+from indistinct.errors import ParameterError, SchemaError
+from indistinct.machine.memory import needs_memory
+from indistinct.metrics.buckets import rows_alone
+from indistinct.models.base import Model
+from indistinct.models.parameters import exact
+from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.outputs import Form
+from indistinct.release.kinds import reading_again, settled
+from indistinct.release.opened import BucketTable
+from indistinct.release.promise import judging
+from indistinct.release.pseudonyms.columns import kinds_of
+from indistinct.release.published import NO_SCHEMA, Knowledge, Published, describe_release
+from indistinct.release.release import Release
+from indistinct.release.writing.files import certificate_path
+from indistinct.schema import Schema, did_you_mean, require_schema
+from indistinct.study.assess.assessed_tables import (
+    AssessedTable,
+    appearance_notes,
+    bucket_table,
+    identifiers_shown,
+    original_of_release,
+    plain_table,
+    published_table,
+    release_table,
+)
+from indistinct.study.assess.assessment import Assessment, TableRisk
+from indistinct.study.assess.column_contribution import taxonomies_of_labels, taxonomies_of_values
+from indistinct.study.assess.known_population import check_known, known_population
+from indistinct.study.assess.practice import Finding, Shown, findings
+from indistinct.study.assess.profiles import Attacker, Profile, parse_profile
+from indistinct.study.assess.published_columns import own_values, people_in_several, published_columns
+from indistinct.study.assess.table_risk import Wanted, risk_of
+from indistinct.study.assess.unique_sets import Progress
+from indistinct.study.attack.base import Outcome
+from indistinct.study.verdict import AttackFigures, Figures, verdict_of
+from indistinct.tables.value import Reading
+
+IN_BUCKETS = (
+    "classes are buckets: what is told is how many rows a person may be among. Quasi-identifiers stand in a release in "
+    "buckets as they are, so look-alikes in a population and the part of single columns do not apply"
+)
+NOT_KEPT = (
+    "of sensitive columns that the model does not look at the release has not kept the original: give it to have both "
+    "side by side"
+)
+ONCE = "whoever stands in several classes counts once, with the highest risk of these"
+ROWS_OF = "the sensitive values of {} were counted in rows: which people have them is known with the original alone"
+
+
+@closes_sources
+@needs_memory("assessing the risk")
+def assess(
+    table: Any,
+    schema: Schema | None = None,
+    *,
+    population_size: int | None = None,
+    sampling_fraction: float | None = None,
+    weights: str | None = None,
+    threshold: float = 0.09,
+    profile: Profile | str | None = None,
+    show_values: bool = False,
+    suda: int | None = None,
+    unique_sets: int | None = None,
+    progress: Progress | None = None,
+    attacks: Any = None,
+    **known: Unpack[Knowledge],
+) -> Assessment:
+    """Return the risk that people in a table are found, and what would be learned of them.
+
+    `table` is a `Release` or a `Published`, or a table from anywhere with the `schema` of its original and what is
+    `known` of it, as `published` takes it: an original, a published table, or a `BucketTable`. With `original`, or for
+    a `Release`, both are assessed side by side. What lies beyond the table is known by one of `population`, a table
+    with the same quasi-identifiers, `population_size` and `sampling_fraction`. Somebody is at risk above `threshold`. A
+    `profile` such as "public" or "public:highest=0.05" makes it a gate. `recoding` says where people went if labels do
+    not. Columns that `pseudonyms` name are no identifiers that leaked. Classes are named by their values only where
+    these are published; `show_values` names them of any table. `weights` is a column of survey weights; `suda` and
+    `unique_sets` are how many columns together are looked at for special uniques, and for sets of columns that single
+    people out. `attacks` are outcomes of `ind.attack` on the same table, which enter the verdict; those that were not
+    run are not tried, and never passed.
+    """
+    check_known(known.get("population"), population_size, sampling_fraction)
+    limit, chosen = _share(threshold), parse_profile(profile) if isinstance(profile, str) else profile
+    _check_sizes(suda=suda, unique_sets=unique_sets)
+    release = describe_release(table, schema, **known) if _is_release(table, known) else None
+    declared = dict(known.get("hierarchies") or {}) if release is None else dict(release.used_hierarchies)
+    wanted = Wanted(limit, declared, show_values, weights, suda, unique_sets, progress)
+    if release is None:
+        after, before = _plain(table, schema, wanted, known), None
+    else:
+        after, before = _count_release(release, wanted)
+    sample = before or after
+    sized = population_size is not None or sampling_fraction is not None
+    others = known_population(
+        known.get("population") if release is None or sized else release.population,
+        population_size,
+        sampling_fraction,
+        sample=sample,
+        hierarchies=declared,
+        reading=_reading(release, sample),
+    )
+    above = taxonomies_of_values(sample.evidence.counted.domains, declared)
+    first = None if before is None else risk_of(before, others, wanted, taxonomies=above)
+    own = above if before is None else taxonomies_of_labels(after.evidence.counted.domains, above)
+    pseudonyms = kinds_of(known.get("pseudonyms") or (), after.schema) if release is None else release.pseudonyms
+    notes = _notes(after, first, weights=weights, pseudonyms=tuple(pseudonyms))
+    risk = replace(
+        risk_of(after, others, wanted, taxonomies=own),
+        published=published_columns(after, original=None if before is None else before.source),
+        own_values=own_values(after),
+    )
+    figures = _figures(after, risk, promise=None if release is None else _holds(release), pseudonyms=tuple(pseudonyms))
+    verdict = verdict_of(figures, chosen, attacks=attack_figures(attacks))
+    return Assessment(risk, float(limit), figures, verdict, first, _practice(after, risk), notes, _form(after))
+
+
+def _is_release(table: Any, known: Knowledge) -> bool:
+    """Return whether a table is a release: as it is, by the original that is given, or by a certificate beside it."""
+    if isinstance(table, Release | Published | BucketTable) or known.get("original") is not None:
+        return True
+    path = Path(table) if isinstance(table, str | Path) else getattr(table, "path", None)
+    return path is not None and certificate_path(path).is_file()
+
+
+def _reading(release: Published | None, sample: AssessedTable) -> Callable[[Sequence[str]], Reading]:
+    """Return how columns of a population are read: as those of the original were, where it is known how."""
+    source = sample.source
+    if source is not None and not sample.published:
+        return lambda names: settled(source, [name for name in names if name in source.columns]).about(names)
+    recoding = None if release is None else release.recoding
+    return Reading().about if recoding is None else reading_again(recoding).about
+
+
+def attack_figures(attacks: Any) -> list[AttackFigures] | None:
+    """Return what a verdict looks at of outcomes: of one attack, of several, or of all; None where none was run."""
+    if attacks is None:
+        return None
+    outcomes = getattr(attacks, "outcomes", attacks)
+    several = outcomes if isinstance(outcomes, list | tuple) else [outcomes]
+    if not all(isinstance(each, Outcome) for each in several):
+        raise ParameterError(
+            f"`attacks` of assess must be outcomes of attacks; got {type(attacks).__name__}",
+            hint='pass what ind.attack("all", …) returned',
+        )
+    return [AttackFigures.of(each.to_json()) for each in several]
+
+
+def _practice(table: AssessedTable, risk: TableRisk) -> tuple[Finding, ...]:
+    """Return what rules of practice say."""
+    return findings(
+        Shown(table.schema, table.kinds, table.evidence.known),
+        smallest=risk.smallest,
+        uniques=risk.uniques,
+        homogeneous=risk.homogeneous,
+        alone=None if table.evidence.links is None else rows_alone(table.evidence.links),
+        published=risk.published,
+    )
+
+
+def _figures(table: AssessedTable, risk: TableRisk, *, promise: bool | None, pseudonyms: tuple[str, ...]) -> Figures:
+    """Return what a verdict rests on."""
+    return Figures(
+        risk.unit,
+        risk.members,
+        risk.smallest,
+        risk.uniques,
+        {attacker: risk.figures(attacker) for attacker in get_args(Attacker)},
+        risk.published,
+        risk.own_values,
+        identifiers_shown(table, pseudonyms=pseudonyms),
+        promise,
+        people_in_several(table),
+        "bucket" if table.in_buckets else "class",
+    )
+
+
+def _holds(release: Published) -> bool | None:
+    """Return whether the promise of a release holds, by its certificate; None where it has none of its own."""
+    holds = release.certificate.get("holds")
+    return holds if isinstance(holds, bool) else None
+
+
+def _form(table: AssessedTable) -> Form | None:
+    return None if table.evidence.buckets is None else table.evidence.buckets.buckets.form
+
+
+def _count_release(release: Published, wanted: Wanted) -> tuple[AssessedTable, AssessedTable | None]:
+    """Return what was counted on a release and, where it is known, on its original."""
+    hierarchies, weights, schema = wanted.hierarchies, wanted.weights, release.schema
+    before = None
+    if release.original is not None:
+        engine, whole = open_source(release.original)
+        before = plain_table(whole, engine, schema, hierarchies=hierarchies, weights=weights, called="original")
+    if release.release is not None:
+        after = release_table(release.release, before=before, hierarchies=hierarchies, weights=weights)
+        _require_weights(weights, after.source, None if before is None else before.source)
+        return after, before or original_of_release(release.release)
+    if before is None or before.source is None:
+        _require_weights(weights, release.main)
+        return _alone(release, wanted), None
+    _require_weights(weights, before.source)
+    made = release.recoding
+    after = published_table(
+        release.tables,
+        schema,
+        original=before.source,
+        before=before,
+        recoding=None if made is None else (made, _promise(made, schema)),
+        hierarchies=hierarchies,
+        weights=weights,
+    )
+    return after, before
+
+
+def _alone(release: Published, wanted: Wanted) -> AssessedTable:
+    """Return what was counted on a release of which no original is known."""
+    if release.buckets is not None:
+        return bucket_table(release.tables, release.schema, reference=None)
+    engine, hierarchies = release.tables.engine, wanted.hierarchies
+    return plain_table(
+        release.main, engine, release.schema, published=True, hierarchies=hierarchies, weights=wanted.weights
+    )
+
+
+def _plain(table: Any, schema: Schema | None, wanted: Wanted, known: Knowledge) -> AssessedTable:
+    """Return what was counted on a table that nobody calls a release."""
+    if schema is None:
+        raise ParameterError(NO_SCHEMA, hint="pass schema=…")
+    require_schema(schema)
+    engine, source = open_source(table, engine=known.get("engine") or "auto", memory=known.get("memory"))
+    _require_weights(wanted.weights, source)
+    return plain_table(source, engine, schema, hierarchies=wanted.hierarchies, weights=wanted.weights)
+
+
+def _promise(recoding: Recoding, schema: Schema) -> Model:
+    if recoding.promise is None:
+        raise ParameterError("the recoding does not say what it promised", hint="use a release's recoding")
+    return judging(recoding.promise, schema)
+
+
+def _require_weights(column: str | None, *sources: Source | None) -> None:
+    """Raise unless a table has the column of survey weights."""
+    present = [name for source in sources if source is not None for name in source.columns]
+    if column is not None and column not in present:
+        raise SchemaError(
+            f"the table has no column {column!r}, which is named for survey weights",
+            hint=did_you_mean(column, present) or "a weight says for how many people of the population a row stands",
+        )
+
+
+def _check_sizes(**sizes: Any) -> None:
+    for name, size in sizes.items():
+        if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
+            raise ParameterError(f"`{name}` must be a whole number of at least 1; got {size!r}", hint="4 is usual")
+
+
+def _share(threshold: Any) -> Fraction:
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float | Fraction) or not 0 < threshold <= 1:
+        raise ParameterError(
+            f"`threshold` must be above 0 and at most 1; got {threshold!r}",
+            hint="0.09 says that somebody is at risk who is found with a higher probability than that",
+        )
+    return exact(threshold)
+
+
+def _notes(
+    after: AssessedTable, before: TableRisk | None, *, weights: str | None, pseudonyms: Sequence[str]
+) -> tuple[str, ...]:
+    """Return what a reader must know beside the figures."""
+    told = list(after.notes)
+    told += appearance_notes(after, weights=weights, pseudonyms=pseudonyms)
+    if after.in_buckets:
+        told.append(IN_BUCKETS)
+    if after.people:
+        told.append(ONCE)
+        in_rows = [name for name in after.schema.sensitive if not after.counts_people_of(name)]
+        told += [ROWS_OF.format(", ".join(map(repr, in_rows)))] if in_rows else []
+    if before is not None and len(before.sensitive) < len(after.schema.sensitive):
+        told.append(NOT_KEPT)
+    hidden = after.evidence.hidden_warnings((name,) for name in after.schema.sensitive)
+    return tuple(dict.fromkeys((*told, *hidden)))

@@ -1,0 +1,182 @@
+"""What an assessment tells: figures of risk for a table and, where it is a release, for the original beside it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from indistinct.frequencies.singled_out import SingledOut
+from indistinct.markup import Document, piece
+from indistinct.models.uniqueness_estimators import UniquenessEstimates
+from indistinct.study.assess.attribute_disclosure import AttributeDisclosure
+from indistinct.study.assess.column_contribution import Contribution
+from indistinct.study.assess.individual import IndividualRisk
+from indistinct.study.assess.minimal_uniques import MinimalUniques
+from indistinct.study.assess.practice import Finding
+from indistinct.study.assess.profiles import Gate
+from indistinct.study.assess.reidentification import ClassSizes, Reidentification
+from indistinct.study.assess.risk_grids import practice_grid, risk_grid, sensitive_grid
+from indistinct.study.assess.special_uniques import SpecialUniques
+from indistinct.study.verdict import Figures, Verdict
+
+NO_POPULATION = "no population is known: every look-alike is in the table itself"
+ESTIMATED = "estimated: the table is taken for a random sample of the population"
+COUNTED = "counted in the population table"
+
+
+@dataclass(frozen=True, slots=True)
+class PopulationRisk:
+    """What is known of the population beyond a table.
+
+    `basis` says how a journalist's risk was found. `estimates` are of the share of the population that is unique in
+    it, and `counted` is the share of the table's members who are unique in the population table. `expected_marketer` is
+    a marketer's risk as far as a sampling fraction tells it.
+    """
+
+    basis: str = NO_POPULATION
+    estimates: UniquenessEstimates | None = None
+    counted: float | None = None
+    expected_marketer: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the uniqueness of the population as plain JSON values."""
+        found = self.estimates
+        return {
+            "zayatz": None if found is None else found.zayatz,
+            "pitman": None if found is None else found.pitman,
+            "snb": None if found is None else found.snb,
+            "dankar": None if found is None else found.dankar,
+            "used": None if found is None else found.used,
+            "converged": None if found is None else dict(found.converged),
+            "population_size": None if found is None else found.population_size,
+            "sampling_fraction": None if found is None else found.sampling_fraction,
+            "counted": self.counted,
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableRisk:
+    """The risk of one table. Counts are of people where a column tells them apart, else of rows: `unit` says which.
+
+    A figure that does not apply, to buckets for instance, is None or empty. `published` is whom columns single out that
+    are published as they are, and `own_values` how many have a value of their own in each sensitive column; both are
+    counted of the table that is assessed, not of the original before it.
+    """
+
+    unit: str
+    rows: int
+    members: int
+    classes: int
+    smallest: int
+    uniques: int
+    prosecutor: Reidentification
+    journalist: Reidentification
+    marketer: float
+    sizes: ClassSizes
+    population: PopulationRisk = field(default_factory=PopulationRisk)
+    columns: tuple[Contribution, ...] = ()
+    sensitive: tuple[AttributeDisclosure, ...] = ()
+    individual: IndividualRisk | None = None
+    special: SpecialUniques | None = None
+    unique_sets: MinimalUniques | None = None
+    published: SingledOut | None = None
+    own_values: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def largest_share(self) -> float:
+        """Return the largest share of a sensitive value in a class; 0 where no column is sensitive."""
+        return max((each.largest_share for each in self.sensitive), default=0.0)
+
+    @property
+    def homogeneous(self) -> float | None:
+        """Return the largest share of members whose class has one value of a sensitive column, None without one."""
+        return max((each.homogeneous for each in self.sensitive), default=None)
+
+    def figures(self, attacker: str) -> dict[str, float | None]:
+        """Return what a profile may limit, for one kind of attacker."""
+        risk = self.journalist if attacker == "journalist" else self.prosecutor
+        estimates = self.population.estimates
+        return {
+            **risk.to_json(),
+            "uniques": self.uniques / self.members if self.members else 0.0,
+            "population_uniques": None if estimates is None else estimates.dankar,
+            "homogeneous": self.homogeneous or 0.0,
+            "largest_share": self.largest_share,
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures as plain JSON values."""
+        population = self.population
+        return {
+            "prosecutor": self.prosecutor.to_json(),
+            "journalist": {**self.journalist.to_json(), "basis": population.basis},
+            "marketer": {"average": self.marketer, "expected": population.expected_marketer},
+            "uniques": self.uniques,
+            "classes": self.classes,
+            "rows": self.rows,
+            "population_uniques": population.to_json(),
+            "unit": self.unit,
+            "members": self.members,
+            "smallest_class": self.smallest,
+            "class_sizes": self.sizes.to_json(),
+            "columns": {each.column: each.to_json() for each in self.columns},
+            "sensitive": {each.column: each.to_json() for each in self.sensitive},
+            "individual": None if self.individual is None else dict(self.individual.to_json()),
+            "special_uniques": None if self.special is None else dict(self.special.to_json()),
+            "unique_sets": None if self.unique_sets is None else dict(self.unique_sets.to_json()),
+            "published_columns": None if self.published is None else self.published.to_json(),
+            "own_values": dict(self.own_values),
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assessment:
+    """The risk of a table, and of the original before it where the table is a release of that.
+
+    `risk` is of the table that was assessed and `before` of its original. `verdict` is what is said of it, by a profile
+    where one was asked for, and `figures` what that rests on. `practice` are rules of regulators, and `notes` what a
+    reader must know: how people were counted, what does not apply. It holds no value of an original table; classes of a
+    release are named by what they publish.
+    """
+
+    risk: TableRisk
+    threshold: float
+    figures: Figures
+    verdict: Verdict
+    before: TableRisk | None = None
+    practice: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+    form: str | None = None
+
+    def __repr__(self) -> str:
+        risk = self.risk
+        return f"<Assessment of {risk.rows} rows in {risk.classes} classes: highest risk {risk.prosecutor.highest:.4g}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows; no class is named."""
+        found = Document("assess", self.to_json())
+        tables = [risk_grid(found), *([sensitive_grid(found)] if self.risk.sensitive else []), practice_grid(found)]
+        told = (f"verdict: {self.verdict.headline}", *self.verdict.sentences)
+        return piece(repr(self).strip("<>"), *tables, notes=(*told, *self.notes))
+
+    @property
+    def gate(self) -> Gate | None:
+        """Return what a profile says, None without one."""
+        return self.verdict.gate
+
+    @property
+    def passed(self) -> bool:
+        """Whether the profile is kept; an assessment without a profile is no gate."""
+        return self.gate is None or self.gate.passed
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the assessment as plain JSON values."""
+        return {
+            **self.risk.to_json(),
+            "threshold": self.threshold,
+            "form": self.form,
+            "before": None if self.before is None else self.before.to_json(),
+            "practice": [finding.to_json() for finding in self.practice],
+            "profile": None if self.gate is None else self.gate.to_json(),
+            "verdict": self.verdict.to_json(),
+            "notes": list(self.notes),
+        }

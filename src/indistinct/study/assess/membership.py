@@ -1,0 +1,333 @@
+"""Membership disclosure: how well a release of buckets hides which full tuples an algorithm was given.
+
+A tuple *matches* a bucket if every column of the bucket holds the tuple's value of that column. All tuples that match
+some bucket are candidates: the distinct tuples of the original table among them, and the *fake* tuples, which nobody
+is behind. Many fake tuples, and as many matching buckets for fake as for original ones, protect membership
+(Li, Li, Zhang and Molloy 2012).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from indistinct.errors import InputError, ParameterError
+from indistinct.frequencies.grouping import group_rows, pack
+from indistinct.machine.arrays import Codes, run_starts, starts_of
+from indistinct.machine.ordering import distinct, distinct_with_places, sort_words
+from indistinct.recoding.cover import Cover, cover_of_codes
+from indistinct.study.assess import _membership_kernels as kernels
+
+# A group's last number of matching buckets and its label, as the paper groups them.
+GROUPS = ((10, "1 to 10"), (20, "11 to 20"), (math.inf, "over 20"))
+WORDS = 1 << 64
+# The buckets of each value of a column are listed where these are so many in all; else buckets are asked one by one.
+MOST_LISTED = 1 << 22
+# A normal estimate lies within so many deviations in 95 % of cases; what n draws never met has a share below 3 / n.
+DEVIATIONS = 1.96
+UNMET = 3.0
+
+Histogram = tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BucketCodes:
+    """A release of buckets in codes: the bucket of every published row, and its value's code in each column.
+
+    Columns are permuted inside buckets, so values of one row share nothing but the bucket. A column's value is the
+    vector of all attributes in the column; the codes of a column are dense.
+    """
+
+    buckets: Codes
+    columns: tuple[Codes, ...]
+
+    def __post_init__(self) -> None:
+        if not self.columns:
+            raise ParameterError("a release of buckets must have at least one column; got none")
+        if any(len(column) != len(self.buckets) for column in self.columns):
+            raise ParameterError(f"every column must have a code for each of the {len(self.buckets)} published rows")
+        if any(len(codes) and codes.min() < 0 for codes in (self.buckets, *self.columns)):
+            raise ParameterError("the codes of published rows must be at least 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """How many tuples a release makes possible, how many of them are fake, and how many buckets match them.
+
+    `originals` are the distinct original tuples that match a bucket. Unless `exact`, `candidates` and all that is said
+    of fake tuples are estimates, and `interval` holds the number of candidates with a confidence of 95 %. Means are 0
+    where there is no such tuple.
+    """
+
+    candidates: float
+    originals: int
+    fake: float
+    exact: bool
+    interval: tuple[float, float]
+    matching_original: Histogram
+    matching_fake: Histogram
+    unique_original: int
+    mean_matching_original: float
+    mean_matching_fake: float
+
+    @property
+    def fake_per_original(self) -> float:
+        """Return how many fake tuples there are for each original one."""
+        if not self.originals:
+            return math.inf if self.fake else 0.0
+        return self.fake / self.originals
+
+    @property
+    def unique_share(self) -> float:
+        """Return the share of the originals that match exactly one bucket."""
+        return self.unique_original / self.originals if self.originals else 0.0
+
+    def to_json(self) -> Mapping[str, Any]:
+        """Return the figures as plain JSON values."""
+        ratio = self.fake_per_original
+        return asdict(self) | {
+            "interval": list(self.interval),
+            "matching_original": dict(self.matching_original),
+            "matching_fake": dict(self.matching_fake),
+            "fake_per_original": ratio if math.isfinite(ratio) else None,
+        }
+
+
+def membership(
+    published: BucketCodes,
+    originals: Codes,
+    *,
+    limit: int = 20_000_000,
+    samples: int = 200_000,
+    seed: int | None = None,
+) -> Membership:
+    """Return how many candidates, originals and fake tuples a release has, and how many buckets match them.
+
+    Row i of `originals` has the code of the original row's value in each column, or -1 if it is published nowhere.
+    Up to `limit` tuples over all buckets, candidates are enumerated; above, their number is estimated from `samples`
+    draws (Karp and Luby 1983), in floating point, because products of columns exceed every integer type. The seed
+    decides about the estimate alone; nothing that is published depends on it.
+
+        >>> buckets, letters, digits = np.array([0, 0, 1, 1]), np.array([0, 1, 2, 2]), np.array([0, 1, 1, 2])
+        >>> found = membership(BucketCodes(buckets, (letters, digits)), np.stack([letters, digits], axis=1))
+        >>> found.candidates, found.originals, found.fake
+        (6, 4, 2)
+    """
+    covers = _covers(published)
+    return membership_by_covers(covers, originals, limit=limit, samples=samples, seed=seed)
+
+
+def membership_by_covers(
+    covers: Sequence[Cover],
+    originals: Codes,
+    *,
+    limit: int = 20_000_000,
+    samples: int = 200_000,
+    seed: int | None = None,
+) -> Membership:
+    """Return the same of buckets that are given by what each covers of every column; there are as many in each."""
+    if limit < 0:
+        raise ParameterError.of("membership", "limit", f"must be at least 0; got {limit}")
+    if samples < 2:
+        raise ParameterError.of("membership", "samples", f"must be at least 2; got {samples}")
+    index = _index(covers)
+    tuples = _distinct(originals, index)
+    matching = _matching(tuples, index)
+    tuples, matching = tuples[matching > 0], matching[matching > 0]
+    total = index.total()
+    if total <= limit:
+        return _exact(index, matching)
+    return _estimate(index, tuples, matching, total=total, draws=_draw(index, samples, np.random.default_rng(seed)))
+
+
+def random_buckets(rows: int, size: int, *, rng: np.random.Generator) -> Codes:
+    """Return a random bucket for every row, each bucket of `size` rows and the last one smaller."""
+    if rows < 0:
+        raise ParameterError.of("random_buckets", "rows", f"must be at least 0; got {rows}")
+    if size < 1:
+        raise ParameterError.of("random_buckets", "size", f"must be at least 1; got {size}")
+    buckets = np.empty(rows, dtype=np.int64)
+    buckets[rng.permutation(rows)] = np.arange(rows) // size
+    return buckets
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Index:
+    """The distinct values of every bucket by column, and the buckets of every value.
+
+    `covers[j]` has the codes of column j in each bucket. Values of all columns are numbered in one row: code v of
+    column j is `offsets[j] + v` in `holder_starts` and `rows`. The buckets of a value are listed where a column's lists
+    are short enough together; of the others, `runs` says where a bucket's runs begin, in `low` and `high`.
+    """
+
+    covers: tuple[Cover, ...]
+    offsets: Codes
+    listed: Codes
+    holder_starts: Codes
+    holders: Codes
+    rows: Codes
+    bits: Codes
+    runs: Codes
+    low: Codes
+    high: Codes
+
+    @property
+    def sizes(self) -> Codes:
+        """Return the number of codes of each column."""
+        return np.diff(self.offsets)
+
+    def products(self) -> Codes:
+        """Return the number of tuples that match each bucket, in floating point."""
+        with np.errstate(over="ignore"):
+            return np.prod([cover.lengths.astype(np.float64) for cover in self.covers], axis=0)
+
+    def total(self) -> float:
+        """Return the number of pairs of a bucket and a tuple that matches it."""
+        total = float(self.products().sum())
+        if not math.isfinite(total):
+            raise InputError("the buckets make more tuples possible than a number can hold", hint="take fewer columns")
+        return total
+
+
+def _covers(published: BucketCodes) -> tuple[Cover, ...]:
+    """Return the distinct values of each bucket, column by column."""
+    buckets = distinct_with_places(published.buckets)[1].astype(np.int64)
+    count = int(buckets.max()) + 1 if len(buckets) else 0
+    covers = []
+    for column in published.columns:
+        size = int(column.max()) + 1 if len(column) else 0
+        held, codes = np.divmod(distinct(buckets * max(size, 1) + column.astype(np.int64)), max(size, 1))
+        covers.append(cover_of_codes(np.searchsorted(held, np.arange(count + 1)), codes))
+    return tuple(covers)
+
+
+def _index(covers: Sequence[Cover]) -> _Index:
+    count = len(covers[0])
+    words = -(-count // 64)
+    sizes = [int(cover.high.max(initial=-1)) + 1 for cover in covers]
+    listed = np.array([int(cover.lengths.sum()) <= MOST_LISTED for cover in covers])
+    if not listed.any():  # somewhere a search must begin
+        listed[int(np.argmin([cover.lengths.sum() for cover in covers]))] = True
+    holders, lengths = [], []
+    for cover, size, is_listed in zip(covers, sizes, listed, strict=True):
+        owners, codes = cover.written_out() if is_listed else (np.zeros(0, np.int64), np.zeros(0, np.int64))
+        holders.append(owners[np.argsort(codes, kind="stable")])
+        lengths.append(np.bincount(codes, minlength=size))
+    every = np.concatenate(lengths)
+    frequent = every > words
+    rows = np.where(frequent, np.cumsum(frequent) - 1, -1)
+    bits = np.zeros((int(frequent.sum()), words), dtype=np.uint64)
+    holder_starts, held = starts_of(every), np.concatenate(holders)
+    kernels.fill_bits(holder_starts, held, rows, bits)
+    before = starts_of([len(cover.low) for cover in covers])
+    runs = np.stack([cover.indptr + start for cover, start in zip(covers, before, strict=False)])
+    low, high = (np.concatenate([getattr(cover, end) for cover in covers]) for end in ("low", "high"))
+    return _Index(tuple(covers), starts_of(sizes), listed, holder_starts, held, rows, bits, runs, low, high)
+
+
+def _distinct(originals: Codes, index: _Index) -> Codes:
+    """Return the distinct rows of a matrix of codes, all of which some column has."""
+    columns = len(index.sizes)
+    if originals.ndim != 2 or originals.shape[1] != columns:
+        raise ParameterError(f"originals must be a matrix with a row for each tuple and {columns} columns")
+    codes = originals[((originals >= 0) & (originals < index.sizes)).all(axis=1)].astype(np.int64)
+    return codes[group_rows(list(codes.T), [int(size) for size in index.sizes]).first]
+
+
+def _matching(tuples: Codes, index: _Index) -> Codes:
+    """Return the number of buckets that match each tuple of known values."""
+    found = np.zeros(len(tuples), dtype=np.int64)
+    numbered = np.ascontiguousarray(tuples + index.offsets[:-1])
+    ways = index.holder_starts, index.holders, index.rows, index.bits
+    kernels.count_matching(numbered, index.offsets, index.listed, *ways, index.runs, index.low, index.high, found)
+    return found
+
+
+def _exact(index: _Index, matching: Codes) -> Membership:
+    """Enumerate the candidates; what is not original is fake, in every group of the histogram."""
+    words = sort_words(_products(index))
+    counts = np.diff(run_starts(words))
+    candidates, originals, fake = len(counts), len(matching), len(counts) - len(matching)
+    every, original = _histogram(counts), _histogram(matching)
+    return Membership(
+        candidates,
+        originals,
+        fake,
+        exact=True,
+        interval=(float(candidates), float(candidates)),
+        matching_original=original,
+        matching_fake=tuple((label, n - m) for (label, n), (_, m) in zip(every, original, strict=True)),
+        unique_original=int((matching == 1).sum()),
+        mean_matching_original=float(matching.mean()) if originals else 0.0,
+        mean_matching_fake=float((len(words) - matching.sum()) / fake) if fake else 0.0,
+    )
+
+
+def _products(index: _Index) -> Codes:
+    """Return a word for every tuple of every bucket; equal tuples have equal words.
+
+    Where a further column does not fit a word, words are replaced by their dense rank. There are no more of them than
+    tuples, so the next column always fits.
+    """
+    words, span = np.zeros(len(index.covers[0]), dtype=np.uint64), 1
+    starts = np.arange(len(words) + 1)
+    for cover, size in zip(index.covers, index.sizes, strict=True):
+        value_starts, (_, values) = starts_of(cover.lengths), cover.written_out()
+        if span * int(size) > WORDS:
+            found, ranks = distinct_with_places(words)
+            words, span = ranks.astype(np.uint64), len(found)
+        lengths = np.diff(starts) * np.diff(value_starts)
+        out = np.empty(int(lengths.sum()), dtype=np.uint64)
+        kernels.extend_products(words, starts, values.astype(np.uint64), value_starts, np.uint64(size), out)
+        words, span, starts = out, span * int(size), np.concatenate([[0], np.cumsum(lengths)])
+    return words
+
+
+def _draw(index: _Index, samples: int, rng: np.random.Generator) -> Codes:
+    """Draw pairs of a bucket and a tuple that matches it, all pairs alike; return the tuples."""
+    sums = np.cumsum(index.products())
+    buckets = np.searchsorted(sums, rng.random(samples) * sums[-1], side="right")
+    buckets = np.minimum(buckets, len(sums) - 1)
+    columns = [cover.code_at(buckets, rng.integers(0, cover.lengths[buckets])) for cover in index.covers]
+    return np.stack(columns, axis=1)
+
+
+def _estimate(index: _Index, tuples: Codes, matching: Codes, *, total: float, draws: Codes) -> Membership:
+    """Estimate the number of fake tuples; originals are known and are counted, not drawn.
+
+    A fake tuple with m matching buckets is in m of the pairs that hold no original, whose number is known, so that each
+    draw of it counts 1/m of a pair.
+    """
+    words, _ = pack(list(np.concatenate([tuples, draws]).T), [int(size) for size in index.sizes])
+    fakes = draws[~np.isin(words[len(tuples) :], words[: len(tuples)])]
+    found = _matching(fakes, index)
+    shares, originals = 1.0 / found, len(matching)
+    most = max(total - float(matching.sum()), 0.0)
+    fake = most * float(shares.mean()) if len(shares) else 0.0
+    error = DEVIATIONS * most * float(shares.std(ddof=1)) / math.sqrt(len(shares)) if len(shares) > 1 else most
+    if not len(shares):
+        low, high = 0.0, min(total * UNMET / len(draws), most)
+    else:  # where no draw had another number of buckets, a few pairs in as many still may
+        low = max(fake - max(error, fake * UNMET / len(shares)), 0.0)
+        high = max(min(fake + error, most), fake)
+    return Membership(
+        originals + fake,
+        originals,
+        fake,
+        exact=False,
+        interval=(originals + low, originals + high),
+        matching_original=_histogram(matching),
+        matching_fake=_histogram(found, shares * (most / max(len(shares), 1))),
+        unique_original=int((matching == 1).sum()),
+        mean_matching_original=float(matching.mean()) if originals else 0.0,
+        mean_matching_fake=float(len(shares) / shares.sum()) if len(shares) else 0.0,
+    )
+
+
+def _histogram(matching: Codes, weights: Codes | None = None) -> Histogram:
+    """Return the number of tuples in each group, or the sum of their weights."""
+    groups = np.searchsorted([last for last, _ in GROUPS], matching)
+    counts = np.bincount(groups, weights=weights, minlength=len(GROUPS)).tolist()
+    return tuple((label, count) for (_, label), count in zip(GROUPS, counts, strict=True))

@@ -1,0 +1,281 @@
+"""Attack a release, ours or from anywhere: what an attacker would learn of the people in it."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Unpack, overload
+
+from indistinct.engines import closes_sources, open_source
+from indistinct.engines.base import Source
+from indistinct.errors import InputError, ParameterError
+from indistinct.frequencies.request import Request
+from indistinct.release.columns import require_columns, require_rows
+from indistinct.release.published import Knowledge, Published, describe_release
+from indistinct.release.verification.containment import require_in_original
+from indistinct.schema import Schema
+from indistinct.study.attack.base import Attack, Outcome, Progress, Target
+from indistinct.study.attack.crowd import is_sampled
+from indistinct.study.attack.groups import evidence_of
+from indistinct.study.attack.matching import require_contained
+from indistinct.study.attack.register import register_of
+from indistinct.study.attack.registry import ATTACKS, parse_attack
+
+EVERY = "all"
+"""The name that stands for every attack that applies."""
+SECONDS = 60.0
+"""How long all attacks together may take, unless it is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """What several attacks achieved, the worst first; which did not apply and why; and which were left out for time.
+
+    `sample` is how many rows of the original were attacked, about, where not all were.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    refused: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    seconds: float = 0.0
+    sample: int | None = None
+
+    @property
+    def succeeds(self) -> bool:
+        """Whether any attack does better than chance, with a confidence of 95 %."""
+        return any(outcome.succeeds for outcome in self.outcomes)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the outcomes as plain JSON values."""
+        return {
+            "outcomes": [outcome.to_json() for outcome in self.outcomes],
+            "refused": dict(self.refused),
+            "left_out": list(self.left_out),
+            "succeeds": self.succeeds,
+            "seconds": self.seconds,
+            "sample": self.sample,
+        }
+
+
+class OthersKnowledge(Knowledge, total=False):
+    """What may be known of a release, and what an attacker or a judge has beside it, as `target_of` takes it."""
+
+    external: Any
+    control: Any
+    earlier: Any
+    earlier_original: Any
+    seed: int | None
+    sample: int | None
+
+
+class AttackKnowledge(OthersKnowledge, total=False):
+    """What an attack knows, and whom it tells how far it is."""
+
+    progress: Progress | None
+
+
+@overload
+def attack(
+    attack: Literal["all"],
+    release: Any,
+    schema: Schema | None = None,
+    *,
+    seconds: float | None = None,
+    **known: Unpack[AttackKnowledge],
+) -> Outcomes: ...
+
+
+@overload
+def attack(
+    attack: Attack | str,
+    release: Any,
+    schema: Schema | None = None,
+    *,
+    seconds: float | None = None,
+    **known: Unpack[AttackKnowledge],
+) -> Outcome: ...
+
+
+@closes_sources
+def attack(
+    attack: Attack | str,
+    release: Any,
+    schema: Schema | None = None,
+    *,
+    seconds: float | None = None,
+    **known: Unpack[AttackKnowledge],
+) -> Outcome | Outcomes:
+    """Return what an attack on a release achieves; `all` runs every one that applies, as `attack_all` does.
+
+    `release` is a `Release`, or a published table from anywhere with the `schema` of its original. `known` is what
+    `target_of` and `published` take: `original`, `external`, `control`, `earlier`, `hierarchies`, `model`, `seed`, …
+    Raises `ParameterError` for an attack that does not apply, and says why, and for one that takes more than `seconds`.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [31, 31, 42, 42], "disease": ["flu", "flu", "cold", "flu"]})
+    >>> attack("homogeneity", people, Schema(quasi=["age"], sensitive=["disease"]), original=people).risk
+    0.5
+    """
+    if attack == EVERY:
+        return attack_all(release, schema, seconds=SECONDS if seconds is None else seconds, **known)
+    chosen = parse_attack(attack) if isinstance(attack, str) else attack
+    if seconds is not None:
+        require_time(seconds)
+        known["progress"] = _until(time.monotonic() + seconds, known.get("progress"), 0.0, 1.0)
+    try:
+        return _one(chosen, target_of(release, schema, **known))
+    except _OutOfTimeError:
+        raise ParameterError(
+            f"{chosen.name} was not through after {seconds:g} seconds",
+            hint="give it more time with seconds=… (--seconds), or leave that out",
+        ) from None
+
+
+def _one(chosen: Attack, target: Target) -> Outcome:
+    reason = chosen.refusal(target)
+    if reason is not None:
+        raise ParameterError(f"{chosen.name} does not apply to this release: {reason}", hint=_give(chosen, target))
+    target.progress(0.0)
+    _require_original(target)
+    return chosen.run(target)
+
+
+@closes_sources
+def attack_all(
+    release: Any,
+    schema: Schema | None = None,
+    *,
+    attacks: Sequence[Attack | str] | None = None,
+    seconds: float = SECONDS,
+    progress: Progress | None = None,
+    **known: Unpack[OthersKnowledge],
+) -> Outcomes:
+    """Return what every attack achieves that applies, or those of `attacks`, as far as there is time.
+
+    What takes longest comes last. An attack that is not through after `seconds` is stopped and left out.
+    """
+    require_time(seconds)
+    given = ATTACKS if attacks is None else attacks
+    chosen = [parse_attack(each) if isinstance(each, str) else each for each in given]
+    began = time.monotonic()
+    target = target_of(release, schema, **known)
+    _require_original(target)
+    if target.external is not None and target.original is not None:
+        register_of(target, errors=0.0)  # a table that does not fit is an error, and no trait of one attack
+    outcomes, refused, left_out = [], {}, []
+    for index, each in enumerate(chosen):
+        report = _until(began + seconds, progress, index / len(chosen), 1 / len(chosen))
+        limited = replace(target, progress=report)
+        try:
+            reason = each.refusal(limited)
+            if reason is not None:
+                refused[each.name] = reason
+                continue
+            report(0.0)
+            outcomes.append(each.run(limited))
+        except _OutOfTimeError:
+            left_out.append(each.name)
+        except InputError as error:
+            refused[each.name] = error.message
+    ordered = sorted(outcomes, key=lambda found: (not found.succeeds, -found.interval[0], -found.risk))
+    sample = target.sample if is_sampled(target) else None
+    return Outcomes(tuple(ordered), refused, tuple(left_out), time.monotonic() - began, sample)
+
+
+def _require_original(target: Target) -> None:
+    """Raise unless an original, where one is given, can be that of the release."""
+    original = target.original
+    if original is None:
+        return
+    require_columns(target.schema.quasi, original.columns, table="original")
+    require_contained(target)
+    if target.published.buckets is not None:
+        keys = tuple((name,) for name in target.schema.sensitive if name in original.columns)
+        engine, source = open_source(original)
+        require_in_original(
+            evidence_of(target), engine.count(source, Request(target.schema.quasi, keys, published=True))
+        )
+
+
+def require_time(seconds: float) -> None:
+    """Raise unless attacks have some time."""
+    if not seconds > 0:
+        raise ParameterError.of("attacks", "seconds", f"must be above 0; got {seconds}")
+
+
+class _OutOfTimeError(Exception):
+    """The time for all attacks is over."""
+
+
+def _until(end: float, progress: Progress | None, start: float, share: float) -> Progress:
+    """Return a report of progress that stops an attack when the time is over."""
+
+    def report(done: float) -> None:
+        if time.monotonic() > end:
+            raise _OutOfTimeError
+        if progress is not None:
+            progress(start + done * share)
+
+    return report
+
+
+def _give(attack: Attack, target: Target) -> str | None:
+    missing = [part for part in attack.needs if getattr(target, part) is None]
+    return f"give {' and '.join(f'{part}=… (--{part})' for part in missing)}" if missing else None
+
+
+def target_of(
+    release: Any,
+    schema: Schema | None = None,
+    *,
+    external: Any = None,
+    control: Any = None,
+    earlier: Any = None,
+    earlier_original: Any = None,
+    seed: int | None = None,
+    sample: int | None = None,
+    progress: Progress | None = None,
+    **known: Unpack[Knowledge],
+) -> Target:
+    """Return a release and everything that an attacker or a judge has beside it, opened.
+
+    `known` is what `published` takes: the `original` above all. `external` is what the attacker knows of people,
+    `control` has people who are not in the release, and `earlier` is another release about some of the same people,
+    made from `earlier_original`. Of a large original a `sample` of about so many rows may be attacked: then intervals
+    are wider. It is not used where people have several rows, or with `external` or `earlier`.
+    """
+    if sample is not None and sample < 1:
+        raise ParameterError.of(
+            "attacks", "sample", f"must be at least 1; got {sample}", hint="leave it out to attack all"
+        )
+    published = describe_release(release, schema, **known)
+    before = None
+    if earlier is not None:
+        declared: Knowledge = {"hierarchies": known.get("hierarchies"), "original": earlier_original}
+        before = _target(describe_release(earlier, published.schema, **declared))
+    return replace(
+        _target(published),
+        external=_source(external),
+        control=_source(control),
+        earlier=before,
+        seed=seed,
+        sample=sample,
+        progress=progress or (lambda _share: None),
+    )
+
+
+def _target(published: Published) -> Target:
+    if published.release is None:  # a release of ours in which everything is suppressed may have no rows
+        require_rows(published.main.rows)
+    return Target(
+        published.tables,
+        published.schema,
+        published.used_hierarchies,
+        original=published.original,
+        model=published.promise,
+        algorithm=published.made_by,
+        suppression=published.suppression,
+    )
+
+
+def _source(table: Any) -> Source | None:
+    return None if table is None else open_source(table)[1]

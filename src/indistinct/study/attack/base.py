@@ -1,0 +1,177 @@
+"""What every attack is given and what it reports.
+
+An attack is a frozen value with its parameters, like an algorithm. It sees a release as its readers do, beside what it
+declares that the attacker has; the original only decides which guesses were right.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from indistinct.algorithms.base import Algorithm
+from indistinct.engines.base import Source
+from indistinct.hierarchy import Hierarchy
+from indistinct.models.base import Model
+from indistinct.release.opened import OpenedTables
+from indistinct.schema import Schema
+from indistinct.study.attack.intervals import Interval, newcombe, wilson
+
+Progress = Callable[[float], None]
+
+
+def _silent(_share: float) -> None:
+    """Report progress to nobody."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """A release under attack, and what an attacker or a judge may have beside it.
+
+    `schema` gives the roles in the original and `hierarchies` those that the published labels come from. `original` is
+    the table that the release was made from: it judges guesses, and stands in for what a well-informed attacker knows.
+    `external` is a table of people with quasi-identifiers, and names or other columns; `control` has people who are not
+    in the release. `model` and `algorithm` are how the release was made, where that is known, and `earlier` is another
+    release about some of the same people. `seed` fixes what an attack draws at random; nothing published depends on it.
+    Where there is a `sample`, about so many rows of the original are attacked, drawn by chance.
+    `learned` keeps what several attacks look at, such as the classes of the release.
+    """
+
+    published: OpenedTables
+    schema: Schema
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    original: Source | None = None
+    external: Source | None = None
+    control: Source | None = None
+    model: Model | None = None
+    algorithm: Algorithm | None = None
+    earlier: "Target | None" = None
+    suppression: float = 0.0
+    seed: int | None = None
+    sample: int | None = None
+    progress: Progress = _silent
+    learned: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How often something was tried, and how often it succeeded: expected successes may be fractions."""
+
+    attempts: int
+    successes: float
+
+    @property
+    def share(self) -> float:
+        """Return the share of successes; 0 without attempts."""
+        return self.successes / self.attempts if self.attempts else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an attack achieved.
+
+    `tally` counts the people of the release, or rows, that were attacked; `control` counts people who are not in it.
+    `baseline` is the share of successes of somebody who guesses from what everybody knows, without the release.
+    `sentence` says it to a steward, and `defence` which option would close the hole. `details` are further figures of
+    this attack; no text here holds a value of the table.
+    """
+
+    attack: str
+    tally: Tally
+    baseline: float
+    sentence: str
+    control: Tally | None = None
+    defence: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def risk(self) -> float:
+        """Return the residual risk: what succeeds beyond the control, as a share of what could; at least 0.
+
+        Without a control it is the share of successes.
+        """
+        if self.control is None:
+            return self.tally.share
+        return self._beyond(self.tally.share - self.control.share)
+
+    @property
+    def interval(self) -> Interval:
+        """Return the 95 % interval of the risk: Wilson's, or Newcombe's of the difference where there is a control."""
+        if self.control is None:
+            return wilson(self.tally.successes, self.tally.attempts)
+        own, other = self.tally, self.control
+        low, high = newcombe(own.successes, own.attempts, other.successes, other.attempts)
+        return (self._beyond(low), self._beyond(high))
+
+    def _beyond(self, difference: float) -> float:
+        control = 0.0 if self.control is None else self.control.share
+        return min(max(difference / (1 - control), 0.0), 1.0) if control < 1 else 0.0
+
+    @property
+    def beyond_chance(self) -> float:
+        """Return by how much more often it succeeds than the baseline and the control, at least; below 0 if it may not.
+
+        It is the lower limit of a 95 % interval.
+        """
+        low, _ = wilson(self.tally.successes, self.tally.attempts)
+        if self.control is None:
+            return low - self.baseline
+        own, other = self.tally, self.control
+        return min(low - self.baseline, newcombe(own.successes, own.attempts, other.successes, other.attempts)[0])
+
+    @property
+    def succeeds(self) -> bool:
+        """Whether the attack does better than the baseline and the control, with a confidence of 95 %."""
+        low, _ = wilson(self.tally.successes, self.tally.attempts)
+        return low > self.baseline and (self.control is None or self.interval[0] > 0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the outcome as plain JSON values."""
+        control = self.control
+        return {
+            "attack": self.attack,
+            "attempts": self.tally.attempts,
+            "successes": self.tally.successes,
+            "success_interval": list(wilson(self.tally.successes, self.tally.attempts)),
+            "baseline": self.baseline,
+            "control": None if control is None else control.share,
+            "control_attempts": None if control is None else control.attempts,
+            "control_interval": None if control is None else list(wilson(control.successes, control.attempts)),
+            "risk": self.risk,
+            "interval": list(self.interval),
+            "beyond_chance": self.beyond_chance,
+            "succeeds": self.succeeds,
+            "sentence": self.sentence,
+            "defend": self.defence,
+            "details": dict(self.details),
+        }
+
+
+NEEDED = {
+    "original": "the original table (original, --original)",
+    "control": "a table of people of the same kind who are not in the original (control, --control)",
+    "earlier": "an earlier release of the same people (earlier, --earlier)",
+    "model": "the model that the release was made for (model, --model)",
+    "algorithm": "the algorithm that made it (algorithm, --algorithm)",
+}
+"""What the parts of a target are, in words, and how they are given."""
+
+
+class Attack(ABC):
+    """An attack: a frozen value with its parameters.
+
+    `needs` names the parts of a target without which it cannot run, such as `original`.
+    """
+
+    __slots__ = ()
+    name: ClassVar[str]
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def refusal(self, target: Target) -> str | None:
+        """Return why the attack does not apply to a release, None where it does."""
+        missing = [part for part in self.needs if getattr(target, part) is None]
+        return f"it needs {' and '.join(NEEDED[part] for part in missing)}" if missing else None
+
+    @abstractmethod
+    def run(self, target: Target) -> Outcome:
+        """Return what the attack achieves; raise `InputError` where tables do not fit each other."""

@@ -1,0 +1,46 @@
+"""Every attack by its name. Being registered is being tested."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from indistinct.extension import Registry
+from indistinct.spelling import parse
+from indistinct.study.attack.background_knowledge import BackgroundKnowledge
+from indistinct.study.attack.base import Attack
+from indistinct.study.attack.combinatorial_refinement import CombinatorialRefinement
+from indistinct.study.attack.definetti import DeFinetti
+from indistinct.study.attack.downcoding import Downcoding
+from indistinct.study.attack.homogeneity import Homogeneity
+from indistinct.study.attack.intersection import Intersection
+from indistinct.study.attack.membership import Membership
+from indistinct.study.attack.minimality import Minimality
+from indistinct.study.attack.predictable_seed import PredictableSeed
+from indistinct.study.attack.record_linkage import RecordLinkage
+from indistinct.study.attack.similarity import Similarity
+from indistinct.study.attack.skewness import Skewness
+from indistinct.study.attack.unsorted_matching import UnsortedMatching
+
+# In this order all of them are run: those that try much, such as seeds or whole tables, come last.
+_KINDS: tuple[type[Attack], ...] = (
+    RecordLinkage,
+    Homogeneity,
+    BackgroundKnowledge,
+    Skewness,
+    Similarity,
+    Membership,
+    UnsortedMatching,
+    Intersection,
+    DeFinetti,
+    Downcoding,
+    CombinatorialRefinement,
+    Minimality,
+    PredictableSeed,
+)
+ATTACKS: Mapping[str, type[Attack]] = MappingProxyType({kind.name: kind for kind in _KINDS})
+
+EVERY_ATTACK = Registry(ATTACKS, base=Attack, group="indistinct.attacks")
+
+
+def parse_attack(text: str) -> Attack:
+    """Return the attack that a text spells, such as `record-linkage:errors=0.05`."""
+    return parse(text, EVERY_ATTACK, what="attack")

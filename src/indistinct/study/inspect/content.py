@@ -1,0 +1,131 @@
+"""What the values of columns say about their roles, in any language; in doubt the safer role stays."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from indistinct.machine.arrays import Codes
+from indistinct.schema import Role
+from indistinct.study.inspect.names_of_columns import (
+    IN_DOUBT,
+    KNOWN_TO_OTHERS,
+    LISTED,
+    MEASURED,
+    listed_letter,
+    meets,
+    words_of,
+)
+from indistinct.study.inspect.patterns.base import PatternShare
+from indistinct.study.inspect.patterns.ordered_values import (
+    pattern_of_dates,
+    pattern_of_numbers,
+    places_among,
+    rows_above,
+)
+from indistinct.study.inspect.patterns.registry import FREE_TEXT, patterns_of_digits, patterns_of_texts
+from indistinct.study.inspect.patterns.safe_harbor import AGES_ABOVE, SafeHarbor
+from indistinct.study.inspect.value import ColumnProfile
+from indistinct.tables.domain import Kind
+
+LISTED_AGES = "C"
+OTHER_NUMBER = "R"
+WORDS = {
+    (Role.IDENTIFIER, True): "it points at a person",
+    (Role.IDENTIFIER, False): "it may point at a person",
+    (Role.QUASI, True): "others often know it",
+    (Role.QUASI, False): "others may know it",
+    (Role.SENSITIVE, True): "must not be learnt about a person",
+    (Role.SENSITIVE, False): "may be what must not be learnt about a person",
+}
+
+
+def by_content(
+    columns: Sequence[ColumnProfile], values: Mapping[str, pa.Array], counts: Mapping[str, Codes], *, rows: int
+) -> tuple[ColumnProfile, ...]:
+    """Return columns with the patterns that their distinct values show, and the roles that follow from these."""
+    places = places_among(
+        {name: each for name, each in values.items() if pa.types.is_floating(each.type) and not _is_measured(name)}
+    )
+    found = []
+    for column in columns:
+        patterns = _patterns(column, values[column.name], counts[column.name], rows=rows)
+        if _is_measured(column.name):
+            patterns = tuple(each for each in patterns if each.name != "age")
+        patterns += (places[column.name],) if column.name in places else ()
+        found.append(_judged(replace(column, patterns=patterns)))
+    return tuple(found)
+
+
+def _is_measured(name: str) -> bool:
+    """Return whether the name of a column says that it is a score, a counter or a measurement, and no age."""
+    words = words_of(name)
+    return meets(words, MEASURED) and not meets(words, LISTED["C"])
+
+
+def _patterns(column: ColumnProfile, values: pa.Array, counts: Codes, *, rows: int) -> tuple[PatternShare, ...]:
+    match column.kind:
+        case Kind.TEXT:
+            return patterns_of_texts(texts_of(values), counts, rows=rows)
+        case Kind.DATE:
+            found = pattern_of_dates(values)
+        case Kind.NUMBER:
+            if not pa.types.is_integer(values.type):
+                return ()
+            numbers = patterns_of_digits(values)
+            found = None if numbers else pattern_of_numbers(values)
+            if numbers:
+                return numbers
+    return () if found is None else (found,)
+
+
+def texts_of(values: pa.Array) -> pa.Array:
+    """Return values as texts; bytes have none."""
+    binary = pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type)
+    return pa.array([], pa.string()) if binary else values.cast(pa.string())
+
+
+def _judged(column: ColumnProfile) -> ColumnProfile:
+    """Return a column with the role that its surest pattern suggests, where that is safer than what its name says."""
+    best = next((each for each in column.patterns if each.holds), None)
+    if best is None:
+        return column
+    if best.role is column.role:
+        plain = column.reason if column.reason != IN_DOUBT else WORDS[best.role, best.certain]
+        return replace(column, reason=f"{plain}: {best.meaning}", evidence=best)
+    if not _overrides(best, column):
+        return column
+    reason = f"{WORDS[best.role, best.certain]}: {best.meaning}"
+    hierarchy = column.hierarchy if best.role is Role.QUASI else None
+    return replace(column, role=best.role, reason=reason, hierarchy=hierarchy, evidence=best)
+
+
+def _overrides(best: PatternShare, column: ColumnProfile) -> bool:
+    """Return whether a pattern decides against what the name of a column suggests."""
+    known = meets(words_of(column.name), KNOWN_TO_OTHERS)
+    match best.role:
+        case Role.IDENTIFIER if best.certain and best.meaning != FREE_TEXT:
+            return column.role is not Role.PERSON
+        case Role.IDENTIFIER:
+            return column.role in (Role.QUASI, Role.INSENSITIVE) and not known
+        case Role.SENSITIVE:
+            return best.certain and column.role is Role.QUASI and column.reason == IN_DOUBT
+        case _:
+            return False
+
+
+def with_safe_harbor(column: ColumnProfile, values: pa.Array, counts: Codes) -> ColumnProfile:
+    """Return a column with the identifier of the HIPAA list that it seems to hold, by its values or else its name."""
+    best = next((each for each in column.patterns if each.holds), None)
+    letter = None if best is None else best.safe_harbor
+    if letter is None:
+        letter = listed_letter(column.name)
+    if letter is None and column.role in (Role.IDENTIFIER, Role.PERSON):
+        letter = OTHER_NUMBER
+    if letter is None:
+        return column
+    if letter != LISTED_AGES or column.kind is Kind.DATE:
+        return replace(column, safe_harbor=SafeHarbor(letter))
+    above = rows_above(values, counts, AGES_ABOVE) if pa.types.is_integer(values.type) else 0
+    note = f"{above:,} row{'s are' if above != 1 else ' is'} above {AGES_ABOVE}"
+    return replace(column, safe_harbor=SafeHarbor(letter, note)) if above else column

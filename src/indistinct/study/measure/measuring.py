@@ -1,0 +1,155 @@
+"""The public functions that measure: what a recoding costs the people who use its release."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+from indistinct.algorithms.base import Progress
+from indistinct.engines import closes_sources, open_source
+from indistinct.errors import ParameterError
+from indistinct.frequencies.encode import Encoded
+from indistinct.frequencies.request import Request
+from indistinct.frequencies.value import PERSON, Key
+from indistinct.job.problem import check_job
+from indistinct.machine.memory import needs_memory
+from indistinct.metrics import Loss, Measurements, Metric, measure_all, parse_metric, standard_metrics
+from indistinct.metrics.buckets import measure_buckets
+from indistinct.metrics.cells import cell_totals
+from indistinct.models import KAnonymity
+from indistinct.recoding.columns import columns_of
+from indistinct.recoding.outputs import Assignment
+from indistinct.recoding.read_back import read_back
+from indistinct.release.published import Beside, Knowledge, Published, describe_release
+from indistinct.release.release import Release
+from indistinct.release.verification.by_label import classes_by_label
+from indistinct.schema import Schema
+from indistinct.study.measure.distributions import Distributions, compare_distributions
+from indistinct.study.measure.possible_values import PossibleValues, encoded_original, possible_values
+from indistinct.tables import open_table
+
+
+@needs_memory("measuring")
+def measure(
+    release: Release | Published, metrics: Sequence[Metric | str] | None = None, *, target: str | None = None
+) -> Measurements:
+    """Return the utility of a release: every standard metric, or those that are named.
+
+    `target` names the column of the classification metric, as `anonymize` was given it. A release that was not made
+    here is measured beside its original, as far as labels tell what became of it: not `entropy`, which compares rows
+    with their originals. Of a release in buckets only what speaks of buckets is measured: values are not recoded there,
+    so nothing else is lost.
+    """
+    return _measure(describe_release(release), metrics, target=target)
+
+
+@closes_sources
+@needs_memory("measuring")
+def measure_table(
+    published: Any,
+    schema: Schema | None = None,
+    *,
+    k: int | None = None,
+    target: str | None = None,
+    metrics: Sequence[Metric | str] | None = None,
+    **known: Unpack[Knowledge],
+) -> Measurements:
+    """Return the utility of a published table from anywhere, beside the original that it was made from.
+
+    `schema` gives the roles in the original, and `known` is what `published` takes: the `original`, and the
+    `hierarchies` that labels come from. Metrics and `target` are as for `measure`. `k` is the unit of the average class
+    size, by default what the release promised. The published table is read into memory.
+    """
+    return _measure(describe_release(published, schema, **known), metrics, k=k, target=target)
+
+
+def _measure(
+    published: Published,
+    metrics: Sequence[Metric | str] | None,
+    *,
+    k: int | None = None,
+    target: str | None,
+) -> Measurements:
+    unit = published.k if k is None else k
+    if published.buckets is not None:
+        return measure_buckets(published.tables.in_buckets(published.schema).links, k=unit)
+    chosen = _parsed(metrics) if metrics is not None else standard_metrics(k=unit, target=target)
+    if published.release is not None:
+        return measure_all(published.release.assignment, chosen)
+    if metrics is None:
+        chosen = tuple(metric for metric in chosen if not metric.compares_cells)
+    for metric in chosen:
+        if metric.compares_cells:
+            raise ParameterError(
+                f"{metric.name} cannot be measured on a published table: it does not tell where each row came from",
+                hint="measure the release when it is made",
+            )
+    keys = tuple(dict.fromkeys(key for metric in chosen for key in metric.keys))
+    return measure_all(read_assignment(published, keys=keys), chosen)
+
+
+def read_assignment(published: Published, *, keys: Sequence[Key] = ()) -> Assignment:
+    """Return what a published table in classes makes of its original, as far as its labels tell it.
+
+    `keys` ask for histograms of published columns. What was read by some keys is read once.
+    """
+    return published.once(f"assignment {tuple(keys)}", lambda: _read_assignment(published, keys))
+
+
+def _read_assignment(published: Published, keys: Sequence[Key]) -> Assignment:
+    source, declared = open_table(published.main, published=True), published.used_hierarchies
+    counting, whole = open_source(published.require_original("measure"))
+    check_job(whole, published.schema, KAnonymity(1), declared)
+    if published.schema.person:
+        return classes_by_label(source, whole, published.schema, ((PERSON,), *keys), hierarchies=declared)[1]
+    counted = counting.count(whole, Request(published.schema.quasi, (), declared))
+    columns = columns_of(counted.domains, declared)
+    return read_back(source.data, columns, frequencies=counted.frequencies, schema=published.schema, keys=keys)
+
+
+def column_losses(assignment: Assignment) -> dict[str, float]:
+    """Return the mean loss of every quasi-identifier: the metric `loss` is the mean of these."""
+    totals = cell_totals(assignment, Loss()) / max(assignment.rows, 1)
+    return dict(zip((column.column for column in assignment.columns), totals.tolist(), strict=True))
+
+
+@closes_sources
+@needs_memory("measuring")
+def distributions(
+    release: Any,
+    original: Any = None,
+    schema: Schema | None = None,
+    *,
+    progress: Progress | None = None,
+    **known: Unpack[Beside],
+) -> Distributions:
+    """Return how far a release is from its original in the distribution of every column and of every two columns.
+
+    `release` is a `Release` or a `Published`, or a published table or `BucketTable` from anywhere with the `schema` of
+    its original and what is `known` of it, as `published` takes it. Labels are spread evenly over the values that they
+    cover, slices of a bucket count as independent, and rows count, not people.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [20, 20, 20, 30], "sex": ["f", "f", "m", "m"]})
+    >>> published = pa.table({"age": ["20-30"] * 4, "sex": ["f", "f", "m", "m"]})
+    >>> found = distributions(published, people, Schema(quasi=["age"], insensitive=["sex"]))
+    >>> [each.total_variation for each in found.columns]
+    [0.25, 0.0]
+    """
+    published = describe_release(release, schema, original=original, **known)
+    return compare_distributions(*values_before_and_after(published), progress=progress)
+
+
+def values_before_and_after(published: Published) -> tuple[Mapping[str, Encoded], PossibleValues]:
+    """Return the columns of the original in codes, and which of their values a release may stand for; read once."""
+    return published.once("values before and after", lambda: _read_values(published))
+
+
+def _read_values(published: Published) -> tuple[Mapping[str, Encoded], PossibleValues]:
+    whole = open_table(published.require_original("distributions")).data
+    columns = encoded_original(whole, published.schema, hierarchies=published.used_hierarchies)
+    domains = {name: column.domain for name, column in columns.items()}
+    hierarchies = published.used_hierarchies
+    return columns, possible_values(published.tables, published.schema, domains=domains, hierarchies=hierarchies)
+
+
+def _parsed(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
+    return tuple(parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics)

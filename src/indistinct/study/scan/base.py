@@ -1,0 +1,174 @@
+"""What every check of a published file is given and what it reports.
+
+A check sees a file as its readers could, whichever algorithm and engine made it; the original and the roles of its
+columns, where they are known, tell what should not be there. No finding holds a cell's value.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from indistinct.hierarchy import Hierarchy
+from indistinct.release.columns import BOUNDS, COMPANIONS
+from indistinct.schema import Schema
+from indistinct.tables import Table
+
+Kind = Literal["delimited", "parquet", "arrow", "excel", "statistics", "pickle", "zip", "frame"]
+STORED: tuple[Kind, ...] = ("parquet", "arrow", "frame")
+"""What keeps dictionaries and metadata beside its cells."""
+
+NAMELESS = ""
+"""The name of a column that has none."""
+
+
+class Severity(StrEnum):
+    """How sure it is that a finding betrays somebody: a leak does, a suspicion may, a note says what else is there."""
+
+    LEAK = "leak"
+    SUSPICION = "suspicion"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found: how bad it is, where, how often, in a sentence, and what to do about it.
+
+    `place` is a column or a part of the file, `count` how many rows, values or bytes it concerns.
+    """
+
+    check: str
+    severity: Severity
+    place: str
+    count: int
+    sentence: str
+    remedy: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the finding as plain JSON values."""
+        return {
+            "check": self.check,
+            "severity": str(self.severity),
+            "place": self.place,
+            "count": self.count,
+            "sentence": self.sentence,
+            "remedy": self.remedy,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class NotChecked:
+    """Something that was not looked at, and why."""
+
+    what: str
+    reason: str
+
+    def to_json(self) -> dict[str, str]:
+        """Return it as plain JSON values."""
+        return {"what": self.what, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Bytes of a file, decompressed; in `words`, which are text and no packed cells, short values can be told."""
+
+    place: str
+    content: bytes
+    words: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opened:
+    """A published file, read and not run.
+
+    `table` has every column with its metadata and dictionaries as they are stored, None where cells are not read.
+    `inside` is what only checks of this kind of file look at. `unread` are cells that were not read, `not_checked` is
+    what else was not looked at.
+    """
+
+    kind: Kind
+    table: pa.Table | None
+    parts: tuple[Part, ...] = ()
+    inside: Any = None
+    gzip: Any = None
+    not_checked: tuple[NotChecked, ...] = ()
+    unread: tuple[NotChecked, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subject:
+    """A published file under scan, and what is known beside it: its original, the roles there, the hierarchies."""
+
+    file: Opened
+    path: Path | None = None
+    original: Table | None = None
+    schema: Schema | None = None
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+
+    @property
+    def table(self) -> pa.Table:
+        """Return the table of the file; a check that needs it says so."""
+        if self.file.table is None:
+            raise AssertionError("a check looks at cells that were not read")
+        return self.file.table
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of the published columns, none where cells are not read."""
+        return () if self.file.table is None else tuple(self.file.table.column_names)
+
+    @property
+    def known(self) -> frozenset[str]:
+        """Return the columns that a release of the original may show: those with a role, or of the original."""
+        declared = () if self.schema is None else self.schema.published
+        before = () if self.original is None else self.original.columns
+        shown = [name for name in dict.fromkeys((*declared, *before)) if name not in self.hidden]
+        beside = (name + end for name in shown for end in (*COMPANIONS, *BOUNDS))
+        return frozenset((*shown, *beside))
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Return the columns that no release shows."""
+        return () if self.schema is None else self.schema.hidden
+
+    def called(self, name: str) -> str:
+        """Return how a finding names a column: by number where its name may be somebody's data."""
+        if name == NAMELESS:
+            return f"the nameless column number {self.columns.index(name) + 1}"
+        expected = [each for each in self.known if each in self.columns]
+        strange = (self.schema is not None or self.original is not None) and 2 * len(expected) < len(self.columns)
+        if strange and name not in self.known and name not in self.hidden:
+            return f"column number {self.columns.index(name) + 1}"
+        return f"column {name!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that can be wrong with a published file.
+
+    `needs` names the parts of a subject without which nothing can be said: `table`, `original`, `schema`. `kinds` are
+    the files that it looks at, every kind if there is none. `run` yields what it finds, and what it
+    leaves out.
+    """
+
+    name: str
+    purpose: str
+    run: Callable[[Subject], Iterable[Finding | NotChecked]]
+    needs: tuple[str, ...] = ()
+    kinds: tuple[Kind, ...] = ()
+
+    def applies(self, subject: Subject) -> bool:
+        """Return whether the check looks at files of this kind."""
+        return not self.kinds or subject.file.kind in self.kinds
+
+    def missing(self, subject: Subject) -> tuple[str, ...]:
+        """Return what the check needs and is not there; without cells, nothing else helps."""
+        missing = tuple(name for name in self.needs if _is_absent(subject, name))
+        return ("table",) if "table" in missing else missing
+
+
+def _is_absent(subject: Subject, name: str) -> bool:
+    return (subject.file.table if name == "table" else getattr(subject, name)) is None

@@ -1,0 +1,160 @@
+"""Scan a published file, whichever algorithm or tool made it, for what it betrays beside its cells."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from indistinct.engines import bytes_of
+from indistinct.errors import InputError
+from indistinct.hierarchy import Hierarchy
+from indistinct.machine.memory import needs_memory
+from indistinct.recoding.outputs import SENSITIVE
+from indistinct.release.published import Published, describe_release
+from indistinct.release.release import Release
+from indistinct.release.writing.files import table_path
+from indistinct.schema import Schema, require_schema
+from indistinct.study.scan.arrow import open_frame
+from indistinct.study.scan.base import Finding, NotChecked, Severity, Subject
+from indistinct.study.scan.opening import open_file
+from indistinct.study.scan.plain_types import in_plain_types
+from indistinct.study.scan.registry import CHECKS
+from indistinct.tables import open_table
+from indistinct.tables.fetched import fetch_files
+from indistinct.tables.value import Reading
+
+WANTED = {
+    "table": "the cells of the file are not read",
+    "original": "the original is not given",
+    "schema": "the roles of the columns are not given",
+}
+
+
+class Verdict(StrEnum):
+    """What a scan says of a file: it leaks, it was not all scanned, or no leak was found in it."""
+
+    LEAK = "leak"
+    NOT_SCANNED = "not scanned"
+    NO_LEAK = "no leak found"
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What a scan found, the worst first, which checks were made, and what was not looked at.
+
+    `unread` are cells of the file that were not read, `unseen` are other parts of it; `not_checked` are all of them,
+    and the checks that need what was not given.
+    """
+
+    kind: str
+    rows: int | None
+    findings: tuple[Finding, ...]
+    checked: tuple[str, ...]
+    not_checked: tuple[NotChecked, ...]
+    unread: tuple[NotChecked, ...] = ()
+    unseen: tuple[NotChecked, ...] = ()
+
+    @property
+    def leaks(self) -> tuple[Finding, ...]:
+        """Return the findings that betray somebody."""
+        return tuple(finding for finding in self.findings if finding.severity is Severity.LEAK)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Return what the scan says of the file: cells that were not read are never said to be without a leak."""
+        if self.leaks:
+            return Verdict.LEAK
+        return Verdict.NOT_SCANNED if self.unread else Verdict.NO_LEAK
+
+    @property
+    def clean(self) -> bool:
+        """Whether all cells were read and no leak was found; suspicions and notes may be there."""
+        return self.verdict is Verdict.NO_LEAK
+
+    @property
+    def cells_read(self) -> bool:
+        """Whether all cells were looked at; those of a pickle are not, for that would run it."""
+        return not self.unread
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the scan as plain JSON values."""
+        return {
+            "kind": self.kind,
+            "rows": self.rows,
+            "cells_read": self.cells_read,
+            "verdict": str(self.verdict),
+            "clean": self.clean,
+            "findings": [finding.to_json() for finding in self.findings],
+            "checked": list(self.checked),
+            "not_checked": [each.to_json() for each in self.not_checked],
+            "unread": [each.to_json() for each in self.unread],
+        }
+
+
+@needs_memory("scanning")
+def scan(
+    published: Any,
+    *,
+    original: Any = None,
+    schema: Schema | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    reading: Reading | None = None,
+    memory: str | int | None = None,
+) -> Scan:
+    """Return what a published file betrays beside its cells: leaks, suspicions and notes, the worst first.
+
+    `published` is a path to delimited text, Parquet, Arrow or Feather, an Excel workbook, an open document, a file of
+    SPSS, Stata or SAS, a zip archive or a pickle, which is not run; or a frame; or a `Release` or a `Published`, of
+    which original, roles and hierarchies are known. Where cells were not read, the file is not called clean. With the
+    `original` and the `schema` of its roles more can be told; `hierarchies` are those that its labels come from.
+    `reading` says how a text file is read. Raises `InputError` for a file that is encrypted or cannot be read,
+    `OutOfMemoryError` for one that holds more than ten times its size and 2 GB, or than `memory`, such as "8GB".
+
+        >>> import pyarrow as pa
+        >>> found = scan(pa.table({"index": range(12), "age": ["20-29"] * 12}))
+        >>> found.clean, [finding.check for finding in found.leaks]
+        (False, ['invented-columns'])
+    """
+    if isinstance(published, Release | Published):
+        given = describe_release(published, original=original, hierarchies=hierarchies, memory=memory)
+        original, schema, hierarchies = given.raw, schema or given.schema, given.used_hierarchies
+        published = given.path or open_table(given.main, published=True).data
+    path = Path(published) if isinstance(published, str | Path) else None
+    if path is not None:
+        path, *others = fetch_files(path) or (path,)
+        if others:
+            raise InputError("a scan takes one file; got several", hint="scan each file by itself")
+    if schema is not None:
+        require_schema(schema)
+    allowed = None if memory is None else bytes_of(memory)
+    file = open_frame(published) if path is None else open_file(path, reading or Reading(), memory=allowed)
+    if file.table is not None:
+        file = replace(file, table=in_plain_types(file.table))
+    whole = None if original is None else open_table(original, memory=allowed)
+    subject = Subject(file, path, whole, schema, dict(hierarchies or {}))
+    findings: list[Finding] = []
+    checked: list[str] = []
+    untold = [*file.unread, *file.not_checked, *_beside(path)]
+    for check in CHECKS.values():
+        if not check.applies(subject):
+            continue
+        missing = check.missing(subject)
+        if missing:
+            untold.append(NotChecked(check.purpose, " and ".join(WANTED[name] for name in missing)))
+            continue
+        checked.append(check.name)
+        for each in check.run(subject):
+            (findings if isinstance(each, Finding) else untold).append(each)  # type: ignore[arg-type]
+    order = list(Severity)
+    findings.sort(key=lambda finding: order.index(finding.severity))
+    rows = None if file.table is None else file.table.num_rows
+    return Scan(file.kind, rows, tuple(findings), tuple(checked), tuple(untold), file.unread, file.not_checked)
+
+
+def _beside(path: Path | None) -> list[NotChecked]:
+    """Return the second table of a release, which is a file of its own."""
+    if path is None:
+        return []
+    second = table_path(path, SENSITIVE)
+    return [NotChecked(second.name, "it is a file of its own: scan it too")] if second.is_file() else []

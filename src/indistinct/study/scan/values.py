@@ -1,0 +1,143 @@
+"""Values of the original that no published cell shows, searched in every byte of the file.
+
+Searched are identifiers and, where cells are read, values of other columns which no published cell holds: those of
+suppressed rows and those that a recoding replaced. Only values that hardly occur by chance are: at least six bytes, or
+four that stand alone between other marks in text, with a letter or at least seven digits, and no dates, which files
+tell of themselves.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.figures import plural
+from indistinct.study.scan.base import Check, Finding, NotChecked, Severity, Subject
+from indistinct.study.scan.compared import spelled
+from indistinct.study.scan.searching import found_in
+
+# Bytes of a value that is searched among packed cells, and of one in text; digits of a number.
+LONG, SHORT, DIGITS = 6, 4, 7
+# So many values of each column are searched, evenly chosen, in so many bytes of each part.
+MOST_VALUES, MOST_BYTES = 50_000, 1 << 28
+# Words that files use for themselves, which are values of some tables too.
+OWN_WORDS = frozenset(
+    """pandas pyarrow arrow parquet schema index columns column metadata field_name numpy_type pandas_type string
+    unicode object category categorical double float float64 int64 bool boolean datetime range stop start step kind
+    creator library version name none null true false attributes partition_columns application microsoft excel sheet
+    sheet1 calibri office general normal created modified title worksheets values data table public private default
+    theme font style count unique type text number date time size width height left right center index_columns
+    column_indexes encoding dataframe core frame series block manager dtype ndarray numpy copyreg builtins""".split()  # noqa: SIM905
+)
+_DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T].*)?")
+
+
+def _searched(subject: Subject) -> Iterator[Finding | NotChecked]:
+    if subject.original is None:
+        return
+    cells = b"" if subject.file.table is None else _cells(subject.file.table)
+    for part in subject.file.parts:
+        if len(part.content) > MOST_BYTES:
+            yield NotChecked(
+                f"{part.place} behind {MOST_BYTES >> 20} MB", "values of the original are searched up to there"
+            )
+    for name in subject.original.columns:
+        is_hidden = name in subject.hidden
+        if subject.file.table is None and not is_hidden:
+            continue  # which of its values cells hold is not known
+        values = _candidates(subject.original.data[name])
+        if len(values) == MOST_VALUES:
+            yield NotChecked(
+                f"all values of column {name!r} of the original",
+                f"{MOST_VALUES:,} of them, evenly chosen, are searched",
+            )
+        shown = set(found_in(values, cells))
+        absent = [value for number, value in enumerate(values) if number not in shown]
+        told: set[bytes] = set()
+        for part in subject.file.parts:
+            content = part.content[:MOST_BYTES]
+            # The raw bytes hold the other parts too: what was found there is not found twice.
+            wanted = absent if part.words else [value for value in absent if len(value) >= LONG and value not in told]
+            found = found_in(wanted, content, whole=part.words)
+            told.update(wanted[number] for number in found)
+            if found:
+                whose = "people's identifiers" if is_hidden else "rows that are not published, or were recoded"
+                yield Finding(
+                    "values-in-the-bytes",
+                    Severity.LEAK,
+                    part.place,
+                    len(found),
+                    f"{part.place}{' of the file' if part.words else ''} holds {plural(len(found), 'value')} of column "
+                    f"{name!r} of the original that no published cell shows: {whose}",
+                    "write the published cells into a new file, without what the old one had beside them",
+                )
+
+
+def _identifying(subject: Subject) -> Iterator[Finding]:
+    """Find identifiers in published cells: in a column that was renamed, or inside texts."""
+    if subject.original is None:
+        return
+    for hidden in subject.hidden:
+        if hidden not in subject.original.columns:
+            continue
+        values = _candidates(subject.original.data[hidden])
+        texts = pa.array([value.decode() for value in values], pa.large_string())
+        for place, name in enumerate(subject.columns):
+            if name == hidden or not len(values):
+                continue
+            shown = spelled(subject.table.column(place))
+            equal = pc.is_in(shown, value_set=texts)
+            whole = int(pc.sum(equal).as_py() or 0)
+            inside = [value for value in values if len(value) >= LONG]
+            found = whole or len(found_in(inside, _joined([shown]), whole=True))
+            if not found:
+                continue
+            as_it_was = name in subject.original.columns and name in subject.known
+            renamed = whole > 0 and not as_it_was
+            yield Finding(
+                "identifier-values",
+                Severity.LEAK if renamed else Severity.SUSPICION,
+                subject.called(name),
+                found,
+                f"{subject.called(name)} {'is' if renamed else 'holds texts with'} "
+                f"{plural(found, 'value')} of column {hidden!r}, which points at people",
+                "drop the column, or remove what points at people from its texts",
+            )
+
+
+def _candidates(column: pa.ChunkedArray) -> list[bytes]:
+    """Return the values of a column that hardly occur by chance, evenly chosen where they are very many."""
+    if pa.types.is_temporal(column.type) or pa.types.is_boolean(column.type) or pa.types.is_floating(column.type):
+        return []
+    telling = [text.encode() for text in spelled(column).to_pylist() if _is_telling(text)]
+    if len(telling) <= MOST_VALUES:
+        return telling
+    return [telling[place] for place in np.linspace(0, len(telling) - 1, MOST_VALUES, dtype=np.int64).tolist()]
+
+
+def _is_telling(text: str) -> bool:
+    """Return whether a text hardly occurs by chance.
+
+    >>> [_is_telling(text) for text in ("Emily", "pandas", "1234567", "2024", "2024-05-01", "*****")]
+    [True, False, True, False, False, False]
+    """
+    if len(text.encode()) < SHORT or text.strip().casefold() in OWN_WORDS or _DATE.fullmatch(text):
+        return False
+    return any(letter.isalpha() for letter in text) or sum(letter.isdigit() for letter in text) >= DIGITS
+
+
+def _cells(table: pa.Table) -> bytes:
+    """Return every distinct published cell, and every name of a column, as text."""
+    return _joined([spelled(column) for column in table.columns]) + "\n".join(table.column_names).encode()
+
+
+def _joined(texts: Sequence[pa.Array]) -> bytes:
+    return "".join(f"{text}\n" for part in texts for text in part.to_pylist()).encode()
+
+
+CHECKS = (
+    Check("values-in-the-bytes", "values of the original that no published cell shows", _searched, ("original",)),
+    Check("identifier-values", "published cells that hold identifiers", _identifying, ("table", "original", "schema")),
+)

@@ -1,0 +1,283 @@
+"""How many cells the sheets of a workbook span, counted in its bytes before anything takes memory for them.
+
+A reader of sheets takes memory for the whole rectangle between the first cell and the last, before engines see any: one
+cell in the far corner of a file of a kilobyte spans seventeen thousand million. A text that many cells share is small
+in the file, and is taken once for each of them.
+"""
+
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.sax.saxutils import unescape
+
+import numpy as np
+
+BLOCK = 1 << 20
+# What a cell takes while a sheet is read, and how often its text is held.
+CELL, COPIES = 160, 2
+REFERENCE = re.compile(rb'<(?:\w+:)?c\b[^>]*?\br="([A-Z]{1,3})(\d{1,7})"')
+# How cells and rows begin, whatever their namespace is called: bytes are counted faster than patterns.
+ANY_CELL, ANY_ROW = (b"<c ", b"<c>", b":c ", b":c>"), (b"<row", b":row")
+SHARED = re.compile(rb't="s"[^>]*>(?:<(?:\w+:)?f\b[^>]*/>|<(?:\w+:)?f\b.*?</(?:\w+:)?f>)?<(?:\w+:)?v>(\d+)</')
+ITEM_END = re.compile(rb"</(?:\w+:)?si>")
+OWN_TEXT = re.compile(rb't="(?:inlineStr|str)"')
+SHEET_NAME = re.compile(rb'<(?:\w+:)?sheet\b[^>]*?\bname="([^"]*)"[^>]*?\b\w+:id="([^"]*)"')
+RELATION = re.compile(rb"<(?:\w+:)?Relationship\b[^>]*>")
+# The rows and cells of an open document, and how often each is repeated.
+OPEN_TAG = re.compile(rb"<(?:\w+:)?(table-row|table-cell|covered-table-cell|table)\b([^>]*?)(/?)>")
+COLUMNS, ROWS = re.compile(rb'number-columns-repeated="(\d+)"'), re.compile(rb'number-rows-repeated="(\d+)"')
+# Records of binary workbooks: a row, the kinds of cells, a cell of shared text, and a shared text.
+ROW, CELLS, SHARED_CELL, ITEM = 0, range(1, 12), 7, 19
+
+
+@dataclass(slots=True)
+class Extent:
+    """The rectangle between the first and the last cell of a sheet, and the bytes of its texts."""
+
+    first: tuple[int, int] | None = None
+    last: tuple[int, int] = (0, 0)
+    texts: int = 0
+
+    def add(self, rows: tuple[int, int], columns: tuple[int, int]) -> None:
+        """Widen the rectangle by the rows and columns from the first to the last of some cells."""
+        before = self.first or (rows[0], columns[0])
+        self.first = min(before[0], rows[0]), min(before[1], columns[0])
+        self.last = max(self.last[0], rows[1]), max(self.last[1], columns[1])
+
+    @property
+    def cells(self) -> int:
+        """Return how many cells the rectangle has."""
+        if self.first is None:
+            return 0
+        return (self.last[0] - self.first[0] + 1) * (self.last[1] - self.first[1] + 1)
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes the sheet takes while it is read, about."""
+        return CELL * self.cells + COPIES * self.texts
+
+
+@dataclass(slots=True)
+class Spans:
+    """The extents of the sheets of a workbook; counting ends where they take more than `most` bytes."""
+
+    most: int
+    sheets: list[Extent] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes all sheets take."""
+        return sum(each.size for each in self.sheets)
+
+    @property
+    def cells(self) -> int:
+        """Return how many cells all sheets span."""
+        return sum(each.cells for each in self.sheets)
+
+    def begin(self) -> Extent:
+        """Return the extent of the next sheet."""
+        self.sheets.append(Extent())
+        return self.sheets[-1]
+
+    def is_enough(self) -> bool:
+        """Return whether what was counted is too much already."""
+        return self.size > self.most
+
+
+def count_spans(path: Path, sheet: str | None, *, most: int) -> Spans:
+    """Return what the sheets of a workbook span, or the one of a name; nothing for a file that is no archive."""
+    spans = Spans(most)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            if "content.xml" in names:
+                _count_open_document(archive, spans)
+                return spans
+            binary = any(name.lower() == "xl/workbook.bin" for name in names)
+            count = _count_binary if binary else _count_sheet
+            wanted = None if binary or sheet is None else _entry_of(archive, sheet)
+            items = [name for name in names if "sharedstrings" in name.lower()]
+            lengths = _lengths(archive, items, most=most, binary=binary)
+            for name in [wanted] if wanted in names else [name for name in names if name not in items]:
+                if not spans.is_enough():
+                    count(archive, str(name), spans, lengths)
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError):
+        return spans  # whoever reads it says what is wrong
+    return spans
+
+
+def _blocks(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
+    """Yield what an entry inflates to, however much it says that is."""
+    entry = archive.getinfo(name)
+    entry.file_size = 1 << 62
+    with archive.open(entry) as file:
+        while block := file.read(BLOCK):
+            yield block
+
+
+def _blocks_of_tags(archive: zipfile.ZipFile, name: str, mark: bytes = b">") -> Iterator[bytes]:
+    """Yield the blocks of an entry, none of which ends within a tag."""
+    rest = b""
+    for block in _blocks(archive, name):
+        text = rest + block
+        end = text.rfind(mark) + len(mark)
+        if end < len(mark):
+            rest = text if len(text) < 64 * BLOCK else b""
+            continue
+        yield text[:end]
+        rest = text[end:]
+    yield rest
+
+
+def _lengths(archive: zipfile.ZipFile, names: list[str], *, most: int, binary: bool) -> np.ndarray:
+    """Return how long each shared text is, in bytes of the file."""
+    found: list[int] = []
+    taken = 0
+    for name in names:
+        if binary:
+            found += [len(content) for kind, content in _records(archive, name) if kind == ITEM]
+            continue
+        for block in _blocks_of_tags(archive, name, b"si>"):
+            ends = [match.end() for match in ITEM_END.finditer(block)]
+            found += np.diff([0, *ends]).tolist()
+            taken += len(block)
+            if taken * COPIES > most:
+                return np.array([*found, taken])
+    return np.array(found, dtype=np.int64)
+
+
+def _count_sheet(archive: zipfile.ZipFile, name: str, spans: Spans, lengths: np.ndarray) -> None:
+    extent, rows, width = spans.begin(), 0, 0
+    longest = int(lengths.max(initial=0))
+    for block in _blocks_of_tags(archive, name):
+        found = REFERENCE.findall(block)
+        if found:
+            columns = [_column_number(letters) for letters in {letters for letters, _ in found}]
+            numbers = [int(number) for number in {number for _, number in found}]
+            extent.add((min(numbers), max(numbers)), (min(columns), max(columns)))
+        cells = sum(map(block.count, ANY_CELL))
+        rows += sum(map(block.count, ANY_ROW))
+        if cells > len(found):  # cells that do not say where they are follow each other
+            parts = block.split(ANY_ROW[0] if ANY_ROW[0] in block else ANY_ROW[1])
+            width = max(width, *(sum(map(part.count, ANY_CELL)) for part in parts))
+            extent.add((1, max(rows, 1)), (1, max(width, 1)))
+        if longest * max(cells, extent.cells) * COPIES > spans.most // 8:
+            used = np.array(SHARED.findall(block), dtype=np.int64)
+            extent.texts += int(lengths[used[used < len(lengths)]].sum())
+        extent.texts += len(block) if OWN_TEXT.search(block) else 0
+        if spans.is_enough():
+            return
+
+
+def _column_number(letters: bytes) -> int:
+    """Return which column letters stand for.
+
+    >>> _column_number(b"A"), _column_number(b"XFD")
+    (1, 16384)
+    """
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - 64
+    return number
+
+
+def _entry_of(archive: zipfile.ZipFile, sheet: str) -> str | None:
+    """Return the entry of an archive that holds a sheet, None where that is not told as usual."""
+    try:
+        book, relations = (archive.read(name) for name in ("xl/workbook.xml", "xl/_rels/workbook.xml.rels"))
+    except KeyError:
+        return None
+    wanted = [key for name, key in SHEET_NAME.findall(book) if unescape(name.decode(errors="replace")) == sheet]
+    for tag in RELATION.findall(relations) if wanted else ():
+        if b'Id="' + wanted[0] + b'"' in tag and (target := re.search(rb'Target="([^"]*)"', tag)):
+            place = target[1].decode(errors="replace")
+            return place.removeprefix("/") if place.startswith("/") else f"xl/{place}"
+    return None
+
+
+def _count_open_document(archive: zipfile.ZipFile, spans: Spans) -> None:
+    """Count the cells of an open document, whose rows and cells may be repeated."""
+    extent = spans.begin()
+    row = column = 0
+    repeated, cell = 1, None
+    for block in _blocks_of_tags(archive, "content.xml"):
+        for tag in OPEN_TAG.finditer(block):
+            if cell is not None:
+                extent.texts += max(tag.start() - cell[0], 0) * cell[1]
+                cell = None
+            match tag[1]:
+                case b"table":
+                    extent, row, column = spans.begin(), 0, 0
+                    repeated = 0
+                case b"table-row":
+                    row, column, repeated = row + repeated, 0, _number(ROWS, tag[2])
+                case _:
+                    across = _number(COLUMNS, tag[2])
+                    if not tag[3] or b"value-type" in tag[2]:
+                        extent.add((row, row + repeated - 1), (column, column + across - 1))
+                        cell = None if tag[3] else (tag.end(), across * repeated)
+                    column += across
+        cell = None if cell is None else (cell[0] - len(block), cell[1])
+        if spans.is_enough():
+            return
+
+
+def _number(mark: re.Pattern[bytes], attributes: bytes) -> int:
+    found = mark.search(attributes)
+    return int(found[1]) if found else 1
+
+
+def _count_binary(archive: zipfile.ZipFile, name: str, spans: Spans, lengths: np.ndarray) -> None:
+    """Count the cells of a sheet of a binary workbook."""
+    if "worksheets" not in name.lower() or not name.lower().endswith(".bin"):
+        return
+    extent, row = spans.begin(), 0
+    for kind, content in _records(archive, name):
+        if kind == ROW:
+            row = int.from_bytes(content[:4], "little")
+        elif kind in CELLS:
+            column = int.from_bytes(content[:4], "little")
+            extent.add((row, row), (column, column))
+            item = int.from_bytes(content[8:12], "little")
+            if kind == SHARED_CELL and item < len(lengths):
+                extent.texts += int(lengths[item])
+            if spans.is_enough():
+                return
+
+
+def _records(archive: zipfile.ZipFile, name: str) -> Iterator[tuple[int, bytes]]:
+    """Yield the records of an entry of a binary workbook: what kind each is, and what it holds."""
+    read = _reader(_blocks(archive, name))
+    while first := read(1):
+        kind = first[0]
+        if kind & 0x80:
+            kind = (kind & 0x7F) | (read(1) or b"\0")[0] << 7
+        length = shift = 0
+        while shift < 28:
+            part = (read(1) or b"\0")[0]
+            length |= (part & 0x7F) << shift
+            shift += 7
+            if not part & 0x80:
+                break
+        yield kind, read(length)
+
+
+def _reader(blocks: Iterator[bytes]) -> Callable[[int], bytes]:
+    """Return a function that gives the next bytes of some blocks."""
+    held, at = b"", 0
+
+    def read(size: int) -> bytes:
+        nonlocal held, at
+        while len(held) - at < size:
+            block = next(blocks, None)
+            if block is None:
+                break
+            held, at = held[at:] + block, 0
+        part = held[at : at + size]
+        at += size
+        return part
+
+    return read

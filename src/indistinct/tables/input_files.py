@@ -1,0 +1,86 @@
+"""Files that are read whole before a recoding, a policy or a hierarchy is made of them: ordinary and not endless.
+
+A device gives bytes for ever and a pipe may give none, so that neither is opened.
+"""
+
+import errno
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from indistinct.errors import InputError
+
+# More than any recoding, hierarchy or policy that a program wrote or a person reviewed.
+MOST_BYTES = 1 << 30
+
+
+# What looks like the address of a database, and is none.
+SECRETS = re.compile(r":[^/]*@|://|:/[^/].*@|password", re.IGNORECASE)
+
+
+def looks_like_an_address(text: str) -> bool:
+    """Return whether a text that leads to no file may have been meant as the address of a database."""
+    return SECRETS.search(text) is not None
+
+
+def no_file(path: str | Path) -> InputError:
+    """Return the error of a path that leads nowhere; what looks like an address is not shown, it may hold a password.
+
+    >>> print(no_file("postgres:ann:secret@host/clinic").message)
+    there is no file of that name, which looks like an address
+    """
+    if looks_like_an_address(str(path)):
+        return InputError(
+            "there is no file of that name, which looks like an address",
+            hint="an address of PostgreSQL begins with postgresql://; name the table too",
+        )
+    return InputError(f"there is no file {path}", hint="check the path; a relative one starts at the working directory")
+
+
+# Where this process may read files that somebody names; None is everywhere.
+_fence: tuple[Path, ...] | None = None
+
+
+@contextmanager
+def fence_reading(*folders: Path) -> Iterator[None]:
+    """Let this process read files that somebody names only where they lie in some folders; links are followed first.
+
+    >>> with fence_reading(Path("/nowhere")):
+    ...     check_ordinary(Path(__file__))
+    Traceback (most recent call last):
+    PermissionError: [Errno 13] it lies outside the folders that may be read here
+    """
+    global _fence  # noqa: PLW0603 (what a process may read is one thing for all its threads)
+    before, _fence = _fence, tuple(folder.resolve() for folder in folders)
+    try:
+        yield
+    finally:
+        _fence = before
+
+
+def check_ordinary(path: Path) -> None:
+    """Raise `OSError`, with the reason as its `strerror`, unless a path leads to an ordinary file."""
+    if _fence is not None:
+        place = path.resolve()
+        if not any(place.is_relative_to(folder) for folder in _fence):
+            raise PermissionError(errno.EACCES, "it lies outside the folders that may be read here")
+    mode = path.stat().st_mode
+    if stat.S_ISREG(mode):
+        return
+    kinds = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    raise OSError(errno.EINVAL, f"it is {kinds.get(stat.S_IFMT(mode), 'a device')}, not a file")
+
+
+def read_ordinary(path: Path, *, most: int = MOST_BYTES) -> bytes:
+    """Return what an ordinary file holds; raise `OSError`, with the reason as its `strerror`, for any other.
+
+    >>> read_ordinary(Path("."))
+    Traceback (most recent call last):
+    OSError: [Errno 22] it is a directory, not a file
+    """
+    check_ordinary(path)
+    if path.stat().st_size > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most >> 20} MB")
+    return path.read_bytes()

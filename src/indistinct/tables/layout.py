@@ -1,0 +1,273 @@
+"""Where the table of a text file begins: lines above its names, comments, and records that are no single column.
+
+Engines would take a title for a name and whole records for texts, and publish them. Nothing here tells what a line
+holds.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from indistinct.errors import InputError
+from indistinct.tables.value import Reading
+
+BLOCK = 1 << 20
+# Lines that may stand above the names, and records that are looked at.
+MOST_ABOVE, LOOKED_AT = 30, 200
+# What comment lines begin with, the longer first.
+COMMENTS = ("//", "--", "#", "%", "!", "*")
+# Marks that part fields somewhere, besides those that are tried.
+LIKELY = (";", ",", "\t", "|", "~", "^")
+SEPARATOR = re.compile(r'(?i)"?sep=(.)"?[ \t]*(?:\r\n|\r|\n|\Z)')
+LINE_END = re.compile(r"\r\n|\r|\n")
+WIDE = re.compile("utf[-_]?(?:16|32)")
+DECLARE = "--skip-rows {0}, skip_rows={0}, or `skip_rows = {0}` under [input]"
+
+
+class Body(NamedTuple):
+    """The text of a file from where its table may begin, the lines above it, and the delimiter that one names."""
+
+    text: str
+    skip: int
+    delimiter: str | None
+
+
+def body_of(text: str, reading: Reading) -> Body:
+    r"""Return the beginning of a file without lines that are none of its table; `sep=;` is the delimiter's line.
+
+    >>> body_of("Patients\nsep=;\nname;age\n", Reading(skip_rows=1))
+    Body(text='name;age\n', skip=2, delimiter=';')
+    """
+    begin = 0
+    for _ in range(reading.skip_rows):
+        end = LINE_END.search(text, begin)
+        begin = len(text) if end is None else end.end()
+    named = SEPARATOR.match(text, begin)
+    if named is not None:
+        begin = named.end()
+    rest = text[begin:]
+    if reading.comment is not None:
+        rest = "".join(TableLines(io.StringIO(rest, newline=""), 0, reading.comment))
+    return Body(rest, reading.skip_rows + (named is not None), None if named is None else named[1])
+
+
+class TableLines:
+    """The lines of a text without the first ones and without comments; `left_out` counts those that were passed.
+
+    A line inside a quoted field is none of the comments, whatever it begins with.
+    """
+
+    def __init__(self, lines: Any, skip: int, comment: str | None) -> None:
+        self._lines, self._skip, self._comment, self.left_out = lines, skip, comment, 0
+
+    def __iter__(self) -> Iterator[str]:
+        inside = False
+        for number, line in enumerate(self._lines):
+            if number < self._skip or (self._comment and not inside and line.startswith(self._comment)):
+                self.left_out += 1
+                continue
+            inside ^= line.count('"') % 2 == 1
+            yield line
+
+
+class TableBytes(io.RawIOBase):
+    """The bytes of a file without the first lines and without comments, as `TableLines` leaves them out."""
+
+    def __init__(self, file: BinaryIO, *, encoding: str, skip: int, comment: str | None) -> None:
+        super().__init__()
+        self._file = _Transcoded(file, encoding) if WIDE.match(encoding) else file
+        self._skip, self._comment = skip, None if comment is None else _encode_comment(comment, encoding)
+        self._rest, self._ready, self._inside, self._first, self._ended = b"", b"", False, True, False
+
+    def readable(self) -> bool:
+        """Say that there are bytes to be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer, and return with how many bytes."""
+        while not self._ready and not self._ended:
+            self._fill()
+        part = self._ready[: len(buffer)]
+        buffer[: len(part)], self._ready = part, self._ready[len(part) :]
+        return len(part)
+
+    def close(self) -> None:
+        """Close the file, too."""
+        self._file.close()
+        super().close()
+
+    def _fill(self) -> None:
+        """Take a block, of which only whole lines are judged."""
+        block = self._file.read(BLOCK)
+        self._ended = not block
+        text = self._rest + block
+        if self._first and block:
+            text, self._first = text.removeprefix(b"\xef\xbb\xbf"), False
+        # A line end may have a second character behind the block.
+        end = len(text) if self._ended else max(text.rfind(b"\n"), text.rfind(b"\r", 0, len(text) - 1)) + 1
+        self._rest = text[end:]
+        self._ready = self._drop_lines(text[:end])
+
+    def _drop_lines(self, text: bytes) -> bytes:
+        mark = self._comment
+        if not self._skip and (mark is None or (mark not in text)):
+            self._inside ^= mark is not None and text.count(b'"') % 2 == 1
+            return text
+        kept = []
+        for line in re.findall(rb"[^\r\n]*(?:\r\n|\r|\n|\Z)", text):
+            if self._skip and line:
+                self._skip -= 1
+            elif mark is None or self._inside or not line.startswith(mark):
+                self._inside ^= line.count(b'"') % 2 == 1
+                kept.append(line)
+        return b"".join(kept)
+
+
+class _Transcoded:
+    """A file in an encoding whose line ends are not single bytes, as UTF-8."""
+
+    def __init__(self, file: BinaryIO, encoding: str) -> None:
+        self._text = io.TextIOWrapper(file, encoding=encoding, newline="")
+
+    def read(self, size: int) -> bytes:
+        return self._text.read(size).encode()
+
+    def close(self) -> None:
+        self._text.close()
+
+
+def _encode_comment(comment: str, encoding: str) -> bytes:
+    return comment.encode("utf-8" if WIDE.match(encoding) else encoding)
+
+
+def is_cut(skip: int, comment: str | None) -> bool:
+    """Return whether a file has lines that are none of its table."""
+    return skip > 0 or comment is not None
+
+
+def encoding_of_cut(encoding: str) -> str:
+    """Return the encoding of what `TableBytes` gives."""
+    return "utf-8" if WIDE.match(encoding) else encoding
+
+
+def check_title(path: Path, text: str, marks: Sequence[str], reading: Reading) -> None:
+    """Raise `InputError` if lines above the names are a title or comments; it says how many lines to leave out."""
+    found = [above for mark in marks if (above := _lines_above(text, mark)) is not None]
+    if not found:
+        return
+    above = max(found, key=lambda each: each.width)
+    total = reading.skip_rows + above.lines
+    several = f"{above.lines:,} lines of {path} stand" if above.lines > 1 else f"the first line of {path} stands"
+    comment = f'they begin with a mark, leave out all such lines: --comment "{above.comment}"; else ' * bool(
+        above.comment
+    )
+    raise InputError(
+        f"{several} above a line with {above.width:,} fields: a title or comment, and no names",
+        hint=f"{comment}leave out what stands above the names: {DECLARE.format(total)}; if it does hold the names, say "
+        "so: --header, header=True; if there is one column, name a delimiter that it does not hold: --delimiter",
+        skip_rows=total,
+    )
+
+
+class _Above(NamedTuple):
+    lines: int
+    width: int
+    comment: str | None
+
+
+def _lines_above(text: str, mark: str) -> _Above | None:
+    """Return what stands above the first record that has as many fields as all others, None if nothing does."""
+    rows = _numbered_rows(text, mark)
+    width = len(rows[-1][1]) if rows else 1
+    if width < 2:
+        return None
+    index = next((i for i, (_, row) in enumerate(rows) if len(row) == width and 2 * _count_filled(row) > width), 0)
+    above, below = rows[:index], rows[index:]
+    if not above or len(below) < 2 or len(above) > MOST_ABOVE or any(len(row) != width for _, row in below):
+        return None
+    # Below a title anything may stand that is not as wide as a record: a sentence with the delimiter in it, too.
+    if not _is_title(above[0][1], width) or any(len(row) == width and not _is_title(row, width) for _, row in above):
+        return None
+    marks = {_comment_of(row[0]) for _, row in above}
+    return _Above(above[-1][0], width, marks.pop() if len(marks) == 1 else None)
+
+
+def _numbered_rows(text: str, mark: str) -> list[tuple[int, list[str]]]:
+    """Return the first records of a text, each with the line on which it ends; blank lines are none."""
+    rows: list[tuple[int, list[str]]] = []
+    with suppress(csv.Error):
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
+        for row in reader:
+            if row:
+                rows.append((reader.line_num, row))
+            if len(rows) > LOOKED_AT:
+                break
+    # The last one may be cut.
+    return rows[:-1] if len(rows) > LOOKED_AT or (not text.endswith(("\n", "\r")) and len(rows) > 3) else rows
+
+
+def _is_title(row: Sequence[str], width: int) -> bool:
+    """Return whether a row above the names is a title: it has few fields, and is not only without its first name."""
+    if _comment_of(row[0]) is not None or len(row) == 1:
+        return True
+    return width > 2 and 2 * _count_filled(row) <= width and any(not cell.strip() for cell in row[1:])
+
+
+def _comment_of(cell: str) -> str | None:
+    return next((mark for mark in COMMENTS if cell.startswith(mark)), None)
+
+
+def _count_filled(row: Sequence[str]) -> int:
+    return sum(bool(cell.strip()) for cell in row)
+
+
+def check_one_column(path: Path, records: Sequence[Sequence[str]], delimiter: str, *, sure: bool) -> tuple[str, ...]:
+    """Raise `InputError` if the records of a file of one column look like several; a note if it was declared so.
+
+    Fields that hold the delimiter itself stand in quotes, as they should; not so if the name of the column holds it.
+    """
+    for mark in LIKELY:
+        if mark == delimiter and mark not in records[0][0]:
+            continue
+        holding = sum(mark in row[0] for row in records)
+        if holding < 2 or 2 * holding < len(records):
+            continue
+        named = "a tab" if mark == "\t" else repr(mark)
+        said = f"has one column, but {holding:,} of its first {len(records):,} lines hold {named}"
+        if sure:
+            return (f"{path.name} {said}: check the delimiter",)
+        found = next((each for row in records if (each := _comment_of(row[0])) is not None), None)
+        comments = f'leave out comments (--comment "{found}"), ' * (found is not None)
+        raise InputError(
+            f"{path} {said}, which may part fields: whole records would be published as one value",
+            hint=f"{comments}name the delimiter (--delimiter, delimiter=), leave out lines above the names "
+            "(--skip-rows, skip_rows=), or take off quotes around whole lines; if there is one column, declare any "
+            "delimiter",
+        )
+    return ()
+
+
+def blanks_note(records: Sequence[Sequence[str]], delimiter: str) -> tuple[str, ...]:
+    """Return a note where a blank stands behind nearly every delimiter: names would have it, and numbers be text."""
+    cells = [cell for row in records for cell in row[1:] if cell]
+    if delimiter == "\t" or not cells or 10 * sum(cell[0] == " " for cell in cells) < 9 * len(cells):
+        return ()
+    return ("fields have a blank in front of them: names, texts and numbers are read without it if you declare --trim",)
+
+
+def ragged_hint(row: Sequence[str], width: int) -> str:
+    """Return what may help where a record has more or fewer fields than there are names."""
+    mark = _comment_of(row[0])
+    if mark is not None:
+        return f'if lines that begin with a mark are comments, declare it: --comment "{mark}"'
+    if len(row) == width + 1:
+        return (
+            "quote fields that contain the delimiter, or pass the right delimiter; if R wrote the file, its row names "
+            "have no name: write it with row.names = FALSE, or col.names = NA"
+        )
+    below = "; leave out lines above the names: --skip-rows, skip_rows=" * (len(row) > width)
+    return f"quote fields that contain the delimiter, or pass the right delimiter{below}"

@@ -1,0 +1,267 @@
+"""One verdict, a pure function of figures: what fails, what is a warning, and what nobody looked at."""
+
+from itertools import combinations
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import indistinct as ind
+from indistinct.engines import open_source
+from indistinct.engines.groups import MOST_CELLS
+from indistinct.frequencies import singled_out as counting
+from indistinct.frequencies.request import Request
+from indistinct.frequencies.singled_out import SingledOut, codes_of, count_apart, singled_out
+from indistinct.study.assess.profiles import Internal, Licensed, Public
+from indistinct.study.verdict import AttackFigures, Figures, verdict_of
+
+GOOD = {"highest": 0.05, "average": 0.05, "uniques": 0.0, "homogeneous": 0.0}
+COST = SingledOut("rows", 100, ("cost",), 3, 3, {("cost",): 3})
+WON = AttackFigures("record-linkage", succeeds=True, beyond_chance=0.2)
+LOST = AttackFigures("homogeneity", succeeds=False, beyond_chance=-0.1)
+
+
+def figures(**changed):
+    known = {"unit": "rows", "members": 100, "smallest": 20, "uniques": 0}
+    risks = {"prosecutor": GOOD | changed.pop("risk", {})}
+    return Figures(**known | {"risks": risks, "promise": True} | changed)
+
+
+def states(verdict, kind):
+    return [line.state for line in verdict.lines if line.kind == kind]
+
+
+@pytest.mark.parametrize("profile", [Public(), Licensed(), Internal()])
+def test_a_sound_release_passes(profile):
+    told = verdict_of(figures(), profile, attacks=[LOST])
+    assert (told.state, told.tone, told.open) == ("passed", "good", ())
+    assert verdict_of(figures(), profile).state == "passed"  # attacks that nobody ran are not tried
+    assert states(verdict_of(figures(), profile), "attack") == ["not checked"]
+
+
+@pytest.mark.parametrize(
+    ("profile", "state"), [(Public(), "failed"), (Licensed(), "passed"), (Internal(), "passed"), (None, "not checked")]
+)
+def test_columns_that_single_people_out(profile, state):
+    told = verdict_of(figures(published=COST), profile)
+    assert told.state == state
+    assert told.tone != "good"  # nothing is green beside a warning
+    assert told.open[0].columns == ("cost",)
+    most = SingledOut("rows", 100, ("cost",), 6, 6)
+    assert verdict_of(figures(published=most), Licensed()).state == "failed"
+    assert verdict_of(figures(published=COST), Public(published_uniques=0.03)).state == "passed"
+
+
+def test_bounds_that_do_not_decide_are_not_checked():
+    told = verdict_of(figures(published=SingledOut("rows", 100, ("a", "b"), 2, 9)), Licensed())
+    assert (told.state, told.tone) == ("not checked", "warning")
+    assert verdict_of(figures(published=SingledOut("rows", 100, ("a", "b"), 0, 9)), Public()).state == "not checked"
+
+
+@pytest.mark.parametrize(("alone", "public"), [(50, "failed"), (49, "warning"), (1, "warning")])
+def test_sensitive_values_of_ones_own(alone, public):
+    told = figures(own_values={"disease": alone})
+    assert states(verdict_of(told, Public()), "sensitive-column") == [public]
+    assert states(verdict_of(told, Licensed()), "sensitive-column") == ["warning"]
+    assert verdict_of(told, Public()).state == ("failed" if public == "failed" else "passed")
+    assert verdict_of(told, Public()).tone != "good"
+
+
+def test_attacks_count_if_they_were_run():
+    assert states(verdict_of(figures(), Public(), attacks=[LOST, WON]), "attack") == ["failed"]
+    assert states(verdict_of(figures(), Licensed(), attacks=[LOST, WON]), "attack") == ["warning"]  # 0.2 is below 1/3
+    assert states(verdict_of(figures(), Internal(), attacks=[WON]), "attack") == ["warning"]
+    assert states(verdict_of(figures(), Public(), attacks=[LOST]), "attack") == ["passed"]
+    assert states(verdict_of(figures(), Public(), attacks=[]), "attack") == ["not checked"]
+
+
+def test_one_is_called_what_it_is():
+    alone = figures(smallest=1, uniques=4, risk={"uniques": 0.04})
+    told = verdict_of(alone)
+    assert told.state == "failed"
+    assert "k = 1 is no protection: 4 of 100 rows (4 %)" in told.sentences[0]
+    assert states(verdict_of(alone, Internal()), "smallest-class") == ["warning"]  # it allows five of a hundred
+    assert verdict_of(alone, Public()).state == "failed"
+    assert states(verdict_of(figures(smallest=2)), "smallest-class") == ["warning"]
+
+
+def test_a_broken_promise_fails_every_profile():
+    for profile in (None, Public(), Internal()):
+        assert verdict_of(figures(promise=False), profile).state == "failed"
+    assert states(verdict_of(figures(promise=None), Public()), "promise") == ["not checked"]
+    assert verdict_of(figures(identifiers=("name",)), Internal()).state == "failed"
+
+
+# What is counted
+
+
+def alone_by_hand(columns, owners):
+    """Return whose values in one or two columns nobody else has, row by row."""
+    found = set()
+    sets = [*combinations(columns, 1), *combinations(columns, 2)]
+    for names in sets:
+        rows = list(zip(*(columns[name] for name in names), strict=True))
+        found |= {
+            me
+            for row, me in zip(rows, owners, strict=True)
+            if {o for r, o in zip(rows, owners, strict=True) if r == row} == {me}
+        }
+    return found
+
+
+tables = st.integers(1, 12).flatmap(
+    lambda rows: st.tuples(
+        st.lists(st.lists(st.integers(0, 3), min_size=rows, max_size=rows), min_size=1, max_size=4),
+        st.lists(st.integers(0, 4), min_size=rows, max_size=rows),
+    )
+)
+
+
+@settings(deadline=None)
+@given(tables, st.booleans())
+def test_members_alone_are_those_that_brute_force_finds(drawn, compiled):
+    values, people = drawn
+    columns = {f"c{place}": column for place, column in enumerate(values)}
+    codes = {name: np.array(column, dtype=np.uint8) for name, column in columns.items()}
+    rows = len(people)
+    persons = np.unique(people, return_inverse=True)[1]
+    large = counting.is_large
+    try:
+        counting.is_large = lambda _rows: compiled
+        by_row = singled_out(codes, np.arange(rows), members=rows)
+        by_person = singled_out(codes, persons, members=len(set(people)), people=True)
+    finally:
+        counting.is_large = large
+    assert (by_row.least, by_row.most) == (len(alone_by_hand(columns, range(rows))),) * 2
+    assert by_person.least == len(alone_by_hand(columns, people))
+
+
+def test_both_kernels_agree_with_the_sort(monkeypatch):
+    generator = np.random.default_rng(3)
+    codes = {name: generator.integers(0, size, 3000).astype(np.uint16) for name, size in (("a", 900), ("b", 40))}
+    plain = singled_out(codes, np.arange(3000), members=3000)
+    assert 0 < plain.least < 3000
+    monkeypatch.setattr(counting, "is_large", lambda _rows: True)
+    assert singled_out(codes, np.arange(3000), members=3000) == plain
+    monkeypatch.setattr(counting, "LARGEST_TABLE", 0)
+    assert singled_out(codes, np.arange(3000), members=3000) == plain
+
+
+def test_of_too_many_pairs_some_are_counted_and_it_is_said(monkeypatch):
+    codes = {name: np.array([0, 0, 1, 1]) for name in "abc"} | {"d": np.array([0, 1, 0, 1])}
+    monkeypatch.setattr(counting, "MOST_WORK", 4)
+    found = singled_out(codes, np.arange(4), members=4)
+    assert (found.least, found.most, found.counted, found.sets) == (0, 4, 5, 10)
+
+
+def test_values_that_cannot_be_compared_may_single_out_anybody():
+    assert codes_of("x", pa.chunked_array([[[1], [2]]])) is None
+    assert codes_of("x", pa.chunked_array([[1.0, float("nan"), None]])).tolist() == [1, 0, 0]
+    found = singled_out({"x": None}, np.arange(2), members=2)
+    assert (found.least, found.most) == (0, 2)
+
+
+TABLE = pa.table(
+    {
+        "who": ["a", "a", "b", "c", "d"],
+        "ward": ["x", "x", "y", "y", None],
+        "cost": [1.5, 1.5, 2.0, 2.0, 2.0],
+        "day": [1, 2, 3, 3, 3],
+    }
+)
+
+
+@pytest.mark.parametrize("person", [(), ("who",)])
+@pytest.mark.parametrize("most", [MOST_CELLS, 0])
+def test_engines_count_alike(monkeypatch, person, most):
+    monkeypatch.setattr("indistinct.engines.groups.MOST_CELLS", most)
+    asked = Request((), person=person, published_columns=("ward", "cost", "day"), published=True)
+    memory, inside = open_source(TABLE)
+    relation = duckdb.connect().from_arrow(TABLE)
+    engine, source = open_source(relation)
+    assert engine.name == "duckdb"
+    exact, found = memory.count(inside, asked).singled_out, engine.count(source, asked).singled_out
+    assert exact.exact
+    assert exact.least == (2 if person else 3)  # a, and d whose ward is missing; in rows both of a's days
+    if most:
+        assert found == exact
+    else:  # each set apart gives bounds
+        assert found.least <= exact.least <= found.most
+        assert found.least > 0
+
+
+def test_sets_counted_apart_stop_where_everybody_is_alone():
+    asked = []
+    found = count_apart(["a", "b"], 3, lambda names: asked.append(tuple(names)) or 3)
+    assert (found.least, found.most, asked) == (3, 3, [("a",), ("b",)])
+
+
+# What is assessed
+
+PEOPLE = pa.table(
+    {
+        "age": ["30"] * 12 + ["40"] * 12,
+        "disease": ["flu", "cold"] * 12,
+        "cost": list(range(24)),
+    }
+)
+
+
+def assessed(table=PEOPLE, *, profile="public", **roles):
+    schema = ind.Schema(**{"quasi": ["age"], "sensitive": ["disease"], "insensitive": ["cost"]} | roles)
+    return ind.assess(table, schema, profile=profile)
+
+
+def test_the_false_all_clear_is_gone():
+    told = assessed()
+    assert not told.passed
+    assert [line.figure for line in told.gate.failed] == ["published_uniques"]
+    assert told.verdict.state == told.to_json()["verdict"]["state"] == "failed"
+    assert assessed(PEOPLE.drop_columns(["cost"]), insensitive=[]).passed
+    assert assessed(insensitive=[]).gate.state == "failed"  # published without a role
+
+
+def test_a_sensitive_column_of_own_values_is_not_public():
+    told = assessed(sensitive=["disease", "cost"], insensitive=[])
+    assert told.gate.state == "failed"
+    assert told.gate.failed == ()  # every limit is kept
+    assert [line.columns for line in told.verdict.open] == [("cost",)]
+
+
+def test_an_attack_that_was_run_enters():
+    schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    table = PEOPLE.drop_columns(["cost"])
+    same = table.set_column(1, "disease", pa.array(["flu"] * 12 + ["cold"] * 12))
+    won = ind.attack("homogeneity", same, schema, original=same)
+    assert won.succeeds
+    assert won.to_json()["beyond_chance"] > 0.09
+    assert assessed(table, insensitive=[]).passed
+    told = ind.assess(table, schema, profile="public", attacks=won)
+    assert not told.passed
+    assert told.verdict.open[0].attack == "homogeneity"
+    lost = ind.attack("homogeneity", table, schema, original=table)
+    assert ind.assess(table, schema, profile="public", attacks=[lost]).passed
+
+
+def test_people_with_several_rows_are_counted_as_people():
+    table = pa.table({"who": list("aabbccdd"), "age": [1] * 8, "day": [1, 1, 2, 2, 3, 3, 3, 3]})
+    schema = ind.Schema(quasi=["age"], insensitive=["day"], person=["who"])
+    found = ind.assess(table, schema).risk.published
+    assert (found.unit, found.members, found.least) == ("people", 4, 2)  # no row is alone, but two people are
+    release = ind.anonymize(table, schema, model="k-anonymity:k=2", algorithm="mondrian")
+    beside = ind.assess(release, original=table)
+    assert (beside.risk.published.least, beside.risk.published.unit) == (2, "people")
+    alone = ind.assess(release, profile="public:highest=1")
+    assert alone.gate.state == "not checked"  # rows do not show whose they are
+
+
+def test_values_in_buckets_are_published_as_they_are():
+    table = pa.table({"age": list(range(24)), "disease": ["flu", "cold", "gout"] * 8})
+    schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    release = ind.anonymize(table, schema, algorithm="anatomy:l=3")
+    told = ind.assess(release, profile="public:highest=1")
+    assert told.gate.state == "failed"
+    assert told.verdict.open[0].columns == ("age",)

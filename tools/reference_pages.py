@@ -1,0 +1,389 @@
+"""The reference pages, written from what algorithms, models, metrics and commands declare about themselves.
+
+    python tools/reference_pages.py docs/reference            writes the pages
+    python tools/reference_pages.py docs/reference --check    fails if they differ from the code
+
+Nothing is typed in twice: names, parameters, traits and sentences come from the registry and the docstrings.
+"""
+
+import argparse
+import inspect
+import re
+import sys
+import textwrap
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from typer.main import get_command
+
+import indistinct
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits
+from indistinct.algorithms.registry import ALGORITHMS
+from indistinct.cli import app
+from indistinct.cli.listing import parameters
+from indistinct.engines.support import ENGINES, MEANINGS
+from indistinct.errors import IndistinctError
+from indistinct.hierarchy import Hierarchy
+from indistinct.metrics import BETTER, METRICS
+from indistinct.metrics.queries.workload import Workload
+from indistinct.models import Model, ModelTraits
+from indistinct.models.registry import MODELS, parse_model
+from indistinct.release.writing.formats import FORMATS
+from indistinct.reproduce.datasets import GENERATORS
+from indistinct.spelling import spell
+from indistinct.study.attack.registry import ATTACKS
+from indistinct.tables.several import ARROW, DELIMITED, PARQUET
+from indistinct.testing.checks import MODEL_EXAMPLES
+
+PUBLIC: tuple[str, ...] = tuple(vars(indistinct)["__all__"])
+NOTE = "<!-- Written by `make docs` from the code; change the code, not this page. -->"
+
+
+def pages() -> dict[str, str]:
+    """Return every reference page: file name to text."""
+    spelled = "is spelled `name:key=value,key=value`"
+    alike = "on the command line, in a policy and in Python alike; the keys are its parameters."
+    return {
+        "README.md": _index_page(),
+        "algorithms.md": _registered_page("Algorithms", f"An algorithm {spelled}, {alike}", ALGORITHMS),
+        "attacks.md": _attacks_page(),
+        "command-line.md": _command_line_page(),
+        "errors.md": _errors_page(),
+        "hierarchies.md": _hierarchies_page(),
+        "metrics.md": _metrics_page(),
+        "models.md": _registered_page("Models", f"A model {spelled}; `&` between two asks for both.", MODELS),
+        "python.md": _python_page(),
+        "support-matrix.md": _support_page(),
+    }
+
+
+def drift(folder: Path) -> list[str]:
+    """Return the names of pages that differ from the code, are absent, or have no place in the folder."""
+    wanted = pages()
+    present = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md"))}
+    return sorted(name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name))
+
+
+def variants(kind: type[Algorithm]) -> tuple[Algorithm, ...]:
+    """Return an algorithm as it is by default, and once with each of its switches set; what it needs is 2."""
+    needed = {f.name: 2 for f in fields(kind) if f.default is MISSING}  # type: ignore[arg-type]
+    switches = [f.name for f in fields(kind) if f.default is False]  # type: ignore[arg-type]
+    return (kind(**needed), *(kind(**needed, **{name: True}) for name in switches))
+
+
+def _index_page() -> str:
+    names = ", ".join
+    entries = [
+        ("[Algorithms](algorithms.md)", names(ALGORITHMS)),
+        ("[Models](models.md)", names(MODELS)),
+        ("[Metrics](metrics.md)", names(METRICS)),
+        ("[Attacks](attacks.md)", names(ATTACKS)),
+        ("[Support matrix](support-matrix.md)", "what each of them promises and needs"),
+        ("[Hierarchies](hierarchies.md)", names(_builders())),
+        ("[Command line](command-line.md)", names(name for name, _ in _commands())),
+        ("[Python](python.md)", "every public name"),
+        ("[Errors](errors.md)", "every error with its exit code"),
+    ]
+    return _page(
+        "Reference",
+        f"Version {indistinct.__version__}. These pages are written from the code by `make docs`.",
+        _table(("page", "holds"), entries),
+    )
+
+
+def _registered_page(title: str, introduction: str, kinds: Mapping[str, type[Any]]) -> str:
+    parts = [introduction]
+    for name, kind in kinds.items():
+        parts += [*_entry(name, kind), f"Theory: [{name}](../theory/{name}.md)"]
+    return _page(title, *parts)
+
+
+def _metrics_page() -> str:
+    parts = [
+        "`indistinct.measure(release)` gives every metric that needs no parameter of its own; name others "
+        "in its second argument. Definitions stand in [theory](../theory/metrics.md)."
+    ]
+    for name, kind in METRICS.items():
+        low, high = map(_end, kind.bounds)
+        told = f"{BETTER[kind.goal].capitalize()} is better. Values: {low} to {high}. Monotone: {_yes(kind.monotone)}."
+        parts += [*_entry(name, kind), f"On the screen: {kind.meaning}. {told}"]
+    return _page("Metrics", *parts)
+
+
+def _attacks_page() -> str:
+    parts = [
+        "An attack is spelled `name:key=value,key=value` for `indistinct attack` and `indistinct.attack` alike; `all` "
+        "runs every one that applies. What each compares with what stands in [theory](../theory/attacks.md)."
+    ]
+    for name, kind in ATTACKS.items():
+        parts += [*_entry(name, kind), f"Needs: {', '.join(kind.needs)}." if kind.needs else ""]
+    return _page("Attacks", *parts)
+
+
+def _support_page() -> str:
+    every = [one for kind in ALGORITHMS.values() for one in variants(kind)]
+    algorithms = [(f"[`{spell(one)}`](../theory/{one.name}.md)", *_declared(one.traits)) for one in every]
+    searched = {name: parse_model(MODEL_EXAMPLES[name][0]) for name in MODELS}
+    models = [
+        (f"[`{name}`](../theory/{name}.md)", *_declared(model.traits), ", ".join(_naming_columns(model)) or "none")
+        for name, model in searched.items()
+    ]
+    metrics = [(f"`{name}`", kind.goal, *map(_end, kind.bounds), _yes(kind.monotone)) for name, kind in METRICS.items()]
+    together = [(f"`{spell(one)}`", *(support(one, model) for model in searched.values())) for one in every]
+    engines = [
+        (f"`{kind}`", told, *(_yes(kind in each.supports) for each in ENGINES.values()))
+        for kind, told in MEANINGS.items()
+    ]
+    reads = ", ".join((*DELIMITED, *(f"{suffix}.gz" for suffix in DELIMITED), *PARQUET, *ARROW))
+    files = [
+        ("read", reads),
+        ("read, frames", "pandas, polars, Arrow, and whatever speaks Arrow's PyCapsule interface"),
+        ("written", ", ".join(FORMATS)),
+        ("generated tables", ", ".join(GENERATORS)),
+    ]
+    return _page(
+        "Support matrix",
+        "What is declared in the code, and checked for everything that is registered.",
+        "## Algorithms",
+        _table(("algorithm", *(f.name for f in fields(AlgorithmTraits))), algorithms),
+        _doc(AlgorithmTraits),
+        "## Models",
+        _table(("model", *(f.name for f in fields(ModelTraits)), "parameters that name columns"), models),
+        _doc(ModelTraits),
+        "## Which algorithm searches for which model",
+        _table(("algorithm", *(f"`{name}`" for name in searched)), together),
+        "`without suppression`: it refuses the model where rows may be suppressed. `verified`: it does not search for "
+        "the model, but nothing is published that does not satisfy it.",
+        "## Which engine publishes which recodings",
+        _table(("recoding", "says", *(f"`{name}`" for name in ENGINES)), engines),
+        "What no engine of a name publishes is refused before the search, with the engines that can.",
+        "## Metrics",
+        _table(("metric", "goal", "from", "to", "monotone"), metrics),
+        "## Files and frames",
+        _table(("", "formats"), files),
+    )
+
+
+def support(algorithm: Algorithm, model: Model) -> str:
+    """Return whether an algorithm searches for a model, as both declare it.
+
+    >>> from indistinct.algorithms.full_domain.samarati import Samarati
+    >>> support(Samarati(), parse_model("t-closeness:sensitive=disease,t=0.2"))
+    'without suppression'
+    """
+    if algorithm.refusal(model, suppression=False) is not None:
+        return "no"
+    if algorithm.traits.own_promise:
+        return "verified"
+    return "yes" if algorithm.refusal(model, suppression=True) is None else "without suppression"
+
+
+def _naming_columns(model: Any) -> list[str]:
+    return [f.name for f in fields(model) if any(getattr(model, f.name) in (key, *key) for key in model.keys)]
+
+
+def _declared(traits: Any) -> list[str]:
+    return [_yes(getattr(traits, f.name)) for f in fields(traits)]
+
+
+def _end(bound: float | None) -> str:
+    return "open" if bound is None else f"{bound:g}"
+
+
+def _hierarchies_page() -> str:
+    parts = ["How to choose one, and how its labels look: [hierarchies](../concepts/hierarchies.md)."]
+    for name, builder in _builders().items():
+        parts += [f"## `Hierarchy.{name}`", _signature(f"Hierarchy.{name}", builder), _doc(builder)]
+    return _page("Hierarchies", *parts)
+
+
+def _python_page() -> str:
+    parts = ["```python\nimport indistinct as ind\n```", "Everything that `ind` holds, in alphabetical order."]
+    for name in PUBLIC:
+        value = getattr(indistinct, name)
+        parts += [f"## `{name}`", _signature(name, value), _doc(value)]
+        if inspect.isclass(value):
+            members = [(f"`{member}`", _first_line(part)) for member, part in _members(value)]
+            parts += [_table(("member", "what it is"), members)] if members else []
+    return _page("Python", *parts)
+
+
+def _errors_page() -> str:
+    rows = [
+        (f"`{kind.__name__}`", f"`{kind.__mro__[1].__name__}`", str(kind.exit_code), _first_line(kind))
+        for kind in _descendants(IndistinctError)
+    ]
+    module = sys.modules[IndistinctError.__module__]
+    return _page("Errors", _doc(module), _table(("error", "is a", "exit code", "meaning"), rows))
+
+
+def _command_line_page() -> str:
+    parts = [
+        "Every command has `--help`. Results that another program reads go to standard output with `--json`; "
+        "progress and messages go to standard error.",
+        _table(
+            ("exit code", "meaning"),
+            [
+                ("0", "done; for `verify`: every model holds"),
+                ("1", "error: input, policy or output"),
+                ("2", "usage: an option, a parameter or a name is not possible"),
+                ("3", "infeasible: no release can satisfy the model"),
+                ("4", "verification failed: a table does not satisfy the model"),
+                ("130", "interrupted (Ctrl-C, or a request to stop): nothing was published"),
+            ],
+        ),
+    ]
+    for name, command in _commands():
+        arguments = [_argument(p) for p in command.params if p.param_type_name == "argument"]
+        usage = " ".join([f"indistinct {name}", *arguments, "[OPTIONS]"])
+        parts += [f"## `indistinct {name}`", _fenced("text", usage), _help(command.help)]
+        rows = [_option_row(parameter) for parameter in command.params if not getattr(parameter, "hidden", False)]
+        parts += [_table(("argument or option", "meaning"), rows)] if rows else []
+    return _page("Command line", *parts)
+
+
+def _commands() -> list[tuple[str, Any]]:
+    """Return every command of the command line by name."""
+    group: Any = get_command(app)
+    return sorted((name, command) for name, command in group.commands.items() if not command.hidden)
+
+
+def _argument(parameter: Any) -> str:
+    shown = (parameter.metavar or parameter.name or "").upper().strip("[]")
+    return shown if parameter.required else f"[{shown}]"
+
+
+def _option_row(parameter: Any) -> tuple[str, str]:
+    if parameter.param_type_name == "argument":
+        name = _argument(parameter)
+    else:
+        value = "" if parameter.is_flag else f" {parameter.metavar or 'VALUE'}"
+        name = ", ".join(parameter.opts) + value
+    return f"`{name}`", _help(getattr(parameter, "help", None)).replace("\n", " ")
+
+
+def _help(text: str | None) -> str:
+    return inspect.cleandoc((text or "").replace("\b", "")).split("\f")[0].strip()
+
+
+def _builders() -> dict[str, Any]:
+    """Return the static methods of `Hierarchy` that make one."""
+    return {name: part.__func__ for name, part in vars(Hierarchy).items() if isinstance(part, staticmethod)}
+
+
+def _entry(name: str, kind: type[Any]) -> list[str]:
+    """Return heading, class, sentence and parameters of something registered."""
+    hints = get_type_hints(kind)
+    rows = [
+        (f"`{key}`", _type_name(hints[key]), "required" if default is None else f"`{default or 'none'}`")
+        for key, default in parameters(kind).items()
+    ]
+    family = ".".join(kind.__module__.split(".")[:2])
+    home = family if hasattr(sys.modules[family], kind.__name__) else kind.__module__
+    home = "indistinct" if kind.__name__ in PUBLIC and getattr(indistinct, kind.__name__) is kind else home
+    head = [f"## `{name}`", f"In Python: `{home}.{kind.__name__}`.", _doc(kind)]
+    return [*head, _table(("parameter", "value", "default"), rows)] if rows else head
+
+
+def _members(kind: type[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the public methods and properties that a class defines itself."""
+    for name, part in sorted(vars(kind).items()):
+        plain = part.__func__ if isinstance(part, staticmethod | classmethod) else part
+        if not name.startswith("_") and (inspect.isfunction(plain) or isinstance(plain, property)) and plain.__doc__:
+            yield name, plain
+
+
+def _descendants(kind: type[IndistinctError]) -> Iterator[type[IndistinctError]]:
+    yield kind
+    for below in kind.__subclasses__():
+        yield from _descendants(below)
+
+
+def _signature(name: str, value: Any) -> str:
+    try:
+        shown = inspect.signature(value)
+    except (TypeError, ValueError):
+        return ""
+    if inspect.isclass(value) and (inspect.isabstract(value) or issubclass(value, IndistinctError)):
+        return ""
+    plain = shown.replace(
+        parameters=[p.replace(annotation=p.empty) for p in shown.parameters.values()],
+        return_annotation=shown.empty,
+    )
+    text = re.sub(r"<function (\w+) at \w+>", r"\1", f"{name}{plain}")
+    return _fenced("text", text if len(text) <= 110 else textwrap.fill(text, 110, subsequent_indent="    "))
+
+
+def _doc(value: Any) -> str:
+    """Return a docstring as Markdown: examples and drawings fenced, the rest as it stands."""
+    parts = []
+    for block in inspect.cleandoc(value.__doc__ or "").split("\n\n"):
+        plain = textwrap.dedent(block)
+        language = "pycon" if plain.startswith(">>>") else "text" if block.startswith("    ") else ""
+        parts.append(_fenced(language, plain) if language else plain)
+    return "\n\n".join(parts)
+
+
+def _first_line(value: Any) -> str:
+    return inspect.cleandoc(value.__doc__ or "").split("\n\n")[0].replace("\n", " ")
+
+
+def _type_name(hint: Any) -> str:
+    origin = get_origin(hint)
+    if origin is Literal:
+        return ", ".join(f"`{value}`" for value in get_args(hint))
+    if origin is tuple:
+        return f"{_type_name(get_args(hint)[0])}, several joined by `|`"
+    if origin in (Union, types.UnionType):
+        first = type(None) in get_args(hint) or str in get_args(hint)
+        return _type_name(get_args(hint)[0]) if first else "number or fraction such as `1/3`"
+    names: Mapping[Any, str] = {
+        bool: "`true`, `false`",
+        int: "whole number",
+        float: "number",
+        str: "text",
+        Workload: "file of queries",
+    }
+    return names[hint]
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _fenced(language: str, text: str) -> str:
+    return f"```{language}\n{text}\n```"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    escaped = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in escaped)
+
+
+def _page(title: str, *parts: str) -> str:
+    return "\n\n".join([f"# {title}", NOTE, *(part for part in parts if part)]) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the pages, or with `--check` say which differ; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python tools/reference_pages.py", description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page differs from the code")
+    given = parser.parse_args(arguments)
+    if given.check:
+        different = drift(given.folder)
+        if different:
+            sys.stderr.write(f"out of date, run `make docs`: {', '.join(different)}\n")
+        return 1 if different else 0
+    given.folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (given.folder / name).write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
