@@ -12,7 +12,7 @@ import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.engines import count_source
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.job.problem import budget
 from indistinct.metrics import Discernibility, GeometricLoss, Loss, Precision
 from indistinct.recoding.assign import assign

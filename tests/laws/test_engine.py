@@ -11,7 +11,7 @@ from indistinct.algorithms.registry import parse_algorithm
 from indistinct.engines.memory.columns import compact
 from indistinct.engines.memory.count import count_table
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.models import KAnonymity
 from indistinct.models.registry import parse_model
 from indistinct.tables import Reading, Table

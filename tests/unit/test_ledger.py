@@ -14,8 +14,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.release.history.ledger import open_ledger, reserved, standings
-from indistinct.release.history.ledger_entries import unpacked
+from indistinct.release.history.ledger import open_ledger, reserved, standings, unpacked
 
 SCHEMA = ind.Schema(quasi=["age"], sensitive=["disease"], person=["patient"])
 AGES = [20, 21, 22, 60, 61, 62]

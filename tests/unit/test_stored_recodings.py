@@ -11,7 +11,7 @@ import pytest
 import indistinct as ind
 from indistinct.errors import InputError, OutputError
 from indistinct.recoding import storage
-from indistinct.recoding.parts import BLOCK, digest_parts
+from indistinct.recoding.kinds import BLOCK, digest_parts
 from indistinct.recoding.storage import arrays_path, digest, files_of_recoding, read_recoding, recoding_from_json
 
 TABLE = pa.table(

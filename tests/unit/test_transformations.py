@@ -11,7 +11,7 @@ from indistinct.engines.transformed import transformed_source
 from indistinct.errors import HierarchyError, InputError, ParameterError, SchemaError
 from indistinct.recoding.storage import digest, recoding_from_json, recoding_to_json
 from indistinct.recoding.transformations import parse_transformation
-from indistinct.release.pseudonyms.columns import require_rows_here
+from indistinct.release.pseudonyms.making import require_rows_here
 
 SCHEMA = ind.Schema(identifiers=["id"], quasi=["age"], sensitive=["s"], insensitive=["c"])
 

@@ -22,8 +22,7 @@ from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.value import Key
 from indistinct.metrics import CellMetric, Metric, parse_metric
-from indistinct.metrics.cells import cell_totals
-from indistinct.metrics.people import counted_in_people
+from indistinct.metrics.base import cell_totals, counted_in_people
 from indistinct.models.base import All, Model
 from indistinct.models.of_people import OfPeople
 from indistinct.recoding.assign import assign

@@ -15,8 +15,7 @@ from indistinct.engines.memory import Memory
 from indistinct.engines.postgres import Postgres
 from indistinct.engines.spark import Spark
 from indistinct.errors import InputError, ParameterError
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Counted, Request
 from indistinct.machine.memory import free_bytes
 from indistinct.machine.spill import remove_leftovers
 from indistinct.machine.stages import enter

@@ -4,18 +4,19 @@ A *source* is a table where it lives: in memory, in files, in a database, on a c
 release, batch by batch.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
+from urllib.parse import parse_qsl, urlsplit
 
 import pyarrow as pa
 
 from indistinct.errors import OutOfMemoryError, ParameterError
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Counted, Request
 from indistinct.machine.randomness import Secret
-from indistinct.recoding.outputs import Assignment
+from indistinct.recoding.outputs import MAIN, Assignment
 from indistinct.recoding.storage import KINDS
 from indistinct.tables.domain import Kind
 from indistinct.tables.value import Labels, Reading
@@ -61,6 +62,36 @@ class DatabaseTable:
                 "a database is given with a table or with a query, not both",
                 hint='for example ind.open("postgresql://host/clinic", table="clinic.visits")',
             )
+
+
+def require_table(source: Any) -> None:
+    """Raise if an address comes without a table."""
+    if is_address(source):
+        raise ParameterError(
+            "the address of a database says nothing of a table",
+            hint='name one: ind.open(address, table="clinic.visits"), or --table clinic.visits; or give a query',
+        )
+
+
+def further_table(place: DatabaseTable, name: str) -> DatabaseTable:
+    """Return where a table of a release lies in a database.
+
+    >>> further_table(DatabaseTable("postgresql://host/db", 'clinic."Release"'), "sensitive").table
+    'clinic."Release_sensitive"'
+    """
+    table = place.table or ""
+    if table.endswith('"'):
+        return DatabaseTable(place.database, f'{table_name(table[:-1], name)}"') if name != MAIN else place
+    return DatabaseTable(place.database, table_name(table, name))
+
+
+def table_name(table: str, name: str) -> str:
+    """Return the name of a table of a release: the first has the release's, others begin with it.
+
+    >>> table_name("release", "sensitive")
+    'release_sensitive'
+    """
+    return table if name == MAIN else f"{table}_{name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,3 +252,46 @@ class Engine(Protocol):
 
     def publish(self, source: Any, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
         """Give a sink the published tables: rows regrouped by class, in an order inside it that `secret` decides."""
+
+
+SCHEMES = ("postgresql://", "postgres://")
+# Of what stands behind the question mark only these are shown; a password may stand there too.
+SHOWN = ("host", "port", "dbname", "user", "service")
+# What users, hosts and databases look like. Anything else may be a password that is in the wrong place.
+NAME = r"[\w.~-]*"
+HOST = rf"(?:{NAME}|\[[\da-fA-F:.]*\])(?::\d*)?"
+PLACE = re.compile(rf"(?P<user>{NAME}@)?(?P<hosts>{HOST}(?:,{HOST})*)")
+VALUE = re.compile(r"[\w.,:/~-]*")
+
+
+def is_address(source: Any) -> bool:
+    """Return whether a text is the address of a PostgreSQL database.
+
+    >>> is_address("postgresql://host/clinic"), is_address("clinic.csv")
+    (True, False)
+    """
+    return isinstance(source, str) and source.startswith(SCHEMES) and not isinstance(source, Path)
+
+
+def without_password(address: str) -> str:
+    """Return an address that leads to the same database and holds no password, nor options.
+
+    Of one that is not well formed nothing is shown: its password may stand anywhere.
+
+    >>> without_password("postgresql://ann:se%40cret@host:5433/clinic?sslpassword=x&user=bob")
+    'postgresql://ann@host:5433/clinic?user=bob'
+    >>> without_password("postgresql://ann:secret%40host/clinic")
+    'postgresql://'
+    """
+    try:
+        parts = urlsplit(address)
+        user, mark, place = parts.netloc.rpartition("@")
+        options = [(key, value) for key, value in parse_qsl(parts.query) if key in SHOWN]
+    except ValueError:
+        return "postgresql://"
+    netloc, path = f"{user.partition(':')[0]}{mark}{place}", parts.path
+    plain = PLACE.fullmatch(netloc) and VALUE.fullmatch(path) and all(VALUE.fullmatch(value) for _, value in options)
+    if not plain or "@" in address.replace(parts.netloc, "", 1):
+        return "postgresql://"  # a password with a bare mark in it was cut in the wrong place
+    told = "&".join(f"{key}={value}" for key, value in options)
+    return f"postgresql://{netloc.removeprefix('@')}{path}" + (f"?{told}" if told else "")

@@ -22,9 +22,8 @@ from indistinct.engines.memory.count import (
     with_population,
 )
 from indistinct.errors import InputError
-from indistinct.frequencies.count import Counted, group_encoded, join_columns, parts_of
+from indistinct.frequencies.count import Counted, Request, group_encoded, join_columns, parts_of
 from indistinct.frequencies.encode import Encoded, encode_column, not_finite
-from indistinct.frequencies.request import Request
 from indistinct.frequencies.singled_out import MOST_CELLS, SingledOut, count_apart
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Joint, Key
 from indistinct.hierarchy.value import Taxonomy

@@ -10,7 +10,7 @@ import pyarrow as pa
 from indistinct.engines.base import Source
 from indistinct.engines.groups import Fetch
 from indistinct.errors import ParameterError
-from indistinct.frequencies.uniqueness import rows_alone
+from indistinct.frequencies.singled_out import rows_alone
 from indistinct.recoding.transformations import Transformation, Transformed, transformed_columns
 from indistinct.tables.value import Table
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import indistinct
 from indistinct.algorithms.auto import Auto
-from indistinct.engines.base import DatabaseTable
-from indistinct.engines.postgres.address import without_password
+from indistinct.engines.base import DatabaseTable, without_password
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.policy import Policy
 from indistinct.models import Model

@@ -32,11 +32,8 @@ from indistinct.engines.finding import Learned
 from indistinct.engines.levels import Levels, PartedRows, RegionFinder, RowPasses
 from indistinct.engines.memory.count import encoded_column
 from indistinct.errors import OutOfMemoryError
-from indistinct.frequencies.column_values import ColumnValues
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.levels import NOBODY, KeyTree, Segments
-from indistinct.frequencies.request import Request
-from indistinct.frequencies.sort_keys import MISSING, KeyColumn
+from indistinct.frequencies.count import Counted, Request
+from indistinct.frequencies.levels import MISSING, NOBODY, ColumnValues, KeyColumn, KeyTree, Segments
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.problem import budget

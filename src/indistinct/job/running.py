@@ -13,8 +13,7 @@ from indistinct.engines import closes_sources, using_source
 from indistinct.engines.base import Engine, Source
 from indistinct.engines.support import check_support
 from indistinct.errors import InfeasibleError, VerificationError
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.job import Job
 from indistinct.job.opening import transform_source
@@ -37,10 +36,10 @@ from indistinct.release.history.overlap import (
     hold_people_back,
     publish_beside,
 )
-from indistinct.release.kinds import check_kinds, check_orders, check_same_kinds, settled
+from indistinct.release.kinds import check_kinds, check_orders, check_same_kinds, settle_reading
 from indistinct.release.pipeline import Publication
 from indistinct.release.promise import promise_of, promised_model
-from indistinct.release.pseudonyms.columns import check_pseudonyms, require_rows_here
+from indistinct.release.pseudonyms.making import check_pseudonyms, require_rows_here
 from indistinct.release.release import Release
 from indistinct.release.verification.population import Population, count_beside, fit_beside, unused, using_population
 from indistinct.spelling import spell
@@ -180,7 +179,7 @@ def _recoding_to_keep(
         schema=job.schema,
         promise=opened.model.spec(),
         suppression=job.share,
-        reading=settled(table, (*job.schema.published, *job.pseudonyms)),
+        reading=settle_reading(table, (*job.schema.published, *job.pseudonyms)),
         transformations=transformations or None,
     )
 

@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from indistinct.extension import Registry
-from indistinct.metrics.base import BETTER, Goal, Metric
+from indistinct.metrics.base import BETTER, CellMetric, Goal, Measurements, Metric, measure_all
 from indistinct.metrics.buckets import BUCKET_METRICS
-from indistinct.metrics.cells import CellMetric
 from indistinct.metrics.classes import AverageClassSize, Discernibility, SizeMetric
 from indistinct.metrics.hierarchical import (
     Distortion,
@@ -35,7 +34,6 @@ from indistinct.metrics.information import (
     privacy_loss,
 )
 from indistinct.metrics.loss import GCP, NCP, GeometricLoss, ILoss, Loss
-from indistinct.metrics.measurements import Measurements, measure_all
 from indistinct.metrics.workload import WorkloadError
 from indistinct.spelling import parse
 

@@ -13,8 +13,7 @@ import numpy as np
 from indistinct.errors import HierarchyError, ParameterError
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes
-from indistinct.metrics.base import Goal
-from indistinct.metrics.cells import CellMetric, SummedMetric, mean_per_cell, weighted_sum
+from indistinct.metrics.base import CellMetric, Goal, SummedMetric, mean_per_cell, weighted_sum
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.schema import did_you_mean
 

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.machine.arrays import Codes
-from indistinct.metrics.cells import CellMetric, SummedMetric, mean_per_cell
+from indistinct.metrics.base import CellMetric, SummedMetric, mean_per_cell
 from indistinct.recoding.outputs import PublishedColumn
 
 

@@ -12,8 +12,7 @@ from indistinct.frequencies.value import Classes, Histogram
 from indistinct.machine.arrays import Codes
 from indistinct.models import parameters
 from indistinct.models.arithmetic import cross_multiplied, exact_ratio, per_class, whole_rows
-from indistinct.models.base import SensitiveModel
-from indistinct.models.histogram_test import SHARE, SIZE, HistogramTest
+from indistinct.models.base import SHARE, SIZE, HistogramTest, SensitiveModel
 from indistinct.models.k_anonymity import K_HINT, KAnonymity
 
 

@@ -20,8 +20,7 @@ import pyarrow as pa
 from indistinct.errors import HierarchyError, InputError, ParameterError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.machine.arrays import Codes, empty_large
-from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding
-from indistinct.recoding.parts import digest_parts, parts_of
+from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding, digest_parts, parts_of
 from indistinct.recoding.validation import check_recoding
 from indistinct.tables.input_files import read_ordinary
 

@@ -61,7 +61,7 @@ def texts_of(table: Table, name: str) -> pa.Array:
     return column.slice(0, JUDGED).combine_chunks().unique().cast(pa.string())
 
 
-def settled(source: Source, columns: Iterable[str]) -> Reading:
+def settle_reading(source: Source, columns: Iterable[str]) -> Reading:
     """Return how a text file was read, with the kinds that were found in some columns: another one has the same.
 
     A single stray text in next month's file would else make text of numbers, and change what is published.

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from indistinct.engines.base import DatabaseTable, Engine, Sink, Source
-from indistinct.engines.postgres.source import require_table
-from indistinct.engines.postgres.tables import check_release
-from indistinct.errors import Feasible, InfeasibleError, ParameterError
+from indistinct.engines.base import Engine, Sink, Source
+from indistinct.errors import Feasible, InfeasibleError
 from indistinct.figures import share_above
 from indistinct.frequencies.count import Counted
 from indistinct.machine.memory import needs_memory
@@ -23,15 +21,12 @@ from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.storage import digest, files_of_recoding
 from indistinct.release.certificate import About, Overlap
 from indistinct.release.history.ledger import Record
-from indistinct.release.pseudonyms.columns import Pseudonym, PseudonymSink, with_pseudonyms
+from indistinct.release.pseudonyms.making import Pseudonym, PseudonymSink, with_pseudonyms
 from indistinct.release.release import Release
 from indistinct.release.verification.check import Check
 from indistinct.release.verification.population import Population, count_people
-from indistinct.release.writing.database import DatabaseTables, Place, write_to
-from indistinct.release.writing.files import StagedTables, WrittenTables, certificate_path, require_another_file
-from indistinct.release.writing.form import Writing
-from indistinct.release.writing.small_counts import SMALLEST, check_smallest
-from indistinct.release.writing.targets import check_format, check_targets
+from indistinct.release.writing.files import StagedTables
+from indistinct.release.writing.places import IN_MEMORY, Destination, WrittenTables
 from indistinct.schema import Schema
 from indistinct.tables.value import Labels
 
@@ -70,50 +65,6 @@ class Publication:
         self.engine.publish(self.source, assignment, around, secret=self.secret)
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """Where a release goes: a file or a table of a database; without an `output` it stays in memory.
-
-    `save_recoding` is a private file for its recoding. Counts below `smallest_count` are hidden from others. `writing`
-    is how text files look.
-    """
-
-    output: Place | None = None
-    overwrite: bool = False
-    save_recoding: str | Path | None = None
-    smallest_count: int = SMALLEST
-    writing: Writing = Writing()  # noqa: RUF009 (a frozen value)
-
-    def __post_init__(self) -> None:
-        """Raise unless the parts of a destination belong together."""
-        check_smallest(self.smallest_count)
-        if self.output is None and self.save_recoding is not None:
-            raise ParameterError(
-                "`save_recoding` goes with `output`", hint="release.write_recoding(path) keeps it alone"
-            )
-        require_table(self.output)
-
-    @property
-    def path(self) -> Path | DatabaseTable | None:
-        """Return the file or the table of a database that is written, if any is."""
-        return Path(self.output) if isinstance(self.output, str) else self.output
-
-    def check_free(self, sources: Iterable[Path]) -> None:
-        """Raise before any work if a release cannot be written here, or would replace one of its sources."""
-        path, recoding = self.path, [] if self.save_recoding is None else [Path(self.save_recoding)]
-        if path is None:
-            return
-        if isinstance(path, DatabaseTable):
-            check_release(path, overwrite=self.overwrite)
-            check_targets(recoding, sources=sources, overwrite=self.overwrite)
-            return
-        check_format(path)
-        check_targets([path, certificate_path(path), *recoding], sources=sources, overwrite=self.overwrite)
-
-
-IN_MEMORY = Destination()
-
-
 @needs_memory("verifying and writing the release")
 def publish(
     job: Publication, destination: Destination = IN_MEMORY, *, counters: Mapping[str, float] | None = None
@@ -143,7 +94,7 @@ def publish(
     check = Check(job.engine, job.schema, job.model, buckets, job.counted, assignment, about=about, population=others)
     check = replace(check, transformations=job.recoding.transformations or {})
     origin, labels = job.source.path, _labels(job)
-    place, names = destination.path, tuple(assignment.layout.tables)
+    place, names = destination.place, tuple(assignment.layout.tables)
     if place is None:
         kept = _Kept()
         job.publish(assignment, kept)
@@ -152,16 +103,14 @@ def publish(
         return replace(made, record=job.record)
     keys = (None if each.key is None else Path(each.key) for each in job.pseudonyms.values())
     for read in (*(job.source.files or (origin,)), *keys):
-        if isinstance(place, Path):
-            require_another_file(place, read)
+        place.require_other(read)
     tables: dict[str, pa.Table] = {}
 
     def fill(sink: Sink) -> None:
         job.publish(assignment, sink)
         tables.update(sink.tables if isinstance(sink, StagedTables) else {})
 
-    certificate = write_to(
-        place,
+    certificate = place.write(
         fill,
         check,
         tables=names,
@@ -171,7 +120,7 @@ def publish(
         smallest_count=destination.smallest_count,
         writing=replace(destination.writing, labels=labels),
     )
-    lies = tables or (WrittenTables(place, names) if isinstance(place, Path) else DatabaseTables(place, names))
+    lies = tables or WrittenTables(place, names)
     return Release(certificate, job.recoding, check, counters or {}, lies, origin, record=job.record, labels=labels)
 
 

@@ -24,19 +24,19 @@ from indistinct.recoding.storage import read_recoding
 from indistinct.recoding.transformations import Transformation, check_transformations, kept_hierarchies
 from indistinct.release.columns import published_schema
 from indistinct.release.kinds import reading_again
-from indistinct.release.opened import (
+from indistinct.release.opening import (
     BucketTable,
     OpenedTables,
     belongs_to,
     certificate_of,
     open_published,
     published_tables,
+    read_release,
 )
 from indistinct.release.promise import judging, promised_model
-from indistinct.release.pseudonyms.columns import Pseudonym, kinds_of
-from indistinct.release.reading import read_release
+from indistinct.release.pseudonyms.making import Pseudonym, kinds_of
 from indistinct.release.release import Release
-from indistinct.release.verification.transformed import not_shown, transformed_alike
+from indistinct.release.verification.check import not_shown, transformed_alike
 from indistinct.schema import Schema, require_schema
 from indistinct.tables.addresses import address_of
 from indistinct.tables.value import Reading

@@ -1,6 +1,7 @@
 """A release: the published tables and what was verified on them."""
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -8,23 +9,21 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.algorithms.explanation import Explanation
-from indistinct.engines.base import DatabaseTable, Sink
-from indistinct.engines.postgres.source import require_table
+from indistinct.engines.base import Sink, require_table
 from indistinct.errors import MissingExtraError
 from indistinct.hierarchy import Hierarchy
 from indistinct.markup import Document, piece
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
-from indistinct.release.certificate import Certificate
-from indistinct.release.certificate_grids import counted_grid, verdict_grid
+from indistinct.recoding.storage import files_of_recoding, second_file
+from indistinct.release.certificate import SMALLEST, Certificate, counted_grid, verdict_grid
 from indistinct.release.history.ledger import Record, reserved
 from indistinct.release.verification.check import Check
-from indistinct.release.writing.database import Place, write_to
+from indistinct.release.writing.delimited import Writing
 from indistinct.release.writing.files import require_another_file
-from indistinct.release.writing.form import Writing
 from indistinct.release.writing.formats import publishable
-from indistinct.release.writing.recoding_file import write_recoding
-from indistinct.release.writing.small_counts import SMALLEST
+from indistinct.release.writing.places import Place, place_at
+from indistinct.release.writing.staging import check_target, publish, stage, staging
 from indistinct.schema import Schema
 from indistinct.tables.value import Labels
 
@@ -134,16 +133,15 @@ class Release:
         delimiter, decimal mark, encoding.
         """
         require_table(path)
-        if not isinstance(path, DatabaseTable):
-            require_another_file(path, self.origin)
+        place = place_at(path)
+        place.require_other(self.origin)
 
         def fill(sink: Sink) -> None:
             for name, table in self.tables.items():
                 sink.accept(name, [table])
 
         with reserved(None if self.record is None else self.record.ledger.path):
-            return write_to(
-                path,
+            return place.write(
                 fill,
                 self.check,
                 tables=tuple(self.tables),
@@ -159,7 +157,21 @@ class Release:
         The arrays of a large one go to a second file: that of `recoding.json` is `recoding.json.arrow`.
         """
         require_another_file(path, self.origin)
-        write_recoding(self.recoding, path, overwrite=overwrite)
+        _write_recoding(self.recoding, path, overwrite=overwrite)
+
+
+def _write_recoding(recoding: Recoding, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write a recoding, readable by its owner alone."""
+    files = files_of_recoding(recoding, path)
+    for target in files:
+        check_target(target, overwrite=overwrite)
+    old = second_file(path) if overwrite else None
+    with staging() as staged:
+        staged += [stage(target, produce, private=True) for target, produce in files.items()]
+        publish(staged, overwrite=overwrite)
+    if old is not None and old not in files:
+        with suppress(OSError):  # the new recoding is whole, whatever lies beside it
+            old.unlink()
 
 
 def _without_dictionaries(table: pa.Table, *, kept: Collection[str] = ()) -> pa.Table:

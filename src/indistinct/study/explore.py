@@ -16,9 +16,8 @@ from indistinct.drawing.levels import level_meanings
 from indistinct.engines import closes_sources, open_source
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import number, plural, share_above
-from indistinct.frequencies.lattice import Lattice, Node
-from indistinct.frequencies.request import Request
-from indistinct.frequencies.rollup import RolledUp
+from indistinct.frequencies.count import Request
+from indistinct.frequencies.lattice import Lattice, Node, RolledUp
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.problem import check_job, problem_of
 from indistinct.machine.arrays import Codes

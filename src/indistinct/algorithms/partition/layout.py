@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 
 from indistinct.errors import HierarchyError
-from indistinct.machine.arrays import Codes, starts_of
-from indistinct.machine.parallel import spread
+from indistinct.machine.arrays import Codes, spread, starts_of
 from indistinct.recoding.columns import QuasiColumn
 
 # Up to this many values are counted at once to find a median, which needs one entry a value.

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.frequencies.grouping import WORD
-from indistinct.machine.arrays import Codes, starts_of
-from indistinct.machine.parallel import spread
+from indistinct.frequencies.encode import WORD
+from indistinct.machine.arrays import Codes, spread, starts_of
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import RecodedColumn
 from indistinct.recoding.summary import (

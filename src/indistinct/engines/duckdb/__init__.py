@@ -18,8 +18,7 @@ from indistinct.engines.duckdb.source import SOURCE, DuckTable, quote_name
 from indistinct.engines.finding import Learned
 from indistinct.engines.levels import Levels, Room
 from indistinct.engines.partitions import publish_rows
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Counted, Request
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter

@@ -13,7 +13,7 @@ from indistinct.engines.base import DatabaseTable, PublishedFile, as_written, pl
 from indistinct.engines.duckdb.databases import is_database, relation_of
 from indistinct.engines.duckdb.source import BATCH, SOURCE, DuckTable, quote_name
 from indistinct.errors import InputError, MissingExtraError
-from indistinct.machine.parallel import workers
+from indistinct.machine.arrays import workers
 from indistinct.machine.spill import create_nameless, directory_of_process, disk_errors
 from indistinct.machine.stages import report_rows
 from indistinct.tables import open_table

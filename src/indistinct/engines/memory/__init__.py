@@ -11,8 +11,7 @@ import pyarrow as pa
 from indistinct.engines.base import EVERY_RECODING, DatabaseTable, PublishedFile, Sink
 from indistinct.engines.memory.count import count_table
 from indistinct.engines.memory.publish import publish_table
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Counted, Request
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter

@@ -8,9 +8,8 @@ import pyarrow.compute as pc
 
 from indistinct.engines.memory import _kernels
 from indistinct.frequencies.encode import from_dictionary
-from indistinct.machine.arrays import Codes, repeat_values
+from indistinct.machine.arrays import Codes, repeat_values, spread
 from indistinct.machine.ordering import text_order
-from indistinct.machine.parallel import spread
 from indistinct.tables.domain import ascends, with_room
 
 # Offsets of plain text count up to so many bytes.

@@ -7,16 +7,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError, SchemaError
-from indistinct.frequencies.count import Counted, count_cells, count_pieces, group_encoded, join_columns, pair_people
-from indistinct.frequencies.encode import Encoded, encode_column
-from indistinct.frequencies.grouping import Grouping, group_rows
-from indistinct.frequencies.request import Request, nobody
-from indistinct.frequencies.singled_out import SingledOut, codes_of, singled_out
-from indistinct.frequencies.uniqueness import rows_alone
+from indistinct.frequencies.count import (
+    Counted,
+    Request,
+    count_cells,
+    count_pieces,
+    group_encoded,
+    join_columns,
+    nobody,
+    pair_people,
+)
+from indistinct.frequencies.encode import Encoded, Grouping, encode_column, group_rows
+from indistinct.frequencies.singled_out import SingledOut, codes_of, rows_alone, singled_out
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
 from indistinct.hierarchy.builders import declared_order
-from indistinct.machine.arrays import Codes, row_numbers
-from indistinct.machine.parallel import spread
+from indistinct.machine.arrays import Codes, row_numbers, spread
 from indistinct.tables.domain import Domain, Kind, plain_column
 from indistinct.tables.value import Table
 

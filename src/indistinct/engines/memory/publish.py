@@ -12,10 +12,8 @@ from indistinct.engines.memory import _kernels
 from indistinct.engines.memory.columns import gather_columns, taken
 from indistinct.engines.memory.count import rows_of
 from indistinct.frequencies.count import join_columns
-from indistinct.frequencies.encode import encode_column
-from indistinct.frequencies.grouping import one_of_each
-from indistinct.machine.arrays import Codes, empty_large, repeat_values, starts_of
-from indistinct.machine.parallel import spread
+from indistinct.frequencies.encode import encode_column, one_of_each
+from indistinct.machine.arrays import Codes, empty_large, repeat_values, spread, starts_of
 from indistinct.machine.randomness import Secret
 from indistinct.recoding.outputs import Assignment, Output, OutputTable
 from indistinct.tables.domain import one_to_one

@@ -11,16 +11,14 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engines import groups
-from indistinct.engines.base import EVERY_RECODING, DatabaseTable, Sink, Source
+from indistinct.engines.base import EVERY_RECODING, DatabaseTable, Sink, Source, is_address, require_table
 from indistinct.engines.finding import Learned
 from indistinct.engines.groups import Fetch, Groups
 from indistinct.engines.memory.count import count_table
 from indistinct.engines.memory.publish import publish_table
 from indistinct.engines.partitions import publish_rows
-from indistinct.engines.postgres.address import is_address
-from indistinct.engines.postgres.source import PostgresTable, open_database, require_table
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
+from indistinct.engines.postgres.source import PostgresTable, open_database
+from indistinct.frequencies.count import Counted, Request
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter

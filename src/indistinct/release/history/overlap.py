@@ -27,13 +27,13 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.storage import read_recoding
 from indistinct.release.certificate import Overlap
 from indistinct.release.fit import Fit, fit
-from indistinct.release.history.comparison import overlap_of, people_to_hold_back
+from indistinct.release.history.histories import Standing, overlap_of, people_to_hold_back, rows_of_people, standing_of
 from indistinct.release.history.ledger import Ledger, Record, open_ledger, reserved, standings
-from indistinct.release.history.standing import Standing, rows_of_people, standing_of
 from indistinct.release.kinds import reading_again
-from indistinct.release.pipeline import IN_MEMORY, Destination, Publication, publish
+from indistinct.release.pipeline import Publication, publish
 from indistinct.release.pseudonyms.making import new_key
 from indistinct.release.release import Release
+from indistinct.release.writing.places import IN_MEMORY, Destination
 from indistinct.schema import Schema, did_you_mean
 from indistinct.tables.value import Table
 

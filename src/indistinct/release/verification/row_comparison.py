@@ -18,8 +18,7 @@ from indistinct.engines.base import Engine, Source
 from indistinct.engines.finding import CellFinder
 from indistinct.errors import InputError, OutOfMemoryError
 from indistinct.figures import plural
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.machine.randomness import mix_words
@@ -29,9 +28,8 @@ from indistinct.recoding.read_back import covered_classes
 from indistinct.release.columns import published_schema
 from indistinct.release.fit import fit
 from indistinct.release.verification.by_label import pairs_of_cells
-from indistinct.release.verification.evidence import RowComparison, coarsest
-from indistinct.release.verification.matching import matched_classes
-from indistinct.release.writing.form import MARK
+from indistinct.release.verification.evidence import RowComparison, coarsest, matched_classes
+from indistinct.release.writing.delimited import MARK
 from indistinct.schema import Schema
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Domain, Kind, kind_of, plain_column, read_as

@@ -16,8 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import IndistinctError, MissingExtraError, OutputError
-from indistinct.release.writing.delimited import spell_values
-from indistinct.release.writing.form import Writing, count_texts
+from indistinct.release.writing.delimited import Writing, count_texts, spell_values
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.labelled import EXACT, statistics_package
 from indistinct.tables.value import Labels

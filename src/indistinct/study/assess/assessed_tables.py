@@ -12,9 +12,8 @@ import numpy as np
 from indistinct.engines import count_source
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError, OriginalError, SchemaError
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.grouping import group_rows
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Counted, Request
+from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.builders import declared_order
@@ -30,12 +29,12 @@ from indistinct.release.columns import (
     published_schema,
     require_columns,
 )
-from indistinct.release.opened import OpenedTables, published_tables
-from indistinct.release.pseudonyms.columns import are_pseudonyms
+from indistinct.release.opening import OpenedTables, published_tables
+from indistinct.release.pseudonyms.making import are_pseudonyms
 from indistinct.release.release import Release
+from indistinct.release.verification.bucket_evidence import require_in_original
 from indistinct.release.verification.by_label import classes_by_label, classes_by_recoding, nobody_shown
 from indistinct.release.verification.check import NOTHING
-from indistinct.release.verification.containment import require_in_original
 from indistinct.release.verification.evidence import Evidence
 from indistinct.release.verification.population import people_by_label
 from indistinct.schema import Schema

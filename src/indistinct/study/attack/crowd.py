@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 
 from indistinct.engines.base import Source
 from indistinct.errors import HierarchyError, InputError, OriginalError, ParameterError
-from indistinct.frequencies.encode import Encoded, encode_column
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import Encoded, encode_column, group_rows
 from indistinct.hierarchy.builders import declared_order
 from indistinct.machine.arrays import Codes
 from indistinct.machine.ordering import distinct

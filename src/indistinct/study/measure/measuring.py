@@ -6,14 +6,14 @@ from typing import Any, Unpack
 from indistinct.algorithms.base import Progress
 from indistinct.engines import closes_sources, open_source
 from indistinct.errors import ParameterError
+from indistinct.frequencies.count import Request
 from indistinct.frequencies.encode import Encoded
-from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import PERSON, Key
 from indistinct.job.problem import check_job
 from indistinct.machine.memory import needs_memory
 from indistinct.metrics import Loss, Measurements, Metric, measure_all, parse_metric, standard_metrics
+from indistinct.metrics.base import cell_totals
 from indistinct.metrics.buckets import measure_buckets
-from indistinct.metrics.cells import cell_totals
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.outputs import Assignment

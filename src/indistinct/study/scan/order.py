@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
 from indistinct.release.columns import published_schema
 from indistinct.study.scan.base import Check, Finding, Severity, Subject
