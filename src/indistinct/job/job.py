@@ -14,7 +14,7 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.certificate import SMALLEST
 from indistinct.release.history.overlap import History
-from indistinct.release.kinds import reading_again
+from indistinct.release.promise import reading_again
 from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.release.writing.delimited import Writing
 from indistinct.release.writing.places import Destination, Place

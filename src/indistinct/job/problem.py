@@ -15,7 +15,7 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.models import Model
 from indistinct.models.of_people import people_as_rows
 from indistinct.recoding.columns import columns_of
-from indistinct.release.kinds import check_notations
+from indistinct.release.promise import check_notations
 from indistinct.schema import Schema, did_you_mean
 
 

@@ -16,8 +16,7 @@ from indistinct.recoding.storage import read_recoding
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.certificate import SMALLEST
 from indistinct.release.history.overlap import History
-from indistinct.release.kinds import reading_again
-from indistinct.release.promise import promise_of
+from indistinct.release.promise import promise_of, reading_again
 from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.release.release import Release
 from indistinct.release.writing.delimited import Writing

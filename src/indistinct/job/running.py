@@ -36,9 +36,15 @@ from indistinct.release.history.overlap import (
     hold_people_back,
     publish_beside,
 )
-from indistinct.release.kinds import check_kinds, check_orders, check_same_kinds, settle_reading
 from indistinct.release.pipeline import Publication
-from indistinct.release.promise import promise_of, promised_model
+from indistinct.release.promise import (
+    check_kinds,
+    check_orders,
+    check_same_kinds,
+    promise_of,
+    promised_model,
+    settle_reading,
+)
 from indistinct.release.pseudonyms.making import check_pseudonyms, require_rows_here
 from indistinct.release.release import Release
 from indistinct.release.verification.population import Population, count_beside, fit_beside, unused, using_population

@@ -23,7 +23,6 @@ from indistinct.recoding.outputs import MAIN, Buckets
 from indistinct.recoding.storage import read_recoding
 from indistinct.recoding.transformations import Transformation, check_transformations, kept_hierarchies
 from indistinct.release.columns import published_schema
-from indistinct.release.kinds import reading_again
 from indistinct.release.opening import (
     BucketTable,
     OpenedTables,
@@ -33,7 +32,7 @@ from indistinct.release.opening import (
     published_tables,
     read_release,
 )
-from indistinct.release.promise import judging, promised_model
+from indistinct.release.promise import judging, promised_model, reading_again
 from indistinct.release.pseudonyms.making import Pseudonym, kinds_of
 from indistinct.release.release import Release
 from indistinct.release.verification.check import not_shown, transformed_alike

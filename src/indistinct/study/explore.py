@@ -24,8 +24,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.markup import grid, piece
 from indistinct.metrics import Metric, parse_metric
 from indistinct.models import Model
-from indistinct.release.kinds import check_kinds
-from indistinct.release.promise import judging
+from indistinct.release.promise import check_kinds, judging
 from indistinct.release.verification.population import count_beside, using_population
 from indistinct.schema import Schema, did_you_mean
 

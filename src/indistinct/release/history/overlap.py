@@ -29,8 +29,8 @@ from indistinct.release.certificate import Overlap
 from indistinct.release.fit import Fit, fit
 from indistinct.release.history.histories import Standing, overlap_of, people_to_hold_back, rows_of_people, standing_of
 from indistinct.release.history.ledger import Ledger, Record, open_ledger, reserved, standings
-from indistinct.release.kinds import reading_again
 from indistinct.release.pipeline import Publication, publish
+from indistinct.release.promise import reading_again
 from indistinct.release.pseudonyms.making import new_key
 from indistinct.release.release import Release
 from indistinct.release.writing.places import IN_MEMORY, Destination

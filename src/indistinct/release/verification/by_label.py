@@ -26,8 +26,8 @@ from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.recoding.read_back import cover_of, read_back
 from indistinct.release.columns import require_columns
 from indistinct.release.fit import fit, repair
-from indistinct.release.kinds import check_notations, reading_again
 from indistinct.release.opening import OpenedTables, require_original
+from indistinct.release.promise import check_notations, reading_again
 from indistinct.schema import Schema
 from indistinct.tables import open_table
 

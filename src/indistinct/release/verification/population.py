@@ -26,7 +26,7 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.read_back import cover_of_rows
 from indistinct.release.fit import Fit, fit
-from indistinct.release.kinds import settle_reading
+from indistinct.release.promise import settle_reading
 from indistinct.release.verification.by_label import pairs_of_cells
 from indistinct.release.verification.evidence import class_index, matched_classes
 from indistinct.schema import Schema

@@ -15,9 +15,8 @@ from indistinct.models.base import Model
 from indistinct.models.parameters import exact
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Form
-from indistinct.release.kinds import reading_again, settled
 from indistinct.release.opening import BucketTable
-from indistinct.release.promise import judging
+from indistinct.release.promise import judging, reading_again, settled
 from indistinct.release.pseudonyms.making import kinds_of
 from indistinct.release.published import NO_SCHEMA, Knowledge, Published, describe_release
 from indistinct.release.release import Release
