@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.engines.memory.columns import compact
 from indistinct.engines.memory.count import count_table
+from indistinct.engines.memory.publish import compact
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
 from indistinct.frequencies.count import Request
 from indistinct.models import KAnonymity

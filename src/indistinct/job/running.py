@@ -9,9 +9,8 @@ from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm, run_search, unused_settings
 from indistinct.algorithms.explanation import Explanation
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.engines import closes_sources, using_source
+from indistinct.engines import check_support, closes_sources, using_source
 from indistinct.engines.base import Engine, Source
-from indistinct.engines.support import check_support
 from indistinct.errors import InfeasibleError, VerificationError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy

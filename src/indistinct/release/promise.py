@@ -1,4 +1,4 @@
-"""What a release promises, and whether columns were read as what they are before an algorithm takes numbers for text."""
+"""What a release promises, and whether columns were read as what they are before a search takes numbers for text."""
 
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
