@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.engines import open_source
-from indistinct.engines.transformed import transformed_source
+from indistinct.engines.base import transformed_source
 from indistinct.frequencies.count import Request
 
 HIERARCHY = ind.Hierarchy.masking(length=3)

@@ -11,6 +11,7 @@ import pytest
 
 from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.duckdb.source import coded_groups
+from indistinct.errors import InputError
 from indistinct.tables import Reading
 
 
@@ -68,7 +69,7 @@ def test_columns_of_many_values_are_counted_as_they_are(table, tmp_path, monkeyp
 def test_what_goes_wrong_while_rows_are_read_is_told_as_it_is(table):
     def failing():
         yield table.slice(0, 10)
-        raise source.InputError("the file has changed")
+        raise InputError("the file has changed")
 
-    with pytest.raises(source.InputError, match="the file has changed"):
+    with pytest.raises(InputError, match="the file has changed"):
         coded_groups(failing(), ["text"], duckdb.connect(), table.schema)

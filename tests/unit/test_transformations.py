@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.engines.transformed import transformed_source
+from indistinct.engines.base import transformed_source
 from indistinct.errors import HierarchyError, InputError, ParameterError, SchemaError
 from indistinct.recoding.storage import digest, recoding_from_json, recoding_to_json
 from indistinct.recoding.transformations import parse_transformation

@@ -5,8 +5,8 @@ release, batch by batch.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 from urllib.parse import parse_qsl, urlsplit
@@ -15,11 +15,14 @@ import pyarrow as pa
 
 from indistinct.errors import OutOfMemoryError, ParameterError
 from indistinct.frequencies.count import Counted, Request
+from indistinct.hierarchy import Hierarchy
 from indistinct.machine.randomness import Secret
 from indistinct.recoding.outputs import MAIN, Assignment
 from indistinct.recoding.storage import KINDS
+from indistinct.recoding.transformations import Transformation, Transformed, check_transformations, transformed_columns
+from indistinct.schema import Schema
 from indistinct.tables.domain import Kind
-from indistinct.tables.value import Labels, Reading
+from indistinct.tables.value import Labels, Reading, Table
 
 EVERY_RECODING = frozenset(KINDS)
 """What an engine declares that publishes recodings of every kind."""
@@ -295,3 +298,49 @@ def without_password(address: str) -> str:
         return "postgresql://"  # a password with a bare mark in it was cut in the wrong place
     told = "&".join(f"{key}={value}" for key, value in options)
     return f"postgresql://{netloc.removeprefix('@')}{path}" + (f"?{told}" if told else "")
+
+
+@runtime_checkable
+class Transformable(Protocol):
+    """A source beyond memory that transforms the columns of its groups and batches as it gives them away."""
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """Return the Arrow types of the columns."""
+
+    def groups(self, columns: Sequence[str]) -> Any:
+        """Return the distinct combinations of some columns, and how many rows have each."""
+
+    def transformed(self, transformed: Transformed) -> Source:
+        """Return the same source with columns that are transformed."""
+
+
+def transformed_source(source: Source, transformations: Mapping[str, Transformation]) -> tuple[Source, Transformed]:
+    """Return a source with transformed columns, and what was done to them.
+
+    Raises where a column is not what its transformation is for, or where the source cannot transform.
+    """
+    if isinstance(source, Table):
+        data = source.data
+        made = transformed_columns(transformations, {each.name: each.type for each in data.schema}, data.column)
+        return (replace(source, data=made.table(data), learned={}) if transformations else source), made
+    if not transformations:
+        return source, Transformed({}, {}, {})
+    if not isinstance(source, Transformable):
+        raise ParameterError(
+            f"a {type(source).__name__} transforms no columns yet: {', '.join(map(repr, transformations))}",
+            hint="use the engine memory, duckdb or postgres, or transform the columns in the frame itself",
+        )
+    types = {each.name: each.type for each in source.arrow}
+    made = transformed_columns(transformations, types, lambda name: source.groups([name]).table[name])
+    return source.transformed(made), made
+
+
+def transform_source(
+    source: Source,
+    schema: Schema,
+    hierarchies: Mapping[str, Hierarchy],
+    transformations: Mapping[str, Transformation] | None,
+) -> tuple[Source, Transformed]:
+    """Return a source whose columns are transformed as it is declared, and what was done to them."""
+    return transformed_source(source, check_transformations(transformations or {}, schema, hierarchies))

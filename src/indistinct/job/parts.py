@@ -36,7 +36,7 @@ from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.levels import MISSING, NOBODY, ColumnValues, KeyColumn, KeyTree, Segments
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy import Hierarchy
-from indistinct.job.problem import budget
+from indistinct.job.job import budget
 from indistinct.machine.memory import needs_memory
 from indistinct.models import Model
 from indistinct.recoding.columns import columns_of

@@ -10,14 +10,12 @@ from indistinct.algorithms.base import Algorithm, run_search, unused_settings
 from indistinct.algorithms.explanation import Explanation
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.engines import check_support, closes_sources, using_source
-from indistinct.engines.base import Engine, Source
+from indistinct.engines.base import Engine, Source, transform_source
 from indistinct.errors import InfeasibleError, VerificationError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
-from indistinct.job.job import Job
-from indistinct.job.opening import transform_source
+from indistinct.job.job import Job, budget, check_job, problem_of
 from indistinct.job.parts import Found, Search, search_by_levels
-from indistinct.job.problem import budget, check_job, problem_of
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
 from indistinct.models import Model
@@ -35,7 +33,6 @@ from indistinct.release.history.overlap import (
     hold_people_back,
     publish_beside,
 )
-from indistinct.release.pipeline import Publication
 from indistinct.release.promise import (
     check_kinds,
     check_orders,
@@ -45,7 +42,7 @@ from indistinct.release.promise import (
     settle_reading,
 )
 from indistinct.release.pseudonyms.making import check_pseudonyms, require_rows_here
-from indistinct.release.release import Release
+from indistinct.release.release import Publication, Release
 from indistinct.release.verification.population import Population, count_beside, fit_beside, unused, using_population
 from indistinct.spelling import spell
 

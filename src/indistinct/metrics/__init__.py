@@ -14,10 +14,25 @@ from types import MappingProxyType
 from indistinct.extension import Registry
 from indistinct.metrics.base import BETTER, CellMetric, Goal, Measurements, Metric, measure_all
 from indistinct.metrics.buckets import BUCKET_METRICS
-from indistinct.metrics.classes import AverageClassSize, Discernibility, SizeMetric
-from indistinct.metrics.hierarchical import (
+from indistinct.metrics.information import (
+    AverageClassSize,
+    ClassificationMetric,
+    Discernibility,
+    NonUniformEntropy,
+    SizeMetric,
+    igpl,
+    information_gain,
+    information_gain_per_loss,
+    privacy_loss,
+)
+from indistinct.metrics.loss import (
+    GCP,
+    NCP,
     Distortion,
     GeneralizedTuple,
+    GeometricLoss,
+    ILoss,
+    Loss,
     Precision,
     class_distance,
     closest_common,
@@ -25,15 +40,6 @@ from indistinct.metrics.hierarchical import (
     tuple_distortion,
     weighted_hierarchical_distance,
 )
-from indistinct.metrics.information import (
-    ClassificationMetric,
-    NonUniformEntropy,
-    igpl,
-    information_gain,
-    information_gain_per_loss,
-    privacy_loss,
-)
-from indistinct.metrics.loss import GCP, NCP, GeometricLoss, ILoss, Loss
 from indistinct.metrics.workload import WorkloadError
 from indistinct.spelling import parse
 

@@ -15,8 +15,8 @@ from indistinct.errors import InputError, SchemaError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.recoding.outputs import MAIN, SENSITIVE, Buckets, Form
 from indistinct.release.certificate import WHOLE, misfit_of
-from indistinct.release.columns import published_schema
 from indistinct.release.verification.bucket_evidence import BucketEvidence, count_buckets
+from indistinct.release.verification.evidence import published_schema
 from indistinct.release.writing.files import certificate_path, table_path
 from indistinct.release.writing.staging import digest_of
 from indistinct.schema import Schema

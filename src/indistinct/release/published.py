@@ -22,7 +22,6 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Buckets
 from indistinct.recoding.storage import read_recoding
 from indistinct.recoding.transformations import Transformation, check_transformations, kept_hierarchies
-from indistinct.release.columns import published_schema
 from indistinct.release.opening import (
     BucketTable,
     OpenedTables,
@@ -36,6 +35,7 @@ from indistinct.release.promise import judging, promised_model, reading_again
 from indistinct.release.pseudonyms.making import Pseudonym, kinds_of
 from indistinct.release.release import Release
 from indistinct.release.verification.check import not_shown, transformed_alike
+from indistinct.release.verification.evidence import published_schema
 from indistinct.schema import Schema, require_schema
 from indistinct.tables.addresses import address_of
 from indistinct.tables.value import Reading

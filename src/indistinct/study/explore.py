@@ -19,7 +19,7 @@ from indistinct.figures import number, plural, share_above
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.lattice import Lattice, Node, RolledUp
 from indistinct.hierarchy import Hierarchy
-from indistinct.job.problem import check_job, problem_of
+from indistinct.job.job import check_job, problem_of
 from indistinct.machine.arrays import Codes
 from indistinct.markup import grid, piece
 from indistinct.metrics import Metric, parse_metric

@@ -9,8 +9,7 @@ from indistinct.algorithms.cluster._refine_kernels import Charges, Units, fill, 
 from indistinct.algorithms.cluster._refine_pair_kernels import IMPROVE, REDIVIDE, SPLIT, run_sweep
 from indistinct.algorithms.cluster._refine_sweep_kernels import LINES, MANY, TRANSACTIONS, Sweep, undo
 from indistinct.algorithms.cluster.refine_charges import charges_of
-from indistinct.algorithms.partition.layout import ranks_of
-from indistinct.algorithms.partition.summaries import summarize
+from indistinct.algorithms.partition.layout import ranks_of, summarize
 from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes

@@ -23,7 +23,7 @@ from indistinct.errors import ParameterError
 from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.metrics import CellMetric
-from indistinct.metrics.hierarchical import Scheme, edge_weights
+from indistinct.metrics.loss import Scheme, edge_weights
 from indistinct.recoding.kinds import Recoding
 from indistinct.schema import did_you_mean
 

@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.engines.groups import Groups
-from indistinct.engines.transformed import alone_in_groups, once_in_groups
+from indistinct.engines.groups import Groups, alone_in_groups, once_in_groups
 from indistinct.errors import InputError
 from indistinct.machine.arrays import Codes
 from indistinct.machine.spill import PREFIX, spill_error

@@ -8,10 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engines.base import DatabaseTable
-from indistinct.engines.groups import Groups
+from indistinct.engines.groups import Groups, alone_in_groups, once_in_groups
 from indistinct.engines.postgres.columns import Column, as_read, columns_of, quote_name
 from indistinct.engines.postgres.session import Session, connect
-from indistinct.engines.transformed import alone_in_groups, once_in_groups
 from indistinct.errors import InputError, ParameterError
 from indistinct.recoding.transformations import Transformed
 from indistinct.tables.domain import Kind, kind_of

@@ -15,8 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engines import open_source
-from indistinct.engines.base import Source
-from indistinct.engines.transformed import transformed_source
+from indistinct.engines.base import Source, transformed_source
 from indistinct.errors import Feasible, InfeasibleError, InputError, ParameterError, SchemaError, VerificationError
 from indistinct.figures import Sentence, plural, share_above
 from indistinct.frequencies.value import PERSON
@@ -29,10 +28,9 @@ from indistinct.release.certificate import Overlap
 from indistinct.release.fit import Fit, fit
 from indistinct.release.history.histories import Standing, overlap_of, people_to_hold_back, rows_of_people, standing_of
 from indistinct.release.history.ledger import Ledger, Record, open_ledger, reserved, standings
-from indistinct.release.pipeline import Publication, publish
 from indistinct.release.promise import reading_again
 from indistinct.release.pseudonyms.making import new_key
-from indistinct.release.release import Release
+from indistinct.release.release import Publication, Release, publish
 from indistinct.release.writing.places import IN_MEMORY, Destination
 from indistinct.schema import Schema, did_you_mean
 from indistinct.tables.value import Table

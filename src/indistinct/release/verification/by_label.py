@@ -24,10 +24,10 @@ from indistinct.recoding.cover import WORD, Cover
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.recoding.read_back import cover_of, read_back
-from indistinct.release.columns import require_columns
 from indistinct.release.fit import fit, repair
 from indistinct.release.opening import OpenedTables, require_original
 from indistinct.release.promise import check_notations, reading_again
+from indistinct.release.verification.evidence import require_columns
 from indistinct.schema import Schema
 from indistinct.tables import open_table
 

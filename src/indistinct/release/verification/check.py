@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engines import memory_engine
-from indistinct.engines.base import Engine, Source
-from indistinct.engines.transformed import transformed_source
+from indistinct.engines.base import Engine, Source, transformed_source
 from indistinct.errors import InputError, SchemaError, VerificationError
 from indistinct.figures import kind_of
 from indistinct.frequencies.count import Counted, Request
@@ -24,12 +23,19 @@ from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.recoding.transformations import Transformation
 from indistinct.recoding.transformed_values import may_come_of
 from indistinct.release.certificate import About, Certificate
-from indistinct.release.columns import appearance_of, published_schema, require_columns, require_rows
 from indistinct.release.opening import OpenedTables
 from indistinct.release.pseudonyms.linked import Linked, linked_rows
 from indistinct.release.pseudonyms.making import are_pseudonyms
 from indistinct.release.verification.bucket_evidence import count_buckets
-from indistinct.release.verification.evidence import Evidence, NotTransformed, RowComparison
+from indistinct.release.verification.evidence import (
+    Evidence,
+    NotTransformed,
+    RowComparison,
+    appearance_of,
+    published_schema,
+    require_columns,
+    require_rows,
+)
 from indistinct.release.verification.population import CountedPopulation, population_by_class
 from indistinct.release.verification.verify import AMBIGUOUS, LINKED, verify
 from indistinct.release.writing.files import StagedTables, table_path

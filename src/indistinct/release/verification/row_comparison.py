@@ -25,10 +25,9 @@ from indistinct.machine.randomness import mix_words
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.read_back import covered_classes
-from indistinct.release.columns import published_schema
 from indistinct.release.fit import fit
 from indistinct.release.verification.by_label import pairs_of_cells
-from indistinct.release.verification.evidence import RowComparison, coarsest, matched_classes
+from indistinct.release.verification.evidence import RowComparison, coarsest, matched_classes, published_schema
 from indistinct.release.writing.delimited import MARK
 from indistinct.schema import Schema
 from indistinct.tables.dictionaries import is_text

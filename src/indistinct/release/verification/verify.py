@@ -16,8 +16,7 @@ from indistinct.frequencies.value import PERSON, Classes, Histogram
 from indistinct.models.arithmetic import per_class
 from indistinct.models.base import Judgement, Model
 from indistinct.release.certificate import About, Certificate, OwnValues, PeopleCounted, Verdict
-from indistinct.release.columns import Appearance
-from indistinct.release.verification.evidence import Evidence, merged_readings
+from indistinct.release.verification.evidence import Appearance, Evidence, merged_readings
 from indistinct.schema import Schema
 
 PRESERVED = "columns-preserved"

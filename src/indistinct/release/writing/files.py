@@ -3,7 +3,7 @@
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -14,7 +14,9 @@ import pyarrow.compute as pc
 
 from indistinct.engines.base import Sink
 from indistinct.errors import OutputError, ParameterError
+from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN
+from indistinct.recoding.storage import files_of_recoding, second_file
 from indistinct.release.certificate import SMALLEST, Certificate, check_smallest, text_for_others
 from indistinct.release.history.ledger import Record
 from indistinct.release.writing.delimited import Writing, count_cells, count_texts, formula_warnings
@@ -245,3 +247,17 @@ def write_atomically(path: str | Path, produce: Produce, *, overwrite: bool = Fa
         staged.append(stage(target, produce, private=private))
         publish(staged, overwrite=overwrite)
         return staged[0].digest
+
+
+def write_recoding(recoding: Recoding, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write a recoding, readable by its owner alone."""
+    files = files_of_recoding(recoding, path)
+    for target in files:
+        check_target(target, overwrite=overwrite)
+    old = second_file(path) if overwrite else None
+    with staging() as staged:
+        staged += [stage(target, produce, private=True) for target, produce in files.items()]
+        publish(staged, overwrite=overwrite)
+    if old is not None and old not in files:
+        with suppress(OSError):  # the new recoding is whole, whatever lies beside it
+            old.unlink()

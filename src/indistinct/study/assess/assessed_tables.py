@@ -21,21 +21,21 @@ from indistinct.models.base import All, Model
 from indistinct.models.of_people import OfPeople
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment
-from indistinct.release.columns import (
-    BOUNDS,
-    COMPANIONS,
-    Appearance,
-    appearance_of,
-    published_schema,
-    require_columns,
-)
 from indistinct.release.opening import OpenedTables, published_tables
 from indistinct.release.pseudonyms.making import are_pseudonyms
 from indistinct.release.release import Release
 from indistinct.release.verification.bucket_evidence import require_in_original
 from indistinct.release.verification.by_label import classes_by_label, classes_by_recoding, nobody_shown
 from indistinct.release.verification.check import NOTHING
-from indistinct.release.verification.evidence import Evidence
+from indistinct.release.verification.evidence import (
+    BOUNDS,
+    COMPANIONS,
+    Appearance,
+    Evidence,
+    appearance_of,
+    published_schema,
+    require_columns,
+)
 from indistinct.release.verification.population import people_by_label
 from indistinct.schema import Schema
 from indistinct.study.assess.attribute_disclosure import Shares, keys_of

@@ -9,9 +9,9 @@ from indistinct.engines import closes_sources, open_source
 from indistinct.engines.base import Source
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.count import Request
-from indistinct.release.columns import require_columns, require_rows
 from indistinct.release.published import Knowledge, Published, describe_release
 from indistinct.release.verification.bucket_evidence import require_in_original
+from indistinct.release.verification.evidence import require_columns, require_rows
 from indistinct.schema import Schema
 from indistinct.study.attack.base import Attack, Outcome, Progress, Target
 from indistinct.study.attack.crowd import is_sampled

@@ -18,7 +18,7 @@ from indistinct.hierarchy.builders import declared_order
 from indistinct.machine.arrays import Codes
 from indistinct.machine.ordering import distinct
 from indistinct.recoding.columns import QuasiColumn, columns_of
-from indistinct.release.columns import require_columns
+from indistinct.release.verification.evidence import require_columns
 from indistinct.schema import did_you_mean
 from indistinct.study.attack.base import Tally, Target
 from indistinct.tables.domain import Domain

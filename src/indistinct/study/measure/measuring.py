@@ -9,7 +9,7 @@ from indistinct.errors import ParameterError
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.encode import Encoded
 from indistinct.frequencies.value import PERSON, Key
-from indistinct.job.problem import check_job
+from indistinct.job.job import check_job
 from indistinct.machine.memory import needs_memory
 from indistinct.metrics import Loss, Measurements, Metric, measure_all, parse_metric, standard_metrics
 from indistinct.metrics.base import cell_totals

@@ -20,9 +20,9 @@ from indistinct.metrics.queries.value import All, Compare, Condition, Either, Qu
 from indistinct.recoding.assign import domains_of
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.outputs import MAIN, Buckets
-from indistinct.release.columns import published_schema
 from indistinct.release.opening import OpenedTables
 from indistinct.release.published import Published
+from indistinct.release.verification.evidence import published_schema
 from indistinct.schema import Schema
 from indistinct.study.query.reading import behind_a_zero, labels_of_domain, plain_labels, quasi_labels
 from indistinct.tables import open_table

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
-from indistinct.release.columns import published_schema
+from indistinct.release.verification.evidence import published_schema
 from indistinct.study.scan.base import Check, Finding, Severity, Subject
 from indistinct.study.scan.columns import codes_of
 from indistinct.study.scan.compared import published_as_is
