@@ -22,7 +22,7 @@ from indistinct.recoding.storage import KINDS
 from indistinct.recoding.transformations import Transformation, Transformed, check_transformations, transformed_columns
 from indistinct.schema import Schema
 from indistinct.tables.domain import Kind
-from indistinct.tables.value import Labels, Reading, Table
+from indistinct.tables.value import Labels, Reading, is_table
 
 EVERY_RECODING = frozenset(KINDS)
 """What an engine declares that publishes recodings of every kind."""
@@ -131,6 +131,10 @@ class Source(Protocol):
     @property
     def arrow(self) -> pa.Schema:
         """Return the Arrow types of the columns."""
+
+    @property
+    def in_memory(self) -> pa.Table | None:
+        """Return the whole table where this process holds it, None where rows are read where they lie."""
 
     @property
     def path(self) -> Path | None:
@@ -320,7 +324,7 @@ def transformed_source(source: Source, transformations: Mapping[str, Transformat
 
     Raises where a column is not what its transformation is for, or where the source cannot transform.
     """
-    if isinstance(source, Table):
+    if is_table(source):
         data = source.data
         made = transformed_columns(transformations, {each.name: each.type for each in data.schema}, data.column)
         return (replace(source, data=made.table(data), learned={}) if transformations else source), made

@@ -7,11 +7,11 @@ every class in place of those of the table.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm, Problem, Progress
 from indistinct.algorithms.explanation import Explanation
 from indistinct.algorithms.partition.by_levels import Judge, Top, cut_by_levels
@@ -121,16 +121,15 @@ def search_by_levels(beyond: BeyondMemory, request: Request, search: Search) -> 
     _remember(levels, made, passes)
     quasi = columns_of(counted.domains, search.hierarchies)
     problem = replace(problem, frequencies=counted.frequencies, columns=quasi)
-    auto = search.algorithm if isinstance(search.algorithm, Auto) else None
-    why = None if auto is None else auto.explain_fallback(problem, made.recoding, mondrian)
+    why = search.algorithm.explain_fallback(problem, made.recoding, mondrian)
     return Found(counted, problem, made.recoding, mondrian, wanted, warnings, why)
 
 
 def _required(beyond: BeyondMemory, request: Request, search: Search) -> tuple[Levels, Mondrian]:
     """Return the passes, and the form of Mondrian that goes by them; raise where something else was asked for."""
-    if not isinstance(search.algorithm, Mondrian | Auto):
+    found: Any = search.algorithm.by_levels()
+    if found is None:
         raise beyond.error(hint=f"{COARSER}; {MONDRIAN}")
-    found = Mondrian() if isinstance(search.algorithm, Auto) else search.algorithm
     several = any(len(key) > 1 for key in request.keys)
     refused = {
         "relaxed=true": found.relaxed,

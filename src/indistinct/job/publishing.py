@@ -12,7 +12,7 @@ from indistinct.job.policy.value import Policy
 from indistinct.job.running import run_job
 from indistinct.models import Model
 from indistinct.recoding.kinds import Recoding
-from indistinct.recoding.storage import read_recoding
+from indistinct.recoding.storage import recoding_of
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.certificate import SMALLEST
 from indistinct.release.history.overlap import History
@@ -130,7 +130,7 @@ def apply(
 
     Where it goes, which releases came before and where it runs are said as to `anonymize`.
     """
-    found = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
+    found = recoding_of(recoding)
     schema, _ = promise_of(found, model)
     return run_job(
         Job(

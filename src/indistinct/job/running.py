@@ -21,8 +21,7 @@ from indistinct.machine.stages import enter
 from indistinct.models import Model
 from indistinct.recoding.assign import keys_of
 from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.extend import with_hierarchies
-from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.kinds import Recoding, with_hierarchies
 from indistinct.recoding.storage import NAMES as KIND_NAMES
 from indistinct.recoding.transformations import Transformation, kept_hierarchies
 from indistinct.release.fit import Fit, explained, fit, suppressed_within, within_budget
@@ -116,7 +115,7 @@ def _algorithm_of(job: Job) -> Algorithm:
     """
     named = job.algorithm
     algorithm = parse_algorithm(named) if isinstance(named, str) else named or Auto()
-    return replace(algorithm, reuse=True) if job.keeps_recoding and isinstance(algorithm, Auto) else algorithm
+    return algorithm.for_reuse() if job.keeps_recoding else algorithm
 
 
 def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:

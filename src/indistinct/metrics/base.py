@@ -48,6 +48,10 @@ class Metric(ABC):
         """The histograms that the metric needs, as tuples of column names."""
         return ()
 
+    def column_totals(self, assignment: Assignment) -> Codes | None:
+        """Return what each column costs over all rows, None for a metric that does not add up cells."""
+        return None
+
 
 class CellMetric(Metric):
     """A metric that charges every cell on its own and combines the columns' totals.
@@ -72,7 +76,15 @@ class CellMetric(Metric):
 
     def value(self, assignment: Assignment) -> float:
         """Return the metric of a recoded table: 0 rows cost nothing."""
-        return float(self.combine(cell_totals(assignment, self), rows=assignment.rows))
+        return float(self.combine(self.column_totals(assignment), rows=assignment.rows))
+
+    def column_totals(self, assignment: Assignment) -> Codes:
+        """Return the sum of the charges over all rows, one total a column."""
+        sizes, totals = assignment.classes.sizes, np.empty(len(assignment.columns))
+        for index, column in enumerate(assignment.columns):
+            rows = np.bincount(assignment.values[:, index], weights=sizes, minlength=len(column))
+            totals[index] = float(rows @ self.charge(column)) + assignment.suppressed * self.dropped(column)
+        return totals
 
 
 class SummedMetric(CellMetric):
@@ -93,15 +105,6 @@ class SummedMetric(CellMetric):
     def combine(self, totals: Codes, *, rows: int) -> Codes:
         """Return the sum over rows and columns."""
         return weighted_sum(totals, self.weights)
-
-
-def cell_totals(assignment: Assignment, metric: CellMetric) -> Codes:
-    """Return the sum of a metric's charges over all rows, one total a column."""
-    sizes, totals = assignment.classes.sizes, np.empty(len(assignment.columns))
-    for place, column in enumerate(assignment.columns):
-        rows = np.bincount(assignment.values[:, place], weights=sizes, minlength=len(column))
-        totals[place] = float(rows @ metric.charge(column)) + assignment.suppressed * metric.dropped(column)
-    return totals
 
 
 def mean_per_cell(totals: Codes, *, rows: int) -> Codes:

@@ -125,6 +125,12 @@ class AlphaK(SensitiveModel):
             counts = np.where(self._protected_codes(histogram)[histogram.codes], counts, 0)
         return per_class(np.maximum, counts, indptr=histogram.indptr)
 
+    def protects(self, histogram: Histogram) -> Codes:
+        """Mark the protected values of a histogram: those that are named, all where none is."""
+        if not self.protected:
+            return np.ones(len(histogram.reference), dtype=bool)
+        return np.array([text in self.protected for text in histogram.texts])
+
     def _protected_codes(self, histogram: Histogram) -> Codes:
         absent = [text for text in self.protected if text not in histogram.texts]
         if absent:

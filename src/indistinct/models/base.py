@@ -136,6 +136,19 @@ class Model(ABC):
         return classes.sizes
 
     @property
+    def inner(self) -> "Model":
+        """The model that judges what is counted: itself, unless it counts people instead of rows."""
+        return self
+
+    def around(self, inner: "Model") -> "Model":
+        """Return a model that counts as this one does, rows or people, and asks for what `inner` does."""
+        return inner
+
+    def protects(self, histogram: Histogram) -> Codes:
+        """Mark the values of a histogram that the model protects: all, unless it names some."""
+        return np.ones(len(histogram.reference), dtype=bool)
+
+    @property
     def caution(self) -> str | None:
         """What readers must know of the promise itself, where it is weaker than it looks."""
         return None

@@ -6,24 +6,20 @@ in, a region between two cuts or beyond the last one. What nothing covers has no
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy import Hierarchy, Suppression
+from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.builders import declared_order
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes, starts_of
-from indistinct.recoding.kinds import ByCell, ByColumn, ByRegion, Cuts, RecodedColumn, Recoding
+from indistinct.recoding.kinds import ByCell, ByColumn, ByRegion, Cuts, RecodedColumn, Recoding, is_tree
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.recoding.summary import ColumnSummary, node_runs
 from indistinct.tables.domain import Domain
-
-if TYPE_CHECKING:
-    from indistinct.recoding.kinds import RecodedColumn
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,30 +56,6 @@ def as_stored(recoding: Recoding) -> Extended:
     """Return a recoding for a table that has no values but those that it knows."""
     nothing = {column.domain.column: np.zeros(len(column.domain), dtype=bool) for column in recoding.columns}
     return Extended(recoding, nothing)
-
-
-def with_hierarchies(recoding: Recoding, hierarchies: Mapping[str, Hierarchy]) -> Recoding:
-    """Return a recoding whose columns know the hierarchies that give labels to further values.
-
-    Listed vectors and rows need none: no label is true of a vector that is not listed.
-    """
-    if not isinstance(recoding, ByColumn | ByRegion):
-        return recoding
-    columns = []
-    for column in recoding.columns:
-        declared = hierarchies.get(column.domain.column)
-        if is_tree(column.summary):
-            declared = declared or Suppression()
-        elif declared_order(declared) is None:
-            declared = None
-        settled = None if declared is None else declared.complete_for(column.domain)
-        columns.append(replace(column, hierarchy=settled))
-    return replace(recoding, columns=tuple(columns))
-
-
-def is_tree(summary: ColumnSummary) -> bool:
-    """Return whether the published values of a column are nodes of a hierarchy."""
-    return not summary.published.ranged and summary.members is None and not summary.regions
 
 
 def extend_recoding(recoding: Recoding, domains: Mapping[str, Domain]) -> Extended:
@@ -244,7 +216,7 @@ class TreeGrowth:
 
 
 def extend_tree(
-    column: "RecodedColumn", domain: Domain, codes: Codes, *, groups: Codes | None, full_domain: bool
+    column: RecodedColumn, domain: Domain, codes: Codes, *, groups: Codes | None, full_domain: bool
 ) -> TreeGrowth:
     """Return a tree column over a larger domain; `codes` are the new ones of its own values.
 
@@ -317,7 +289,7 @@ def _covered_values(hierarchy: Hierarchy, domain: Domain) -> pa.Array:
     return domain.values
 
 
-def _agrees(column: "RecodedColumn", bound: _Bound, nodes: Codes, *, codes: Codes, groups: Codes | None) -> bool:
+def _agrees(column: RecodedColumn, bound: _Bound, nodes: Codes, *, codes: Codes, groups: Codes | None) -> bool:
     """Return whether a hierarchy gives known values the labels that the recoding publishes."""
     published = column.summary.published
     labels, levels = published.outputs[0][1].cast(pa.string()).to_pylist(), published.levels
@@ -327,7 +299,7 @@ def _agrees(column: "RecodedColumn", bound: _Bound, nodes: Codes, *, codes: Code
     return groups is None or np.array_equal(bound.ancestors[codes, levels[groups]], nodes[groups])
 
 
-def keep_column(column: "RecodedColumn", domain: Domain, codes: Codes, groups: Codes | None) -> TreeGrowth:
+def keep_column(column: RecodedColumn, domain: Domain, codes: Codes, groups: Codes | None) -> TreeGrowth:
     """Return a column that covers its known values only; others come last."""
     ranks = np.full(len(domain), -1, dtype=np.int32)
     ranks[codes] = column.ranks
@@ -339,7 +311,7 @@ def keep_column(column: "RecodedColumn", domain: Domain, codes: Codes, groups: C
     return TreeGrowth(ranks, column.summary, own)
 
 
-def _ranks(column: "RecodedColumn", ancestors: Codes, codes: Codes) -> Codes:
+def _ranks(column: RecodedColumn, ancestors: Codes, codes: Codes) -> Codes:
     """Return an order in which known values stand as before and every node is one run.
 
     A new value stands behind the last known one of the lowest node that has any; what is not covered comes last.
@@ -391,7 +363,7 @@ def _lowest_published(ancestors: Codes, groups: Codes, codes: Codes, levels: Cod
 
 
 def _summary(
-    column: "RecodedColumn", bound: _Bound, domain: Domain, ranks: Codes, levels: Codes, nodes: Codes
+    column: RecodedColumn, bound: _Bound, domain: Domain, ranks: Codes, levels: Codes, nodes: Codes
 ) -> ColumnSummary:
     """Return what is published: the nodes of the recoding with the ranks that they cover now, and new ones."""
     order = np.argsort(ranks)

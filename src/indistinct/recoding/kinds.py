@@ -5,14 +5,15 @@ import json
 import secrets
 from abc import ABC
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import zip_longest
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.hierarchy.value import Hierarchy
+from indistinct.hierarchy import Hierarchy, Suppression
+from indistinct.hierarchy.builders import declared_order
 from indistinct.machine.arrays import Codes, blocks, is_large, spread
 from indistinct.recoding import _kernels
 from indistinct.recoding.outputs import Form
@@ -276,6 +277,35 @@ class ByBucket(Recoding):
     def names(self) -> tuple[str, ...]:
         """Return the attributes that are not sensitive."""
         return tuple(domain.column for domain in self.domains)
+
+
+def with_hierarchies(recoding: Recoding, hierarchies: Mapping[str, Hierarchy]) -> Recoding:
+    """Return a recoding whose columns know the hierarchies that give labels to further values.
+
+    Listed vectors and rows need none: no label is true of a vector that is not listed.
+    """
+    if not isinstance(recoding, ByColumn | ByRegion):
+        return recoding
+    columns = []
+    for column in recoding.columns:
+        declared = hierarchies.get(column.domain.column)
+        if is_tree(column.summary):
+            declared = declared or Suppression()
+        elif declared_order(declared) is None:
+            declared = None
+        labelling = None if declared is None else declared.complete_for(column.domain)
+        columns.append(replace(column, hierarchy=labelling))
+    return replace(recoding, columns=tuple(columns))
+
+
+def is_tree(summary: ColumnSummary) -> bool:
+    """Return whether the published values of a column are nodes of a hierarchy."""
+    return not summary.published.ranged and summary.members is None and not summary.regions
+
+
+def digest(recoding: Recoding) -> str:
+    """Return a SHA-256 commitment to a recoding, nonce included."""
+    return digest_parts(recoding, nonce=recoding.nonce)
 
 
 # Rows of an array that are hashed at a time: a whole array would be copied.

@@ -19,7 +19,7 @@ from indistinct.models.registry import parse_model
 from indistinct.recoding.assign import domains_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.schema import BUCKET, COUNT, Schema, require_schema
-from indistinct.tables import Reading, Table
+from indistinct.tables import Reading
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Kind
 from indistinct.tables.inference import mixture_of, spellings
@@ -27,6 +27,7 @@ from indistinct.tables.likely import JUDGED, Notation, likely_notation
 from indistinct.tables.notation import is_time, plain_numbers
 from indistinct.tables.opening import where_in
 from indistinct.tables.several import is_delimited
+from indistinct.tables.value import is_table
 
 
 def promised_model(model: Model | str | None, algorithm: Algorithm, schema: Schema) -> Model:
@@ -104,15 +105,14 @@ def check_notations(source: Source, columns: Iterable[str], *, hierarchies: Mapp
 
     A column that was declared to be text may look as it likes, and so may one with a hierarchy of names.
     """
-    table = source if isinstance(source, Table) else None
-    samples = source.samples or {}
-    if table is None and not samples:
+    data, samples = source.in_memory, source.samples or {}
+    if data is None and not samples:
         return
     declared = {*source.reading.text, *(name for name, each in hierarchies.items() if each.categorical)}
     declared |= {name for name, kind in source.reading.types.items()}
     for name in dict.fromkeys(columns):
         if name in source.columns and name not in declared:
-            texts = samples.get(name, pa.array([], pa.string())) if table is None else texts_of(table, name)
+            texts = samples.get(name, pa.array([], pa.string())) if data is None else _texts_of(data[name])
             likely = GROUPED if name in source.grouped else likely_notation(texts)
             if likely is not None:
                 raise (
@@ -122,9 +122,8 @@ def check_notations(source: Source, columns: Iterable[str], *, hierarchies: Mapp
                 _check_points(name, texts)
 
 
-def texts_of(table: Table, name: str) -> pa.Array:
+def _texts_of(column: pa.ChunkedArray) -> pa.Array:
     """Return texts of a column that tell how it is written: its distinct ones, or the first of very many; else none."""
-    column = table.data[name]
     if not is_text(column.type):
         return pa.array([], pa.string())
     if isinstance(column.type, pa.DictionaryType):
@@ -202,7 +201,7 @@ def _stray(table: Source, name: str, likely: Notation) -> InputError:
         "correct them, or declare them as marks for missing values (--missing, or `missing` under [input]); if "
         f"the column is text, declare that: `text = [{name!r}]`, or `--text {name}`"
     )
-    if not isinstance(table, Table):  # its cells are not at hand
+    if not is_table(table):  # its cells are not at hand
         return InputError(
             f"cells of column {name!r} are no numbers in the declared notation; so the column would be text",
             hint=hint,

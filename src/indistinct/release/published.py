@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack
 
-from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.engines import open_source
@@ -312,7 +311,7 @@ def _read_certificate(tables: OpenedTables) -> tuple[Mapping[str, Any], bool]:
 def _named_algorithm(known: Knowledge) -> Algorithm | None:
     """Return the algorithm that somebody names; one that chooses among others does not say which it was."""
     named = _parse(known.get("algorithm"), parse_algorithm)
-    return None if isinstance(named, Auto) else named
+    return None if named is not None and named.chooses else named
 
 
 def _open(

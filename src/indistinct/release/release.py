@@ -5,6 +5,7 @@ An engine publishes what a recoding assigns, and a model judges what was publish
 
 import logging
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,11 +24,11 @@ from indistinct.machine.stages import enter
 from indistinct.markup import Document, piece
 from indistinct.models.base import Model
 from indistinct.recoding.assign import assign
-from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.kinds import Recoding, digest
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
-from indistinct.recoding.storage import digest, files_of_recoding
+from indistinct.recoding.storage import files_of_recoding
 from indistinct.release.certificate import SMALLEST, About, Certificate, Overlap, counted_grid, verdict_grid
-from indistinct.release.history.ledger import Record, reserved
+from indistinct.release.history.ledger import Record, reserve
 from indistinct.release.pseudonyms.making import Pseudonym, PseudonymSink, with_pseudonyms
 from indistinct.release.verification.check import Check
 from indistinct.release.verification.population import Population, count_people
@@ -151,7 +152,7 @@ class Release:
             for name, table in self.tables.items():
                 sink.accept(name, [table])
 
-        with reserved(None if self.record is None else self.record.ledger.path):
+        with nullcontext() if self.record is None else reserve(self.record.ledger.path):
             return place.write(
                 fill,
                 self.check,

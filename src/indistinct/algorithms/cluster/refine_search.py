@@ -34,8 +34,7 @@ class LocalSearch:
 
     def __init__(self, problem: Problem, start: Recoding, assignment: Assignment, *, metric: CellMetric) -> None:
         self.problem, self.cells, self.counts = problem, assignment.cells, assignment.counts
-        self.joint = start.joint if isinstance(start, ByRow) else None
-        self.divided = isinstance(start, ByRow)
+        self.joint, self.divided = assignment.joint, assignment.split
         self.ranks = ranks_of(problem.columns, problem.frequencies.vectors)[assignment.cells].astype(np.int32)
         self.classes = unit_classes(problem, assignment, self.joint)
         charges = charges_of(problem.columns, metric)

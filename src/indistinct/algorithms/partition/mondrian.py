@@ -108,6 +108,10 @@ class Mondrian(Algorithm):
         for query in self.workload.queries if self.workload is not None else ():
             check_columns(query, schema.published, schema=schema)
 
+    def by_levels(self) -> Algorithm:
+        """Return itself: cuts can be found level by level."""
+        return self
+
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the greedy partition."""
         problem.model.check(problem.whole())

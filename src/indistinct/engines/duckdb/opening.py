@@ -34,7 +34,7 @@ from indistinct.tables.several import (
     require_unchanged,
 )
 from indistinct.tables.streamed import InBlocks, delimited_blocks, typed_blocks
-from indistinct.tables.value import Reading, Table, choose
+from indistinct.tables.value import Reading, choose, is_table
 
 LONGEST_LINE = 1 << 27
 # What a text takes in memory, once its cells are codes and numbers, by the bytes of its file.
@@ -60,9 +60,9 @@ def open_duck(source: Any, reading: Reading, *, memory: int) -> DuckTable | None
     files = files_of(place_of(source))
     if files is not None:
         return _from_files(files, reading, duckdb, memory, published=isinstance(source, PublishedFile))
-    if not isinstance(source, Table) and not is_frame(source):
+    if not is_table(source) and not is_frame(source):
         return None
-    data = open_table(source, reading=None if isinstance(source, Table) else reading).data
+    data = open_table(source, reading=None if is_table(source) else reading).data
     connection = _connect(duckdb, memory)
     return DuckTable(connection, connection.from_arrow(data), data.schema, data.num_rows, reading=reading)
 

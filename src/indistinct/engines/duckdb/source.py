@@ -277,7 +277,7 @@ class _Words:
     batches: Iterable[pa.Table]
     columns: Sequence[str]
     codes: dict[str, ColumnCodes]
-    failure: Exception | None = field(default=None)
+    failure: InputError | TooManyValuesError | None = field(default=None)
 
     def reader(self) -> pa.RecordBatchReader:
         schema = pa.schema([(f"w{word}", pa.int64()) for word in range(-(-len(self.columns) // TOGETHER))])
@@ -294,7 +294,7 @@ class _Words:
                         word |= self.codes[name].encode(plain_column(name, batch[name]))
                     words.append(pa.array(word))
                 yield pa.record_batch(words, schema=schema)
-        except Exception as error:
+        except (InputError, TooManyValuesError) as error:
             self.failure = error
             raise
 
@@ -315,7 +315,7 @@ def coded_groups(
     except duckdb.Error:
         if isinstance(words.failure, TooManyValuesError):
             return None
-        if isinstance(words.failure, InputError):
+        if words.failure is not None:
             raise words.failure from None
         raise
     arrays = {}

@@ -23,7 +23,7 @@ from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
 from indistinct.hierarchy.builders import declared_order
 from indistinct.machine.arrays import Codes, row_numbers, spread
 from indistinct.tables.domain import Domain, Kind, plain_column
-from indistinct.tables.value import Table
+from indistinct.tables.value import Table, is_table
 
 
 def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
@@ -40,7 +40,7 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
     names = require_columns(request, source.columns)
     columns = {name: encoded_column(source.data, name, request) for name in names}
     population = None
-    if isinstance(request.population, Table):
+    if is_table(request.population):
         both = {name: with_population(columns[name], request.population.data, request) for name in request.quasi}
         columns.update({name: mine for name, (mine, _) in both.items()})
         population = _frequencies([both[name][1] for name in request.quasi])

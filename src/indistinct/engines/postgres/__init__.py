@@ -24,6 +24,7 @@ from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
 from indistinct.recoding.outputs import Assignment
 from indistinct.tables import Reading, Table, open_table
+from indistinct.tables.value import is_table
 
 __all__ = ["Postgres"]
 
@@ -49,8 +50,8 @@ class Postgres:
         require_table(source)
         if isinstance(source, PostgresTable):
             return source
-        if isinstance(source, Table | pa.Table):
-            return open_table(source, reading=None if isinstance(source, Table) else reading)
+        if is_table(source) or isinstance(source, pa.Table):
+            return open_table(source, reading=None if is_table(source) else reading)
         return open_database(source, reading) if self.owns(source) else None
 
     def owns(self, source: Any) -> bool:
@@ -77,7 +78,7 @@ class Postgres:
     @needs_memory("counting cells")
     def count(self, source: PostgresTable | Table, request: Request) -> Counted:
         """Return the cells of a table: one GROUP BY in the database."""
-        if isinstance(source, Table):
+        if not isinstance(source, PostgresTable):
             counted, grouping = count_table(source, request)
             source.learned["rows"] = (counted.frequencies, grouping)
             return counted
@@ -92,7 +93,7 @@ class Postgres:
     @needs_memory("publishing rows")
     def publish(self, source: PostgresTable | Table, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
         """Give a sink the published tables, in batches."""
-        if isinstance(source, Table):
+        if not isinstance(source, PostgresTable):
             publish_table(source, assignment, sink, secret=secret)
             return
         learned = source.learned.get("rows")
@@ -108,7 +109,7 @@ def _population(source: object) -> Fetch | None:
     """Return what fetches groups of a population: of a database, or of a table in memory, in which each row is one."""
     if isinstance(source, PostgresTable):
         return source.groups
-    if not isinstance(source, Table):
+    if not is_table(source):
         return None
     data = source.data
 

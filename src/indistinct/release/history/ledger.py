@@ -199,7 +199,7 @@ def forget_release(path: str | Path, number: int) -> LedgerEntry:
 
     For releases that never came out, or that were withdrawn before anybody had them.
     """
-    with reserved(path):
+    with reserve(path):
         found = {entry.number: entry for entry in read_ledger(path)}
         if number not in found:
             raise ParameterError(
@@ -211,11 +211,8 @@ def forget_release(path: str | Path, number: int) -> LedgerEntry:
 
 
 @contextmanager
-def reserved(path: str | Path | None) -> Iterator[None]:
-    """Wait until no other run compares with a ledger and publishes; without a ledger, go on at once."""
-    if path is None:
-        yield
-        return
+def reserve(path: str | Path) -> Iterator[None]:
+    """Wait until no other run compares with a ledger and publishes."""
     place = Path(path)
     with turn(place.with_name(f".{place.name}.lock")):
         yield

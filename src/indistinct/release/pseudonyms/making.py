@@ -29,7 +29,6 @@ from indistinct.recoding.outputs import MAIN, Assignment, Output, OutputTable
 from indistinct.schema import Role, Schema, did_you_mean
 from indistinct.tables.domain import Domain
 from indistinct.tables.input_files import read_ordinary
-from indistinct.tables.value import Table
 
 Kind = Literal["keyed", "random"]
 SHORTEST_KEY = 16
@@ -156,7 +155,7 @@ def _check_role(name: str, schema: Schema) -> None:
 
 def require_rows_here(source: Source, pseudonyms: Mapping[str, Pseudonym]) -> None:
     """Raise if there are pseudonyms and the rows of a source are published elsewhere, where none can be made."""
-    if pseudonyms and not isinstance(source, Table) and not hasattr(source, "batches"):
+    if pseudonyms and source.in_memory is None and not hasattr(source, "batches"):
         raise ParameterError(
             f"the rows of a {type(source).__name__} are written where they lie, and no pseudonyms are made there",
             hint="use the engine memory or duckdb, or leave the pseudonyms out",

@@ -158,7 +158,7 @@ class Check:
         about = replace(self.about, output_digest=digests[MAIN], other_digests=others, warnings=warnings)
         sources = {name: self._read_back(staged, name) for name in files}
         enter("verifying")
-        here = all(isinstance(source, Table) for source in sources.values())
+        here = all(source.in_memory is not None for source in sources.values())
         judge = replace(self, engine=memory_engine()) if here else self
         coarse = is_text_file(staged.path)
         whole = {name: Table(table) for name, table in staged.tables.items()} or None
@@ -319,7 +319,7 @@ def transformed_alike(
 
 def _strange(engine: Engine, source: Source, name: str, given: Transformation, *, multisets: bool) -> tuple[int, int]:
     """Return how many distinct values do not come of a transformation, and how many rows have one."""
-    if isinstance(source, Table) and source.data[name].null_count == source.rows:
+    if source.in_memory is not None and source.in_memory[name].null_count == source.rows:
         return 0, 0
     try:
         counted = engine.count(source, Request((name,), published=True))

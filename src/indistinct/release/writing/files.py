@@ -22,7 +22,7 @@ from indistinct.release.history.ledger import Record
 from indistinct.release.writing.delimited import Writing, count_cells, count_texts, formula_warnings
 from indistinct.release.writing.delivery import delivered
 from indistinct.release.writing.formats import is_text_file, producer_for
-from indistinct.release.writing.labelled import PROGRAMS, lost
+from indistinct.release.writing.labelled import PROGRAMS, find_losses
 from indistinct.release.writing.staging import (
     Produce,
     Staged,
@@ -95,7 +95,8 @@ class StagedTables:
             suffix = self.path.suffix.lower()
             if suffix in NO_NUL:
                 _require_no_nul(batch, suffix)
-            self.lost += lost(batch, self.writing, suffix=suffix)
+            if suffix in PROGRAMS:
+                self.lost += find_losses(batch, self.writing, PROGRAMS[suffix])
             if is_text_file(self.path):
                 for column in batch.column_names:
                     found = count_cells(batch[column], marks=self.writing.spreadsheet)

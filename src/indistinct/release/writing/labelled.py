@@ -112,11 +112,8 @@ def write_labelled(batches: Iterator[pa.Table], place: Path, writing: Writing, *
         ) from None
 
 
-def lost(table: pa.Table, writing: Writing, *, suffix: str) -> tuple[str, ...]:
-    """Return what of a table a file of a statistics program does not keep; nothing for other files."""
-    program = PROGRAMS.get(suffix)
-    if program is None:
-        return ()
+def find_losses(table: pa.Table, writing: Writing, program: Program) -> tuple[str, ...]:
+    """Return what of a table a file of a statistics program does not keep."""
     told = []
     for name in table.column_names:
         title = writing.labels[name].text if name in writing.labels else ""
