@@ -402,7 +402,7 @@ def matched_classes(counted: Counted, assignment: Assignment) -> Codes:
 def class_index(assignment: Assignment, other: Assignment) -> Codes:
     """Return the class of another assignment that shows what each class of an assignment shows, -1 where none does."""
     columns = []
-    for mine, theirs in zip(_generalized_outputs(assignment), _shown(other), strict=True):
+    for mine, theirs in zip(_generalized_outputs(assignment), _generalized_outputs(other), strict=True):
         shown = [pa.array(output.values).take(pa.array(output.codes)) for output in (mine, theirs)]
         codes = pa.concat_arrays(shown).dictionary_encode(null_encoding="encode").indices.to_numpy()
         columns.append((codes[: len(shown[0])], codes[len(shown[0]) :]))

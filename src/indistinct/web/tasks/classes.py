@@ -25,7 +25,7 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import SENSITIVE, Assignment
 from indistinct.recoding.storage import read_recoding
 from indistinct.release.fit import fit
-from indistinct.release.opening import buckets_told, read_certificate
+from indistinct.release.opening import buckets_in, read_certificate
 from indistinct.release.promise import promise_of
 from indistinct.release.writing.files import table_path
 from indistinct.reporting.columns import MISSING
@@ -129,7 +129,7 @@ def sorted_rows(desk: Desk, policy: Policy, files: dict[str, Any]) -> Sorted:
 
 def _sorted(desk: Desk, policy: Policy, files: dict[str, Any]) -> Sorted:
     recoding = read_recoding(files["recoding"])
-    buckets = buckets_told(read_certificate(Path(files["table"])))
+    buckets = buckets_in(read_certificate(Path(files["table"])))
     if buckets is not None:
         return _by_bucket(recoding, Path(files["table"]), form=buckets.form)
     return by_class(table_of(desk, policy), policy, recoding)
