@@ -19,10 +19,8 @@ from indistinct.machine.stages import report_rows
 from indistinct.schema import did_you_mean
 from indistinct.tables import open_table
 from indistinct.tables.dictionaries import is_text
-from indistinct.tables.evidence import is_meant
 from indistinct.tables.files import head_of_parquet
 from indistinct.tables.frames import flat, is_frame
-from indistinct.tables.notation import moments
 from indistinct.tables.opening import check_file, delimited_reading
 from indistinct.tables.several import (
     PARQUET,
@@ -233,24 +231,11 @@ def _close(writer: Any) -> None:
 def _check_doubtful(found: InBlocks, table: DuckTable) -> None:
     """Raise `InputError` if a date format fits enough of a column's distinct texts to be meant, and not all."""
     for name, plan in found.doubtful.items():
-        counts = dict.fromkeys(plan.evidence.forms(), 0)
-        distinct = 0
         result = table.query(f"SELECT DISTINCT {quote_name(name)} FROM {SOURCE} WHERE {quote_name(name)} IS NOT NULL")  # noqa: S608
-        for batch in result.to_arrow_reader(BATCH):
-            texts = batch.column(0).cast(pa.string())
-            distinct += len(texts)
-            for form in counts:
-                counts[form] += len(texts) - moments(texts, form).null_count
-        best = max(counts, key=lambda form: counts[form])
-        if is_meant(counts[best] / distinct):
-            sure = replace(plan, form=best, declared=f"the date format {best!r}", doubtful=False)
-            start = 0
-            for batch in table.batches([name]):
-                sure.read(batch[name], start=start)
-                start += batch.num_rows
-            misfit = sure.misfit()
-            if misfit is not None:
-                raise found.error(misfit)
+        distinct = (batch.column(0).cast(pa.string()) for batch in result.to_arrow_reader(BATCH))
+        blocks = (plan.evidence.encode(batch[name]) for batch in table.batches([name]))
+        with found.located_misfits():
+            plan.check_doubt(distinct, blocks)
 
 
 def _connect(duckdb: Any, memory: int) -> Any:
