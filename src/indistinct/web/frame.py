@@ -170,28 +170,29 @@ class Screen:
             _redraw(places.name, lambda: parts.tag("span", self.session.name))
             _redraw(places.strip, self._draw_strip)
             _redraw(places.tools, self._draw_tools)
-            await self._draw_anew(page)
+            await self._draw_anew(page, focus)
             self.draw_work()
-            if focus and not page.is_deleted:
-                # Whoever went on to another field stays there, unless an error calls back.
-                there = "null" if focus in self.errors else "document.getElementById(window.lastFocus)"
-                page.client.run_javascript(f"({there} ?? document.getElementById({focus!r}))?.focus()")
-            elif not page.is_deleted:
-                page.client.run_javascript("window.giveFocusBack?.()")
         finally:
             self.drawing = False
         if self.again is not None:
             focus, self.again = self.again, None
             await self.draw(focus=focus)
 
-    async def _draw_anew(self, page: Element) -> None:
-        """Draw the step, and show it in place of what was there when all of it is drawn, so that nothing jumps."""
+    async def _draw_anew(self, page: Element, focus: str) -> None:
+        """Draw the step, and show it in place of what was there when all of it is drawn, so that nothing jumps.
+
+        The step names the control that it was drawn for, with the step itself: a message that followed would leave the
+        page without a focus until it came.
+        """
         before = list(page)
         with page, parts.tag("div", hidden=True) as fresh:
             await self._draw_step()
         if page.is_deleted:
             return
         _retire(page, before)
+        if focus:
+            fresh.props["data-focus"] = focus
+            fresh.props["data-error"] = focus in self.errors or None
         fresh.props.pop("hidden")
         fresh.update()
 
@@ -257,9 +258,7 @@ class Screen:
                     parts.code(write(self.session), label=label, name=f"code-{label.partition('.')[0].lower()}")
                 except IndistinctError as error:
                     parts.notice(error.message, kind="bad", hint=error.hint)
-            parts.button(
-                "Close", lambda: ui.run_javascript("document.getElementById('code').close()"), name="code-close"
-            )
+            parts.button("Close", lambda: ui.run_javascript(CLOSE), name="code-close")
         box.on("close", box.delete, args=[])
         ui.run_javascript(SHOW)
 

@@ -1,6 +1,6 @@
 """The fields of each builder: a change is checked at its field, and what was refused stays there to be mended."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -148,15 +148,10 @@ class _Form:
     def tick(self, hierarchy: Dates, unit: str) -> Callable[..., Any]:
         """Return what a box of a period does; the last one cannot be taken away."""
 
-        async def ticked(wanted: bool) -> None:
-            await self.screen.act(
-                lambda: self._take(unit, lambda _unit: with_unit(hierarchy, unit, wanted)), at="units"
-            )
-            if "units" not in self.screen.errors:
-                focus = f"document.getElementById('unit-{unit}')?.focus()"
-                self.screen.places.step.client.run_javascript(focus)
+        def take(wanted: bool) -> Awaitable[None]:
+            return self._take(unit, lambda _unit: with_unit(hierarchy, unit, wanted))
 
-        return ticked
+        return self.screen.on(take, at="units")
 
     async def _take(self, text: str, make: Callable[[str], Hierarchy]) -> None:
         """Put what is typed into the policy if it is a hierarchy that fits the column."""
