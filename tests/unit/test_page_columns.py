@@ -247,7 +247,7 @@ def test_a_policy_holds_whatever_role_a_column_gets(looked, name, role):
         == looked.policy.schema
     )
     expected = [] if role == looked.policy.schema.role(name) else [name]
-    assert deciding.different(policy, looked.inspection) == expected
+    assert deciding.find_differences(policy, looked.inspection) == expected
 
 
 def test_hierarchies_come_and_go_with_the_role(looked):
@@ -270,8 +270,8 @@ def test_models_come_and_go_with_the_role(looked):
 
 def test_unprotected_columns_are_known(looked):
     bare = replace(looked.policy, models=(KAnonymity(5),))
-    assert deciding.unprotected(bare) == list(looked.policy.schema.sensitive)
-    assert "disease" not in deciding.unprotected(looked.policy)
+    assert deciding.find_unprotected(bare) == list(looked.policy.schema.sensitive)
+    assert "disease" not in deciding.find_unprotected(looked.policy)
 
 
 def test_what_rests_on_a_role_goes_with_it(looked):
@@ -363,11 +363,11 @@ def test_what_roles_do_about_a_set_of_columns(looked):
 def test_undo_brings_back_what_was_found_at_the_table_before(looked, tmp_path, folder):
     session = Session(tmp_path, Settings(folder, 10))
     session.change(looked.policy, name="clinic.csv")
-    session.find("inspection", "of clinic")
+    session.keep("inspection", "of clinic")
     session.change(replace(looked.policy, suppression=0.5), name="other.csv")
-    session.find("inspection", "of other")
+    session.keep("inspection", "of other")
     session.undo()
-    assert (session.name, session.found("inspection")) == ("clinic.csv", "of clinic")
+    assert (session.name, session.result("inspection")) == ("clinic.csv", "of clinic")
 
 
 def test_names_that_javascript_knows_are_drawn():

@@ -7,8 +7,8 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import data_of, earlier_files, job_of, place_of, run_options, source_of
-from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, ROLES, SCREEN, WRITING, Flags, shared
-from indistinct.cli.output import checked_path, measured, published, report
+from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, ROLES, SCREEN, WRITING, Flags, share_options
+from indistinct.cli.output import checked_path, measure_and_note, report, run_and_note
 from indistinct.cli.report import checked_report, write_report
 from indistinct.cli.screen import note, progress
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from indistinct.job.job import Changes
 
 
-@shared(
+@share_options(
     *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "target", "population"),
     *(*READING, *EARLIER, "smallest_count", *DATABASE, "output_table", *WRITING, *ENGINE, *SCREEN),
 )
@@ -59,10 +59,10 @@ def command(
             "seed": seed,
             "progress": share,
         }
-        release = published(job_of_policy(policy, **changes), running.run_job)
+        release = run_and_note(job_of_policy(policy, **changes), running.run_job)
     if release.buckets is not None and (policy.metrics or policy.target):
         note("values are not recoded in buckets: only what speaks of buckets is measured")
-    metrics = measured(lambda: measuring.measure(release, policy.metrics or None, target=policy.target))
+    metrics = measure_and_note(lambda: measuring.measure(release, policy.metrics or None, target=policy.target))
     if page is not None:
         with progress("reporting"):
             original = source_of(policy, flags, raw=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import opened, policy_of
-from indistinct.cli.options import READING, ROLES, SCREEN, Flags, shared
+from indistinct.cli.flags import policy_of, read_table
+from indistinct.cli.options import READING, ROLES, SCREEN, Flags, share_options
 from indistinct.cli.screen import grid, note, print_json, progress, show
 from indistinct.errors import MissingExtraError, ParameterError
 
@@ -44,7 +44,7 @@ Workers = Annotated[
 ]
 
 
-@shared(*ROLES, "hierarchy", "transform", "target", "population", *READING, *SCREEN)
+@share_options(*ROLES, "hierarchy", "transform", "target", "population", *READING, *SCREEN)
 def command(
     source: Annotated[Path, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), or a table.")],
     flags: Flags,
@@ -70,7 +70,7 @@ def command(
         private_folder(output)  # before minutes of searching
     with progress("comparing") as share:
         found = compare(
-            opened(policy),
+            read_table(policy),
             policy.schema,
             algorithms=algorithms or [policy.algorithm],
             models=models or [policy.model],
@@ -121,7 +121,7 @@ def _commands(source: Path, flags: Flags, data: Path | None) -> "Callable[[Point
     words = ["indistinct", "anonymize", str(source)]
     if source.suffix.lower() == ".toml":
         words += ["--instead", *([] if data is None else ["--input", str(data)])]
-    words += _typed(flags)
+    words += _respell_flags(flags)
 
     def spelled(point: "Point") -> str:
         model = [] if point.model is None else ["--model", point.model]
@@ -132,7 +132,7 @@ def _commands(source: Path, flags: Flags, data: Path | None) -> "Callable[[Point
     return spelled
 
 
-def _typed(flags: Flags) -> list[str]:
+def _respell_flags(flags: Flags) -> list[str]:
     """Return shared flags as words, again."""
     words = []
     for each in fields(Flags):

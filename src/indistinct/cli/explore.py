@@ -7,7 +7,7 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import job_of, no_model, source_of
-from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, shared
+from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, share_options
 from indistinct.cli.output import check_picture, write_text
 from indistinct.cli.screen import grid, print_json, progress, show
 from indistinct.cli.spelled import node_of
@@ -29,7 +29,7 @@ Every = Annotated[bool, typer.Option("--all", help="Show all nodes, also those t
 Most = Annotated[int, typer.Option("--most", metavar="N", min=1, help="Refuse a lattice of more nodes than this.")]
 
 
-@shared(*ROLES, "model", "hierarchy", "transform", "suppression", "population", *READING, *ENGINE, *SCREEN)
+@share_options(*ROLES, "model", "hierarchy", "transform", "suppression", "population", *READING, *ENGINE, *SCREEN)
 def command(
     source: Annotated[Path, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), or a table.")],
     flags: Flags,
@@ -49,7 +49,7 @@ def command(
     policy = job_of(source, flags)
     if svg is not None:
         check_picture(svg, flag="--svg", overwrite=overwrite)
-    found = _explored(policy, metric, flags, most=most)
+    found = _explore(policy, metric, flags, most=most)
     chosen = _chosen(found, policy, node)
     if svg is not None:
         write_text(svg, found.to_svg(chosen=chosen), overwrite=overwrite)
@@ -62,7 +62,7 @@ def command(
             show(f"picture  {svg}")
 
 
-def _explored(policy: "Policy", metrics: list[str] | None, flags: Flags, *, most: int) -> "Exploration":
+def _explore(policy: "Policy", metrics: list[str] | None, flags: Flags, *, most: int) -> "Exploration":
     from indistinct.study.explore import explore
 
     model = policy.model

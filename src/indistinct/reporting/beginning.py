@@ -158,12 +158,12 @@ def purpose(facts: Facts, *, internal: bool) -> Section:
     if missing:
         where = " The table [about] of a policy holds them." if internal else ""
         blocks.append(Notice(f"Not stated: {'; '.join(missing)}.{where}"))
-    blocks += [Paragraph("Attackers that are assumed:"), Listing((*_assumed(facts), *stated.assumed))]
-    blocks += [Paragraph("Attackers that are not assumed:"), Listing((*_not_assumed(facts), *stated.not_assumed))]
+    blocks += [Paragraph("Attackers that are assumed:"), Listing((*_list_assumed(facts), *stated.assumed))]
+    blocks += [Paragraph("Attackers that are not assumed:"), Listing((*_list_not_assumed(facts), *stated.not_assumed))]
     return Section("purpose", "Purpose, recipient, attackers", tuple(blocks))
 
 
-def _assumed(facts: Facts) -> tuple[str, ...]:
+def _list_assumed(facts: Facts) -> tuple[str, ...]:
     schema, told = facts.subject.schema, facts.document("certificate")
     known = ", ".join(schema.quasi)
     people = "person" if not schema.person else "person with several rows"
@@ -183,7 +183,7 @@ def _assumed(facts: Facts) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _not_assumed(facts: Facts) -> tuple[str, ...]:
+def _list_not_assumed(facts: Facts) -> tuple[str, ...]:
     schema, told = facts.subject.schema, facts.document("certificate")
     found = []
     if schema.insensitive:

@@ -48,7 +48,7 @@ def column_facts(subject: Subject, *, assignment: Assignment | None) -> dict[str
     before = _distinct_before(subject)
     after = _distinct_after(subject)
     losses = {} if assignment is None else column_losses(assignment)
-    untouched = {} if assignment is None else _untouched(assignment, subject)
+    untouched = {} if assignment is None else _find_untouched(assignment, subject)
     reasons = {} if subject.policy is None else subject.policy.reasons
     labels = _labels(subject)
     return {
@@ -119,7 +119,7 @@ def _distinct(column: pa.ChunkedArray) -> int:
         return len(set(map(str, plain.to_pylist())))
 
 
-def _untouched(assignment: Assignment, subject: Subject) -> dict[str, bool]:
+def _find_untouched(assignment: Assignment, subject: Subject) -> dict[str, bool]:
     """Return which quasi-identifiers every published row shows with a value that the original has, and no coarser one.
 
     Rows that are not published do not count: what is there is as it was.
@@ -201,7 +201,7 @@ def shares_of(columns: Mapping[str, Encoded], shown: PossibleValues) -> dict[str
         size = len(column.domain)
         before, after = marginal(whole, name, size), marginal(shown, name, size)
         exact = shown.covers[name].exact
-        groups, labels = _grouped(column.domain, before)
+        groups, labels = _group_values(column.domain, before)
         sums = [np.bincount(groups, weights=each, minlength=len(labels)) for each in (before, after)]
         few = exact and size <= MOST_BARS
         counts = np.stack([before * whole.rows, after * shown.rows], axis=1).round().astype(int).tolist()
@@ -221,7 +221,7 @@ def texts_of(domain: Domain) -> tuple[str, ...]:
     return tuple(MISSING if text is None else text for text in domain.texts())
 
 
-def _grouped(domain: Domain, shares: Codes) -> tuple[Codes, tuple[str, ...]]:
+def _group_values(domain: Domain, shares: Codes) -> tuple[Codes, tuple[str, ...]]:
     """Return the group of each value, and what each group is called."""
     texts = texts_of(domain)
     size = len(texts)

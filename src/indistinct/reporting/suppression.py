@@ -25,7 +25,7 @@ def suppression_facts(
         if name not in found and each.counts:
             pairs = zip(each.values, each.counts, strict=True)
             found[name] = [_line(value, rows, rows - left) for value, (rows, left) in pairs if rows]
-    return {"starred": _starred(subject), "subgroups": found}
+    return {"starred": _count_stars(subject), "subgroups": found}
 
 
 def _by_recoding(assignment: Assignment) -> dict[str, list[dict[str, Any]]]:
@@ -49,7 +49,7 @@ def _line(value: str, rows: int, suppressed: int) -> dict[str, Any]:
     return {"value": value, "rows": rows, "suppressed": suppressed, "share": suppressed / rows if rows else 0.0}
 
 
-def _starred(subject: Subject) -> dict[str, int]:
+def _count_stars(subject: Subject) -> dict[str, int]:
     """Return how many cells of each quasi-identifier are published as a star."""
     shown = subject.published.main.columns
     return {name: subject.stars(name) for name in subject.published.roles.quasi if name in shown}

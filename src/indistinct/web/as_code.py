@@ -32,7 +32,7 @@ def as_policy(session: Session) -> str:
     policy = session.policy
     if policy is None:
         return NOTHING_YET
-    return policy_text(portable(policy, session.folder), notes=session.found(NOTES))
+    return policy_text(portable(policy, session.folder), notes=session.result(NOTES))
 
 
 def as_command(session: Session) -> str:
@@ -71,7 +71,7 @@ def portable(policy: Policy, private: Path, *, base: Path | None = None) -> Poli
     source = policy.source
     home = base or (source.parent if isinstance(source, Path) else policy.base)
 
-    def moved(path: Path) -> Path:
+    def move(path: Path) -> Path:
         place = policy.locate(path)
         if is_elsewhere(path) or is_elsewhere(place):
             return path
@@ -79,26 +79,26 @@ def portable(policy: Policy, private: Path, *, base: Path | None = None) -> Poli
             return Path(place.name)
         return place.resolve() if _lies_in(home, private) else relative_path(place, home)
 
-    def settled(hierarchy: Hierarchy) -> Hierarchy:
+    def move_hierarchy(hierarchy: Hierarchy) -> Hierarchy:
         if not isinstance(hierarchy, Explicit) or hierarchy.form != "file" or hierarchy.path is None:
             return hierarchy
         if _lies_in(policy.locate(Path(hierarchy.path)), private):
             return replace(hierarchy, form="rows", path=None, delimiter=None, encoding=None, header=False)
-        return replace(hierarchy, path=moved(Path(hierarchy.path)).as_posix())
+        return replace(hierarchy, path=move(Path(hierarchy.path)).as_posix())
 
-    read, output = policy.input, policy.output.moved(moved)
+    read, output = policy.input, policy.output.moved(move)
     if output.database is None:
         output = replace(output, path=Path(release_name(policy)))
     return replace(
         policy,
         input=replace(
             read,
-            path=read.path if read.database else moved(read.path),
-            population=None if read.population is None else moved(read.population),
+            path=read.path if read.database else move(read.path),
+            population=None if read.population is None else move(read.population),
         ),
-        hierarchies={name: settled(each) for name, each in policy.hierarchies.items()},
+        hierarchies={name: move_hierarchy(each) for name, each in policy.hierarchies.items()},
         pseudonyms={
-            name: each if each.key is None else replace(each, key=moved(Path(each.key)))
+            name: each if each.key is None else replace(each, key=move(Path(each.key)))
             for name, each in policy.pseudonyms.items()
         },
         output=output,

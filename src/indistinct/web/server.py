@@ -126,10 +126,10 @@ def _application(ready: Callable[[], None]) -> Any:
     return app
 
 
-def described(address: Address) -> str:
+def address_to_json(address: Address) -> str:
     """Return an address as one line of JSON.
 
-    >>> described(Address(8080, "abc"))
+    >>> address_to_json(Address(8080, "abc"))
     '{"url": "http://127.0.0.1:8080/?token=abc", "token": "abc", "port": 8080}'
     """
     return json.dumps({"url": address.url, "token": address.token, "port": address.port})

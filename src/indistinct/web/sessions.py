@@ -200,12 +200,12 @@ class Session:
 
     # What was found
 
-    def find(self, name: str, value: Any, *, rests_on: Any = None) -> None:
+    def keep(self, name: str, value: Any, *, rests_on: Any = None) -> None:
         """Keep what was found under a name, with what it rests on."""
         self._found[name] = Found(rests_on, value)
         self.touch()
 
-    def found(self, name: str) -> Any:
+    def result(self, name: str) -> Any:
         """Return what was found under a name, None if nothing was."""
         return self._found[name].value if name in self._found else None
 

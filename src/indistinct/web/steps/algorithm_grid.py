@@ -11,7 +11,7 @@ from indistinct.models import KAnonymity
 from indistinct.spelling import spell
 from indistinct.web import parts
 from indistinct.web.frame import Screen
-from indistinct.web.parameters import whole
+from indistinct.web.parameters import parse_whole
 from indistinct.web.picking import Entry, Pick, pickable, table_html
 from indistinct.web.steps.search import begin_search
 from indistinct.web.steps.solutions import require_rest
@@ -46,7 +46,7 @@ async def draw_grid(screen: Screen) -> None:
     ticked = chosen_algorithms(screen)
     with parts.tag("fieldset", classes="ticks", id=TICKED):
         parts.tag("legend", "Algorithms")
-        for spec, words in offered(screen.policy).items():
+        for spec, words in offer_algorithms(screen.policy).items():
             name = f"grid-{spec.replace(':', '-').replace('=', '-')}"
             parts.tick(words, spec in ticked, _ticking(screen, spec), name=name)
     if TICKED in screen.errors:
@@ -60,7 +60,7 @@ async def draw_grid(screen: Screen) -> None:
         hint="Several, with commas between them: 2, 5, 10. Whatever else was asked for stays.",
     )
     with parts.tag("div", classes="actions"):
-        found: Grid | None = session.found(COMPARED)
+        found: Grid | None = session.result(COMPARED)
         parts.button(
             "Compare",
             screen.on(lambda: begin_comparing(screen), at=SIZES),
@@ -72,7 +72,7 @@ async def draw_grid(screen: Screen) -> None:
         _draw_found(screen, found)
 
 
-def offered(policy: Policy) -> dict[str, str]:
+def offer_algorithms(policy: Policy) -> dict[str, str]:
     """Return the algorithms that can be compared, with that of the job among them, and what they do."""
     own = policy.algorithm
     spec = spell(own)
@@ -97,7 +97,7 @@ def begin_sizes(policy: Policy) -> str:
 def chosen_algorithms(screen: Screen) -> tuple[str, ...]:
     """Return the algorithms that are ticked, in the order in which they are offered."""
     chosen = screen.choices.get(TICKED, BEGIN_WITH)
-    return tuple(spec for spec in offered(screen.policy) if spec in chosen)
+    return tuple(spec for spec in offer_algorithms(screen.policy) if spec in chosen)
 
 
 def _ticking(screen: Screen, spec: str) -> Callable[[Any], None]:
@@ -114,7 +114,7 @@ def sizes_of(text: str) -> tuple[int, ...]:
     >>> sizes_of("10, 2 5")
     (2, 5, 10)
     """
-    found = {whole(each, what="k") for each in text.replace(",", " ").replace(";", " ").split()}
+    found = {parse_whole(each, what="k") for each in text.replace(",", " ").replace(";", " ").split()}
     if not found:
         raise TaskError("name at least one k", hint="for example 2, 5, 10")
     return tuple(sorted(found))
@@ -138,7 +138,7 @@ def begin_comparing(screen: Screen) -> None:
         )
 
     def then(found: Grid) -> None:
-        session.find(COMPARED, found, rests_on=grid_job(policy))
+        session.keep(COMPARED, found, rests_on=grid_job(policy))
 
     session.begin("Comparing algorithms", compare_grid, policy, algorithms, sizes, then=then, action=SIZES)
 

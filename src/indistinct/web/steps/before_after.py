@@ -25,7 +25,7 @@ ORDERS = {
 
 def _release(screen: Screen) -> tuple[Policy, dict[str, Any]] | None:
     """Return the job of the release and its files; without one, say so and lead to the search."""
-    made, policy = screen.session.found(RELEASED), screen.session.rests_on(RELEASED)
+    made, policy = screen.session.result(RELEASED), screen.session.rests_on(RELEASED)
     if made is None or policy is None:
         parts.notice(
             "There is no release yet.", hint="Search first: then rows and columns can be seen before and after."
@@ -122,7 +122,7 @@ async def draw_column(screen: Screen) -> None:
     if "compare-columns" in screen.errors:
         parts.problem(screen.errors["compare-columns"], at="compare-columns")
     if screen.session.is_fresh(DISTANCES, str(files["table"])):
-        _draw_distances(screen.session.found(DISTANCES))
+        _draw_distances(screen.session.result(DISTANCES))
 
 
 def begin_distances(screen: Screen, policy: Policy, files: dict[str, Any]) -> None:
@@ -130,7 +130,7 @@ def begin_distances(screen: Screen, policy: Policy, files: dict[str, Any]) -> No
     session = screen.session
 
     def then(found: dict[str, Any]) -> None:
-        session.find(DISTANCES, found, rests_on=str(files["table"]))
+        session.keep(DISTANCES, found, rests_on=str(files["table"]))
 
     session.begin("Comparing columns", all_distances, policy, files, then=then)
 

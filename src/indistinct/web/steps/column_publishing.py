@@ -109,7 +109,7 @@ def _number(
 ) -> None:
     def act(value: str) -> Any:
         others = {key: each for key, each in options.items() if key != option}
-        return _transform(screen, column, others | ({option: parsed(value, option)} if value.strip() else {}))
+        return _transform(screen, column, others | ({option: parse_number(value, option)} if value.strip() else {}))
 
     value = "" if options.get(option) is None else str(options[option])
     name = column["name"]
@@ -125,7 +125,7 @@ def _number(
     )
 
 
-def parsed(text: str, option: str) -> float:
+def parse_number(text: str, option: str) -> float:
     """Return the number in a field; raise `ParameterError` if there is none."""
     try:
         return int(text) if option == "level" else float(text)

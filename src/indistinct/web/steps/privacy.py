@@ -15,10 +15,10 @@ from indistinct.models.registry import EVERY_MODEL
 from indistinct.spelling import arguments_of
 from indistinct.study.assess.profiles import PROFILES, Profile
 from indistinct.web import parts
-from indistinct.web.deciding import unprotected
+from indistinct.web.deciding import find_unprotected
 from indistinct.web.frame import Screen
 from indistinct.web.model_words import GROUPS, promise_for_one, words_of
-from indistinct.web.parameter_fields import draw_fields, draw_value, made_of_draft
+from indistinct.web.parameter_fields import build_draft, draw_fields, draw_value
 from indistinct.web.parameters import FieldError, default_texts, parameters_of
 from indistinct.web.profile_models import asked_by, told_limits
 from indistinct.web.sessions import Session
@@ -44,7 +44,7 @@ async def draw(screen: Screen) -> None:
 
 def members_of(session: Session) -> tuple[int | None, str]:
     """Return how many are counted, if that is known, and what: people where a column tells them apart, else rows."""
-    looked = session.found(INSPECTED) or {}
+    looked = session.result(INSPECTED) or {}
     by_person = session.policy is not None and bool(session.policy.schema.person)
     return (looked.get("people"), "people") if by_person else (looked.get("rows"), "rows")
 
@@ -72,7 +72,7 @@ def _promise(policy: Policy) -> None:
 def _models(screen: Screen) -> None:
     policy = screen.policy
     parts.heading("What must hold")
-    open_ones = unprotected(policy)
+    open_ones = find_unprotected(policy)
     if open_ones:
         parts.notice(
             f"No promise protects {', '.join(open_ones)} yet: the values are published as they are.",
@@ -136,7 +136,7 @@ def _remove(screen: Screen, place: int) -> None:
 
 def check_model(model: Model, session: Session) -> None:
     """Raise `FieldError` where it is plain before any search that a table cannot satisfy a model."""
-    looked, (members, unit) = session.found(INSPECTED) or {}, members_of(session)
+    looked, (members, unit) = session.result(INSPECTED) or {}, members_of(session)
     distinct = distinct_values(looked)
     arguments = arguments_of(model)
     asked, column = arguments.get("l"), arguments.get("sensitive", "")
@@ -213,12 +213,12 @@ def _form(screen: Screen, adding: dict[str, Any]) -> None:
         if NEW in screen.errors:
             parts.problem(screen.errors[NEW])
         with parts.tag("div", classes="actions"):
-            parts.button("Add it", screen.on(lambda: _added(screen, kind), at=NEW), name="add")
+            parts.button("Add it", screen.on(lambda: _add_model(screen, kind), at=NEW), name="add")
             parts.button("Leave it", screen.on(lambda: _begin(screen, ""), at="add-model"), name="leave")
 
 
-def _added(screen: Screen, kind: type[Model]) -> None:
-    made = made_of_draft(screen, kind, screen.choices[NEW]["texts"], screen.policy.schema, prefix=NEW)
+def _add_model(screen: Screen, kind: type[Model]) -> None:
+    made = build_draft(screen, kind, screen.choices[NEW]["texts"], screen.policy.schema, prefix=NEW)
     if made is None:
         return
     try:
@@ -328,7 +328,7 @@ def _profiles(screen: Screen) -> None:
 
 
 def _profile(screen: Screen, name: str, profile: Profile) -> None:
-    policy, looked = screen.policy, screen.session.found(INSPECTED) or {}
+    policy, looked = screen.policy, screen.session.result(INSPECTED) or {}
     asked = asked_by(profile, policy.schema, distinct=distinct_values(looked))
     with parts.tag("section", classes="card"):
         parts.heading(name.capitalize(), level=3)

@@ -11,7 +11,7 @@ from indistinct.tables.dialect import DELIMITERS
 from indistinct.tables.reading import TYPES
 from indistinct.web import parts
 from indistinct.web.frame import Screen
-from indistinct.web.reading_fields import STRUCTURE, changed, reading_of, texts_of
+from indistinct.web.reading_fields import STRUCTURE, find_changes, reading_of, texts_of
 from indistinct.web.worker import TaskError
 
 MARKS = {
@@ -46,7 +46,7 @@ LABELS = {
 
 def draw_form(screen: Screen, *, columns: Sequence[str], begin: Callable[..., None]) -> None:
     """Draw the fields; `begin` opens a file with a reading."""
-    reading, form = screen.policy.input.reading, screen.session.found("form") or {}
+    reading, form = screen.policy.input.reading, screen.session.result("form") or {}
     about = (screen.policy.source, reading)
     if screen.choices.get("reading of") != about:  # what was typed was about another reading
         screen.choices |= {"reading of": about, "reading": {}}
@@ -134,7 +134,7 @@ def _again(screen: Screen, columns: Sequence[str], begin: Callable[..., None]) -
     except ParameterError as error:
         screen.errors[f"reading-{error.details['field']}"] = TaskError(error.message, hint=error.hint)
         return
-    different = changed(before, after)
+    different = find_changes(before, after)
     if not different:
         raise TaskError("nothing is different from how the table was read")
     anew = any(key in STRUCTURE for key in different)

@@ -8,10 +8,10 @@ from indistinct.study.attack.base import Attack
 from indistinct.study.attack.registry import EVERY_ATTACK
 from indistinct.study.verdict import STATES
 from indistinct.web import parts
-from indistinct.web.blocks import draw_section, listed
+from indistinct.web.blocks import draw_list, draw_section
 from indistinct.web.files import uploaded_path
 from indistinct.web.frame import Screen
-from indistinct.web.parameters import whole
+from indistinct.web.parameters import parse_whole
 from indistinct.web.sessions import Session, job_of
 from indistinct.web.standing import ATTACKS, RELEASED, RISK, identity_of, verdict_on
 from indistinct.web.tasks.risks import assess_release, attack_release
@@ -61,11 +61,11 @@ async def draw(screen: Screen) -> None:
         return
     chosen = _chosen(session)
     _assessment(screen, chosen, made)
-    found = session.found(RISK)
+    found = session.result(RISK)
     if found is not None:
-        _found(session, found, made)
+        _draw_assessment(session, found, made)
     _attacks(screen, chosen)
-    outcomes = session.found(ATTACKS)
+    outcomes = session.result(ATTACKS)
     if outcomes is not None:
         if not session.is_fresh(ATTACKS, identity_of(made)):
             parts.notice("These attacks were on an earlier release.", kind="warning")
@@ -78,7 +78,7 @@ async def draw(screen: Screen) -> None:
 def release_of(screen: Screen) -> Any:
     """Return what the search made; say so and return None where there is nothing, or where it is old."""
     session = screen.session
-    made = session.found(RELEASED)
+    made = session.result(RELEASED)
     if made is not None and session.is_fresh(RELEASED, job_of(session.policy)):
         return made
     if made is None:
@@ -95,11 +95,11 @@ def release_of(screen: Screen) -> Any:
 
 def _chosen(session: Session) -> dict[str, Any]:
     first: dict[str, Any] = {"profile": NO_PROFILE, "population_size": "", "attacks": None, "beside": {}}
-    return first | (session.found(CHOICES) or {})
+    return first | (session.result(CHOICES) or {})
 
 
 def _choose(session: Session, **changed: Any) -> None:
-    session.find(CHOICES, _chosen(session) | changed)
+    session.keep(CHOICES, _chosen(session) | changed)
 
 
 def _assessment(screen: Screen, chosen: dict[str, Any], made: Any) -> None:
@@ -139,19 +139,19 @@ def _assessment(screen: Screen, chosen: dict[str, Any], made: Any) -> None:
 
 
 def _set_population(session: Session, value: str) -> None:
-    size = str(whole(value, what="the size of the population")) if value.strip() else ""
+    size = str(parse_whole(value, what="the size of the population")) if value.strip() else ""
     _choose(session, population_size=size)
 
 
 def _begin_assess(session: Session) -> None:
-    made, chosen = session.found(RELEASED), _chosen(session)
+    made, chosen = session.result(RELEASED), _chosen(session)
     options = {
         "population_size": int(chosen["population_size"]) if chosen["population_size"] else None,
         "profile": chosen["profile"] or None,
     }
 
     def then(found: Any) -> None:
-        session.find(RISK, found | {"asked": options}, rests_on=identity_of(made))
+        session.keep(RISK, found | {"asked": options}, rests_on=identity_of(made))
 
     at = ("risk", "assess")
     session.begin(
@@ -159,7 +159,7 @@ def _begin_assess(session: Session) -> None:
     )
 
 
-def _found(session: Session, found: Any, made: Any) -> None:
+def _draw_assessment(session: Session, found: Any, made: Any) -> None:
     figures = found["found"]
     if not session.is_fresh(RISK, identity_of(made)):
         parts.notice("These figures are of an earlier release: assess again.", kind="warning")
@@ -183,7 +183,7 @@ def draw_verdict(session: Session, made: Any) -> None:
     said = f"Verdict: the release {verdict.headline}." if verdict.gate else f"Verdict: {verdict.headline}."
     parts.notice(said, kind=verdict.tone)
     with parts.tag("div", id="verdict"):
-        listed(list(verdict.sentences))
+        draw_list(list(verdict.sentences))
 
 
 def _gate(figures: Any) -> None:
@@ -278,7 +278,7 @@ def _upload(screen: Screen, kind: str, label: str, *, hint: str) -> None:
     name = f"beside-{kind}"
     parts.upload(
         label,
-        screen.on(lambda told: _uploaded(screen, kind, told), at=name),
+        screen.on(lambda told: _take_upload(screen, kind, told), at=name),
         name=name,
         kind=kind,
         most=session.settings.largest_upload,
@@ -294,7 +294,7 @@ def _upload(screen: Screen, kind: str, label: str, *, hint: str) -> None:
         )
 
 
-def _uploaded(screen: Screen, kind: str, told: dict[str, Any]) -> None:
+def _take_upload(screen: Screen, kind: str, told: dict[str, Any]) -> None:
     session = screen.session
     screen.choices["beside"] = "stays open"
     path = uploaded_path(session, kind, told)
@@ -310,10 +310,10 @@ def _take_away(session: Session, kind: str) -> None:
 
 
 def _begin_attack(session: Session) -> None:
-    made, chosen = session.found(RELEASED), _chosen(session)
+    made, chosen = session.result(RELEASED), _chosen(session)
 
     def then(found: Any) -> None:
-        session.find(ATTACKS, found, rests_on=identity_of(made))
+        session.keep(ATTACKS, found, rests_on=identity_of(made))
 
     options = {"attacks": names_of(chosen), "seconds": float(SECONDS), "beside": chosen["beside"]}
     at = ("risk", "attack")
@@ -326,7 +326,7 @@ def _outcomes(outcomes: Any) -> None:
     won = [each["attack"] for each in found["outcomes"] if each["succeeds"]]
     if won:
         parts.notice(f"{len(won)} of {len(tried)} attacks do better than chance:", kind="bad")
-        listed([f"{name}: {PLAIN[name]}" if name in PLAIN else name for name in won])
+        draw_list([f"{name}: {PLAIN[name]}" if name in PLAIN else name for name in won])
     elif tried:
         parts.notice(f"None of {len(tried)} attacks is shown to do better than chance.")
     else:

@@ -14,7 +14,7 @@ from indistinct.web import parts
 from indistinct.web.algorithm_words import algorithms_by_kind, obstacles, words_of_algorithm
 from indistinct.web.frame import Screen
 from indistinct.web.parameter_fields import draw_value
-from indistinct.web.parameters import built, default_texts, parameters_of
+from indistinct.web.parameters import build_value, default_texts, parameters_of
 from indistinct.web.sessions import Session, job_of
 from indistinct.web.standing import RELEASED
 from indistinct.web.steps.found_release import draw_release
@@ -27,7 +27,7 @@ SEARCHING = "Search"
 
 async def draw(screen: Screen) -> None:
     """Draw the choice of an algorithm, and what the last search found."""
-    session, made = screen.session, screen.session.found(RELEASED)
+    session, made = screen.session, screen.session.result(RELEASED)
     fresh = made is not None and session.is_fresh(RELEASED, job_of(session.policy))
     _algorithm(screen)
     empty = promises_nothing(screen.policy)
@@ -101,7 +101,7 @@ def _choose(screen: Screen, name: str) -> None:
         return
     kind = EVERY_ALGORITHM[name]
     texts = {**default_texts(kind), **words_of_algorithm(kind).start}
-    _putting(screen)(built(kind, texts, schema=screen.policy.schema))
+    _putting(screen)(build_value(kind, texts, schema=screen.policy.schema))
 
 
 def _putting(screen: Screen) -> Callable[[Algorithm], None]:
@@ -134,7 +134,7 @@ def begin_search(session: Session) -> None:
         raise TaskError("nothing is open", hint="open a table first")
 
     def then(made: dict[str, Any]) -> None:
-        session.find(RELEASED, made, rests_on=job_of(policy))
+        session.keep(RELEASED, made, rests_on=job_of(policy))
 
     folder = session.folder / RELEASED
     session.begin(
@@ -150,7 +150,7 @@ def begin_search(session: Session) -> None:
 
 def _tidy(session: Session, folder: Path) -> None:
     """Remove every folder of a release but that of the one which stands."""
-    made = session.found(RELEASED)
+    made = session.result(RELEASED)
     kept = None if made is None else made["files"]["table"].parent
     for each in folder.glob("*"):
         if each != kept:

@@ -9,7 +9,7 @@ from indistinct.study.explore import Exploration, Row
 from indistinct.web import parts
 from indistinct.web.frame import Screen
 from indistinct.web.front import Spot, draw_front
-from indistinct.web.parameters import whole
+from indistinct.web.parameters import parse_whole
 from indistinct.web.picking import Entry, Pick, first_of, lattice, pages, pickable, table_html
 from indistinct.web.steps.search import begin_search
 from indistinct.web.tasks.exploring import MOST_NODES, Explored, explore_all, explored_job
@@ -37,11 +37,11 @@ async def draw_solutions(screen: Screen) -> None:
         parts.link("Go to privacy", "/privacy", classes="main")
         return
     _bare_columns(screen)
-    found: Explored | None = session.found(EXPLORED)
+    found: Explored | None = session.result(EXPLORED)
     screen.field(
         "At most so many solutions",
         str(screen.choices.get(MOST, MOST_NODES)),
-        lambda value: screen.choices.__setitem__(MOST, whole(value, what="the number of solutions")),
+        lambda value: screen.choices.__setitem__(MOST, parse_whole(value, what="the number of solutions")),
         name=MOST,
         action=MOST,
         inputmode="numeric",
@@ -78,7 +78,7 @@ def begin_exploring(screen: Screen) -> None:
     most = screen.choices.get(MOST, MOST_NODES)
 
     def then(found: Explored) -> None:
-        session.find(EXPLORED, found, rests_on=explored_job(policy))
+        session.keep(EXPLORED, found, rests_on=explored_job(policy))
 
     session.begin("Computing all solutions", explore_all, policy, most, then=then, action=MOST)
 

@@ -95,7 +95,7 @@ def explore_all(desk: Desk, policy: Policy, most: int = MOST_NODES) -> Explored:
         found,
         {metric: found.pareto(metric) for metric in metrics},
         {metric: places_of(found, metric) for metric in metrics},
-        scoped(found.to_svg(), "#lattice") if len(found) <= PICTURE_LIMIT else None,
+        scope_style(found.to_svg(), "#lattice") if len(found) <= PICTURE_LIMIT else None,
         _samples(table, policy),
     )
 
@@ -111,10 +111,10 @@ def places_of(found: Exploration, metric: str) -> list[tuple[float, float]]:
     return [(float(risk), float(cost)) for risk, cost in pairs[np.sort(first)]]
 
 
-def scoped(svg: str, where: str) -> str:
+def scope_style(svg: str, where: str) -> str:
     r"""Return a picture whose style speaks of what is inside an element alone, and not of the page around it.
 
-    >>> scoped("<svg><style>text { fill: #222 }\n.node { x: 1 }</style></svg>", "#here")
+    >>> scope_style("<svg><style>text { fill: #222 }\n.node { x: 1 }</style></svg>", "#here")
     '<svg><style>#here text { fill: #222 }\n#here .node { x: 1 }</style></svg>'
     """
 

@@ -62,10 +62,10 @@ def builders_for(kind: str, chosen: str) -> dict[str, str]:
     return {key: each.title for key, each in BUILDERS.items() if not each.kinds or kind in each.kinds or key == chosen}
 
 
-def described(hierarchy: Hierarchy | None) -> str:
+def describe_hierarchy(hierarchy: Hierarchy | None) -> str:
     """Return a declaration in a few words.
 
-    >>> described(Hierarchy.intervals([5, 10]))
+    >>> describe_hierarchy(Hierarchy.intervals([5, 10]))
     'intervals of 5, 10'
     """
     match hierarchy:
@@ -73,7 +73,7 @@ def described(hierarchy: Hierarchy | None) -> str:
             return "none"
         case Intervals():
             start = f" from {hierarchy.origin:g}" if hierarchy.origin else ""
-            return f"intervals of {spelled(hierarchy.widths)}{start}"
+            return f"intervals of {spell_numbers(hierarchy.widths)}{start}"
         case CutPoints():
             return f"cut points on {plural(len(hierarchy.cuts), 'level')}"
         case Dates():
@@ -99,10 +99,10 @@ def with_option(hierarchy: Hierarchy, key: str, value: Any) -> Hierarchy:
     return hierarchy_from_json({name: each for name, each in declared.items() if each is not None}, base=Path())
 
 
-def numbers(text: str) -> list[float]:
+def parse_numbers(text: str) -> list[float]:
     """Return the numbers that a text lists.
 
-    >>> numbers("5, 10; 12.5")
+    >>> parse_numbers("5, 10; 12.5")
     [5, 10, 12.5]
     """
     parts = [part for part in re.split(r"[\s,;]+", text.strip()) if part]
@@ -142,16 +142,16 @@ def cuts_of(text: str) -> list[list[float]]:
     found = []
     for place, line in enumerate(lines, start=1):
         try:
-            found.append(numbers(line))
+            found.append(parse_numbers(line))
         except TaskError as error:
             raise TaskError(f"level {place}: {error.message}", hint=error.hint) from None
     return found
 
 
-def spelled(values: Sequence[float]) -> str:
-    """Return numbers as `numbers` reads them.
+def spell_numbers(values: Sequence[float]) -> str:
+    """Return numbers as `parse_numbers` reads them.
 
-    >>> spelled([5, 2.5])
+    >>> spell_numbers([5, 2.5])
     '5, 2.5'
     """
     return ", ".join(map(repr, values))
@@ -203,7 +203,9 @@ def remark(algorithm: Algorithm, hierarchy: Hierarchy | None, *, kind: str, quas
     return f"Without a hierarchy {name} joins values of this column to sets, such as {{a, b}}."
 
 
-def replaced(hierarchies: Mapping[str, Hierarchy], column: str, hierarchy: Hierarchy | None) -> dict[str, Hierarchy]:
+def with_hierarchy(
+    hierarchies: Mapping[str, Hierarchy], column: str, hierarchy: Hierarchy | None
+) -> dict[str, Hierarchy]:
     """Return hierarchies in which a column has another one, or none."""
     kept = {name: each for name, each in hierarchies.items() if name != column or hierarchy is not None}
     return kept if hierarchy is None else {**kept, column: hierarchy}

@@ -12,10 +12,10 @@ from indistinct.web.steps.hierarchies.declarations import (
     cuts_of,
     lines_of,
     number_of,
-    numbers,
-    replaced,
-    spelled,
+    parse_numbers,
+    spell_numbers,
     whole_number_of,
+    with_hierarchy,
     with_option,
 )
 from indistinct.web.tasks.hierarchies import survey
@@ -31,7 +31,7 @@ def draw_fields(screen: Screen, column: str, hierarchy: Hierarchy | None) -> Non
         case CutPoints():
             form.field(
                 "Cut points, a line a level, finest first",
-                "\n".join(map(spelled, hierarchy.cuts)),
+                "\n".join(map(spell_numbers, hierarchy.cuts)),
                 lambda text: with_option(hierarchy, "cuts", cuts_of(text)),
                 name="cuts",
                 kind="area",
@@ -54,14 +54,14 @@ def draw_fields(screen: Screen, column: str, hierarchy: Hierarchy | None) -> Non
 def _draw_intervals(form: "_Form", hierarchy: Intervals) -> None:
     form.field(
         "Widths, finest first",
-        spelled(hierarchy.widths),
-        lambda text: with_option(hierarchy, "intervals", numbers(text)),
+        spell_numbers(hierarchy.widths),
+        lambda text: with_option(hierarchy, "intervals", parse_numbers(text)),
         name="widths",
         hint="One level each; every width is a multiple of the one before, as 5, 10, 20.",
     )
     form.field(
         "Where an interval begins",
-        spelled([hierarchy.origin]),
+        spell_numbers([hierarchy.origin]),
         lambda text: with_option(hierarchy, "origin", number_of(text)),
         name="origin",
         hint="With 0, intervals of 5 are 20-24, 25-29; with 1 they are 21-25, 26-30.",
@@ -157,7 +157,7 @@ class _Form:
         """Put what is typed into the policy if it is a hierarchy that fits the column."""
         screen, column = self.screen, self.column
         made = make(text)
-        changed = replace(screen.policy, hierarchies=replaced(screen.policy.hierarchies, column, made))
+        changed = replace(screen.policy, hierarchies=with_hierarchy(screen.policy.hierarchies, column, made))
         fit = (await screen.session.ask(survey, changed, (column,)))[column]
         # Values that an order does not name can be added to it; everything else is mended here.
         if fit.message and not (fit.uncovered and isinstance(made, Order)):

@@ -7,7 +7,7 @@ from nicegui import ui
 from indistinct.figures import number, plural
 from indistinct.hierarchy import Explicit
 from indistinct.web import parts
-from indistinct.web.files import DOWNLOADS, given_away, safe_name, uploaded_path
+from indistinct.web.files import DOWNLOADS, key_of_downloads, safe_name, uploaded_path
 from indistinct.web.frame import Screen
 from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.hierarchies.changing import COLUMN, decide
@@ -17,12 +17,21 @@ from indistinct.web.steps.hierarchies.declarations import (
     builder_of,
     builders_for,
     columns_with_hierarchies,
-    described,
+    describe_hierarchy,
     remark,
 )
 from indistinct.web.steps.hierarchies.editor import draw_tree
 from indistinct.web.steps.hierarchies.fields import draw_fields
-from indistinct.web.tasks.hierarchies import Fit, Imported, begun, completed, exported, imported, preview, suggested
+from indistinct.web.tasks.hierarchies import (
+    Fit,
+    Imported,
+    begin_hierarchy,
+    complete_hierarchy,
+    export_hierarchy,
+    import_hierarchy,
+    preview,
+    suggest_hierarchy,
+)
 from indistinct.web.tasks.hierarchies import survey as survey_columns
 
 MISSING = "(missing)"
@@ -41,7 +50,7 @@ async def draw(screen: Screen) -> None:
     if column not in columns:
         column = screen.choices[COLUMN] = next(iter(columns))
     # Values of the others were counted when the table was opened.
-    fits = {name: fit for name, fit in counted_before(screen.session.found(INSPECTED)).items() if name in columns}
+    fits = {name: fit for name, fit in counted_before(screen.session.result(INSPECTED)).items() if name in columns}
     sought = [name for name in columns if name == column or name in screen.policy.hierarchies or name not in fits]
     fits |= await screen.session.ask(survey_columns, screen.policy, sought)
     _draw_list(screen, columns, fits)
@@ -80,7 +89,7 @@ def _draw_line(screen: Screen, place: int, name: str, *, use: str, fit: Fit) -> 
             box = parts.button(name, screen.on(lambda: _choose(screen, name), at=f"column-{place}"))
             box.props["id"], box.props["aria-pressed"] = f"column-{place}", "true" if chosen else "false"
         parts.tag("td", use)
-        parts.tag("td", described(hierarchy))
+        parts.tag("td", describe_hierarchy(hierarchy))
         parts.tag("td", " → ".join(map(number, fit.sizes or (fit.distinct,))))
         if fit.message:
             parts.tag(
@@ -122,11 +131,11 @@ async def _draw_builder(screen: Screen, column: str, fit: Fit) -> None:
         error=screen.errors.get("builder"),
     )
     draw_fields(screen, column, hierarchy)
-    advice = await screen.session.ask(suggested, screen.policy, column)
+    advice = await screen.session.ask(suggest_hierarchy, screen.policy, column)
     with parts.tag("div", classes="actions"):
         if advice != hierarchy:
             parts.button(
-                f"Use the suggestion: {described(advice)}",
+                f"Use the suggestion: {describe_hierarchy(advice)}",
                 screen.on(lambda: decide(screen, column, advice), at="builder"),
                 name="suggestion",
             )
@@ -140,7 +149,7 @@ async def _draw_builder(screen: Screen, column: str, fit: Fit) -> None:
 
 
 async def _begin(screen: Screen, column: str, kind: str) -> None:
-    made = None if kind == NONE else await screen.session.ask(begun, screen.policy, column, kind=kind)
+    made = None if kind == NONE else await screen.session.ask(begin_hierarchy, screen.policy, column, kind=kind)
     decide(screen, column, made)
 
 
@@ -176,7 +185,7 @@ def _draw_wrong(screen: Screen, column: str, fit: Fit) -> None:
     if fit.uncovered and builder_of(screen.policy.hierarchies.get(column)) in ("tree", "order"):
 
         async def complete() -> None:
-            decide(screen, column, await screen.session.ask(completed, screen.policy, column))
+            decide(screen, column, await screen.session.ask(complete_hierarchy, screen.policy, column))
 
         parts.button("Add these values, each as it is", screen.on(complete, at="complete"), name="complete")
 
@@ -199,7 +208,7 @@ def _draw_import(screen: Screen, column: str) -> None:
 
 async def _import(screen: Screen, column: str, told: dict[str, Any]) -> None:
     path = uploaded_path(screen.session, "hierarchy", told)
-    found: Imported = await screen.session.ask(imported, screen.policy, column, path)
+    found: Imported = await screen.session.ask(import_hierarchy, screen.policy, column, path)
     decide(screen, column, found.hierarchy)
     screen.choices[TOLD] = (f"{plural(len(found.hierarchy.rows), 'value')} imported.", *found.notes)
 
@@ -207,8 +216,8 @@ async def _import(screen: Screen, column: str, told: dict[str, Any]) -> None:
 async def _export(screen: Screen, column: str) -> None:
     session = screen.session
     path = session.folder / "hierarchies" / f"{safe_name(column)}.csv"
-    await session.ask(exported, screen.policy, column, path)
-    rests_on = given_away(session)
-    others = session.found(DOWNLOADS) if session.is_fresh(DOWNLOADS, rests_on) else {}
-    session.find(DOWNLOADS, {**others, "hierarchy": path}, rests_on=rests_on)
+    await session.ask(export_hierarchy, screen.policy, column, path)
+    rests_on = key_of_downloads(session)
+    others = session.result(DOWNLOADS) if session.is_fresh(DOWNLOADS, rests_on) else {}
+    session.keep(DOWNLOADS, {**others, "hierarchy": path}, rests_on=rests_on)
     ui.navigate.to("/download/hierarchy")
