@@ -24,8 +24,8 @@ from indistinct.web.steps.algorithm_grid import grid_job, sizes_of
 from indistinct.web.steps.before_after import rows_html
 from indistinct.web.steps.solutions import in_words, levels_in_words, parse_whole
 from indistinct.web.tasks.classes import class_page
-from indistinct.web.tasks.distributions import all_distances, column_picture
 from indistinct.web.tasks.exploring import compare_grid, explore_all, explored_job, plain_trials, scope_style
+from indistinct.web.tasks.published import all_distances, column_picture
 from indistinct.web.tasks.searching import search
 from indistinct.web.worker import Desk, TaskError
 

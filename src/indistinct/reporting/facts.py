@@ -13,9 +13,8 @@ from indistinct.markup import Document
 from indistinct.metrics import Measurements
 from indistinct.recoding.outputs import Assignment
 from indistinct.release.certificate import Certificate
-from indistinct.reporting.columns import Shares, column_facts, shares_of
+from indistinct.reporting.columns import Shares, column_facts, shares_of, suppression_facts
 from indistinct.reporting.subject import Subject
-from indistinct.reporting.suppression import suppression_facts
 from indistinct.study.assess.assessing import assess, attack_figures
 from indistinct.study.assess.membership import Membership
 from indistinct.study.assess.membership_of_release import membership_by_kind

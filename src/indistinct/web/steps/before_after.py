@@ -10,7 +10,7 @@ from indistinct.web.picking import first_of, pages, table_html
 from indistinct.web.sessions import job_of
 from indistinct.web.standing import RELEASED
 from indistinct.web.tasks.classes import ROWS, class_page
-from indistinct.web.tasks.distributions import all_distances, column_picture
+from indistinct.web.tasks.published import all_distances, column_picture
 from indistinct.web.worker import TaskError
 
 ORDER, FIRST, COLUMN = "rows-order", "rows-page", "column"

@@ -6,7 +6,7 @@ from indistinct.figures import plural
 from indistinct.hierarchy import Explicit
 from indistinct.web import parts
 from indistinct.web.frame import Screen
-from indistinct.web.steps.hierarchies.changing import decide
+from indistinct.web.steps.hierarchies.fields import decide
 from indistinct.web.tree_edits import (
     Group,
     Rows,

@@ -1,6 +1,6 @@
 """The fields of each builder: a change is checked at its field, and what was refused stays there to be mended."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,9 @@ from indistinct.web.steps.hierarchies.declarations import (
 )
 from indistinct.web.tasks.hierarchies import survey
 from indistinct.web.worker import TaskError
+
+COLUMN = "column"
+"""Under this name a tab keeps which column it shows."""
 
 
 def draw_fields(screen: Screen, column: str, hierarchy: Hierarchy | None) -> None:
@@ -176,3 +179,10 @@ def with_unit(hierarchy: Dates, unit: str, wanted: bool) -> Hierarchy:
     if not kept:
         raise TaskError("one period at least must stay", hint="or choose suppression")
     return with_option(hierarchy, "dates", kept)
+
+
+def decide(screen: Screen, column: str, hierarchy: Hierarchy | None, *, keep: Collection[str] = ()) -> None:
+    """Put a hierarchy into the policy; what the tab had chosen about the old one is gone but for what it shall keep."""
+    screen.change(replace(screen.policy, hierarchies=with_hierarchy(screen.policy.hierarchies, column, hierarchy)))
+    kept = {name: value for name, value in screen.choices.items() if name in keep}
+    screen.choices = {**kept, COLUMN: column}

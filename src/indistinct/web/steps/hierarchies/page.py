@@ -10,7 +10,6 @@ from indistinct.web import parts
 from indistinct.web.files import DOWNLOADS, key_of_downloads, safe_name, uploaded_path
 from indistinct.web.frame import Screen
 from indistinct.web.standing import INSPECTED
-from indistinct.web.steps.hierarchies.changing import COLUMN, decide
 from indistinct.web.steps.hierarchies.declarations import (
     BUILDERS,
     NONE,
@@ -21,7 +20,7 @@ from indistinct.web.steps.hierarchies.declarations import (
     remark,
 )
 from indistinct.web.steps.hierarchies.editor import draw_tree
-from indistinct.web.steps.hierarchies.fields import draw_fields
+from indistinct.web.steps.hierarchies.fields import COLUMN, decide, draw_fields
 from indistinct.web.tasks.hierarchies import (
     Fit,
     Imported,
