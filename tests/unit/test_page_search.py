@@ -29,12 +29,11 @@ from indistinct.models.registry import MODELS
 from indistinct.release.history.ledger import read_ledger
 from indistinct.schema import Schema
 from indistinct.study.assess.assessing import assess
-from indistinct.study.assess.profiles import PROFILES
+from indistinct.study.assess.profiles import PROFILES, models_asked_by
 from indistinct.study.verify import verify
 from indistinct.web.algorithm_words import WORDS, algorithms_by_kind, obstacles
 from indistinct.web.model_words import GROUPS, MODEL_WORDS, promise_for_one
 from indistinct.web.parameters import FieldError, build_value, default_texts, parameters_of, texts_of
-from indistinct.web.profile_models import asked_by
 from indistinct.web.sessions import Session, Settings, Work, job_of
 from indistinct.web.standing import standing
 from indistinct.web.steps.found_release import facts_of
@@ -276,7 +275,7 @@ def test_a_wrong_per_cent_is_refused(text: str) -> None:
 @pytest.mark.parametrize("name", list(PROFILES))
 def test_a_release_that_a_profile_asks_for_passes_its_gate(name: str, policy: Policy, tmp_path: Path) -> None:
     profile = PROFILES[name]()
-    asked = asked_by(profile, policy.schema)
+    asked = models_asked_by(profile, policy.schema)
     found = made(replace(policy, models=asked.models), tmp_path / "r")
     assert not asked.unmet
     gate = assess(found["files"]["table"], policy.schema, profile=profile).gate

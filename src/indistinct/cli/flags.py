@@ -247,7 +247,7 @@ def read_table(
     """
     from indistinct.engines import lives_elsewhere
     from indistinct.job import opening
-    from indistinct.tables import Table, open_table
+    from indistinct.tables import open_table
 
     place = _place(path or policy.source)
     within: dict[str, Any] = {}
@@ -255,7 +255,7 @@ def read_table(
         within = {"engine": "memory", "memory": memory}
     source = opening.open(place, reading=policy.input.reading, table=None if _names_table(place) else table, **within)
     note_reading(source)
-    whole = source if isinstance(source, Table) else open_table(source)
+    whole = open_table(source)
     return whole if raw else _transform(policy, whole)
 
 

@@ -9,11 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from indistinct.errors import PolicyError
-from indistinct.hierarchy import Explicit, Hierarchy
 from indistinct.job.as_command import command_of
 from indistinct.job.as_python import python_of
 from indistinct.job.policy import Policy, policy_to_toml
-from indistinct.job.policy.value import relative_path
+from indistinct.job.policy.value import move_files, relative_path
 from indistinct.tables.addresses import is_elsewhere
 from indistinct.web.sessions import Session
 from indistinct.web.tasks.searching import release_name
@@ -79,31 +78,13 @@ def portable(policy: Policy, private: Path, *, base: Path | None = None) -> Poli
             return Path(place.name)
         return place.resolve() if _lies_in(home, private) else relative_path(place, home)
 
-    def move_hierarchy(hierarchy: Hierarchy) -> Hierarchy:
-        if not isinstance(hierarchy, Explicit) or hierarchy.form != "file" or hierarchy.path is None:
-            return hierarchy
-        if _lies_in(policy.locate(Path(hierarchy.path)), private):
-            return replace(hierarchy, form="rows", path=None, delimiter=None, encoding=None, header=False)
-        return replace(hierarchy, path=move(Path(hierarchy.path)).as_posix())
+    def move_hierarchy(path: Path) -> Path | None:
+        return None if _lies_in(policy.locate(path), private) else move(path)
 
-    read, output = policy.input, policy.output.moved(move)
-    if output.database is None:
-        output = replace(output, path=Path(release_name(policy)))
-    return replace(
-        policy,
-        input=replace(
-            read,
-            path=read.path if read.database else move(read.path),
-            population=None if read.population is None else move(read.population),
-        ),
-        hierarchies={name: move_hierarchy(each) for name, each in policy.hierarchies.items()},
-        pseudonyms={
-            name: each if each.key is None else replace(each, key=move(Path(each.key)))
-            for name, each in policy.pseudonyms.items()
-        },
-        output=output,
-        base=home,
-    )
+    moved = move_files(policy, move, base=home, move_hierarchy=move_hierarchy)
+    if moved.output.database is not None:
+        return moved
+    return replace(moved, output=replace(moved.output, path=Path(release_name(policy))))
 
 
 def _lies_in(path: Path, folder: Path) -> bool:

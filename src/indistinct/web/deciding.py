@@ -90,7 +90,7 @@ def _with_roles(policy: Policy, changed: Mapping[str, Role], *, looked: Inspecte
         target=policy.target if policy.target in schema.published else None,
         metrics=tuple(each for each in policy.metrics if all(n in schema.published for key in each.keys for n in key)),
         # A node has a level for each quasi-identifier.
-        algorithm=Auto() if recoded and isinstance(policy.algorithm, ChosenNode) else policy.algorithm,
+        algorithm=Auto() if recoded and policy.algorithm.name == ChosenNode.name else policy.algorithm,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.figures import number, percent
 from indistinct.job.policy import Policy
-from indistinct.models import KAnonymity
+from indistinct.models.k_anonymity import sizes_asked, with_size
 from indistinct.spelling import spell
 from indistinct.web import parts
 from indistinct.web.frame import Screen
@@ -15,7 +15,7 @@ from indistinct.web.parameters import parse_whole
 from indistinct.web.picking import Entry, Pick, pickable, table_html
 from indistinct.web.steps.search import begin_search
 from indistinct.web.steps.solutions import require_rest
-from indistinct.web.tasks.exploring import Grid, compare_grid, explored_job, models_with, plain_trials
+from indistinct.web.tasks.exploring import Grid, compare_grid, explored_job, plain_trials
 from indistinct.web.worker import TaskError
 
 COMPARED = "grid"
@@ -85,13 +85,13 @@ def begin_sizes(policy: Policy) -> str:
     """Return the sizes of k to begin with: that of the job, and some around it.
 
     >>> from indistinct.job.policy import Input
+    >>> from indistinct.models import KAnonymity
     >>> from indistinct.schema import Schema
     >>> from pathlib import Path
     >>> begin_sizes(Policy(Input(Path("a.csv")), Schema(quasi=["age"]), (KAnonymity(11),)))
     '2, 5, 11, 20'
     """
-    asked = [model.k for model in policy.models if isinstance(model, KAnonymity)]
-    return ", ".join(str(k) for k in sorted({2, 5, *(asked or [10]), 20}))
+    return ", ".join(str(k) for k in sorted({2, 5, *(sizes_asked(policy.models) or [10]), 20}))
 
 
 def chosen_algorithms(screen: Screen) -> tuple[str, ...]:
@@ -145,7 +145,7 @@ def begin_comparing(screen: Screen) -> None:
 
 def grid_job(policy: Policy) -> Policy | None:
     """Return what a comparison rests on: a job, whatever its k and however it is searched."""
-    return explored_job(replace(policy, models=models_with(policy.models, 2), metrics=()))
+    return explored_job(replace(policy, models=with_size(policy.models, 2), metrics=()))
 
 
 def _draw_found(screen: Screen, found: Grid) -> None:
@@ -194,7 +194,7 @@ def choose(screen: Screen, found: Grid, place: int) -> None:
     trial, policy = plain_trials(found)[place], screen.policy
     if trial["state"] != "done" or not screen.session.is_fresh(COMPARED, grid_job(policy)):
         raise TaskError("this was compared for another job", hint="compare again")
-    models = models_with(policy.models, trial["k"])
+    models = with_size(policy.models, trial["k"])
     screen.change(replace(policy, algorithm=parse_algorithm(trial["algorithm"]), models=models))
     begin_search(screen.session)
     screen.choices["view"] = "rows"

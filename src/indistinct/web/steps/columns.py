@@ -7,7 +7,7 @@ from typing import Any
 from nicegui import ui
 
 from indistinct.figures import number, percent, plural
-from indistinct.models import KAnonymity
+from indistinct.models.k_anonymity import sizes_asked
 from indistinct.schema import Role
 from indistinct.web import parts
 from indistinct.web.blocks import draw_list
@@ -141,7 +141,7 @@ def _accept(screen: Screen) -> None:
 def _standing(screen: Screen) -> None:
     """Draw who stands out, at once if it was counted before; else it comes when it is counted."""
     policy = screen.policy
-    asked = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=USUAL_K)
+    asked = max(sizes_asked(policy.models), default=USUAL_K)
     counted, quasi = screen.choices.setdefault("standing", {}), policy.schema.quasi
     about = (policy.source, repr(policy.input.reading), tuple(quasi), tuple(policy.schema.person), asked)
     place = parts.tag("div", classes="counted", aria_live="polite")

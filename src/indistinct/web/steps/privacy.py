@@ -13,14 +13,13 @@ from indistinct.job.problem import budget
 from indistinct.models import Model
 from indistinct.models.registry import EVERY_MODEL
 from indistinct.spelling import arguments_of
-from indistinct.study.assess.profiles import PROFILES, Profile
+from indistinct.study.assess.profiles import PROFILES, Profile, limits_in_words, models_asked_by
 from indistinct.web import parts
 from indistinct.web.deciding import find_unprotected
 from indistinct.web.frame import Screen
 from indistinct.web.model_words import GROUPS, promise_for_one, words_of
 from indistinct.web.parameter_fields import build_draft, draw_fields, draw_value
 from indistinct.web.parameters import FieldError, default_texts, parameters_of
-from indistinct.web.profile_models import asked_by, told_limits
 from indistinct.web.sessions import Session
 from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.opening import allowed_path
@@ -329,12 +328,12 @@ def _profiles(screen: Screen) -> None:
 
 def _profile(screen: Screen, name: str, profile: Profile) -> None:
     policy, looked = screen.policy, screen.session.result(INSPECTED) or {}
-    asked = asked_by(profile, policy.schema, distinct=distinct_values(looked))
+    asked = models_asked_by(profile, policy.schema, distinct=distinct_values(looked))
     with parts.tag("section", classes="card"):
         parts.heading(name.capitalize(), level=3)
         parts.say((profile.__doc__ or "").strip().partition("\n")[0])
         with parts.tag("ul"):
-            for what, limit, source in told_limits(profile):
+            for what, limit, source in limits_in_words(profile):
                 with parts.tag("li"):
                     parts.tag("span", f"{what}: at most {limit} ")
                     parts.tag("span", f"({source})" if source else "", classes="hint")

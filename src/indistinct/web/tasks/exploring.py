@@ -15,7 +15,7 @@ from indistinct.hierarchy import Suppression
 from indistinct.hierarchy.builders import declared_order
 from indistinct.job.opening import transform
 from indistinct.job.policy import Policy
-from indistinct.models import KAnonymity, Model
+from indistinct.models.k_anonymity import with_size
 from indistinct.models.registry import all_of
 from indistinct.reporting.columns import MISSING
 from indistinct.study.compare.compare import compare
@@ -153,22 +153,11 @@ class Grid:
     sizes: tuple[int, ...]
 
 
-def models_with(models: Sequence[Model], k: int) -> tuple[Model, ...]:
-    """Return models that ask for another k, for k-anonymity as well if none did.
-
-    >>> models_with([KAnonymity(5)], 10)
-    (KAnonymity(k=10),)
-    """
-    if not any(isinstance(model, KAnonymity) for model in models):
-        return (KAnonymity(k), *models)
-    return tuple(replace(model, k=k) if isinstance(model, KAnonymity) else model for model in models)
-
-
 def compare_grid(desk: Desk, policy: Policy, algorithms: Sequence[str], sizes: Sequence[int]) -> Grid:
     """Return what each algorithm gives for each k: releases that are made, measured and thrown away."""
     desk.enter("reading")
     table = published_table(desk, policy)
-    by_spec = {all_of(models_with(policy.models, k)).spec(): k for k in sizes}
+    by_spec = {all_of(with_size(policy.models, k)).spec(): k for k in sizes}
     found = compare(
         table,
         policy.schema,

@@ -14,7 +14,7 @@ from indistinct.drawing.levels import level_meanings
 from indistinct.errors import HierarchyError
 from indistinct.figures import plural
 from indistinct.frequencies.encode import encode_column
-from indistinct.hierarchy import Explicit, Hierarchy, Intervals, suggest
+from indistinct.hierarchy import Explicit, Hierarchy, Intervals, suggest, suggest_intervals, table_of_values
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.job.policy import Policy
 from indistinct.machine.arrays import Codes
@@ -134,8 +134,9 @@ def complete_hierarchy(desk: Desk, policy: Policy, column: str) -> Hierarchy:
     hierarchy, bound = policy.hierarchies[column], _fit_column(desk, policy, column)
     texts = _values(desk, policy, column)[0].texts()
     strangers = [texts[code] or "" for code in np.flatnonzero(bound.codes < 0).tolist()]
-    if isinstance(hierarchy, Explicit):
-        return tree_of(add_values(hierarchy.rows, strangers, rooted=hierarchy.rooted), rooted=hierarchy.rooted)
+    table = table_of_values(hierarchy)
+    if table is not None:
+        return tree_of(add_values(table.rows, strangers, rooted=table.rooted), rooted=table.rooted)
     return Hierarchy.order([*hierarchy.to_json()["order"], *strangers])
 
 
@@ -248,8 +249,9 @@ def _chosen(domain: Domain, counts: Codes) -> list[tuple[str, int]]:
 
 def _rows(domain: Domain, bound: _Bound, hierarchy: Hierarchy) -> Rows:
     """Return a hierarchy as rows: as declared, or what it makes of each value of the data."""
-    if isinstance(hierarchy, Explicit):
-        return hierarchy.rows
+    table = table_of_values(hierarchy)
+    if table is not None:
+        return table.rows
     if bound.taxonomy is None:
         raise HierarchyError(bound.fit.message, hint=bound.fit.hint)
     taxonomy, texts = bound.taxonomy, domain.texts()
@@ -271,8 +273,9 @@ def _few(domain: Domain) -> list[str]:
 
 
 def _tree(domain: Domain, bound: _Bound, hierarchy: Hierarchy | None) -> Explicit:
-    if isinstance(hierarchy, Explicit):
-        return tree_of(hierarchy.rows, rooted=hierarchy.rooted)
+    table = table_of_values(hierarchy)
+    if table is not None:
+        return tree_of(table.rows, rooted=table.rooted)
     values = _few(domain)
     if hierarchy is None or len(bound.fit.sizes) <= 2:
         return tree_of(rows_of_values(values))
@@ -282,8 +285,7 @@ def _tree(domain: Domain, bound: _Bound, hierarchy: Hierarchy | None) -> Explici
 
 
 def _intervals(domain: Domain) -> Intervals:
-    found = suggest(domain)
-    return found if isinstance(found, Intervals) else Intervals((1,))
+    return suggest_intervals(domain) or Intervals((1,))
 
 
 def _cuts(domain: Domain) -> list[list[float]]:

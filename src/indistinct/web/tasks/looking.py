@@ -9,10 +9,9 @@ from typing import Any
 import pyarrow.csv
 
 from indistinct.errors import IndistinctError, InputError, PolicyError
-from indistinct.hierarchy import Explicit
 from indistinct.job.policy import Policy, policy_from_toml
 from indistinct.job.policy.reading import LARGEST_POLICY, parse_toml
-from indistinct.release.pseudonyms.columns import Pseudonym
+from indistinct.job.policy.value import move_files
 from indistinct.reproduce.datasets import generate_patients
 from indistinct.study.inspect import Inspection, inspect
 from indistinct.study.inspect.inspecting import inspect_as_read
@@ -185,18 +184,11 @@ def _check_paths(document: dict[str, Any], base: Path, allowed: Allowed) -> None
 
 
 def _with_table(policy: Policy, table: Path) -> Policy:
-    """Return a policy that reads an uploaded table; other files are found from there as well."""
-    hierarchies = {
-        name: replace(each, form="rows", path=None) if isinstance(each, Explicit) and each.form == "file" else each
-        for name, each in policy.hierarchies.items()
-    }
-    pseudonyms = {
-        name: each if each.key is None else Pseudonym(key=policy.locate(Path(each.key)).resolve())
-        for name, each in policy.pseudonyms.items()
-    }
-    population = policy.population
-    read = replace(policy.input, path=Path(table.name), population=population and population.resolve())
-    return replace(policy, input=read, hierarchies=hierarchies, pseudonyms=pseudonyms, base=table.parent)
+    """Return a policy that reads an uploaded table; all other files stay where they are."""
+    moved = move_files(
+        policy, lambda path: policy.locate(path).resolve(), base=table.parent, move_hierarchy=lambda _path: None
+    )
+    return replace(moved, input=replace(moved.input, path=Path(table.name)))
 
 
 @contextmanager

@@ -37,8 +37,7 @@ def published_files(desk: Desk, policy: Policy, files: Files) -> Published:
 
 def original_of(desk: Desk, policy: Policy) -> Table:
     """Return the table that a policy reads, in memory and as it is."""
-    source: Any = table_of(desk, policy)
-    return source if isinstance(source, Table) else open_table(source)
+    return open_table(table_of(desk, policy))
 
 
 def certificate_in(files: Files) -> dict[str, Any]:

@@ -8,9 +8,18 @@ from typing import Any
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.figures import plural
-from indistinct.hierarchy import CutPoints, Dates, Explicit, Hierarchy, Intervals, Masking, Order, hierarchy_from_json
+from indistinct.hierarchy import (
+    CutPoints,
+    Dates,
+    Explicit,
+    Hierarchy,
+    Intervals,
+    Masking,
+    Order,
+    hierarchy_from_json,
+    table_of_values,
+)
 from indistinct.job.policy import Policy
-from indistinct.models import TCloseness
 from indistinct.tables.domain import Kind
 from indistinct.web.worker import TaskError
 
@@ -54,7 +63,7 @@ def builder_of(hierarchy: Hierarchy | None) -> str:
     """
     if hierarchy is None:
         return NONE
-    return TREE if isinstance(hierarchy, Explicit) else next(iter(hierarchy.to_json()))
+    return TREE if table_of_values(hierarchy) is not None else next(iter(hierarchy.to_json()))
 
 
 def builders_for(kind: str, chosen: str) -> dict[str, str]:
@@ -171,8 +180,7 @@ def columns_with_hierarchies(policy: Policy) -> dict[str, str]:
     found = dict.fromkeys(policy.schema.quasi, "quasi-identifier")
     for model in policy.models:
         for part in model.parts():
-            if isinstance(part, TCloseness) and part.distance == "hierarchical":
-                found[part.sensitive] = "sensitive, distances of t-closeness"
+            found |= dict.fromkeys(part.needs_hierarchies, f"sensitive, distances of {part.name}")
     for name, transformation in policy.transformations.items():
         if transformation.level is not None:
             found[name] = f"published on level {transformation.level}"

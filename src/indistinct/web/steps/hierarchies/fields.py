@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from indistinct.hierarchy import CutPoints, Dates, Hierarchy, Intervals, Masking, Order
+from indistinct.hierarchy.builders import declared_order
 from indistinct.web import parts
 from indistinct.web.frame import Screen
 from indistinct.web.steps.hierarchies.declarations import (
@@ -163,7 +164,7 @@ class _Form:
         changed = replace(screen.policy, hierarchies=with_hierarchy(screen.policy.hierarchies, column, made))
         fit = (await screen.session.ask(survey, changed, (column,)))[column]
         # Values that an order does not name can be added to it; everything else is mended here.
-        if fit.message and not (fit.uncovered and isinstance(made, Order)):
+        if fit.message and not (fit.uncovered and declared_order(made) is not None):
             raise TaskError(fit.message, hint=fit.hint)
         screen.change(changed)
 

@@ -5,7 +5,7 @@ from typing import Any
 from nicegui import ui
 
 from indistinct.figures import number, plural
-from indistinct.hierarchy import Explicit
+from indistinct.hierarchy import table_of_values
 from indistinct.web import parts
 from indistinct.web.files import DOWNLOADS, key_of_downloads, safe_name, uploaded_path
 from indistinct.web.frame import Screen
@@ -113,8 +113,9 @@ async def _draw_column(screen: Screen, column: str, fit: Fit, *, quasi: bool) ->
             await _draw_builder(screen, column, fit)
         with parts.tag("div"):
             await _draw_preview(screen, column, fit)
-    if isinstance(hierarchy, Explicit):
-        draw_tree(screen, column, hierarchy)
+    table = table_of_values(hierarchy)
+    if table is not None:
+        draw_tree(screen, column, table)
 
 
 async def _draw_builder(screen: Screen, column: str, fit: Fit) -> None:
