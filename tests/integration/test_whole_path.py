@@ -64,6 +64,7 @@ def test_from_upload_to_a_release_that_the_command_line_verifies(page, tmp_path,
     page.drawn()
     go_on(page, "columns")
     page.click("accept")
+    page.wait_for("Accepted:")  # the step is drawn anew, and its links move
     go_on(page, "hierarchies")
     go_on(page, "privacy")
     go_on(page, "search")

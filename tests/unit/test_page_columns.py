@@ -12,7 +12,8 @@ pytest.importorskip("nicegui")
 
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.errors import IndistinctError, InputError, ParameterError, PolicyError, SchemaError
-from indistinct.job.policy import policy_from_toml, policy_to_toml
+from indistinct.job.job import ledger_of_policy
+from indistinct.job.policy import Output, policy_from_toml, policy_to_toml
 from indistinct.models import DistinctLDiversity, KAnonymity
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.pseudonyms.columns import Pseudonym
@@ -153,6 +154,17 @@ def test_a_policy_waits_for_a_table_that_must_be_uploaded(desk, looked, table, a
     assert found.policy.source == allowed.uploaded / "visits.csv"
     assert found.policy.input.path == Path("visits.csv")
     assert found.policy.schema == looked.policy.schema
+
+
+def test_other_files_of_a_policy_stay_where_they_are_when_its_table_is_uploaded(desk, looked, table, folder, allowed):
+    policy = replace(looked.policy, output=Output(Path("open.csv"), ledger=Path("ledger.sqlite")))
+    path = allowed.uploaded.parent / "policy" / "job.toml"
+    path.parent.mkdir()
+    path.write_text(policy_to_toml(policy), encoding="utf-8")
+    (allowed.uploaded / "clinic.csv").write_bytes(table.read_bytes())
+    found = look_by_policy(desk, path, allowed)
+    assert found.policy.source == allowed.uploaded / "clinic.csv"
+    assert ledger_of_policy(found.policy) == folder / "ledger.sqlite", "another ledger would know no earlier release"
 
 
 def test_a_table_outside_is_wanted_even_if_it_is_there(desk, looked, tmp_path, folder, allowed):

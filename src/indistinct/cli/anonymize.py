@@ -52,7 +52,7 @@ def command(
     with progress("anonymizing") as share:
         changes: Changes = {
             **run_options(flags, policy),
-            "table": source_of(policy, flags, raw=True),
+            "table": source_of(policy, flags),
             "output": path,
             "overwrite": overwrite,
             "save_recoding": save_recoding,
@@ -65,7 +65,7 @@ def command(
     metrics = measure_and_note(lambda: measuring.measure(release, policy.metrics or None, target=policy.target))
     if page is not None:
         with progress("reporting"):
-            original = source_of(policy, flags, raw=True)
+            original = source_of(policy, flags)
             write_report(page, release, policy, original=original, overwrite=overwrite, place=path)
     summary = summary_of_release(release, path, metrics=metrics, recoding=save_recoding, report=page)
     report(summary, as_json=flags.as_json)

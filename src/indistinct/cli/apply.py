@@ -56,7 +56,7 @@ def command(
         share(0.2)
         changes: Changes = {
             **run_options(flags, policy),
-            "table": source_of(policy, flags, raw=True),
+            "table": source_of(policy, flags),
             "recoding": found,
             "suppression": flags.suppression,
             "output": path,

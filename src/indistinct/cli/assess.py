@@ -121,13 +121,14 @@ def _describe_table(
 ) -> "tuple[Any, dict[str, Any]]":
     """Return a table and what is known of it: a `Published`, unless it is the table that the policy reads."""
     from indistinct.release.writing.files import certificate_path
+    from indistinct.study.by_policy import transform_by_policy
 
     policy, original = named["policy"], named["original"]
     asked = policy_of(original or table, flags, policy=policy, beside=("model", *READING))
     source = asked.locate(asked.input.path)
     is_input = original is None and (table == source or _is_same(table, source))
     if is_input and not (policy is None and certificate_path(table).is_file()):
-        return source_of(asked, flags), {
+        return transform_by_policy(source_of(asked, flags), asked), {
             "schema": asked.schema,
             "hierarchies": asked.used_hierarchies,
             "pseudonyms": asked.pseudonyms,

@@ -92,10 +92,16 @@ def command(
 
 def _describe_learning(table: Path, flags: Flags, release: Path | None) -> "tuple[Policy, Any, dict[str, Any]]":
     """Return the job, the table and how releases of it are made, or the finished release with its original."""
+    from indistinct.study.by_policy import transform_by_policy
+
     if release is None:
         job = job_of(table, flags)
         how = {"model": job.model if job.models else None, "algorithm": job.algorithm, "suppression": job.suppression}
-        return job, read_table(job), {"schema": job.schema, "hierarchies": job.used_hierarchies, **how}
+        return (
+            job,
+            transform_by_policy(read_table(job), job),
+            {"schema": job.schema, "hierarchies": job.used_hierarchies, **how},
+        )
     by_policy = table.suffix.lower() == ".toml"
     policy, original = (table, None) if by_policy else (None, table)
     job, finished = published_file(release, flags, policy=policy, original=original, by_input=True)

@@ -62,23 +62,20 @@ def command(
     a parameter if it is written key=value, and else the next name: mondrian:relaxed=true,numeric=mean,datafly. Figures
     of several releases tell more than one: keep them to yourself.
     """
-    from indistinct.study.compare.compare import compare
+    from indistinct.study.by_policy import compare_by_policy
     from indistinct.study.compare.folder import private_folder
 
     policy = _policy(source, flags, data)
     if output is not None:
         private_folder(output)  # before minutes of searching
     with progress("comparing") as share:
-        found = compare(
+        found = compare_by_policy(
             read_table(policy),
-            policy.schema,
-            algorithms=algorithms or [policy.algorithm],
-            models=models or [policy.model],
-            suppression=policy.suppression if suppression is None else shares_of(suppression),
-            metrics=metrics or policy.metrics or None,
-            hierarchies=policy.used_hierarchies,
-            target=policy.target,
-            population=policy.population,
+            policy,
+            algorithms=algorithms or None,
+            models=models or None,
+            suppression=None if suppression is None else shares_of(suppression),
+            metrics=metrics or None,
             folder=output,
             workers=workers,
             progress=share,

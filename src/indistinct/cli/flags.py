@@ -238,13 +238,9 @@ def read_table(
     path: Path | None = None,
     *,
     table: str | None = None,
-    raw: bool = False,
     memory: str | None = None,
 ) -> "Table":
-    """Return the table that a policy reads, or another one that is read in the same way, in `memory`.
-
-    Columns that the policy transforms are transformed, as in its releases, unless it is wanted `raw`.
-    """
+    """Return the table that a policy reads, or another one that is read in the same way, in `memory`."""
     from indistinct.engines import lives_elsewhere
     from indistinct.job import opening
     from indistinct.tables import open_table
@@ -255,15 +251,13 @@ def read_table(
         within = {"engine": "memory", "memory": memory}
     source = opening.open(place, reading=policy.input.reading, table=None if _names_table(place) else table, **within)
     note_reading(source)
-    whole = open_table(source)
-    return whole if raw else _transform(policy, whole)
+    return open_table(source)
 
 
-def source_of(policy: "Policy", flags: Flags, path: Path | None = None, *, raw: bool = False) -> "Source":
+def source_of(policy: "Policy", flags: Flags, path: Path | None = None) -> "Source":
     """Return the table that a policy reads, or another one that is read in the same way.
 
-    The engine that a flag names or that suits it opens it. --table belongs to the table that the policy reads. Columns
-    are transformed as in the policy's releases, unless it is wanted `raw`.
+    The engine that a flag names or that suits it opens it. --table belongs to the table that the policy reads.
     """
     from indistinct.engines import open_source
 
@@ -271,14 +265,7 @@ def source_of(policy: "Policy", flags: Flags, path: Path | None = None, *, raw: 
     table = None if path or _names_table(place) else flags.table
     _, source = open_source(place, policy.input.reading, engine=engine, memory=flags.memory, table=table)
     note_reading(source)
-    return source if raw else _transform(policy, source)
-
-
-def _transform(policy: "Policy", source: Any) -> Any:
-    """Return a table with its columns transformed as in the releases of a policy."""
-    from indistinct.job.opening import transform
-
-    return transform(source, policy.schema, policy.transformations, hierarchies=policy.hierarchies)
+    return source
 
 
 def _names_table(place: "str | Path | DatabaseTable") -> bool:

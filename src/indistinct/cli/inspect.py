@@ -55,7 +55,7 @@ def command(
     targets, sources = [path for path in (output, html) if path is not None], [given] if isinstance(given, Path) else []
     check_targets(targets, sources=sources, overwrite=overwrite)
     policy, name = policy_of(given, flags), name_of(given)
-    found = inspect(read_table(policy, table=flags.table, raw=True, memory=flags.memory), unique_sets=unique_sets)
+    found = inspect(read_table(policy, table=flags.table, memory=flags.memory), unique_sets=unique_sets)
     if output is not None:
         write_starter(found, given, output, reading=found.reading, overwrite=overwrite)
     if html is not None:

@@ -37,7 +37,7 @@ def command(
     told = policy is not None or job.schema.columns
     found = scan(
         published,
-        original=None if original is None else read_table(job, original, raw=True, memory=flags.memory),
+        original=None if original is None else read_table(job, original, memory=flags.memory),
         schema=job.schema if told else None,
         hierarchies=job.hierarchies,
         reading=reading_of(flags),

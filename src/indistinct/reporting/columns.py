@@ -167,10 +167,10 @@ def _transformation(subject: Subject, name: str, *, untouched: bool | None) -> s
         return AS_IT_IS if subject.published.original is not None or subject.transformations_known else UNKNOWN
     coarser = _words(subject.published.used_hierarchies.get(name))
     starred = ", and * in suppressed rows" if subject.stars(name) else ""
-    levels = getattr(subject.published.recoding, "levels", None)
-    if isinstance(levels, Mapping) and name in levels:
-        level = f"level {levels[name]} of its hierarchy ({coarser})" if levels[name] else f"{AS_IT_IS} (level 0)"
-        return level + starred
+    recoding = subject.published.recoding
+    level = None if recoding is None else recoding.level_of(name)
+    if level is not None:
+        return (f"level {level} of its hierarchy ({coarser})" if level else f"{AS_IT_IS} (level 0)") + starred
     if untouched is None:
         return f"recoded as far as was needed ({coarser}); how far {UNKNOWN}"
     return AS_IT_IS if untouched else f"generalized ({coarser})"

@@ -67,17 +67,16 @@ new MutationObserver(stayFocused).observe(document.documentElement, {
   subtree: true,
   attributeFilter: ["disabled", "hidden"],
 });
-// A button that was drawn anew between press and release is clicked all the same: who leaves a field by a click on a
+// A control that was drawn anew between press and release is clicked all the same: who leaves a field by a click on a
 // button changes the one and means the other.
 let pressed = null;
-const pressable = (event) => event.target.closest?.("button[id], a[id], summary[id], input[id]") ?? null;
+const pressable = (event) => event.target.closest?.("button, a[href], summary, input") ?? null;
 document.addEventListener("pointerdown", (event) => {
   pressed = pressable(event);
 });
 document.addEventListener("pointerup", (event) => {
   const released = pressable(event);
-  if (pressed && released && pressed !== released && !pressed.isConnected && pressed.id === released.id) {
-    released.click();
-  }
+  const name = pressed && nameOf(pressed);
+  if (name && released && !pressed.isConnected && name === nameOf(released)) released.click();
   pressed = null;
 });
