@@ -138,6 +138,23 @@ class Screen:
         shown = refused.text if refused else value
         parts.field(label, shown, self.on(taken, at=name), name=name, error=error, **options)
 
+    def choice(self, label: str, options: Any, value: str, take: Callable[..., Any], *, name: str, **how: Any) -> None:
+        """Draw a list to choose from; an error of what takes the choice stands at it."""
+        parts.choice(label, options, value, self.on(take, at=name), name=name, error=self.errors.get(name), **how)
+
+    def tick(self, label: str, value: bool, take: Callable[..., Any], *, name: str, **how: Any) -> None:
+        """Draw a box to tick; an error of what takes it stands at it."""
+        parts.tick(label, value, self.on(take, at=name), name=name, error=self.errors.get(name), **how)
+
+    def button(self, text: str, act: Callable[..., Any], *, name: str, at: str = "", **how: Any) -> Element:
+        """Draw a button that does something; an error belongs to it, or to the field `at`, which shows it."""
+        return parts.button(text, self.on(act, at=at or name), name=name, **how)
+
+    def problem(self, at: str) -> None:
+        """Draw the error of a control, if it has one."""
+        if at in self.errors:
+            parts.problem(self.errors[at], at=at)
+
     async def taking(self, take: Callable[[], Any], key: Any, refusal: Callable[[TaskError], Refusal]) -> None:
         """Let a field take what was typed; what it cannot take is kept with the reason."""
         try:

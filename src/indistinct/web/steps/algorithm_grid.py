@@ -49,8 +49,7 @@ async def draw_grid(screen: Screen) -> None:
         for spec, words in offer_algorithms(screen.policy).items():
             name = f"grid-{spec.replace(':', '-').replace('=', '-')}"
             parts.tick(words, spec in ticked, _ticking(screen, spec), name=name)
-    if TICKED in screen.errors:
-        parts.problem(screen.errors[TICKED], at=TICKED)
+    screen.problem(TICKED)
     screen.field(
         "Sizes of the smallest group (k)",
         screen.choices.get(SIZES, begin_sizes(screen.policy)),
@@ -61,12 +60,13 @@ async def draw_grid(screen: Screen) -> None:
     )
     with parts.tag("div", classes="actions"):
         found: Grid | None = session.result(COMPARED)
-        parts.button(
+        screen.button(
             "Compare",
-            screen.on(lambda: begin_comparing(screen), at=SIZES),
+            lambda: begin_comparing(screen),
             main=True,
             name="compare",
             disabled=screen.cannot_begin(SIZES),
+            at=SIZES,
         )
     if found is not None:
         _draw_found(screen, found)
@@ -180,8 +180,7 @@ def _draw_found(screen: Screen, found: Grid) -> None:
     markup = table_html("What each would give", ("algorithm", *counts, "choose"), rows, right=counts, marked=best)
     with parts.tag("section", id="grid", tabindex="-1", aria_label="What algorithms would give"):
         pickable(markup, screen.on(lambda place: choose(screen, found, int(place)), at="grid"), name="grid-table")
-        if "grid" in screen.errors:
-            parts.problem(screen.errors["grid"], at="grid")
+        screen.problem("grid")
         parts.say(f"Marked: no other one is better in both {metrics[0]} and highest risk.", kind="hint")
         for name in ("sweep", "risk-and-utility"):
             if name in found.pictures:

@@ -177,7 +177,7 @@ def _pseudonym(screen: Screen, name: str, key: str) -> None:
         written = path_in(screen.policy, path, private=screen.session.folder)
         screen.change(with_pseudonym(screen.policy, name, Pseudonym(key=written)))
 
-    parts.choice("Publish", options, way, screen.on(choose, at=at), name=at, error=screen.errors.get(at))
+    screen.choice("Publish", options, way, choose, name=at)
     if way == "random":
         parts.say("The same value has the same number inside one release, and another one in the next.", kind="hint")
     if way == "key":

@@ -112,9 +112,8 @@ def _summary(screen: Screen, looked: Mapping[str, Any]) -> None:
         parts.say(f"All {count} roles are as suggested. A suggestion is where to begin: you decide.")
     with parts.tag("div", classes="actions"):
         parts.link("Go on to hierarchies", "/hierarchies", classes="main")
-        parts.button("Accept all suggestions", screen.on(lambda: _accept(screen), at="accept"), name="accept")
-    if "accept" in screen.errors:
-        parts.problem(screen.errors["accept"], at="accept")
+        screen.button("Accept all suggestions", lambda: _accept(screen), name="accept")
+    screen.problem("accept")
     if not policy.schema.quasi:
         parts.notice(
             "No column is a quasi-identifier: there is nothing that a search could make coarser.",
@@ -212,13 +211,12 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, looked: Mapping
     place = parts.tag("div", classes="column-picture")
     with place:
         _picture(screen, name)
-    parts.choice(
+    screen.choice(
         "Role",
         {each.value: describe_role(each, suggested=each is suggested) for each in Role},
         role.value,
-        screen.on(lambda value: _decide(screen, name, value), at=f"role-{key}"),
+        lambda value: _decide(screen, name, value),
         name=f"role-{key}",
-        error=screen.errors.get(f"role-{key}"),
     )
     meaning = MEANING[role]
     if name in policy.transformations:

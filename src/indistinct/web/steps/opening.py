@@ -258,9 +258,7 @@ async def _rows(screen: Screen) -> None:
     with parts.tag("div", classes="actions"):
         for text, name, to in (("Previous rows", "rows-back", max(0, first - ROWS)), ("Next rows", "rows-on", last)):
             off = to >= shown["of"] if name == "rows-on" else not first
-            parts.button(
-                text, screen.on(lambda to=to: screen.choices.update(first=to), at=name), name=name, disabled=off
-            )
+            screen.button(text, lambda to=to: screen.choices.update(first=to), name=name, disabled=off)
     for told in looked["left_out"]:
         parts.say(f"Left out: {told}.")
     draw_form(screen, columns=[each["name"] for each in looked["columns"]], begin=begin_look)

@@ -95,11 +95,12 @@ def _models(screen: Screen) -> None:
                     part=functools.partial(_model_at, place),
                     check=lambda made: check_model(made, screen.session),
                 )
-                parts.button(
+                screen.button(
                     "Remove",
-                    screen.on(lambda at=place: _remove(screen, at), at="add-model"),
+                    lambda at=place: _remove(screen, at),
                     name=f"remove-{place}",
                     label=f"Remove: {words.title}",
+                    at="add-model",
                 )
 
 
@@ -159,13 +160,12 @@ def distinct_values(looked: Mapping[str, Any]) -> dict[str, int]:
 
 def _add(screen: Screen) -> None:
     adding: dict[str, Any] = screen.choices.setdefault(NEW, {"name": "", "texts": {}})
-    parts.choice(
+    screen.choice(
         "Add another promise",
         {"": "choose …", **models_by_group()},
         adding["name"],
-        screen.on(lambda name: _begin(screen, name), at="add-model"),
+        lambda name: _begin(screen, name),
         name="add-model",
-        error=screen.errors.get("add-model"),
     )
     if adding["name"]:
         _form(screen, adding)
@@ -212,8 +212,8 @@ def _form(screen: Screen, adding: dict[str, Any]) -> None:
         if NEW in screen.errors:
             parts.problem(screen.errors[NEW])
         with parts.tag("div", classes="actions"):
-            parts.button("Add it", screen.on(lambda: _add_model(screen, kind), at=NEW), name="add")
-            parts.button("Leave it", screen.on(lambda: _begin(screen, ""), at="add-model"), name="leave")
+            screen.button("Add it", lambda: _add_model(screen, kind), name="add", at=NEW)
+            screen.button("Leave it", lambda: _begin(screen, ""), name="leave", at="add-model")
 
 
 def _add_model(screen: Screen, kind: type[Model]) -> None:
@@ -345,11 +345,8 @@ def _profile(screen: Screen, name: str, profile: Profile) -> None:
             parts.notice(f"Not set: {each}.", kind="warning")
         if asked.models == policy.models:
             parts.say("This is what is asked for now.", kind="hint")
-        parts.button(
-            "Use this profile", screen.on(_taking(screen, asked.models), at=f"profile-{name}"), name=f"profile-{name}"
-        )
-        if f"profile-{name}" in screen.errors:
-            parts.problem(screen.errors[f"profile-{name}"], at=f"profile-{name}")
+        screen.button("Use this profile", _taking(screen, asked.models), name=f"profile-{name}")
+        screen.problem(f"profile-{name}")
 
 
 def _taking(screen: Screen, models: tuple[Model, ...]) -> Callable[[], None]:

@@ -67,9 +67,8 @@ def draw_form(screen: Screen, *, columns: Sequence[str], begin: Callable[..., No
             for key, label in LABELS.items():
                 _field(screen, label, key, values, kind="area", hint=HINTS[key], rows="3")
         with parts.tag("div", classes="actions"):
-            parts.button("Read it again", screen.on(lambda: _again(screen, columns, begin), at=BUTTON), name=BUTTON)
-        if BUTTON in screen.errors:
-            parts.problem(screen.errors[BUTTON], at=BUTTON)
+            screen.button("Read it again", lambda: _again(screen, columns, begin), name=BUTTON)
+        screen.problem(BUTTON)
 
 
 def is_unusual(reading: Reading) -> bool:

@@ -86,15 +86,14 @@ async def draw(screen: Screen) -> None:
     session = screen.session
     ready = session.is_fresh(DOWNLOADS, key_of_downloads(session)) and not session.refusals()
     with parts.tag("div", classes="actions"):
-        parts.button(
+        screen.button(
             "Prepare again" if ready else "Check and prepare the files",
-            screen.on(lambda: begin_prepare(session), at="prepare"),
+            lambda: begin_prepare(session),
             main=not ready,
             name="prepare",
             disabled=screen.cannot_begin("prepare"),
         )
-    if "prepare" in screen.errors:
-        parts.problem(screen.errors["prepare"], at="prepare")
+    screen.problem("prepare")
     if ready:
         _take(screen)
         _write(screen)
@@ -158,13 +157,12 @@ def _form(screen: Screen, made: Any) -> None:
     suffix = Path(name).suffix.lower()
     parts.heading("How the table is written", level=3)
     known = formats()
-    parts.choice(
+    screen.choice(
         "Format",
         known if suffix in known else {suffix: suffix, **known},
         suffix,
-        screen.on(lambda value: screen.change(in_format(screen.policy, value)), at="format"),
+        lambda value: screen.change(in_format(screen.policy, value)),
         name="format",
-        error=screen.errors.get("format"),
     )
     if is_text_file(Path(name)):
         _text_form(screen, writing)
@@ -183,13 +181,12 @@ def _text_form(screen: Screen, writing: Writing) -> None:
 
     def field(label: str, key: str, options: dict[str, str]) -> None:
         now = getattr(writing, key) or ""
-        parts.choice(
+        screen.choice(
             label,
             options if now in options else {now: now, **options},
             now,
-            screen.on(lambda value: change(**{key: value or None}), at=f"writing-{key}"),
+            lambda value: change(**{key: value or None}),
             name=f"writing-{key}",
-            error=screen.errors.get(f"writing-{key}"),
         )
 
     field("Between fields", "delimiter", DELIMITERS)
@@ -201,15 +198,9 @@ def _text_form(screen: Screen, writing: Writing) -> None:
     }
     for key, (label, hint) in ticks.items():
         name = f"writing-{key}"
-        parts.tick(
-            label,
-            getattr(writing, key),
-            screen.on(lambda value, key=key: change(**{key: bool(value)}), at=name),
-            name=name,
-            hint=hint,
+        screen.tick(
+            label, getattr(writing, key), lambda value, key=key: change(**{key: bool(value)}), name=name, hint=hint
         )
-        if name in screen.errors:
-            parts.problem(screen.errors[name], at=name)
 
 
 def in_format(policy: Policy, suffix: str) -> Policy:
@@ -305,14 +296,14 @@ def _write(screen: Screen) -> None:
         hint=f"Inside {session.settings.folder}. Files that are for you alone can be read by you alone.",
         error=screen.errors.get("write-folder"),
     )
-    parts.tick(
+    screen.tick(
         "Replace files that are there",
         chosen["overwrite"],
-        screen.on(lambda value: _choose(session, overwrite=bool(value)), at="write-overwrite"),
+        lambda value: _choose(session, overwrite=bool(value)),
         name="write-overwrite",
     )
     with parts.tag("div", classes="actions"):
-        parts.button("Write them there", screen.on(lambda: _begin_write(session), at="write-folder"), name="write")
+        screen.button("Write them there", lambda: _begin_write(session), name="write", at="write-folder")
     written = session.result("written")
     if written is not None and session.is_fresh("written", identity_of_files(session)):
         parts.notice(f"Written to {written['folder']}:", kind="good")

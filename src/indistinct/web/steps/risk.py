@@ -111,11 +111,11 @@ def _assessment(screen: Screen, chosen: dict[str, Any], made: Any) -> None:
     )
     with parts.tag("div", classes="sides"):
         with parts.tag("div"):
-            parts.choice(
+            screen.choice(
                 "Hold it against a profile",
                 {name: PROFILE_WORDS.get(name, name) for name in (NO_PROFILE, *PROFILES)},
                 chosen["profile"],
-                screen.on(lambda value: _choose(session, profile=value), at="profile"),
+                lambda value: _choose(session, profile=value),
                 name="profile",
                 hint="How the release is given away decides which risk is acceptable.",
             )
@@ -134,8 +134,7 @@ def _assessment(screen: Screen, chosen: dict[str, Any], made: Any) -> None:
         text = "Assess again" if fresh else "Assess"
         begin = screen.on(lambda: _begin_assess(session), at="assess")
         parts.button(text, begin, main=not fresh, name="assess", disabled=screen.cannot_begin("assess"))
-    if "assess" in screen.errors:
-        parts.problem(screen.errors["assess"], at="assess")
+    screen.problem("assess")
 
 
 def _set_population(session: Session, value: str) -> None:
@@ -228,10 +227,10 @@ def _attacks(screen: Screen, chosen: dict[str, Any]) -> None:
     with parts.tag("details", id="which-attacks", open="which" in screen.choices):
         parts.tag("summary", f"Which attacks ({len(wanted)} of {len(_every())})")
         for name, kind in _every().items():
-            parts.tick(
+            screen.tick(
                 name,
                 name in wanted,
-                screen.on(lambda value, name=name: _tick(screen, name, value), at=f"attack-{name}"),
+                lambda value, name=name: _tick(screen, name, value),
                 name=f"attack-{name}",
                 hint=words_of(name, kind),
             )
@@ -243,8 +242,7 @@ def _attacks(screen: Screen, chosen: dict[str, Any]) -> None:
         begin = screen.on(lambda: _begin_attack(session), at="attack")
         parts.button("Attack", begin, name="attack", disabled=not wanted or screen.cannot_begin("attack"))
         parts.say(f"It takes up to {SECONDS} seconds, and can be stopped.", kind="hint")
-    if "attack" in screen.errors:
-        parts.problem(screen.errors["attack"], at="attack")
+    screen.problem("attack")
 
 
 def _every() -> dict[str, type[Attack]]:
@@ -286,11 +284,12 @@ def _upload(screen: Screen, kind: str, label: str, *, hint: str) -> None:
         error=screen.errors.get(name),
     )
     if given:
-        parts.button(
+        screen.button(
             "Take it away",
-            screen.on(lambda: _take_away(session, kind), at=name),
+            lambda: _take_away(session, kind),
             name=f"{name}-away",
             label=f"Take {label.lower()} away",
+            at=name,
         )
 
 

@@ -40,15 +40,14 @@ async def draw(screen: Screen) -> None:
     for each in cannot:
         parts.notice(each, kind="warning", hint="Choose another algorithm, or change what must hold.")
     with parts.tag("div", classes="actions"):
-        parts.button(
+        screen.button(
             "Search again" if fresh else "Search",
-            screen.on(lambda: begin_search(session), at="search"),
+            lambda: begin_search(session),
             main=not fresh and not empty,
             name="search",
             disabled=screen.cannot_begin("search") or empty,
         )
-    if "search" in screen.errors:
-        parts.problem(screen.errors["search"], at="search")
+    screen.problem("search")
     _remedies(screen)
     if made is not None:
         if not fresh:
@@ -70,14 +69,13 @@ def promises_nothing(policy: Policy) -> bool:
 def _algorithm(screen: Screen) -> None:
     algorithm = screen.policy.algorithm
     words = words_of_algorithm(type(algorithm))
-    parts.choice(
+    screen.choice(
         "Algorithm",
         algorithms_by_kind(),
         algorithm.name,
-        screen.on(lambda name: _choose(screen, name), at="algorithm"),
+        lambda name: _choose(screen, name),
         name="algorithm",
         hint=words.about,
-        error=screen.errors.get("algorithm"),
     )
     if not parameters_of(type(algorithm), screen.policy.schema):
         return

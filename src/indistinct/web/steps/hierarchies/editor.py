@@ -157,11 +157,11 @@ class _Editor:
 
         with parts.tag("div", classes="actions"):
             back, on = first - PAGE, first + PAGE
-            parts.button("Back", self.screen.on(lambda: turn(back), at="pages"), name="page-back", disabled=first == 0)
+            self.screen.button("Back", lambda: turn(back), name="page-back", disabled=first == 0, at="pages")
             parts.tag(
                 "span", f"{first + 1:,} to {min(on, members):,} of {members:,} members", id="pages", tabindex="-1"
             )
-            parts.button("On", self.screen.on(lambda: turn(on), at="pages"), name="page-on", disabled=on >= members)
+            self.screen.button("On", lambda: turn(on), name="page-on", disabled=on >= members, at="pages")
 
     def _draw_moves(self, labels: Sequence[str]) -> None:
         choices, rows, level = self.screen.choices, self.rows, self.level

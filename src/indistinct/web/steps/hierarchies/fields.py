@@ -140,14 +140,7 @@ class _Form:
     ) -> None:
         """Draw a list to choose from."""
         screen = self.screen
-        parts.choice(
-            label,
-            shown,
-            value,
-            screen.on(lambda text: self._take(text, make), at=name),
-            name=name,
-            error=screen.errors.get(name),
-        )
+        screen.choice(label, shown, value, lambda text: self._take(text, make), name=name)
 
     def tick(self, hierarchy: Dates, unit: str) -> Callable[..., Any]:
         """Return what a box of a period does; the last one cannot be taken away."""

@@ -121,30 +121,29 @@ async def _draw_column(screen: Screen, column: str, fit: Fit, *, quasi: bool) ->
 async def _draw_builder(screen: Screen, column: str, fit: Fit) -> None:
     hierarchy = screen.policy.hierarchies.get(column)
     chosen = builder_of(hierarchy)
-    parts.choice(
+    screen.choice(
         "Kind of hierarchy",
         builders_for(fit.kind, chosen),
         chosen,
-        screen.on(lambda kind: _begin(screen, column, kind), at="builder"),
+        lambda kind: _begin(screen, column, kind),
         name="builder",
         hint=BUILDERS[chosen].meaning,
-        error=screen.errors.get("builder"),
     )
     draw_fields(screen, column, hierarchy)
     advice = await screen.session.ask(suggest_hierarchy, screen.policy, column)
     with parts.tag("div", classes="actions"):
         if advice != hierarchy:
-            parts.button(
+            screen.button(
                 f"Use the suggestion: {describe_hierarchy(advice)}",
-                screen.on(lambda: decide(screen, column, advice), at="builder"),
+                lambda: decide(screen, column, advice),
                 name="suggestion",
+                at="builder",
             )
         else:
             parts.tag("span", "This is what is suggested.", classes="hint")
         if hierarchy is not None:
-            parts.button("Export as CSV", screen.on(lambda: _export(screen, column), at="export"), name="export")
-    if "export" in screen.errors:
-        parts.problem(screen.errors["export"], at="export")
+            screen.button("Export as CSV", lambda: _export(screen, column), name="export")
+    screen.problem("export")
     _draw_import(screen, column)
 
 
@@ -187,7 +186,7 @@ def _draw_wrong(screen: Screen, column: str, fit: Fit) -> None:
         async def complete() -> None:
             decide(screen, column, await screen.session.ask(complete_hierarchy, screen.policy, column))
 
-        parts.button("Add these values, each as it is", screen.on(complete, at="complete"), name="complete")
+        screen.button("Add these values, each as it is", complete, name="complete")
 
 
 def _draw_import(screen: Screen, column: str) -> None:
