@@ -16,7 +16,7 @@ from indistinct.job.job import ledger_of_policy
 from indistinct.job.policy import Output, policy_from_toml, policy_to_toml
 from indistinct.models import DistinctLDiversity, KAnonymity
 from indistinct.recoding.transformations import Transformation
-from indistinct.release.pseudonyms.columns import Pseudonym
+from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.schema import Role
 from indistinct.tables import Reading
 from indistinct.web import deciding

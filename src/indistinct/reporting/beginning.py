@@ -22,7 +22,7 @@ from indistinct.job.as_command import (
 from indistinct.job.policy.writing import policy_to_toml
 from indistinct.markup import Cell, Document, grid
 from indistinct.recoding.transformations import parse_transformation
-from indistinct.release.certificate_grids import counted_grid, groups_of, verdict_grid
+from indistinct.release.certificate import counted_grid, groups_of, verdict_grid
 from indistinct.reporting.content import Block, Code, Listing, Notice, Paragraph, Section, Terms, Tone, sentence
 from indistinct.reporting.facts import Facts
 from indistinct.reporting.subject import Subject, file_name_of
