@@ -45,7 +45,7 @@ def published_file(
         None,
         asked,
         trusting=trusting,
-        original=source_of(job, flags, original, raw=True) if original is not None or by_input else None,
+        original=source_of(job, flags, original) if original is not None or by_input else None,
         recoding=recoding,
         reading=reading_of_release(job.input.reading, own),
         engine=flags.engine or "auto",

@@ -65,7 +65,7 @@ def command(
     _check_output(output, whole=whole, sizes=sizes)
     if output is not None:
         check_targets([output], sources=[], overwrite=overwrite)
-    made = _all_made() if whole else {name: _made(name, sizes)}
+    made = _make_figures() if whole else {name: _make_figure(name, sizes)}
     if output is not None:
         _write(made, output, overwrite=overwrite)
     if as_json:
@@ -74,7 +74,7 @@ def command(
         print_json({"figures": shown, "missing": missing} if whole else shown[name])
     else:
         for figure in made.values():
-            show(*_shown(figure), "")
+            show(*_show_figure(figure), "")
 
 
 def _check_output(output: Path | None, *, whole: bool, sizes: str | None) -> None:
@@ -89,7 +89,7 @@ def _check_output(output: Path | None, *, whole: bool, sizes: str | None) -> Non
         altair()
 
 
-def _made(name: str, sizes: str | None) -> "Reproduction":
+def _make_figure(name: str, sizes: str | None) -> "Reproduction":
     from indistinct.reproduce import REPRODUCTIONS
 
     figure = REPRODUCTIONS[name]
@@ -98,14 +98,14 @@ def _made(name: str, sizes: str | None) -> "Reproduction":
         return figure.run(wanted, share)
 
 
-def _all_made() -> "dict[str, Reproduction | IndistinctError]":
+def _make_figures() -> "dict[str, Reproduction | IndistinctError]":
     """Return every figure; one whose table is missing is told and does not stop the others."""
     from indistinct.reproduce import REPRODUCTIONS
 
     made: dict[str, Reproduction | IndistinctError] = {}
     for name in REPRODUCTIONS:
         try:
-            made[name] = _made(name, None)
+            made[name] = _make_figure(name, None)
         except InputError as error:
             note(f"{name} is left out: {error.message}; {error.hint}")
             made[name] = error
@@ -151,7 +151,7 @@ def _write(made: "Mapping[str, Reproduction | IndistinctError]", output: Path, *
     write_text(output, text, overwrite=overwrite)
 
 
-def _shown(made: "Reproduction | IndistinctError") -> "Iterator[str | Table]":
+def _show_figure(made: "Reproduction | IndistinctError") -> "Iterator[str | Table]":
     if isinstance(made, IndistinctError):
         return
     numbers = [
