@@ -165,5 +165,7 @@ def _shown(made: "Reproduction | IndistinctError") -> "Iterator[str | Table]":
     yield from (made.title, made.data, f"{made.source}\n")
     yield table
     yield ""
+    for claim in made.claims:
+        yield from claim.lines()
     yield from made.findings
     yield from (f"differs: {words}" for words in made.differs)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from indistinct.reproduce.base import Figure, Reproduction
+from indistinct.reproduce.base import Claim, Figure, Reproduction
 from indistinct.reproduce.high_dimensional import reproduce_high_dimensional
 from indistinct.reproduce.incognito_nodes import PUBLISHED, reproduce_incognito_nodes
 from indistinct.reproduce.incognito_times import reproduce_incognito_times
@@ -17,7 +17,7 @@ from indistinct.reproduce.mondrian_workload import reproduce_mondrian_workload
 from indistinct.reproduce.slicing import reproduce_slicing
 from indistinct.reproduce.slicing_classification import reproduce_slicing_classification
 
-__all__ = ["REPRODUCTIONS", "Figure", "Reproduction"]
+__all__ = ["REPRODUCTIONS", "Claim", "Figure", "Reproduction"]
 
 REPRODUCTIONS: Mapping[str, Figure] = MappingProxyType(
     {

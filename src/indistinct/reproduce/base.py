@@ -1,8 +1,11 @@
-"""A published figure next to ours, as a value and as a page: what an algorithm gave then and gives now."""
+"""A published figure next to ours, as a value and as a page: what an algorithm gave then and gives now.
+
+A source claims something; a `Claim` carries what it says, what came of it here, and the figures that say so.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from indistinct.algorithms.base import Progress
 from indistinct.drawing import page
@@ -10,12 +13,57 @@ from indistinct.errors import IndistinctError, MissingExtraError
 from indistinct.figures import number
 
 Cell = int | float | str | None
+Verdict = Literal["confirmed", "not confirmed", "depends", "not tested"]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a source says, whether it is so here, the figures that say it, and what differs from the source's setting.
+
+    `source` names the source briefly, such as `LeFevre et al. (2006)`. A claim `depends` where it holds in some
+    settings and not in others, which `figures` names. It is `not tested` where there is nothing to compare with.
+    """
+
+    text: str
+    source: str
+    verdict: Verdict
+    figures: str
+    differs: str = ""
+
+    def to_json(self) -> dict[str, str]:
+        """Return plain JSON values."""
+        return {
+            "claim": self.text,
+            "source": self.source,
+            "verdict": self.verdict,
+            "figures": self.figures,
+            "differs": self.differs,
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Yield what a terminal shows: the verdict and the claim, then the figures, then what differs."""
+        yield f"{self.verdict}: {self.text}, says {self.source}"
+        yield f"    {self.figures}"
+        if self.differs:
+            yield f"    differs: {self.differs}"
+
+
+def judge(held: int, tested: int) -> Verdict:
+    """Return the verdict on a claim that holds in so many of the settings tested.
+
+    >>> judge(6, 6), judge(0, 6), judge(4, 6), judge(0, 0)
+    ('confirmed', 'not confirmed', 'depends', 'not tested')
+    """
+    if not tested:
+        return "not tested"
+    return "confirmed" if held == tested else "depends" if held else "not confirmed"
 
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
     """One figure: a table, where it was published, on which data, and what the numbers say.
 
+    `claims` are what the source says of the figure, each with its verdict; `findings` are what else the numbers say.
     `differs` says what differs from the published setting, and why. `picture` draws the figure as SVG, where there is
     a drawing.
     """
@@ -29,6 +77,7 @@ class Reproduction:
     facts: Mapping[str, Any]
     picture: Callable[[], str] | None = None
     differs: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values; every row is a mapping."""
@@ -39,6 +88,7 @@ class Reproduction:
             "rows": [dict(zip(self.headings, row, strict=True)) for row in self.rows],
             "findings": list(self.findings),
             "differs": list(self.differs),
+            "claims": [claim.to_json() for claim in self.claims],
             **self.facts,
         }
 
@@ -63,9 +113,23 @@ def page_of(made: Made) -> str:
             "where it prints curves alone, what can be compared is who is below whom."
         )
     ]
+    parts += _verdicts(made)
     for name, figure in made.items():
         parts += [page.heading(f"indistinct reproduce {name}"), *_parts(figure)]
     return page.page("Published figures, made again", parts)
+
+
+def _verdicts(made: Made) -> Iterator[str]:
+    """Yield every claim with its verdict and the command that gives it."""
+    rows = [
+        (claim.source, claim.text, claim.verdict, claim.figures, name)
+        for name, figure in made.items()
+        if not isinstance(figure, IndistinctError)
+        for claim in figure.claims
+    ]
+    if rows:
+        yield page.heading("What the sources claim, and what came of it")
+        yield page.table(("source", "claim", "verdict", "our figures", "reproduce"), rows)
 
 
 def _parts(figure: Reproduction | IndistinctError) -> Iterator[str]:
@@ -74,6 +138,9 @@ def _parts(figure: Reproduction | IndistinctError) -> Iterator[str]:
         return
     yield page.paragraph(figure.title)
     yield page.paragraph(f"{figure.source} {figure.data}", small=True)
+    if figure.claims:
+        cells = [(claim.text, claim.verdict, claim.figures, claim.differs) for claim in figure.claims]
+        yield page.table(("claim", "verdict", "our figures", "what differs"), cells)
     yield page.listing(figure.findings)
     if figure.differs:
         yield page.paragraph("What differs, and why:")
