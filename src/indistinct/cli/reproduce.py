@@ -49,6 +49,8 @@ def command(
     mondrian-k, mondrian-sigma, mondrian-attributes: partitioning of uniform and normal tables; each has a picture.
     mondrian-bounds: the largest class beside its bound, and tables on which single-dimensional classes grow.
     mondrian-cuts: single- beside multidimensional cuts in the plane; has a picture.
+    mondrian-passes: how often rows are read and written where a table is larger than memory.
+    mondrian-predicates: the error of counts whose predicates name several attributes; has a picture.
     mondrian-quality: strict, relaxed and single-dimensional partitioning of Adult, or of a generated table.
     mondrian-workload: the error of counts over partitioned tables, beside the published one.
     slicing: fake tuples and matching buckets of sliced and bucketized Adult, or of a generated table; has a picture.

@@ -11,6 +11,8 @@ from indistinct.reproduce.inference_attacks import reproduce_inference_attacks
 from indistinct.reproduce.local_recoding import reproduce_local_recoding
 from indistinct.reproduce.mondrian_bounds import reproduce_mondrian_bounds
 from indistinct.reproduce.mondrian_cuts import reproduce_mondrian_cuts
+from indistinct.reproduce.mondrian_passes import reproduce_mondrian_passes
+from indistinct.reproduce.mondrian_predicates import reproduce_mondrian_predicates
 from indistinct.reproduce.mondrian_quality import reproduce_mondrian_quality
 from indistinct.reproduce.mondrian_synthetic import reproduce_by_attributes, reproduce_by_k, reproduce_by_sigma
 from indistinct.reproduce.mondrian_workload import reproduce_mondrian_workload
@@ -30,6 +32,8 @@ REPRODUCTIONS: Mapping[str, Figure] = MappingProxyType(
         "mondrian-bounds": Figure((10, 50, 250, 1_000), "rows along an axis", reproduce_mondrian_bounds),
         "mondrian-cuts": Figure((10, 25, 50), "values of k", reproduce_mondrian_cuts),
         "mondrian-k": Figure((2, 5, 10, 25, 50, 100), "values of k", reproduce_by_k),
+        "mondrian-passes": Figure((2, 4, 8, 16, 32, 64), "times what fits", reproduce_mondrian_passes),
+        "mondrian-predicates": Figure((10, 25, 50), "values of k", reproduce_mondrian_predicates),
         "mondrian-quality": Figure((2, 5, 10, 25, 50, 100), "values of k", reproduce_mondrian_quality),
         "mondrian-sigma": Figure((1, 2, 3, 4, 5), "tenths of sigma", reproduce_by_sigma),
         "mondrian-workload": Figure((10, 25, 50), "values of k", reproduce_mondrian_workload),
