@@ -120,14 +120,23 @@ def test_clustering_is_drawn_and_its_claims_are_told(monkeypatch, tmp_path: Path
     assert "generated census" in document["data"]
     assert [row["size"] for row in document["rows"]] == [3] * 15 + [4] * 15
     assert document["settings"] == 6
-    groups = [document["rows"][start : start + 5] for start in range(0, 30, 5)]
-    for place, rule in ((3, "two-level"), (4, "two-level:rule=literal")):
-        assert {group[place]["algorithm"] for group in groups} == {rule}
-        for measure in ("distortion", "discernibility"):
-            expected = sum(group[place][measure] <= group[0][measure] for group in groups)
-            assert document["held"][rule][measure] == expected
-        faster = sum(group[place]["seconds"] < min(row["seconds"] for row in group[:3]) for group in groups)
-        assert document["held"][rule]["seconds"] == faster
+    assert {row["setting"] for row in document["rows"]} == {"30,162 rows"}
+    groups = [{row["algorithm"]: row for row in document["rows"][start : start + 5]} for start in range(0, 30, 5)]
+    verdicts = {claim["claim"]: claim for claim in document["claims"]}
+    slower = verdicts["TopDown-KACA distorts more than KACA"]
+    expected = sum(group["top-down-kaca"]["distortion"] > group["kaca"]["distortion"] for group in groups)
+    assert slower["figures"].endswith(f"of kaca (so in {expected} of 6)")
+    less = verdicts["at k = 2 and 5 two-level clustering distorts less than TopDown"]
+    expected = sum(
+        group["two-level:rule=literal"]["distortion"] < group["top-down"]["distortion"]
+        for group in groups
+        if group["kaca"]["k"] in (2, 5)
+    )
+    assert f"of top-down (so in {expected} of 4); our own rule" in less["figures"]
+    assert (
+        verdicts["at k = 10 and more quasi-identifiers its discernibility cost is similar"]["verdict"] == "not tested"
+    )
+    assert all(group["kaca"]["discernibility / kaca"] == 1 for group in groups)
     drawn = ElementTree.fromstring(target.read_text(encoding="utf-8"))  # noqa: S314
     assert sum("line mark" in each.get("aria-roledescription", "") for each in drawn.findall(".//{*}path")) == 45
     assert {f"k = {k}" for k in (2, 5, 10)} <= {each.text for each in drawn.findall(".//{*}text")}

@@ -6,7 +6,7 @@ written by part once, at the end. A source that counts how often it is read says
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +47,11 @@ class CountedRows:
 
     table: pa.Table
     reads: int = 0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of the columns, in order."""
+        return tuple(self.table.column_names)
 
     @property
     def arrow(self) -> pa.Schema:
@@ -115,7 +120,7 @@ def count_passes(times: int, columns: str, model: Model) -> tuple[Cell, ...]:
     """Return a row of the figure: passes of each kind over one table, and reads and writes in all."""
     source = CountedRows(generate_measurements(times * FITS, names=columns == NAMES))
     quasi = tuple(name for name in source.table.column_names if name != "disease")
-    hierarchies = {"name": TREE} if columns == NAMES else {}
+    hierarchies: Mapping[str, Hierarchy] = {"name": TREE} if columns == NAMES else {}
     request = Request(quasi, model.keys, hierarchies)
     room = Room(FITS, FITS // 4, FITS, source.table.num_rows)
     counts = _count_levels(Levels(source, room), request, hierarchies, model)
@@ -130,7 +135,7 @@ def count_passes(times: int, columns: str, model: Model) -> tuple[Cell, ...]:
     return (times, source.table.num_rows, columns, model.spec(), *kinds, source.reads, writes, 2 * levels, levels)
 
 
-def _count_levels(levels: Levels, request: Request, hierarchies: dict[str, Hierarchy], model: Model) -> Counter[str]:
+def _count_levels(levels: Levels, request: Request, hierarchies: Mapping[str, Hierarchy], model: Model) -> Counter[str]:
     """Return the passes of each kind that cutting by levels takes: one survey for each level."""
     judged = [name for key in request.keys for name in key]
     known = levels.values((*request.quasi, *judged), named=[*judged, *hierarchies])
