@@ -224,21 +224,22 @@ def test_bounds_hold_are_met_and_are_missing_for_single_cuts(run) -> None:
 def test_searches_are_timed_and_drawn(monkeypatch, tmp_path: Path, run) -> None:
     monkeypatch.setenv("INDISTINCT_DATA", str(tmp_path))
     monkeypatch.setattr("indistinct.reproduce.incognito_times.LANDS_END_ROWS", 2_000)
+    monkeypatch.setattr("indistinct.reproduce.incognito_times.CENSUS_ROWS", 2_000)
     ran = run("reproduce", "incognito-times", "--sizes", "3-4", "--json", "-o", tmp_path / "times.svg")
     assert ran.code == 0, ran.err
     document = json.loads(ran.out)
     assert any("archive.ics.uci.edu" in finding for finding in document["findings"])
-    assert len(document["rows"]) == 2 * 2 * 6
-    for rows in (document["rows"][start : start + 6] for start in range(0, 24, 6)):
+    assert len(document["rows"]) == 2 * 2 * 2 * 6
+    for rows in (document["rows"][start : start + 6] for start in range(0, 48, 6)):
         found = {row["search"]: row for row in rows}
-        assert all(row["seconds"] > 0 for row in rows)
+        assert all(row["cpu seconds"] > 0 for row in rows)
         assert found["bottom-up without rollup"]["scans"] == found["bottom-up without rollup"]["checks"]
         scans = [found[f"{variant} incognito"]["scans"] for variant in ("cube", "super-roots", "basic")]
         assert scans == sorted(scans)
         assert scans[0] == found["bottom-up with rollup"]["scans"] == 1
         assert len({found[f"{variant} incognito"]["checks"] for variant in ("cube", "super-roots", "basic")}) == 1
     drawn = ElementTree.fromstring((tmp_path / "times.svg").read_text(encoding="utf-8"))  # noqa: S314
-    assert sum("line mark" in each.get("aria-roledescription", "") for each in drawn.findall(".//{*}path")) == 36
+    assert sum("line mark" in each.get("aria-roledescription", "") for each in drawn.findall(".//{*}path")) == 72
 
 
 @pytest.mark.parametrize(
