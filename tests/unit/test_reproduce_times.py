@@ -28,7 +28,7 @@ def test_figures_say_on_which_table_a_variant_is_faster() -> None:
 
 
 def test_searches_that_take_no_time_are_not_compared() -> None:
-    short = {name: (0.001, 60, 10) for name in SEARCHES}
+    short = dict.fromkeys(SEARCHES, (0.001, 60, 10))
     rows = [("adult", k, 3, 50, search, *short[search]) for k in (2, 10) for search in SEARCHES]
     found = {claim.text: claim for claim in claims(rows)}
     assert found["super-roots make Incognito faster"].verdict == "not tested"
