@@ -105,7 +105,7 @@ def test_an_unknown_figure_has_a_nearest_one(run) -> None:
     assert "mondrian-quality" in ran.err
     assert set(REPRODUCTIONS) == {
         *("incognito-nodes", "incognito-times", "inference-attacks", "local-recoding", "slicing"),
-        *("high-dimensional", "slicing-classification"),
+        *("examples", "high-dimensional", "slicing-classification"),
         *(f"mondrian-{part}" for part in ("attributes", "bounds", "cuts", "k", "sigma")),
         *(f"mondrian-{part}" for part in ("passes", "predicates", "quality", "workload")),
     }

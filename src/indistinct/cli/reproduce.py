@@ -41,6 +41,7 @@ def command(
 ) -> None:
     """Print a published figure beside what the algorithms give now, with what differs and why.
 
+    examples: the tables of five documents beside ours, with what is wrong in them; sizes are documents.
     high-dimensional: loss, query error and accuracy of generalized, bucketized and sliced tables with many columns.
     incognito-nodes: the nodes that bottom-up and Incognito search on Adult, which INDISTINCT_DATA must lead to.
     incognito-times: seconds, checks and scans of searches on Adult and on generated orders; has a picture.
@@ -165,6 +166,13 @@ def _shown(made: "Reproduction | IndistinctError") -> "Iterator[str | Table]":
     for row in made.rows:
         table.add_row(*(number(cell) if isinstance(cell, int | float) else str(cell or "") for cell in row))
     yield from (made.title, made.data, f"{made.source}\n")
+    for example in made.examples:
+        yield f"{example.document}: {example.name}\nleft as printed, right ours: {example.made}\n"
+        beside = grid(*example.headings, "≠", *example.headings)
+        for texts in example.rows():
+            beside.add_row(*texts)
+        yield beside
+        yield f"{example.erratum}\n"
     yield table
     yield ""
     for claim in made.claims:

@@ -40,6 +40,11 @@ def heading(text: str) -> str:
     return f"<h2>{_text(text)}</h2>"
 
 
+def subheading(text: str) -> str:
+    """Return the heading of a part of a part."""
+    return f"<h3>{_text(text)}</h3>"
+
+
 def paragraph(text: str, *, small: bool = False) -> str:
     """Return a paragraph.
 

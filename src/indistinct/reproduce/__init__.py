@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from indistinct.reproduce.base import Claim, Figure, Reproduction
+from indistinct.reproduce.base import Claim, Example, Figure, Reproduction
+from indistinct.reproduce.examples import DOCUMENTS, reproduce_examples
 from indistinct.reproduce.high_dimensional import reproduce_high_dimensional
 from indistinct.reproduce.incognito_nodes import PUBLISHED, reproduce_incognito_nodes
 from indistinct.reproduce.incognito_times import reproduce_incognito_times
@@ -19,10 +20,11 @@ from indistinct.reproduce.mondrian_workload import reproduce_mondrian_workload
 from indistinct.reproduce.slicing import reproduce_slicing
 from indistinct.reproduce.slicing_classification import reproduce_slicing_classification
 
-__all__ = ["REPRODUCTIONS", "Claim", "Figure", "Reproduction"]
+__all__ = ["REPRODUCTIONS", "Claim", "Example", "Figure", "Reproduction"]
 
 REPRODUCTIONS: Mapping[str, Figure] = MappingProxyType(
     {
+        "examples": Figure(tuple(range(1, len(DOCUMENTS) + 1)), "documents", reproduce_examples),
         "high-dimensional": Figure((5, 10, 20, 40, 60), "columns", reproduce_high_dimensional),
         "incognito-nodes": Figure(tuple(PUBLISHED), "quasi-identifiers", reproduce_incognito_nodes),
         "incognito-times": Figure((3, 4, 5, 6, 7, 8, 9), "columns", reproduce_incognito_times),

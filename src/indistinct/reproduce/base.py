@@ -5,6 +5,7 @@ A source claims something; a `Claim` carries what it says, what came of it here,
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Literal
 
 from indistinct.algorithms.base import Progress
@@ -60,11 +61,52 @@ def judge(held: int, tested: int) -> Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Example:
+    """A table as a document prints it, beside what came of it here, row by row; `made` says how ours was made.
+
+    `erratum` says in a sentence why rows differ, or that what the document says of its table does not hold.
+    """
+
+    document: str
+    name: str
+    made: str
+    headings: tuple[str, ...]
+    printed: tuple[tuple[str, ...], ...]
+    ours: tuple[tuple[str, ...], ...]
+    erratum: str = ""
+
+    @property
+    def equal(self) -> bool:
+        """Return whether every row is as printed."""
+        return self.printed == self.ours
+
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        """Yield printed rows and ours side by side, with a mark where they differ; one may have more."""
+        nothing = ("",) * len(self.headings)
+        for printed, ours in zip_longest(self.printed, self.ours, fillvalue=nothing):
+            yield (*printed, "" if printed == ours else "≠", *ours)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "document": self.document,
+            "name": self.name,
+            "made": self.made,
+            "equal": self.equal,
+            "headings": list(self.headings),
+            "printed": [list(row) for row in self.printed],
+            "ours": [list(row) for row in self.ours],
+            "erratum": self.erratum,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Reproduction:
     """One figure: a table, where it was published, on which data, and what the numbers say.
 
     `claims` are what the source says of the figure, each with its verdict; `findings` are what else the numbers say.
-    `differs` says what differs from the published setting, and why. `picture` draws the figure as SVG, where there is
+    `examples` are tables of documents beside ours. `differs` says what differs from the published setting, and why.
+    `picture` draws the figure as SVG, where there is
     a drawing.
     """
 
@@ -78,6 +120,7 @@ class Reproduction:
     picture: Callable[[], str] | None = None
     differs: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
+    examples: tuple[Example, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values; every row is a mapping."""
@@ -89,6 +132,7 @@ class Reproduction:
             "findings": list(self.findings),
             "differs": list(self.differs),
             "claims": [claim.to_json() for claim in self.claims],
+            **({"examples": [example.to_json() for example in self.examples]} if self.examples else {}),
             **self.facts,
         }
 
@@ -150,6 +194,8 @@ def _parts(figure: Reproduction | IndistinctError) -> Iterator[str]:
             yield page.picture(figure.picture())
         except MissingExtraError as error:
             yield page.paragraph(f"No picture: {error.message}; {error.hint}")
+    for example in figure.examples:
+        yield from _show_example(example)
     rows = [[_text(cell) for cell in row] for row in figure.rows]
     numbers = [
         name
@@ -157,6 +203,17 @@ def _parts(figure: Reproduction | IndistinctError) -> Iterator[str]:
         if all(isinstance(row[index], int | float | None) for row in figure.rows)
     ]
     yield page.table(figure.headings, rows, right=numbers)
+
+
+def _show_example(example: Example) -> Iterator[str]:
+    """Yield a table of a document beside ours; rows that differ stand out."""
+    yield page.subheading(f"{example.document}: {example.name}")
+    yield page.paragraph(f"Left as printed, right ours: {example.made}.", small=True)
+    rows = list(example.rows())
+    changed = [index for index, row in enumerate(rows) if row[len(example.headings)]]
+    yield page.table((*example.headings, "≠", *example.headings), rows, marked=changed)
+    if example.erratum:
+        yield page.paragraph(example.erratum)
 
 
 def _text(cell: Cell) -> str:
