@@ -3,6 +3,7 @@
 A source claims something; a `Claim` carries what it says, what came of it here, and the figures that say so.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -14,7 +15,11 @@ from indistinct.errors import IndistinctError, MissingExtraError
 from indistinct.figures import number
 
 Cell = int | float | str | None
+# What a table may have on a page without being folded.
+MANY_ROWS = 25
 Verdict = Literal["confirmed", "not confirmed", "depends", "not tested"]
+
+SHADES: Mapping[str, str] = {"confirmed": "good", "not confirmed": "bad", "depends": "warn"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,20 +155,21 @@ Made = Mapping[str, Reproduction | IndistinctError]
 
 
 def page_of(made: Made) -> str:
-    """Return a page with every figure under its name; one that could not be made has its reason."""
+    """Return a page with every verdict, then every figure under its name; one that was not made has its reason."""
     parts = [
         page.paragraph(
             "Each part is printed by one command. Published figures stand beside ours where the source prints any; "
-            "where it prints curves alone, what can be compared is who is below whom."
-        )
+            "where it prints curves alone, what can be compared is what it says of them."
+        ),
+        page.contents(made),
+        *_list_verdicts(made),
     ]
-    parts += _verdicts(made)
     for name, figure in made.items():
-        parts += [page.heading(f"indistinct reproduce {name}"), *_parts(figure)]
+        parts += [page.heading(f"indistinct reproduce {name}", anchor=name), *_show_figure(figure)]
     return page.page("Published figures, made again", parts)
 
 
-def _verdicts(made: Made) -> Iterator[str]:
+def _list_verdicts(made: Made) -> Iterator[str]:
     """Yield every claim with its verdict and the command that gives it."""
     rows = [
         (claim.source, claim.text, claim.verdict, claim.figures, name)
@@ -172,11 +178,15 @@ def _verdicts(made: Made) -> Iterator[str]:
         for claim in figure.claims
     ]
     if rows:
+        counts = Counter(row[2] for row in rows)
+        summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
         yield page.heading("What the sources claim, and what came of it")
-        yield page.table(("source", "claim", "verdict", "our figures", "reproduce"), rows)
+        yield page.paragraph(f"{len(rows)} claims: {summary}.")
+        headings = ("source", "claim", "verdict", "our figures", "reproduce")
+        yield page.table(headings, rows, shades_of=SHADES)
 
 
-def _parts(figure: Reproduction | IndistinctError) -> Iterator[str]:
+def _show_figure(figure: Reproduction | IndistinctError) -> Iterator[str]:
     if isinstance(figure, IndistinctError):
         yield page.paragraph(f"Not made: {figure.message}. {figure.hint or ''}")
         return
@@ -184,8 +194,9 @@ def _parts(figure: Reproduction | IndistinctError) -> Iterator[str]:
     yield page.paragraph(f"{figure.source} {figure.data}", small=True)
     if figure.claims:
         cells = [(claim.text, claim.verdict, claim.figures, claim.differs) for claim in figure.claims]
-        yield page.table(("claim", "verdict", "our figures", "what differs"), cells)
-    yield page.listing(figure.findings)
+        yield page.table(("claim", "verdict", "our figures", "what differs"), cells, shades_of=SHADES)
+    if figure.findings:
+        yield page.listing(figure.findings)
     if figure.differs:
         yield page.paragraph("What differs, and why:")
         yield page.listing(figure.differs)
@@ -202,7 +213,8 @@ def _parts(figure: Reproduction | IndistinctError) -> Iterator[str]:
         for index, name in enumerate(figure.headings)
         if all(isinstance(row[index], int | float | None) for row in figure.rows)
     ]
-    yield page.table(figure.headings, rows, right=numbers)
+    table = page.table(figure.headings, rows, right=numbers)
+    yield table if len(rows) <= MANY_ROWS else page.folded(f"all {len(rows)} rows", [table])
 
 
 def _show_example(example: Example) -> Iterator[str]:
