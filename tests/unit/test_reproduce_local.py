@@ -23,13 +23,15 @@ def test_claims_are_judged_in_the_settings_that_they_are_about() -> None:
     found = {claim.text: claim for claim in claims(rows)}
     less = found["at k = 2 and 5 two-level clustering distorts less than KACA"]
     assert less.verdict == "depends"
-    assert less.figures.startswith("0.9 to 1.1 of kaca (so in 1 of 2); our own rule 1 to 1 of kaca (so in 0 of 2)")
+    assert less.figures.startswith(
+        "0.90 to 1.10 of kaca (so in 1 of 2); our own rule 1.000 to 1.000 of kaca (so in 0 of 2)"
+    )
     slightly = found["at k = 10 two-level clustering distorts slightly more than the other algorithms"]
-    assert slightly.figures.startswith("1.2 to 1.3 of kaca (so in 1 of 2), 1.2 to 1.3 of top-down (so in 1 of 2)")
+    assert slightly.figures.startswith("1.20 to 1.30 of kaca (so in 1 of 2), 1.20 to 1.30 of top-down (so in 1 of 2)")
     assert found["two-level clustering takes less time than KACA and TopDown-KACA"].verdict == "confirmed"
     half = found["two-level clustering takes almost half the time of KACA and TopDown-KACA"]
-    assert half.figures.startswith("0.4 to 0.6 of kaca (so in 3 of 4), 0.4 to 0.8 of top-down-kaca (so in 2 of 4)")
-    assert found["TopDown-KACA takes less time than KACA"].figures == "0.5 to 1 of kaca (so in 1 of 4)"
+    assert half.figures.startswith("0.40 to 0.60 of kaca (so in 3 of 4), 0.40 to 0.80 of top-down-kaca (so in 2 of 4)")
+    assert found["TopDown-KACA takes less time than KACA"].figures == "0.50 to 1.000 of kaca (so in 1 of 4)"
     assert found["at k = 10 and few quasi-identifiers its discernibility cost is lower"].verdict == "confirmed"
     assert found["at k = 10 and more quasi-identifiers its discernibility cost is similar"].verdict == "confirmed"
 
