@@ -1,8 +1,10 @@
 """The claims of a thesis about local recoding: what holds in which setting, and trees of the heights that it prints."""
 
+from xml.etree import ElementTree
+
 from indistinct.hierarchy import Hierarchy
 from indistinct.reproduce.datasets._adult_taxonomy import UNKNOWN, table_rows, taxonomy_rows
-from indistinct.reproduce.local_recoding import ALGORITHMS, claims
+from indistinct.reproduce.local_recoding import ALGORITHMS, _picture, claims
 
 
 def rows_of(size: int, k: int, **figures: tuple[float, float, int]) -> list[tuple[object, ...]]:
@@ -34,6 +36,20 @@ def test_claims_are_judged_in_the_settings_that_they_are_about() -> None:
     assert found["TopDown-KACA takes less time than KACA"].figures == "0.50 to 1.000 of kaca (so in 1 of 4)"
     assert found["at k = 10 and few quasi-identifiers its discernibility cost is lower"].verdict == "confirmed"
     assert found["at k = 10 and more quasi-identifiers its discernibility cost is similar"].verdict == "confirmed"
+
+
+def test_every_chart_of_every_setting_has_its_lines() -> None:
+    rows = [
+        (setting, size, 10, k, name, 0.1 * size, 10.0 * size, 100 * size, 1.0 + size / 100)
+        for setting in ("30 rows", "32 rows")
+        for size in (3, 4)
+        for k in (2, 5)
+        for name in ALGORITHMS
+    ]
+    drawn = ElementTree.fromstring(_picture(rows, "two settings"))  # noqa: S314
+    lines = [each for each in drawn.findall(".//{*}path") if "line mark" in each.get("aria-roledescription", "")]
+    assert len(lines) == 2 * 3 * 2 * len(ALGORITHMS)
+    assert all("L" in line.get("d", "") for line in lines)
 
 
 def test_every_sentence_of_the_thesis_has_a_claim() -> None:

@@ -20,8 +20,7 @@ from indistinct.drawing.charts import altair, draw
 from indistinct.drawing.lines import Scale, line_charts
 from indistinct.engines import count_source
 from indistinct.errors import InputError
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import Discernibility, Distortion
 from indistinct.models import KAnonymity
@@ -245,7 +244,7 @@ def _settings() -> tuple[list[Setting], str]:
     filled = pa.table({name: pc.fill_null(whole[name], UNKNOWN) for name in higher})
     return [
         Setting(f"{table.num_rows:,} rows", table, {name: trees[name] for name in ADULT_ORDER}),
-        Setting("table 4.1", filled, higher),
+        Setting(f"{filled.num_rows:,} rows", filled, higher),
     ], (
         f"Adult: {table.num_rows:,} training rows without unknowns, reference hierarchies; and table 4.1, "
         f"{filled.num_rows:,} rows, heights 3, 4, 3, 2, 1, 2, 1"
