@@ -144,8 +144,8 @@ def models() -> st.SearchStrategy[Model]:
     )
 
 
-def algorithms(*, columns: int = 2) -> st.SearchStrategy[Algorithm]:
-    """Return every registered algorithm of classes in every form that works on so many quasi-identifiers."""
+def algorithms() -> st.SearchStrategy[Algorithm]:
+    """Return every registered algorithm of classes in every form."""
     every = [parse_algorithm(form) for some in ALGORITHM_EXAMPLES.values() for form in some]
     return st.sampled_from([form for form in every if not form.traits.buckets])
 

@@ -8,7 +8,7 @@ below the best cost so far is left out. `docs/theory/single-dimensional.md` has 
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
 import numpy as np
@@ -23,8 +23,9 @@ from indistinct.machine.stages import enter
 from indistinct.models.base import Model
 
 TAIL, HEAD, OUT = map(int, (_kernels.TAIL, _kernels.HEAD, _kernels.OUT))
-# While open nodes take more bytes than these, the newest one is looked at first: so there are soon fewer.
-KEPT_BYTES = 1 << 28
+# Open nodes keep the cells that they were counted from up to so many bytes; others are counted from the table again.
+# While what is left of them takes as much, the newest one is looked at first: so there are soon fewer.
+KEPT_BYTES = 1 << 29
 # The columns of `Weighed.effects`: classes of the head that a cut divides, rows that it brings into classes which break
 # the model, by how much it lowers the cost, its smallest part, and whether one of its parts satisfies the model.
 DIVIDED, LOST, GAIN, SMALLEST, USEFUL = range(5)
@@ -211,16 +212,20 @@ def least_squares(rows: int, k: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False, order=False)
 class _OpenNode:
-    """What is kept of a node that is still to be divided by making `cut` or leaving it out."""
+    """What is kept of a node that is still to be divided by making `cut` or leaving it out.
+
+    Without `cells` its children are counted from the table.
+    """
 
     status: Codes
-    cells: Cells
+    cells: Cells | None
     cut: int
     bound: int
 
     @property
     def bytes(self) -> int:
-        return int(self.status.nbytes + self.cells.ranks.nbytes + 8 * len(self.cells.ranks))
+        cells = 0 if self.cells is None else self.cells.ranks.nbytes + 8 * len(self.cells.ranks)
+        return int(self.status.nbytes) + cells
 
 
 @dataclass(slots=True, eq=False)
@@ -234,8 +239,10 @@ class _Open:
 
     def push(self, node: _OpenNode) -> None:
         self.pushed += 1
+        if self.bytes + node.bytes > KEPT_BYTES:
+            node = replace(node, cells=None)
         self.bytes += node.bytes
-        if self.bytes > KEPT_BYTES:
+        if self.bytes > 2 * KEPT_BYTES:
             self.stack.append(node)
         else:  # of equal bounds the newest comes first
             heappush(self.heap, (node.bound, -self.pushed, node))
@@ -282,7 +289,8 @@ class CutSearch:
             node = self.open.pop()
             if node.bound < self.cost:
                 for status in (HEAD, OUT):
-                    self._enter(self._look_at(node.cells, _with(node.status, node.cut, status)))
+                    cells = self.space.cells if node.cells is None else node.cells
+                    self._enter(self._look_at(cells, _with(node.status, node.cut, status)))
         return Proof(self.cost, self.cost, self.nodes)
 
     def _enter(self, node: Weighed | None) -> None:
