@@ -33,7 +33,7 @@ def test_the_published_nodes_stand_beside_ours(monkeypatch, tmp_path: Path, run)
     assert run("reproduce", "incognito-nodes", "--sizes", "3", "-o", target).code == 1
     shown = run("reproduce", "incognito-nodes", "--sizes", "3")
     assert "published" in shown.out
-    assert "3 quasi-identifiers: both counts equal the published ones" in shown.out
+    assert "both counts equal the published ones for 1 of 1 numbers of columns" in " ".join(shown.out.split())
 
 
 def test_adult_is_asked_for_where_nothing_can_stand_in(monkeypatch, tmp_path: Path, run) -> None:
@@ -105,8 +105,9 @@ def test_an_unknown_figure_has_a_nearest_one(run) -> None:
     assert "mondrian-quality" in ran.err
     assert set(REPRODUCTIONS) == {
         *("incognito-nodes", "incognito-times", "inference-attacks", "local-recoding", "slicing"),
-        *("high-dimensional", "slicing-classification"),
-        *(f"mondrian-{part}" for part in ("attributes", "bounds", "cuts", "k", "quality", "sigma", "workload")),
+        *("examples", "high-dimensional", "slicing-classification"),
+        *(f"mondrian-{part}" for part in ("attributes", "bounds", "cuts", "k", "sigma")),
+        *(f"mondrian-{part}" for part in ("passes", "predicates", "quality", "workload")),
     }
 
 
@@ -119,14 +120,23 @@ def test_clustering_is_drawn_and_its_claims_are_told(monkeypatch, tmp_path: Path
     assert "generated census" in document["data"]
     assert [row["size"] for row in document["rows"]] == [3] * 15 + [4] * 15
     assert document["settings"] == 6
-    groups = [document["rows"][start : start + 5] for start in range(0, 30, 5)]
-    for place, rule in ((3, "two-level"), (4, "two-level:rule=literal")):
-        assert {group[place]["algorithm"] for group in groups} == {rule}
-        for measure in ("distortion", "discernibility"):
-            expected = sum(group[place][measure] <= group[0][measure] for group in groups)
-            assert document["held"][rule][measure] == expected
-        faster = sum(group[place]["seconds"] < min(row["seconds"] for row in group[:3]) for group in groups)
-        assert document["held"][rule]["seconds"] == faster
+    assert {row["setting"] for row in document["rows"]} == {"30,162 rows"}
+    groups = [{row["algorithm"]: row for row in document["rows"][start : start + 5]} for start in range(0, 30, 5)]
+    verdicts = {claim["claim"]: claim for claim in document["claims"]}
+    slower = verdicts["TopDown-KACA distorts more than KACA"]
+    expected = sum(group["top-down-kaca"]["distortion"] > group["kaca"]["distortion"] for group in groups)
+    assert slower["figures"].endswith(f"of kaca (so in {expected} of 6)")
+    less = verdicts["at k = 2 and 5 two-level clustering distorts less than TopDown"]
+    expected = sum(
+        group["two-level:rule=literal"]["distortion"] < group["top-down"]["distortion"]
+        for group in groups
+        if group["kaca"]["k"] in (2, 5)
+    )
+    assert f"of top-down (so in {expected} of 4); our own rule" in less["figures"]
+    assert (
+        verdicts["at k = 10 and more quasi-identifiers its discernibility cost is similar"]["verdict"] == "not tested"
+    )
+    assert all(group["kaca"]["discernibility / kaca"] == 1 for group in groups)
     drawn = ElementTree.fromstring(target.read_text(encoding="utf-8"))  # noqa: S314
     assert sum("line mark" in each.get("aria-roledescription", "") for each in drawn.findall(".//{*}path")) == 45
     assert {f"k = {k}" for k in (2, 5, 10)} <= {each.text for each in drawn.findall(".//{*}text")}
@@ -214,21 +224,22 @@ def test_bounds_hold_are_met_and_are_missing_for_single_cuts(run) -> None:
 def test_searches_are_timed_and_drawn(monkeypatch, tmp_path: Path, run) -> None:
     monkeypatch.setenv("INDISTINCT_DATA", str(tmp_path))
     monkeypatch.setattr("indistinct.reproduce.incognito_times.LANDS_END_ROWS", 2_000)
+    monkeypatch.setattr("indistinct.reproduce.incognito_times.CENSUS_ROWS", 2_000)
     ran = run("reproduce", "incognito-times", "--sizes", "3-4", "--json", "-o", tmp_path / "times.svg")
     assert ran.code == 0, ran.err
     document = json.loads(ran.out)
     assert any("archive.ics.uci.edu" in finding for finding in document["findings"])
-    assert len(document["rows"]) == 2 * 2 * 6
-    for rows in (document["rows"][start : start + 6] for start in range(0, 24, 6)):
+    assert len(document["rows"]) == 2 * 2 * 2 * 6
+    for rows in (document["rows"][start : start + 6] for start in range(0, 48, 6)):
         found = {row["search"]: row for row in rows}
-        assert all(row["seconds"] > 0 for row in rows)
+        assert all(row["cpu seconds"] > 0 for row in rows)
         assert found["bottom-up without rollup"]["scans"] == found["bottom-up without rollup"]["checks"]
         scans = [found[f"{variant} incognito"]["scans"] for variant in ("cube", "super-roots", "basic")]
         assert scans == sorted(scans)
         assert scans[0] == found["bottom-up with rollup"]["scans"] == 1
         assert len({found[f"{variant} incognito"]["checks"] for variant in ("cube", "super-roots", "basic")}) == 1
     drawn = ElementTree.fromstring((tmp_path / "times.svg").read_text(encoding="utf-8"))  # noqa: S314
-    assert sum("line mark" in each.get("aria-roledescription", "") for each in drawn.findall(".//{*}path")) == 36
+    assert sum("line mark" in each.get("aria-roledescription", "") for each in drawn.findall(".//{*}path")) == 72
 
 
 @pytest.mark.parametrize(
@@ -272,7 +283,9 @@ def test_all_figures_stand_on_one_page_without_a_script(monkeypatch, tmp_path: P
     assert list(document["missing"]) == ["incognito-nodes"]
     text = page.read_text(encoding="utf-8")
     assert "<script" not in text
-    assert (text.count("<h2>"), text.count("<svg"), text.count("<table>")) == (3, 1, 2)
+    # A heading above all verdicts and one for each figure; verdicts of all, of the bounds, and the rows of two figures.
+    assert (text.count("<h2"), text.count("<svg"), text.count("<table>")) == (4, 1, 4)
+    assert text.index("What the sources claim") < text.index("indistinct reproduce incognito-nodes")
     assert "https://archive.ics.uci.edu/dataset/2/adult" in text
     assert "What differs, and why:" in text
     assert run("reproduce", "all").code == 2

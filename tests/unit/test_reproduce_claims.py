@@ -1,7 +1,9 @@
 """Claims of sources: their verdicts, as a value, as JSON, on the terminal and on the page."""
 
+from dataclasses import replace
+
 from indistinct.errors import InputError
-from indistinct.reproduce import Claim, Reproduction
+from indistinct.reproduce import Claim, Example, Reproduction
 from indistinct.reproduce.base import judge, page_of
 
 CLAIM = Claim(
@@ -55,5 +57,27 @@ def test_the_page_begins_with_every_verdict() -> None:
     text = page_of({"some-figure": figure_with(CLAIM), "missing": InputError("no table", hint="get it")})
     table = text.index("What the sources claim")
     assert table < text.index("indistinct reproduce some-figure")
-    assert "<td>one beats the other</td><td>depends</td><td>1 &lt; 2 at k = 5" in text
+    assert '<td>one beats the other</td><td class="warn">depends</td><td>1 &lt; 2 at k = 5' in text
+    assert "<p>1 claims: 1 depends.</p>" in text
+    assert '<a href="#some-figure">' in text
+    assert '<h2 id="some-figure">' in text
     assert "Not made: no table" in text
+
+
+def test_long_tables_are_folded_and_pages_have_a_dark_side() -> None:
+    long = replace(figure_with(), rows=tuple((number, number) for number in range(26)))
+    text = page_of({"short": figure_with(), "long": long})
+    assert text.count("<details><summary>all 26 rows</summary>") == 1
+    assert "prefers-color-scheme: dark" in text
+    assert "<script" not in text
+    assert "http" not in text.replace("http-equiv", "")
+
+
+def test_examples_stand_beside_the_printed_rows() -> None:
+    example = Example("A book", "Table 1", "by hand", ("a", "b"), (("1", "2"),), (("1", "3"),), "It must be 3.")
+    made = replace(figure_with(), examples=(example,))
+    assert made.to_json()["examples"][0]["erratum"] == "It must be 3."
+    text = page_of({"examples": made})
+    assert "<h3>A book: Table 1</h3>" in text
+    assert '<tr class="marked"><td>1</td><td>2</td><td>≠</td><td>1</td><td>3</td></tr>' in text
+    assert "examples" not in figure_with().to_json()

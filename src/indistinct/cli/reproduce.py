@@ -41,6 +41,7 @@ def command(
 ) -> None:
     """Print a published figure beside what the algorithms give now, with what differs and why.
 
+    examples: the tables of five documents beside ours, with what is wrong in them; sizes are documents.
     high-dimensional: loss, query error and accuracy of generalized, bucketized and sliced tables with many columns.
     incognito-nodes: the nodes that bottom-up and Incognito search on Adult, which INDISTINCT_DATA must lead to.
     incognito-times: seconds, checks and scans of searches on Adult and on generated orders; has a picture.
@@ -49,6 +50,8 @@ def command(
     mondrian-k, mondrian-sigma, mondrian-attributes: partitioning of uniform and normal tables; each has a picture.
     mondrian-bounds: the largest class beside its bound, and tables on which single-dimensional classes grow.
     mondrian-cuts: single- beside multidimensional cuts in the plane; has a picture.
+    mondrian-passes: how often rows are read and written where a table is larger than memory.
+    mondrian-predicates: the error of counts whose predicates name several attributes; has a picture.
     mondrian-quality: strict, relaxed and single-dimensional partitioning of Adult, or of a generated table.
     mondrian-workload: the error of counts over partitioned tables, beside the published one.
     slicing: fake tuples and matching buckets of sliced and bucketized Adult, or of a generated table; has a picture.
@@ -163,6 +166,13 @@ def _shown(made: "Reproduction | IndistinctError") -> "Iterator[str | Table]":
     for row in made.rows:
         table.add_row(*(number(cell) if isinstance(cell, int | float) else str(cell or "") for cell in row))
     yield from (made.title, made.data, f"{made.source}\n")
+    for example in made.examples:
+        yield f"{example.document}: {example.name}\nleft as printed, right ours: {example.made}\n"
+        beside = grid(*example.headings, "≠", *example.headings)
+        for texts in example.rows():
+            beside.add_row(*texts)
+        yield beside
+        yield f"{example.erratum}\n"
     yield table
     yield ""
     for claim in made.claims:
