@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from indistinct.algorithms.base import Problem
+from indistinct.algorithms.base import Problem, fewest_rows
 from indistinct.algorithms.partition import _single_dimensional_kernels as _kernels
 from indistinct.algorithms.partition.optimal_cuts import least_squares
 from indistinct.frequencies.grouping import group_rows
@@ -116,7 +116,7 @@ def _project(ranks: Codes, problem: Problem, some: tuple[int, ...]) -> tuple[Cod
 
 def _least_cost(problem: Problem) -> int:
     """Return what no cuts of the columns are below: a row's class has its cell, and enough rows for the model."""
-    sizes, k = problem.frequencies.counts.astype(np.int64), problem.model.smallest
+    sizes, k = problem.frequencies.counts.astype(np.int64), fewest_rows(problem.model)
     return max(int((sizes * np.maximum(sizes, k)).sum()), least_squares(int(sizes.sum()), k))
 
 

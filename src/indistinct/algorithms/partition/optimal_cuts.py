@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from indistinct.algorithms.base import LOG
+from indistinct.algorithms.base import LOG, fewest_rows
 from indistinct.algorithms.explanation import Proof
 from indistinct.algorithms.partition import _optimal_cuts_kernels as _kernels
 from indistinct.frequencies.grouping import group_rows
@@ -192,7 +192,8 @@ def _cost(sizes: Codes, broken: Codes, table: int) -> int:
 
 def _bound(space: CutSpace, rows: Codes, broken: Codes, sizes: Codes, owners: Codes) -> int:
     """Return the least that cuts between the head and the whole tail cost."""
-    k, table = space.model.smallest, space.rows
+    # Numbers of rows alone, so that a table in which every row stands twice is searched alike.
+    k, table = fewest_rows(space.model), space.rows
     least = np.bincount(owners, weights=sizes * np.maximum(sizes, k), minlength=len(rows)).astype(np.int64)
     even = (space.budget == 0) | (2 * rows <= table)
     least = np.where(even, np.maximum(least, [least_squares(int(size), k) for size in rows]), least)
