@@ -15,7 +15,7 @@ from indistinct.algorithms.partition.greedy_cuts import find_greedy_cuts
 from indistinct.algorithms.partition.layout import ranks_of
 from indistinct.algorithms.partition.optimal_cuts import CutSearch, CutSpace
 from indistinct.engines import count_source
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.machine.arrays import starts_of
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of

@@ -37,7 +37,7 @@ def test_the_kernel_chooses_the_cuts_of_the_rounds_on_larger_tables(columns, val
     import pyarrow as pa
 
     from indistinct.engines import count_source
-    from indistinct.frequencies.request import Request
+    from indistinct.frequencies.count import Request
     from indistinct.recoding.columns import columns_of
 
     random = np.random.default_rng(columns * values)
@@ -82,6 +82,6 @@ def test_the_kernel_goes_on_from_the_cuts_that_it_is_given(sample, k):
 
 def first_column(counted, columns):
     """Return the cells of the first column alone, and the column."""
-    from indistinct.recoding.projection import project
+    from indistinct.recoding.assign import project
 
     return project(counted.frequencies, (columns[0].name,))[0], columns[:1]

@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tools.claims_page import HEADINGS, main, page_of
 
 from indistinct.reproduce import REPRODUCTIONS
 from indistinct.reproduce.incognito_times import SEARCHES
@@ -13,7 +14,6 @@ from indistinct.reproduce.local_recoding import ALGORITHMS
 from indistinct.reproduce.local_recoding import claims as claims_about_clustering
 from indistinct.reproduce.slicing import claims as claims_about_membership
 from indistinct.reproduce.slicing_classification import compare_kinds
-from tools.claims_page import HEADINGS, main, page_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "claims.md"
 VERDICTS = {"confirmed", "not confirmed", "depends"}

@@ -15,7 +15,7 @@ from indistinct.algorithms.full_domain.incognito import Incognito, join_survivor
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.engines import count_source
 from indistinct.errors import InputError
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.publishing import anonymize
 from indistinct.models import KAnonymity

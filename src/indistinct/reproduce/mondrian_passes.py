@@ -18,8 +18,8 @@ from indistinct.algorithms.partition.by_levels import Judge, Passes, cut_by_leve
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.engines.base import BeyondMemory
 from indistinct.engines.levels import Levels, Room, RowPasses
+from indistinct.frequencies.count import Request
 from indistinct.frequencies.levels import KeyTree, Ranges, Scale, Segmented, Segments, Survey, Within
-from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.parts import Search, count_whole, level_columns, level_domain, search_by_levels
 from indistinct.models import DistinctLDiversity, KAnonymity, Model

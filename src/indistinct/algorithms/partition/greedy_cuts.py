@@ -13,7 +13,7 @@ import numpy as np
 from indistinct.algorithms.base import Problem, fewest_rows
 from indistinct.algorithms.partition import _single_dimensional_kernels as _kernels
 from indistinct.algorithms.partition.optimal_cuts import least_squares
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model

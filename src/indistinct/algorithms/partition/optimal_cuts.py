@@ -16,7 +16,7 @@ import numpy as np
 from indistinct.algorithms.base import LOG, fewest_rows
 from indistinct.algorithms.explanation import Proof
 from indistinct.algorithms.partition import _optimal_cuts_kernels as _kernels
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.stages import enter

@@ -14,11 +14,10 @@ import numpy as np
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.explanation import Attempt, Explanation, Proof
 from indistinct.algorithms.partition.greedy_cuts import cuts_of_segments, find_greedy_cuts, free_cuts, segment_cuts
-from indistinct.algorithms.partition.layout import ranks_of
+from indistinct.algorithms.partition.layout import ranks_of, summarize
 from indistinct.algorithms.partition.optimal_cuts import CutSpace, find_optimal_cuts
-from indistinct.algorithms.partition.summaries import summarize
 from indistinct.errors import ParameterError
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model
