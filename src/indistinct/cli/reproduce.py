@@ -52,7 +52,7 @@ def command(
     mondrian-cuts: single- beside multidimensional cuts in the plane; has a picture.
     mondrian-passes: how often rows are read and written where a table is larger than memory.
     mondrian-predicates: the error of counts whose predicates name several attributes; has a picture.
-    mondrian-quality: strict, relaxed and single-dimensional partitioning of Adult, or of a generated table.
+    mondrian-quality: multi- and single-dimensional partitioning of Adult, or of a generated table; has a picture.
     mondrian-workload: the error of counts over partitioned tables, beside the published one.
     slicing: fake tuples and matching buckets of sliced and bucketized Adult, or of a generated table; has a picture.
     slicing-classification: what is learned from generalized, bucketized and sliced Adult, or from a generated table.

@@ -75,7 +75,9 @@ WORDS: Mapping[str, AlgorithmWords] = MappingProxyType(
         "single-dimensional": AlgorithmWords(
             "Cuts each column into ranges which are the same for everybody.",
             labels={
-                "exact": ("Prove that it is the best", "Only with a single column that others may know."),
+                "exact": ("Prove that it is the best", "Takes longer; where it is stopped it says how good it is."),
+                "nodes": ("Steps of the proof, at most", "A whole number; 0 sets no limit."),
+                "seconds": SECONDS,
                 "extent": EXTENT,
                 "numeric": NUMERIC,
             },
