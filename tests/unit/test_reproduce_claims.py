@@ -62,6 +62,7 @@ def test_the_page_begins_with_every_verdict() -> None:
     assert '<a href="#some-figure">' in text
     assert '<h2 id="some-figure">' in text
     assert "Not made: no table" in text
+    assert '<table class="sentences">' in text
 
 
 def test_long_tables_are_folded_and_pages_have_a_dark_side() -> None:

@@ -1,8 +1,10 @@
 """The claims of a thesis about local recoding: what holds in which setting, and trees of the heights that it prints."""
 
+from xml.etree import ElementTree
+
 from indistinct.hierarchy import Hierarchy
 from indistinct.reproduce.datasets._adult_taxonomy import UNKNOWN, table_rows, taxonomy_rows
-from indistinct.reproduce.local_recoding import ALGORITHMS, claims
+from indistinct.reproduce.local_recoding import ALGORITHMS, _picture, claims
 
 
 def rows_of(size: int, k: int, **figures: tuple[float, float, int]) -> list[tuple[object, ...]]:
@@ -23,15 +25,31 @@ def test_claims_are_judged_in_the_settings_that_they_are_about() -> None:
     found = {claim.text: claim for claim in claims(rows)}
     less = found["at k = 2 and 5 two-level clustering distorts less than KACA"]
     assert less.verdict == "depends"
-    assert less.figures.startswith("0.9 to 1.1 of kaca (so in 1 of 2); our own rule 1 to 1 of kaca (so in 0 of 2)")
+    assert less.figures.startswith(
+        "0.90 to 1.10 of kaca (so in 1 of 2); our own rule 1.000 to 1.000 of kaca (so in 0 of 2)"
+    )
     slightly = found["at k = 10 two-level clustering distorts slightly more than the other algorithms"]
-    assert slightly.figures.startswith("1.2 to 1.3 of kaca (so in 1 of 2), 1.2 to 1.3 of top-down (so in 1 of 2)")
+    assert slightly.figures.startswith("1.20 to 1.30 of kaca (so in 1 of 2), 1.20 to 1.30 of top-down (so in 1 of 2)")
     assert found["two-level clustering takes less time than KACA and TopDown-KACA"].verdict == "confirmed"
     half = found["two-level clustering takes almost half the time of KACA and TopDown-KACA"]
-    assert half.figures.startswith("0.4 to 0.6 of kaca (so in 3 of 4), 0.4 to 0.8 of top-down-kaca (so in 2 of 4)")
-    assert found["TopDown-KACA takes less time than KACA"].figures == "0.5 to 1 of kaca (so in 1 of 4)"
+    assert half.figures.startswith("0.40 to 0.60 of kaca (so in 3 of 4), 0.40 to 0.80 of top-down-kaca (so in 2 of 4)")
+    assert found["TopDown-KACA takes less time than KACA"].figures == "0.50 to 1.000 of kaca (so in 1 of 4)"
     assert found["at k = 10 and few quasi-identifiers its discernibility cost is lower"].verdict == "confirmed"
     assert found["at k = 10 and more quasi-identifiers its discernibility cost is similar"].verdict == "confirmed"
+
+
+def test_every_chart_of_every_setting_has_its_lines() -> None:
+    rows = [
+        (setting, size, 10, k, name, 0.1 * size, 10.0 * size, 100 * size, 1.0 + size / 100)
+        for setting in ("30 rows", "32 rows")
+        for size in (3, 4)
+        for k in (2, 5)
+        for name in ALGORITHMS
+    ]
+    drawn = ElementTree.fromstring(_picture(rows, "two settings"))  # noqa: S314
+    lines = [each for each in drawn.findall(".//{*}path") if "line mark" in each.get("aria-roledescription", "")]
+    assert len(lines) == 2 * 3 * 2 * len(ALGORITHMS)
+    assert all("L" in line.get("d", "") for line in lines)
 
 
 def test_every_sentence_of_the_thesis_has_a_claim() -> None:

@@ -30,7 +30,11 @@ td.good { color: var(--good); } td.bad { color: var(--bad); } td.warn { color: v
 figure { margin: 1em 0; overflow-x: auto; background: #fff; border: 1px solid var(--line); border-radius: 6px;
   width: fit-content; max-width: 100%; } svg { display: block; max-width: 100%; height: auto; }
 code { font-size: 0.95em; overflow-wrap: anywhere; } div.wide { overflow-x: auto; } summary { cursor: pointer; }
-@media (max-width: 40em) { body { padding: 0 0.8em; margin: 1em auto; } figure svg { max-width: none; } }
+table.sentences td { min-width: 9em; } table.sentences td:first-child { min-width: 12em; }
+@media (max-width: 40em) { body { padding: 0 0.8em; margin: 1em auto; } figure svg { max-width: none; }
+  table.sentences thead { display: none; } table.sentences tr { display: block; padding: 0.5em 0;
+  border-bottom: 1px solid var(--line); } table.sentences td { display: block; border: 0; padding: 0.1em 0; }
+  table.sentences td:first-child { font-weight: bold; } }
 @media print { body { max-width: none; margin: 0; } h2, figure { break-inside: avoid; } }
 """
 
@@ -90,10 +94,12 @@ def table(
     right: Cells = (),
     marked: Iterable[int] = (),
     shades_of: Mapping[str, str] = MappingProxyType({}),
+    sentences: bool = False,
 ) -> str:
     """Return a table; columns named by `right` hold numbers, and rows at places in `marked` stand out.
 
-    A cell whose text is in `shades_of` has that shade: good, bad or warn.
+    A cell whose text is in `shades_of` has that shade: good, bad or warn. Cells that hold `sentences` stand below each
+    other on a narrow screen.
     """
     shades = set(marked)
     kinds = [' class="number"' if name in right else "" for name in headings]
@@ -105,7 +111,8 @@ def table(
         for place, row in enumerate(rows)
     ]
     body = "".join(lines)
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    opening = '<table class="sentences">' if sentences else "<table>"
+    return f'<div class="wide">{opening}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def picture(svg: str) -> str:

@@ -172,18 +172,19 @@ def page_of(made: Made) -> str:
 def _list_verdicts(made: Made) -> Iterator[str]:
     """Yield every claim with its verdict and the command that gives it."""
     rows = [
-        (claim.source, claim.text, claim.verdict, claim.figures, name)
+        (claim.text, claim.verdict, claim.figures, claim.source, name)
         for name, figure in made.items()
         if not isinstance(figure, IndistinctError)
         for claim in figure.claims
     ]
     if rows:
-        counts = Counter(row[2] for row in rows)
+        counts = Counter(row[1] for row in rows)
         summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
         yield page.heading("What the sources claim, and what came of it")
         yield page.paragraph(f"{len(rows)} claims: {summary}.")
-        headings = ("source", "claim", "verdict", "our figures", "reproduce")
-        yield page.table(headings, rows, shades_of=SHADES)
+        headings = ("claim", "verdict", "our figures", "source", "reproduce")
+        by_source = sorted(rows, key=lambda row: row[3])
+        yield page.table(headings, by_source, shades_of=SHADES, sentences=True)
 
 
 def _show_figure(figure: Reproduction | IndistinctError) -> Iterator[str]:
@@ -194,7 +195,7 @@ def _show_figure(figure: Reproduction | IndistinctError) -> Iterator[str]:
     yield page.paragraph(f"{figure.source} {figure.data}", small=True)
     if figure.claims:
         cells = [(claim.text, claim.verdict, claim.figures, claim.differs) for claim in figure.claims]
-        yield page.table(("claim", "verdict", "our figures", "what differs"), cells, shades_of=SHADES)
+        yield page.table(("claim", "verdict", "our figures", "what differs"), cells, shades_of=SHADES, sentences=True)
     if figure.findings:
         yield page.listing(figure.findings)
     if figure.differs:

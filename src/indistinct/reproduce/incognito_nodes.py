@@ -67,16 +67,16 @@ def reproduce_incognito_nodes(sizes: tuple[int, ...], progress: Progress) -> Rep
 
 def claims(rows: Sequence[tuple[Cell, ...]]) -> tuple[Claim, ...]:
     """Return that the counts are the published ones, with how far each is off, and what they are printed to show."""
-    differences = list[str]()
-    equal, fewer = 0, 0
+    differences, equal = list[str](), 0
     for size, _, _, printed_up, up, printed_incognito, incognito, *_ in rows:
         pairs = [(int(printed_up or 0), int(up or 0)), (int(printed_incognito or 0), int(incognito or 0))]
         equal += all(printed == ours for printed, ours in pairs)
-        fewer += pairs[1][1] < pairs[0][1]
-        off = [f"{100 * (ours / printed - 1):+.1f} %" for printed, ours in pairs]
+        off = [f"{100 * (ours / printed - 1):+.2g} %" for printed, ours in pairs]
         if any(printed != ours for printed, ours in pairs):
             differences.append(f"{size} columns: bottom-up {off[0]}, Incognito {off[1]}")
     hierarchies = "the paper prints no hierarchies; ours are natural trees, chosen so that 3 to 6 columns agree"
+    more = [row for row in rows if int(row[0] or 0) > 3]
+    fewer = sum(int(row[6] or 0) < int(row[4] or 0) for row in more)
     exact = f"both counts equal the published ones for {equal} of {len(rows)} numbers of columns"
     return (
         Claim(
@@ -87,10 +87,10 @@ def claims(rows: Sequence[tuple[Cell, ...]]) -> tuple[Claim, ...]:
             hierarchies,
         ),
         Claim(
-            "Incognito checks fewer nodes than bottom-up search as quasi-identifiers are added",
+            "with four quasi-identifiers and more Incognito checks fewer nodes than bottom-up search",
             SHORT_SOURCE,
-            judge(fewer, len(rows)),
-            ", ".join(f"{row[6]:,} against {row[4]:,} for {row[0]}" for row in rows),
+            judge(fewer, len(more)),
+            ", ".join(f"{row[6]:,} against {row[4]:,} for {row[0]}" for row in more) or "too few columns to tell",
             "with three columns both check 14, here and in the paper",
         ),
     )

@@ -191,7 +191,7 @@ def _compare(
     def compare_with(other: str, name: str) -> tuple[int, str]:
         ratios = [_ratio(own[name], own[other]) for own in by_setting.values()]
         held = sum(map(holds, ratios))
-        return held, f"{min(ratios):.4g} to {max(ratios):.4g} of {other} (so in {held} of {len(ratios)})"
+        return held, f"{_short(min(ratios))} to {_short(max(ratios))} of {other} (so in {held} of {len(ratios)})"
 
     if not by_setting:
         return Claim(text, SHORT_SOURCE, "not tested", "these sizes leave nothing to compare with", differs)
@@ -201,6 +201,11 @@ def _compare(
         figures += f"; our own rule {', '.join(compare_with(other, OURS)[1] for other in others)}"
     verdict = judge(sum(held for held, _ in found), len(others) * len(by_setting))
     return Claim(text, SHORT_SOURCE, verdict, figures, differs)
+
+
+def _short(ratio: float) -> str:
+    """Return a ratio in few digits; one near 1 keeps what tells it from 1."""
+    return f"{ratio:.3f}" if abs(ratio - 1) < 0.01 else f"{ratio:.2f}"
 
 
 def _ratio(one: float, other: float) -> float:
@@ -239,7 +244,7 @@ def _settings() -> tuple[list[Setting], str]:
     filled = pa.table({name: pc.fill_null(whole[name], UNKNOWN) for name in higher})
     return [
         Setting(f"{table.num_rows:,} rows", table, {name: trees[name] for name in ADULT_ORDER}),
-        Setting("table 4.1", filled, higher),
+        Setting(f"{filled.num_rows:,} rows", filled, higher),
     ], (
         f"Adult: {table.num_rows:,} training rows without unknowns, reference hierarchies; and table 4.1, "
         f"{filled.num_rows:,} rows, heights 3, 4, 3, 2, 1, 2, 1"

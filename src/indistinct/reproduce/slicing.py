@@ -18,6 +18,7 @@ from indistinct.algorithms.base import Progress
 from indistinct.algorithms.bucket.correlation import phi_squared, put_into_bins
 from indistinct.algorithms.bucket.slicing import Slicing
 from indistinct.errors import InfeasibleError, InputError
+from indistinct.figures import number
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.job.publishing import anonymize
 from indistinct.machine.arrays import Codes
@@ -212,8 +213,8 @@ def _claim(text: str, tested: Sequence[Measured], failures: Sequence[Measured]) 
         return Claim(text, SHORT_SOURCE, verdict, "these sizes leave nothing to compare with")
     shares = [each.found.fake_per_original for each in tested]
     figures = (
-        f"in {len(tested) - len(failures)} of {len(tested)} settings; {min(shares):,.3g} to {max(shares):,.3g} fake "
-        "tuples for each original one"
+        f"in {len(tested) - len(failures)} of {len(tested)} settings; {number(min(shares))} to {number(max(shares))} "
+        "fake tuples for each original one"
     )
     sizes = dict[str, list[str]]()
     for each in failures:
