@@ -220,9 +220,9 @@ def greedy_by_rounds(ranks: Codes, problem: Problem, *, start: Sequence[Codes] |
         if best is None:
             # What is still open crosses no class: such cuts change none, and narrow what is published.
             return [cut | free for cut, free in zip(cuts, open_, strict=True)]
-        column, cut = best
-        cuts[column][cut], open_[column][cut] = True, False
-        pairs = 2 * class_ids + (ranks[:, column] > cut)
+        column, position = best
+        cuts[column][position], open_[column][position] = True, False
+        pairs = 2 * class_ids + (ranks[:, column] > position)
         class_ids = np.unique(pairs, return_inverse=True)[1]
 
 
