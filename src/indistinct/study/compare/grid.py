@@ -9,7 +9,7 @@ from typing import Any
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import ParameterError
-from indistinct.job.problem import budget
+from indistinct.job.job import budget
 from indistinct.metrics import Metric, parse_metric
 from indistinct.models import Model
 from indistinct.models.registry import parse_model
