@@ -152,6 +152,7 @@ def test_helping_is_light():
 
 def test_tests_of_modules_lie_in_folders_of_modules(package, every_file):
     folders = {source.part for source in package if "/" in source.name}
-    tested = {source.name.split("/")[1] for source in every_file if source.part == "unit" and source.name.count("/") > 1}
+    paths = [source.name.split("/") for source in every_file if source.part == "unit"]
+    tested = {folder for _, folder, *rest in paths if rest}
     assert tested
     assert tested <= folders
