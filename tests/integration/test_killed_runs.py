@@ -235,19 +235,19 @@ def test_a_run_that_is_stopped_leaves_nothing(tmp_path):
         time.sleep(0.01)
     assert run.poll() is None, "it ended before it was stopped"
     run.send_signal(signal.SIGTERM)
-    assert run.wait(60) != 0
+    assert run.wait(300) != 0
     assert list(spilled.iterdir()) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["patients.csv", "spill"]
 
 
-# The command line, with a table that takes a minute to open.
+# The command line, with a table that takes ten minutes to open.
 SLOW = """
 import pathlib, sys, time
 from indistinct.job import opening
 from indistinct import cli
 
 reached = pathlib.Path(sys.argv.pop(1))
-opening.open = lambda *_, **__: (reached.touch(), time.sleep(60))
+opening.open = lambda *_, **__: (reached.touch(), time.sleep(600))
 sys.exit(cli.main())
 """
 
@@ -265,7 +265,7 @@ def test_an_interrupted_run_ends_with_130_and_publishes_nothing(tmp_path: Path, 
         assert ran.poll() is None
         time.sleep(0.05)
     ran.send_signal(sign)
-    out, err = ran.communicate(timeout=60)
+    out, err = ran.communicate(timeout=300)
     assert (ran.returncode, out) == (130, ""), err
     assert "interrupted" in err
     assert "Traceback" not in err

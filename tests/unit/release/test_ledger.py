@@ -420,8 +420,8 @@ def test_two_runs_take_turns(tmp_path: Path) -> None:
         other = subprocess.Popen([sys.executable, "-c", waiting], stdout=subprocess.PIPE, text=True)
         with pytest.raises(subprocess.TimeoutExpired):
             other.wait(timeout=2)
-        child.communicate(timeout=30)
-        assert other.communicate(timeout=30)[0] == "next\n"
+        child.communicate(timeout=300)
+        assert other.communicate(timeout=300)[0] == "next\n"
     finally:
         child.kill()
         other.kill()
