@@ -195,7 +195,6 @@ FORGERIES = {
     "ranks twice": ("mondrian", numbers("columns.0.ranks", lambda ranks: [ranks[1], *ranks[1:]])),
     "another matrix": ("mondrian", put("values", {"type": "int32", "shape": [0, 2], "values": []})),
     "a wrong width": ("refine", put("vectors.shape", [1, -1])),
-    "a lone number": ("anatomy:l=3", put("class_ids", {"type": "int32", "shape": [], "values": [0]})),
     "numbers that are floats": ("refine", put("class_ids.type", "double")),
     "numbers that are texts": ("refine", put("class_ids.type", "string")),
     "a type of nothing": ("refine", put("class_ids.type", "nonsense")),
