@@ -18,7 +18,7 @@ from indistinct.reproduce.partitions import boxes_of
 
 ROWS, CARDINALITY, SEEDS = 1_000, 50, 30
 LOW, HIGH = 0.75, 1.35
-NODES = 20_000
+NODES = 5_000
 ALGORITHMS = {
     "single": f"single-dimensional:exact=true,nodes={NODES}",
     "single, greedy": "single-dimensional",
