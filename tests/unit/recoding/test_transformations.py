@@ -243,6 +243,8 @@ def test_sources_that_give_no_rows_away_say_so():
     class Elsewhere:
         """A source whose rows are published where they lie."""
 
+        in_memory = None
+
     with pytest.raises(ParameterError, match="Elsewhere transforms no columns"):
         transformed_source(Elsewhere(), {"c": ind.Transformation(round=1)})
     with pytest.raises(ParameterError, match="no pseudonyms are made there"):
