@@ -7,6 +7,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RUNTIME := $(VENV)/requirements.ready
 DEV := $(VENV)/requirements-dev.ready
 WORKERS ?= 2
+# Tests start some hundred processes: what Python compiled once is kept beside the source for the next.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-integration laws queries fuzz kills lint bench engines growth docs lock clean
 .NOTPARALLEL:
@@ -35,7 +37,7 @@ FUZZ ?= 100
 fuzz: $(DEV)
 	INDISTINCT_FUZZ=$(FUZZ) $(BIN)/python -m pytest -n $(WORKERS) -q tests/fuzz
 
-# Releases of engines that are killed at KILLS random moments each; `make test` tries a few.
+# Releases of engines that are killed at KILLS random moments each; `make test-integration` tries a few.
 KILLS ?= 50
 kills: $(DEV)
 	INDISTINCT_KILLS=$(KILLS) $(BIN)/python -m pytest -q tests/integration -k "killed"
