@@ -23,9 +23,10 @@ test: lint
 test-integration: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/integration
 
-# The laws on examples that were not drawn before: run it often, it need not find the same twice.
+# The laws on examples that were not drawn before, and every algorithm with every model: run it often, it need not find
+# the same twice.
 laws: $(DEV)
-	INDISTINCT_EXAMPLES=fresh $(BIN)/python -m pytest -n $(WORKERS) -q tests/laws tests/unit
+	INDISTINCT_EXAMPLES=fresh $(BIN)/python -m pytest -n $(WORKERS) -q tests/laws tests/unit tests/common
 
 # Bounds contain the truth: QUERIES fresh queries over every kind of release, in some minutes.
 QUERIES ?= 10000
