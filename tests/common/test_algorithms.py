@@ -38,7 +38,11 @@ def test_algorithm(form):
 def models_of(form):
     """Return the models that a form is tried with; those of buckets are few anyway."""
     name, one_of_each = form.partition(":")[0], [specs[-1] for specs in MODEL_EXAMPLES.values()]
-    if parse_algorithm(form).traits.buckets or form in EVERY_EXAMPLE or os.environ.get("INDISTINCT_EXAMPLES") == "fresh":
+    if (
+        parse_algorithm(form).traits.buckets
+        or form in EVERY_EXAMPLE
+        or os.environ.get("INDISTINCT_EXAMPLES") == "fresh"
+    ):
         return None
     if any(mark in form for mark in SPELLING_ONLY):
         return FEW
