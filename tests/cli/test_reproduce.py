@@ -11,6 +11,7 @@ import pytest
 from indistinct.errors import ParameterError
 from indistinct.reproduce import REPRODUCTIONS
 from indistinct.reproduce.mondrian_quality import below_everywhere
+from indistinct.reproduce.mondrian_synthetic import BASELINES, judge_greedy_claim
 
 DATA = Path(os.environ.get("INDISTINCT_DATA") or Path(__file__).parents[3] / "shared" / "data")
 needs_adult = pytest.mark.skipif(
@@ -49,16 +50,22 @@ def test_a_generated_table_stands_in_and_is_named(monkeypatch, tmp_path: Path, r
     assert ran.code == 0, ran.err
     document = json.loads(ran.out)
     assert "generated census" in document["data"]
-    assert [row["k"] for row in document["rows"]] == [25] * 3 + [50] * 3
+    assert [row["k"] for row in document["rows"]] == [25] * 4 + [50] * 4
     assert all(document["multidimensional_below_single_dimensional"].values())
 
 
 @needs_adult
 def test_multidimensional_is_below_single_dimensional_on_adult(monkeypatch, run) -> None:
     monkeypatch.setenv("INDISTINCT_DATA", str(DATA))
-    document = json.loads(run("reproduce", "mondrian-quality", "--json").out)
+    document = json.loads(run("reproduce", "mondrian-quality", "--sizes", "50,100,1000", "--json").out)
     assert "30,162 training rows" in document["data"]
-    assert [row["k"] for row in document["rows"]][::3] == [2, 5, 10, 25, 50, 100]
+    assert [row["k"] for row in document["rows"]][::4] == [50, 100, 1000]
+    greedy, exact = (document["rows"][place::4] for place in (2, 3))
+    for less, more in zip(exact, greedy, strict=True):
+        assert less["none below"] <= less["discernibility"] <= more["discernibility"]
+    assert exact[2]["none below"] == exact[2]["discernibility"] == 38_484_056
+    (claim,) = document["claims"]
+    assert claim["claim"].startswith("The greedy algorithm often produces higher-quality results than optimal")
     assert document["multidimensional_below_single_dimensional"] == {
         "discernibility": True,
         "average-class-size": True,
@@ -66,11 +73,31 @@ def test_multidimensional_is_below_single_dimensional_on_adult(monkeypatch, run)
     }
 
 
+def test_the_claim_about_optimal_recodings_is_judged_by_their_bounds() -> None:
+    def verdict(*settings):
+        rows = [
+            (name, algorithm, cost, below)
+            for name, (ours, best, bound) in settings
+            for algorithm, cost, below in (("mondrian", ours, None), (BASELINES[1], best, bound))
+        ]
+        return judge_greedy_claim(rows)
+
+    better, unknown, worse = (90, 100, 100), (95, 100, 90), (100, 100, 100)
+    assert verdict(("a", better), ("b", better), ("c", worse)).verdict == "confirmed"
+    assert verdict(("a", better), ("b", unknown), ("c", worse)).verdict == "depends"
+    judged = verdict(("a", unknown), ("b", worse))
+    assert judged.verdict == "not confirmed"
+    assert "0 of 2 settings" in judged.figures
+    assert "not below for b" in judged.figures
+    assert "1 optima are proven" in judged.figures
+
+
 def test_what_is_not_below_is_named() -> None:
     rows = [
-        (5, "mondrian", 10, 100.0, 1.0, 0.1),
-        (5, "mondrian:relaxed=true", 10, 300.0, 1.0, 0.2),
-        (5, "single-dimensional", 5, 300.0, 2.0, 0.15),
+        (5, "mondrian", 10, 100.0, 1.0, 0.1, None),
+        (5, "mondrian:relaxed=true", 10, 300.0, 1.0, 0.2, None),
+        (5, BASELINES[0], 5, 400.0, 2.0, 0.15, None),
+        (5, BASELINES[1], 5, 300.0, 2.0, 0.3, 300),
     ]
     assert below_everywhere(rows) == {
         "discernibility": ["mondrian:relaxed=true at k = 5"],
@@ -244,7 +271,7 @@ def test_searches_are_timed_and_drawn(monkeypatch, tmp_path: Path, run) -> None:
 
 @pytest.mark.parametrize(
     ("name", "sizes", "lines"),
-    [("mondrian-k", "10,50", 12), ("mondrian-sigma", "1,5", 6), ("mondrian-attributes", "2,4", 12)],
+    [("mondrian-k", "10,50", 16), ("mondrian-sigma", "1,5", 8), ("mondrian-attributes", "2,4", 16)],
 )
 def test_generated_tables_are_partitioned_and_drawn(tmp_path: Path, run, name: str, sizes: str, lines: int) -> None:
     ran = run("reproduce", name, "--sizes", sizes, "--json", "-o", tmp_path / "drawn.svg")
@@ -255,9 +282,11 @@ def test_generated_tables_are_partitioned_and_drawn(tmp_path: Path, run, name: s
         int(s) / (10 if growing == "sigma" else 1) for s in sizes.split(",")
     }
     normal = [row for row in document["rows"] if row["data"] == "normal"]
-    for start in range(0, len(normal), 3):
-        strict, _, single = normal[start : start + 3]
-        assert strict["discernibility"] <= single["discernibility"]
+    for start in range(0, len(normal), 4):
+        strict, _, greedy, exact = normal[start : start + 4]
+        assert strict["discernibility"] <= exact["discernibility"] <= greedy["discernibility"]
+        assert exact["none below"] <= exact["discernibility"]
+    assert len(document["claims"]) == 1
     drawn = ElementTree.fromstring((tmp_path / "drawn.svg").read_text(encoding="utf-8"))  # noqa: S314
     assert sum("line mark" in each.get("aria-roledescription", "") for each in drawn.findall(".//{*}path")) == lines
 

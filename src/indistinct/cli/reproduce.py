@@ -52,7 +52,7 @@ def command(
     mondrian-cuts: single- beside multidimensional cuts in the plane; has a picture.
     mondrian-passes: how often rows are read and written where a table is larger than memory.
     mondrian-predicates: the error of counts whose predicates name several attributes; has a picture.
-    mondrian-quality: strict, relaxed and single-dimensional partitioning of Adult, or of a generated table.
+    mondrian-quality: multi- and single-dimensional partitioning of Adult, or of a generated table; has a picture.
     mondrian-workload: the error of counts over partitioned tables, beside the published one.
     slicing: fake tuples and matching buckets of sliced and bucketized Adult, or of a generated table; has a picture.
     slicing-classification: what is learned from generalized, bucketized and sliced Adult, or from a generated table.
@@ -68,7 +68,7 @@ def command(
     _check_output(output, whole=whole, sizes=sizes)
     if output is not None:
         check_targets([output], sources=[], overwrite=overwrite)
-    made = _all_made() if whole else {name: _made(name, sizes)}
+    made = _make_figures() if whole else {name: _make_figure(name, sizes)}
     if output is not None:
         _write(made, output, overwrite=overwrite)
     if as_json:
@@ -77,7 +77,7 @@ def command(
         print_json({"figures": shown, "missing": missing} if whole else shown[name])
     else:
         for figure in made.values():
-            show(*_shown(figure), "")
+            show(*_show_figure(figure), "")
 
 
 def _check_output(output: Path | None, *, whole: bool, sizes: str | None) -> None:
@@ -92,7 +92,7 @@ def _check_output(output: Path | None, *, whole: bool, sizes: str | None) -> Non
         altair()
 
 
-def _made(name: str, sizes: str | None) -> "Reproduction":
+def _make_figure(name: str, sizes: str | None) -> "Reproduction":
     from indistinct.reproduce import REPRODUCTIONS
 
     figure = REPRODUCTIONS[name]
@@ -101,14 +101,14 @@ def _made(name: str, sizes: str | None) -> "Reproduction":
         return figure.run(wanted, share)
 
 
-def _all_made() -> "dict[str, Reproduction | IndistinctError]":
+def _make_figures() -> "dict[str, Reproduction | IndistinctError]":
     """Return every figure; one whose table is missing is told and does not stop the others."""
     from indistinct.reproduce import REPRODUCTIONS
 
     made: dict[str, Reproduction | IndistinctError] = {}
     for name in REPRODUCTIONS:
         try:
-            made[name] = _made(name, None)
+            made[name] = _make_figure(name, None)
         except InputError as error:
             note(f"{name} is left out: {error.message}; {error.hint}")
             made[name] = error
@@ -154,7 +154,7 @@ def _write(made: "Mapping[str, Reproduction | IndistinctError]", output: Path, *
     write_text(output, text, overwrite=overwrite)
 
 
-def _shown(made: "Reproduction | IndistinctError") -> "Iterator[str | Table]":
+def _show_figure(made: "Reproduction | IndistinctError") -> "Iterator[str | Table]":
     if isinstance(made, IndistinctError):
         return
     numbers = [

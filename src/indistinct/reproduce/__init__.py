@@ -36,7 +36,7 @@ REPRODUCTIONS: Mapping[str, Figure] = MappingProxyType(
         "mondrian-k": Figure((2, 5, 10, 25, 50, 100), "values of k", reproduce_by_k),
         "mondrian-passes": Figure((2, 4, 8, 16, 32, 64), "times what fits", reproduce_mondrian_passes),
         "mondrian-predicates": Figure((10, 25, 50), "values of k", reproduce_mondrian_predicates),
-        "mondrian-quality": Figure((2, 5, 10, 25, 50, 100), "values of k", reproduce_mondrian_quality),
+        "mondrian-quality": Figure((2, 5, 10, 25, 50, 100, 250, 500, 1_000), "values of k", reproduce_mondrian_quality),
         "mondrian-sigma": Figure((1, 2, 3, 4, 5), "tenths of sigma", reproduce_by_sigma),
         "mondrian-workload": Figure((10, 25, 50), "values of k", reproduce_mondrian_workload),
         "slicing": Figure((5, 10, 20, 50, 100), "bucket sizes", reproduce_slicing),

@@ -156,7 +156,7 @@ def attack_figures(attacks: Any) -> list[AttackFigures] | None:
 def _practice(table: AssessedTable, risk: TableRisk) -> tuple[Finding, ...]:
     """Return what rules of practice say."""
     return findings(
-        Shown(table.schema, table.kinds, table.evidence.known),
+        Shown(table.schema, table.kinds, table.evidence.domains),
         smallest=risk.smallest,
         uniques=risk.uniques,
         homogeneous=risk.homogeneous,
