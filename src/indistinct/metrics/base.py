@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 from indistinct.recoding.outputs import Assignment
 
@@ -34,6 +34,10 @@ class Metric(ABC):
     @abstractmethod
     def value(self, assignment: Assignment) -> float:
         """Return the metric of a recoded table."""
+
+    def for_promise(self, k: int) -> Self:
+        """Return the metric as it judges a release that promised classes of k; most do not look at k."""
+        return self
 
     @property
     def keys(self) -> tuple[tuple[str, ...], ...]:

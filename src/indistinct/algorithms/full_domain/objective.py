@@ -191,7 +191,8 @@ class AnyObjective(Objective):
 
 
 def objective_of(space: FullDomain, metric: Metric) -> Objective:
-    """Return the objective that a metric makes."""
+    """Return the objective that a metric makes; what is in units of k takes that of the problem's model."""
+    metric = metric.for_promise(space.problem.model.smallest)
     match metric:
         case CellMetric():
             return CellObjective(space, metric)
