@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.algorithms.explanation import Explanation
+from indistinct.budget import NO_BUDGET, Budget
 from indistinct.errors import ParameterError
 from indistinct.figures import Sentence
 from indistinct.frequencies.value import Classes, FrequencySet, Key
@@ -209,9 +210,9 @@ def run_search(algorithm: Algorithm, problem: Problem) -> Recoding:
 
 
 def unused_settings(
-    algorithm: Algorithm, problem: Problem, *, hierarchies: Collection[str] = (), suppression: float = 0.0
+    algorithm: Algorithm, problem: Problem, *, hierarchies: Collection[str] = (), suppression: Budget = NO_BUDGET
 ) -> tuple[str, ...]:
-    """Return a warning for each setting that a search makes no use of: hierarchies by column, a share to suppress."""
+    """Return a warning for each setting that a search makes no use of: hierarchies by column, a budget."""
     by_name = {column.name: column for column in problem.columns}
     judged = {name for key in problem.model.keys for name in key}
     strange = [name for name in hierarchies if name not in by_name and name not in judged]
@@ -235,11 +236,11 @@ def unused_settings(
             f"the hierarchy of {_list_names(strange)} is not used: neither the search nor the model looks at it"
         )
     if suppression and not algorithm.traits.suppresses:
-        told.append(f"suppression = {suppression:g} is not used: {algorithm.name} drops no rows")
+        told.append(f"suppression = {suppression} is not used: {algorithm.name} drops no rows")
     elif suppression and not problem.suppression:
         told.append(
             Sentence(
-                f"suppression = {suppression:g} allows none of {{{problem.unit}}} {problem.unit} to be dropped",
+                f"suppression = {suppression} allows none of {{{problem.unit}}} {problem.unit} to be dropped",
                 **{problem.unit: problem.frequencies.members},
             )
         )

@@ -28,7 +28,8 @@ Models = Annotated[
     typer.Option("--models", metavar="SPECS", help=f"What must hold: {LISTED}; & joins models. Else the policy's."),
 ]
 Shares = Annotated[
-    str | None, typer.Option("--suppression", metavar="SHARES", help="Shares that may be dropped, such as 0,0.02.")
+    str | None,
+    typer.Option("--suppression", metavar="BUDGETS", help="How much may be dropped, such as '0,0.02,4 rows'."),
 ]
 Metrics = Annotated[
     list[str] | None,
@@ -74,7 +75,7 @@ def command(
             policy.schema,
             algorithms=algorithms or [policy.algorithm],
             models=models or [policy.model],
-            suppression=policy.suppression if suppression is None else shares_of(suppression),
+            suppression=policy.suppression if suppression is None else suppression,
             metrics=metrics or policy.metrics or None,
             hierarchies=policy.used_hierarchies,
             target=policy.target,
@@ -94,20 +95,6 @@ def command(
         raise typer.Exit(found.exit_code)
 
 
-def shares_of(text: str) -> list[float]:
-    """Return the shares that a flag lists.
-
-    >>> shares_of("0, 0.05")
-    [0.0, 0.05]
-    """
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise ParameterError(
-            "--suppression must be numbers separated by commas", hint="for example --suppression 0,0.02"
-        ) from None
-
-
 def _policy(source: Path, flags: Flags, data: Path | None) -> "Policy":
     by_policy = source.suffix.lower() == ".toml"
     if data is not None and not by_policy:
@@ -125,7 +112,7 @@ def _commands(source: Path, flags: Flags, data: Path | None) -> "Callable[[Point
 
     def spelled(point: "Point") -> str:
         model = [] if point.model is None else ["--model", point.model]
-        dropped = ["--suppression", f"{point.suppression!r}"]
+        dropped = ["--suppression", str(point.suppression)]
         said = [*words, *model, "--algorithm", point.algorithm, *dropped, "-o", f"{point.name}.parquet"]
         return shlex.join(said)
 

@@ -131,7 +131,7 @@ def _options(policy: Policy) -> dict[str, str]:
     if policy.pseudonyms:
         given["pseudonyms"] = _mapping({name: _pseudonym(each) for name, each in policy.pseudonyms.items()})
     plain: dict[str, Any] = {
-        "suppression": policy.suppression or None,
+        "suppression": policy.suppression.plain if policy.suppression else None,
         "target": policy.target,
         "population": policy.input.population,
         "ledger": policy.output.ledger,

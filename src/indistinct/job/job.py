@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from indistinct.algorithms.base import Algorithm, Progress
+from indistinct.budget import NO_BUDGET, AnyBudget, Budget, parse_budget
 from indistinct.engines.base import DatabaseTable
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.policy.value import Policy
@@ -29,12 +30,12 @@ class Job:
     """Everything that a run needs.
 
     `table` and `population` are anything that can be opened; a table that is not open yet is read as `reading` says. A
-    job with a `recoding` applies it; any other searches with its `algorithm`. A `suppression` of None is the share that
-    the recoding allowed. With `hold_back` people whom earlier releases would leave among too few are left out first.
+    job with a `recoding` applies it; any other searches with its `algorithm`. A `suppression` of None is what the
+    recoding allowed. With `hold_back` people whom earlier releases would leave among too few are left out first.
 
     >>> job = Job("people.csv", Schema(quasi=["age"]), model="k-anonymity:k=5")
-    >>> job.engine, job.destination.output, job.share
-    ('auto', None, 0.0)
+    >>> job.engine, job.destination.output, job.budget
+    ('auto', None, Budget(amount=0.0, unit=None))
     """
 
     table: Any
@@ -43,7 +44,7 @@ class Job:
     algorithm: Algorithm | str | None = None
     recoding: Recoding | None = None
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
-    suppression: float | None = None
+    suppression: AnyBudget | None = None
     target: str | None = None
     transformations: Mapping[str, Transformation] = field(default_factory=dict)
     pseudonyms: Mapping[str, Pseudonym] = field(default_factory=dict)
@@ -58,11 +59,11 @@ class Job:
     progress: Progress | None = None
 
     @property
-    def share(self) -> float:
-        """Return the share of rows, or people, that may be dropped."""
+    def budget(self) -> Budget:
+        """Return how many rows, or people, may be dropped."""
         if self.suppression is not None:
-            return self.suppression
-        return 0.0 if self.recoding is None else self.recoding.suppression
+            return parse_budget(self.suppression)
+        return NO_BUDGET if self.recoding is None else self.recoding.budget
 
     @property
     def keeps_recoding(self) -> bool:
@@ -83,7 +84,7 @@ class Changes(TypedDict, total=False):
     reading: Reading | None
     recoding: Recoding
     model: Model | str | None
-    suppression: float | None
+    suppression: AnyBudget | None
     output: Place | None
     overwrite: bool
     save_recoding: str | Path | None

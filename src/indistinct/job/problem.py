@@ -1,13 +1,13 @@
 """What a job begins with: whether table, roles, model and hierarchies fit each other, and what a search is given."""
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 
 import numpy as np
 
 from indistinct.algorithms.base import Problem
+from indistinct.budget import Budget
 from indistinct.engines.base import Source
-from indistinct.errors import InputError, ParameterError, SchemaError
+from indistinct.errors import InputError, SchemaError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.population import with_population
 from indistinct.frequencies.value import PERSON, Key
@@ -66,7 +66,7 @@ def problem_of(
     model: Model,
     hierarchies: Mapping[str, Hierarchy],
     *,
-    suppression: float,
+    suppression: Budget,
     parts_rows: bool = False,
 ) -> Problem:
     """Return what a search is given; one that parts rows with equal values must see rows, any other may see people."""
@@ -76,19 +76,10 @@ def problem_of(
     if counted.population is not None:
         everybody = with_population(frequencies, counted.population, absent=True)
         everywhere, _ = people_as_rows(everybody, model)
-    allowed = budget(suppression, frequencies.members)
+    unit = frequencies.classes.unit
+    allowed = suppression.allows(frequencies.members, unit)
     if judge is not model and (not allowed or model.traits.absorbing):
         # What a search says of cells that hold people it would say of rows.
         model.check(everybody.classes.regroup(np.zeros(len(everybody), dtype=np.int32), 1))
     columns = columns_of(counted.domains, hierarchies)
-    unit = frequencies.classes.unit
     return Problem(cells, columns, judge, suppression=allowed, unit=unit, with_absent=everywhere)
-
-
-def budget(suppression: float, members: int) -> int:
-    """Return how many rows, or people, a share of all of them allows to drop."""
-    if isinstance(suppression, bool) or not 0 <= suppression <= 1:
-        raise ParameterError(
-            f"`suppression` must be a share from 0 to 1; got {suppression!r}", hint="0.02 allows two rows in a hundred"
-        )
-    return int(Fraction(str(suppression)) * members)

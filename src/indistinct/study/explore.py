@@ -11,6 +11,7 @@ from indistinct.algorithms.base import Progress
 from indistinct.algorithms.full_domain.node import ChosenNode, spell_node
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import Objective, objective_of
+from indistinct.budget import AnyBudget, parse_budget
 from indistinct.drawing.lattice import Box, State, draw_lattice
 from indistinct.drawing.levels import level_meanings
 from indistinct.engines import closes_sources, open_source
@@ -229,7 +230,7 @@ def explore(
     *,
     model: Model | str,
     hierarchies: Mapping[str, Hierarchy] | None = None,
-    suppression: float = 0.0,
+    suppression: AnyBudget = 0.0,
     metrics: Sequence[Metric | str] = ("loss", "discernibility"),
     limit: int = 100_000,
     progress: Progress | None = None,
@@ -252,7 +253,7 @@ def explore(
         counted = count_beside(others, where, source, request=request, schema=schema)
     model = model.sampled(counted.frequencies.members)
     check_kinds(counted, model, known=(*declared, *source.reading.text))
-    problem = problem_of(counted, model, declared, suppression=suppression).seen_by(ChosenNode())
+    problem = problem_of(counted, model, declared, suppression=parse_budget(suppression)).seen_by(ChosenNode())
     problem.require_possible()
     space = FullDomain(problem)
     _require_size(space.lattice, limit)

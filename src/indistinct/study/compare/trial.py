@@ -50,7 +50,7 @@ class Trial:
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values, the point among them."""
         figures = asdict(self)
-        return {**figures.pop("point"), **figures}
+        return {**figures.pop("point"), "suppression": self.point.suppression.plain, **figures}
 
 
 def trial_from_json(document: Mapping[str, Any]) -> Trial:
