@@ -172,7 +172,10 @@ def _value(text: str, kind: Any, *, where: tuple[str, str]) -> Any:
     if origin in (Union, types.UnionType):
         if str in get_args(kind):
             return _unquoted(text)
-        kinds = [part for part in get_args(kind) if part is not type(None)]
+        words = [word for part in get_args(kind) if get_origin(part) is Literal for word in get_args(part)]
+        if _unquoted(text) in words:
+            return _unquoted(text)
+        kinds = [part for part in get_args(kind) if part is not type(None) and get_origin(part) is not Literal]
         return _value(text, kinds[0], where=where) if len(kinds) == 1 else _number(text, where)
     if origin is tuple:
         return tuple(_value(part.strip(), get_args(kind)[0], where=where) for part in split(text, "|"))

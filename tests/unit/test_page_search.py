@@ -38,7 +38,7 @@ from indistinct.web.profile_models import asked_by
 from indistinct.web.sessions import Session, Settings, Work, job_of
 from indistinct.web.standing import standing
 from indistinct.web.steps.found_release import facts_of
-from indistinct.web.steps.privacy import check_model, budget_of
+from indistinct.web.steps.privacy import budget_of, check_model
 from indistinct.web.steps.remedies import remedies_for
 from indistinct.web.steps.search import begin_search
 from indistinct.web.tasks.searching import search

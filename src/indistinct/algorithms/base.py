@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.algorithms.explanation import Explanation
-from indistinct.budget import NO_BUDGET, Budget
+from indistinct.budget import NO_BUDGET, Budget, Unit
 from indistinct.errors import ParameterError
 from indistinct.figures import Sentence
 from indistinct.frequencies.value import Classes, FrequencySet, Key
@@ -141,6 +141,10 @@ class Algorithm(CheckedArguments, ABC):
     def promise(self) -> Model | None:
         """Return what every release of the algorithm satisfies by itself, None if that is nothing."""
         return None
+
+    def own_budget(self, model: Model, unit: Unit) -> Budget:
+        """Return how many rows, or people, the search's own rule drops where the job says nothing of it."""
+        return NO_BUDGET
 
     def buckets(self, schema: Schema, told: Buckets | None = None) -> Buckets | None:
         """Return how releases show their buckets, None if they are in classes.

@@ -87,6 +87,8 @@ def _publish_by_search(job: Job, engine: Engine, table: Source, *, began: float)
     algorithm = _algorithm_of(job)
     check_support(engine, algorithm.traits.recodings)
     model = promised_model(job.model, algorithm, job.schema)
+    if not job.budget:
+        job = replace(job, suppression=algorithm.own_budget(model, "people" if job.schema.person else "rows"))
     opened = _OpenJob(job, engine, source, model, hierarchies)
     request = _request(opened, algorithm)
     earlier = earlier_releases(job.history, schema=job.schema, suppression=job.suppression)
