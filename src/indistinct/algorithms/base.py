@@ -94,8 +94,9 @@ class AlgorithmTraits:
     other model is only verified. `release_wide`: it judges all classes of a release that it considers, so that a model
     may judge them together. `whole_domain`: what it considers says what becomes of every combination of values, so that
     people of a population are counted whose values no row has. `tight`: every range, set or node that a class shows is
-    the narrowest that holds its rows, which is what downcoding uses. `draws`: it draws at random, so that the table
-    alone does not decide what is published.
+    the narrowest that holds its rows, which is what downcoding uses. `tight_columns`: every range that a column shows
+    is the narrowest that holds all rows that show it, whatever their classes. `draws`: it draws at random, so that the
+    table alone does not decide what is published.
     """
 
     optimal: bool = False
@@ -111,6 +112,7 @@ class AlgorithmTraits:
     release_wide: bool = False
     whole_domain: bool = False
     tight: bool = False
+    tight_columns: bool = False
     draws: bool = False
 
     @property

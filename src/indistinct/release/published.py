@@ -162,7 +162,12 @@ class Published:
     @property
     def made_by(self) -> Algorithm | None:
         """How the release was made: as somebody says, or as its certificate does."""
-        return self.algorithm or _parse_or_none(self.certificate.get("algorithm"))
+        return self.algorithm or self.certified_algorithm
+
+    @property
+    def certified_algorithm(self) -> Algorithm | None:
+        """The algorithm whose search on the original the certificate names; None where a recoding was applied again."""
+        return _parse_or_none(self.certificate.get("algorithm"))
 
     @property
     def k(self) -> int:

@@ -1,4 +1,4 @@
-"""KACA: clustering by attribute hierarchies (Li, Wong, Fu, Pei 2006).
+"""KACA: clustering by attribute hierarchies (Li, Wong, Fu, Pei 2006 and 2008).
 
 Every class that does not satisfy the model yet joins the class that costs least to be united with, measured by how far
 their rows climb in the hierarchies.

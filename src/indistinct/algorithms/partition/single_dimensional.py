@@ -43,7 +43,7 @@ class SingleDimensional(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """The exact form is optimal for one column."""
-        return AlgorithmTraits(optimal=self.exact, ranges=True)
+        return AlgorithmTraits(optimal=self.exact, ranges=True, tight_columns=self.extent == "range")
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the cuts found."""
