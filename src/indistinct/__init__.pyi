@@ -43,6 +43,7 @@ from .frequencies.value import Histogram as Histogram
 from .hierarchy import Hierarchy as Hierarchy
 from .job.opening import open as open
 from .job.opening import transform as transform
+from .job.problem import problem as problem
 from .job.published import published as published
 from .job.publishing import anonymize as anonymize
 from .job.publishing import apply as apply

@@ -4,9 +4,9 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,13 +16,16 @@ from indistinct.errors import ParameterError
 from indistinct.figures import Sentence
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy import Suppression
+from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arguments import CheckedArguments
 from indistinct.machine.memory import needs_memory
+from indistinct.metrics.hierarchical import GeneralizedTuple
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Buckets
 from indistinct.schema import Schema
+from indistinct.tables.domain import Domain
 
 LOG = logging.getLogger("indistinct.search")
 Progress = Callable[[float], None]
@@ -76,9 +79,38 @@ class Problem:
         """Return the columns cut through their hierarchies; one without is published as it is or not at all."""
         return tuple(QuasiColumn(c.domain, c.taxonomy or Suppression().bind(c.domain), tree=True) for c in self.columns)
 
+    @property
+    def taxonomies(self) -> tuple[Taxonomy, ...]:
+        """The hierarchies in the order of the columns; a column without one has its values and `*`."""
+        return tuple(column.taxonomy for column in self.tree_columns() if column.taxonomy is not None)
+
+    def tuple_of(self, values: Mapping[str, Any]) -> GeneralizedTuple:
+        """Return a tuple of a value, or of a label of the hierarchy, for each column, as distances take them."""
+        missing = [column.name for column in self.columns if column.name not in values]
+        if missing:
+            raise ParameterError(f"a tuple has a value for every column; missing: {', '.join(missing)}")
+        nodes = [
+            _find_node(taxonomy, column.domain, values[column.name])
+            for taxonomy, column in zip(self.taxonomies, self.columns, strict=True)
+        ]
+        codes, levels = zip(*nodes, strict=True)
+        return GeneralizedTuple(codes, levels)
+
     def whole(self) -> Classes:
         """Return the whole table as one class."""
         return self.frequencies.classes.regroup(np.zeros(len(self.frequencies), dtype=np.int32), 1)
+
+
+def _find_node(taxonomy: Taxonomy, domain: Domain, value: Any) -> tuple[int, int]:
+    """Return a raw code below the lowest node that a value or a label names, and the level of that node."""
+    wanted = None if value is None else str(value)
+    for level, labels in enumerate([domain.texts(), *taxonomy.labels[1:]]):
+        if wanted in labels:
+            return int(np.argmax(taxonomy.ancestors[:, level] == labels.index(wanted))), level
+    raise ParameterError(
+        f"column {taxonomy.column!r} has no such value, and its hierarchy no such label",
+        hint="give values as the table has them, or labels as the hierarchy shows them",
+    )
 
 
 @dataclass(frozen=True, slots=True)

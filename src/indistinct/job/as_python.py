@@ -12,6 +12,7 @@ from indistinct.engines.base import DatabaseTable
 from indistinct.engines.postgres.address import without_password
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.policy import Policy
+from indistinct.metrics.importance import Importance
 from indistinct.models import Model
 from indistinct.schema import ROLES
 from indistinct.spelling import spell
@@ -91,6 +92,8 @@ def _literal(value: Any) -> str:
             return repr(value)
         case Mapping():
             parts, marks = [f"{_literal(key)}: {_literal(each)}" for key, each in value.items()], "{}"
+        case Importance():
+            return _literal(dict(value.weights))
         case list() | tuple():
             parts, marks = list(map(_literal, value)), "[]"
         case _:

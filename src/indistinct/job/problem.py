@@ -1,22 +1,98 @@
 """What a job begins with: whether table, roles, model and hierarchies fit each other, and what a search is given."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from indistinct.algorithms.base import Problem
-from indistinct.budget import Budget
+from indistinct.algorithms.base import Algorithm, Problem
+from indistinct.algorithms.registry import parse_algorithm
+from indistinct.budget import AnyBudget, Budget, parse_budget
+from indistinct.engines import closes_sources, open_source
 from indistinct.engines.base import Source
 from indistinct.errors import InputError, SchemaError
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.population import with_population
+from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import PERSON, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import Model
 from indistinct.models.of_people import people_as_rows
 from indistinct.recoding.columns import columns_of
-from indistinct.release.kinds import check_notations
+from indistinct.release.kinds import check_kinds, check_notations
+from indistinct.release.promise import judging
+from indistinct.release.verification.population import count_beside, using_population
 from indistinct.schema import Schema, did_you_mean
+
+
+@closes_sources
+def problem(
+    table: Any,
+    schema: Schema,
+    *,
+    model: Model | str,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    suppression: AnyBudget = 0.0,
+    algorithm: Algorithm | str | None = None,
+    population: Any = None,
+    engine: str = "auto",
+    memory: str | int | None = None,
+) -> Problem:
+    """Return what searches that recode are given: the cells of a table, its columns, the model and the budget.
+
+    For those who study an algorithm: `Incognito().rounds(problem)`, `KACA().search(problem)`. Whoever publishes calls
+    `anonymize`, which also applies and verifies what is found. Name the `algorithm` where it needs more than the model
+    does: one that parts rows with equal values, or predicts a column. The other parameters are those of `anonymize`.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [20, 20, 30, 30], "ill": ["flu", "cold", "flu", "flu"]})
+    >>> found = problem(people, Schema(quasi=["age"], sensitive=["ill"]), model="k-anonymity:k=2", suppression="1 row")
+    >>> len(found.frequencies), found.model.spec(), found.suppression
+    (2, 'k-anonymity:k=2', 1)
+    """
+    searching = parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm
+    keys = () if searching is None else searching.keys
+    counted, judge, declared = count_for_search(
+        table,
+        schema,
+        model=judging(model, schema),
+        hierarchies=hierarchies,
+        keys=keys,
+        joint=searching is not None and searching.traits.splits,
+        population=population,
+        engine=engine,
+        memory=memory,
+    )
+    parts_rows = searching is not None and searching.traits.splits
+    made = problem_of(counted, judge, declared, suppression=parse_budget(suppression), parts_rows=parts_rows)
+    return made if searching is None else made.seen_by(searching)
+
+
+def count_for_search(
+    table: Any,
+    schema: Schema,
+    *,
+    model: Model,
+    hierarchies: Mapping[str, Hierarchy] | None,
+    keys: Sequence[Key] = (),
+    joint: bool = False,
+    population: Any = None,
+    engine: str = "auto",
+    memory: str | int | None = None,
+) -> tuple[Counted, Model, dict[str, Hierarchy]]:
+    """Return the cells of a table, the model that judges so many rows, and the hierarchies; raise where they misfit.
+
+    `keys` are histograms beyond those of the model, and `joint` ones are of rows.
+    """
+    (where, source), declared = open_source(table, engine=engine, memory=memory), dict(hierarchies or {})
+    check_job(source, schema, model, declared, extra=keys)
+    every = tuple(dict.fromkeys([*model.table_keys, *keys]))
+    request = Request(schema.quasi, every, declared, joint=joint, person=schema.person)
+    with using_population(population, model, where, source, schema=schema) as others:
+        counted = count_beside(others, where, source, request=request, schema=schema)
+    judge = model.sampled(counted.frequencies.members)
+    check_kinds(counted, judge, known=(*declared, *source.reading.text))
+    return counted, judge, declared
 
 
 def check_job(

@@ -4,15 +4,13 @@ A metric of cells charges each published value of a column once and multiplies b
 its cost is one pass over the classes for each column, whatever the number of rows.
 """
 
-import math
 from abc import abstractmethod
-from collections.abc import Sequence
 
 import numpy as np
 
-from indistinct.errors import ParameterError
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.base import Metric
+from indistinct.metrics.importance import Importance, importance_of
 from indistinct.recoding.outputs import Assignment, PublishedColumn
 
 
@@ -43,23 +41,22 @@ class CellMetric(Metric):
 
 
 class SummedMetric(CellMetric):
-    """A metric of cells that adds up rows and columns; `weights` are the columns', in quasi-identifier order."""
+    """A metric of cells that adds up rows and columns, each column as often as its `importance` says."""
 
     __slots__ = ()
-    weights: tuple[float, ...]
+    importance: Importance
 
     def __post_init__(self) -> None:
-        if any(not math.isfinite(weight) or weight < 0 for weight in self.weights):
-            raise ParameterError.of(
-                type(self).__name__,
-                "weights",
-                "must be finite and not negative",
-                hint="leave `weights` out to count every column once",
-            )
+        object.__setattr__(self, "importance", importance_of(self.importance))
 
     def combine(self, totals: Codes, *, rows: int) -> Codes:
-        """Return the sum over rows and columns."""
-        return weighted_sum(totals, self.weights)
+        """Return the sum over rows and columns; charges are weighed already."""
+        return np.asarray(totals.sum(axis=-1))
+
+    def value(self, assignment: Assignment) -> float:
+        """Return the metric of a recoded table; every column that is important must be one of its own."""
+        self.importance.check([column.column for column in assignment.columns])
+        return CellMetric.value(self, assignment)
 
 
 def cell_totals(assignment: Assignment, metric: CellMetric) -> Codes:
@@ -74,15 +71,3 @@ def cell_totals(assignment: Assignment, metric: CellMetric) -> Codes:
 def mean_per_cell(totals: Codes, *, rows: int) -> Codes:
     """Return the mean over all cells of the original table, suppressed ones too; 0 for an empty table."""
     return np.asarray(totals.sum(axis=-1) / max(rows * totals.shape[-1], 1))
-
-
-def weighted_sum(totals: Codes, weights: Sequence[float]) -> Codes:
-    """Return the sum of column totals under weights in their order; without weights each counts once."""
-    if not weights:
-        return np.asarray(totals.sum(axis=-1))
-    if len(weights) != totals.shape[-1]:
-        raise ParameterError(
-            f"`weights` must hold one number for each of {totals.shape[-1]} quasi-identifiers; got {len(weights)}",
-            hint="give the weights in the order of the schema's quasi-identifiers, or none at all",
-        )
-    return np.asarray(totals @ np.asarray(weights, dtype=np.float64))

@@ -4,6 +4,7 @@ Two numberings meet here. A published level counts upward from raw: 0 is raw, `h
 weighted hierarchical distance of Li et al. (2006) counts downward: the root is 1, a leaf is `height + 1`.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
@@ -14,7 +15,8 @@ from indistinct.errors import HierarchyError, ParameterError
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.base import Goal
-from indistinct.metrics.cells import CellMetric, SummedMetric, mean_per_cell, weighted_sum
+from indistinct.metrics.cells import CellMetric, SummedMetric, mean_per_cell
+from indistinct.metrics.importance import NO_IMPORTANCE, AnyImportance, Importance, importance_of
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.schema import did_you_mean
 
@@ -47,22 +49,27 @@ class Distortion(SummedMetric):
     """Distortion of Li et al. (2006): how far every cell moved up its hierarchy, summed over all rows.
 
     `scheme` weighs the edges of a hierarchy: "uniform", or "height" with exponent `beta`, in which an edge
-    costs more the nearer it is to the root. `weights` are the columns', in quasi-identifier order.
+    costs more the nearer it is to the root. `importance` weighs columns.
     """
 
     name: ClassVar[str] = "distortion"
     meaning: ClassVar[str] = "steps up the hierarchies, all cells"
     scheme: Scheme = "uniform"
     beta: float = 1.0
-    weights: tuple[float, ...] = ()
+    importance: Importance = NO_IMPORTANCE
 
     def __post_init__(self) -> None:
         SummedMetric.__post_init__(self)
         edge_weights(1, scheme=self.scheme, beta=self.beta)
 
     def charge(self, column: PublishedColumn) -> Codes:
-        """Charge the distance from the raw value to the published one; a suppressed cell counts 1."""
-        return step_costs(column.height, scheme=self.scheme, beta=self.beta)[column.levels]
+        """Charge the distance from the raw value to the published one."""
+        steps = step_costs(column.height, scheme=self.scheme, beta=self.beta)
+        return self.importance.of(column.column) * steps[column.levels]
+
+    def dropped(self, column: PublishedColumn) -> float:
+        """Charge a suppressed cell as much as the top of its hierarchy."""
+        return self.importance.of(column.column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +157,17 @@ def tuple_distortion(
     taxonomies: Sequence[Taxonomy],
     scheme: Scheme = "uniform",
     beta: float = 1.0,
-    weights: Sequence[float] = (),
+    importance: AnyImportance = None,
 ) -> float:
-    """Return how far a tuple is from a generalization of it: the weighted sum of its columns' distances."""
+    """Return how far a tuple is from a generalization of it: the sum of its columns' distances, by `importance`."""
+    weights = importance_of(importance)
+    weights.check([taxonomy.column for taxonomy in taxonomies])
     heights = [taxonomy.height for taxonomy in taxonomies]
     climbs = [
         weighted_hierarchical_distance(top + 1 - below, top + 1 - above, height=top, scheme=scheme, beta=beta)
         for top, below, above in zip(heights, specific.levels, general.levels, strict=True)
     ]
-    return float(weighted_sum(np.array(climbs), weights))
+    return math.fsum(weights.of(taxonomy.column) * climb for taxonomy, climb in zip(taxonomies, climbs, strict=True))
 
 
 def tuple_distance(
@@ -168,14 +177,16 @@ def tuple_distance(
     taxonomies: Sequence[Taxonomy],
     scheme: Scheme = "uniform",
     beta: float = 1.0,
-    weights: Sequence[float] = (),
+    importance: AnyImportance = None,
 ) -> float:
     """Return Dist(t1, t2): what both tuples lose on the way to their closest common generalization.
 
-    On original rows it is a metric: symmetric, 0 only for equal rows (under positive weights), and it obeys
-    the triangle inequality.
+    On original rows it is a metric: symmetric, 0 only for equal rows, and it obeys the triangle inequality. A
+    `Problem` has `taxonomies`, and `tuple_of` makes tuples of values and labels.
     """
-    return class_distance(first, second, sizes=(1, 1), taxonomies=taxonomies, scheme=scheme, beta=beta, weights=weights)
+    return class_distance(
+        first, second, sizes=(1, 1), taxonomies=taxonomies, scheme=scheme, beta=beta, importance=importance
+    )
 
 
 def class_distance(
@@ -186,7 +197,7 @@ def class_distance(
     taxonomies: Sequence[Taxonomy],
     scheme: Scheme = "uniform",
     beta: float = 1.0,
-    weights: Sequence[float] = (),
+    importance: AnyImportance = None,
 ) -> float:
     """Return Dist(C1, C2): `tuple_distance` with each side's loss counted for each of its rows.
 
@@ -195,6 +206,6 @@ def class_distance(
     """
     common = closest_common(first, second, taxonomies=taxonomies)
     return sum(
-        size * tuple_distortion(side, common, taxonomies=taxonomies, scheme=scheme, beta=beta, weights=weights)
+        size * tuple_distortion(side, common, taxonomies=taxonomies, scheme=scheme, beta=beta, importance=importance)
         for size, side in zip(sizes, (first, second), strict=True)
     )

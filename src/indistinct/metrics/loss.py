@@ -17,6 +17,7 @@ import numpy as np
 
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.cells import CellMetric, SummedMetric, mean_per_cell
+from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.recoding.outputs import PublishedColumn
 
 
@@ -56,32 +57,37 @@ class GeometricLoss(Loss):
 
 @dataclass(frozen=True, slots=True)
 class ILoss(SummedMetric):
-    """ILoss of Xiao and Tao (2006), summed over all rows; `weights` are in quasi-identifier order."""
+    """ILoss of Xiao and Tao (2006), summed over all rows; `importance` weighs columns."""
 
     name: ClassVar[str] = "iloss"
     meaning: ClassVar[str] = "detail lost, summed over all cells"
-    weights: tuple[float, ...] = ()
+    importance: Importance = NO_IMPORTANCE
 
     def charge(self, column: PublishedColumn) -> Codes:
         """Charge ILoss."""
-        return (column.leaves - 1) / column.size if column.size else np.zeros(len(column))
+        lost = (column.leaves - 1) / column.size if column.size else np.zeros(len(column))
+        return self.importance.of(column.column) * lost
 
     def dropped(self, column: PublishedColumn) -> float:
         """Charge a suppressed cell as much as the whole domain."""
-        return (column.size - 1) / column.size if column.size else 0.0
+        return self.importance.of(column.column) * (column.size - 1) / column.size if column.size else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class NCP(SummedMetric):
-    """Normalized certainty penalty of Xu et al. (2006), summed over all rows; `weights` as in `ILoss`."""
+    """Normalized certainty penalty of Xu et al. (2006), summed over all rows; `importance` weighs columns."""
 
     name: ClassVar[str] = "ncp"
     meaning: ClassVar[str] = "width of published values, all cells"
-    weights: tuple[float, ...] = ()
+    importance: Importance = NO_IMPORTANCE
 
     def charge(self, column: PublishedColumn) -> Codes:
-        """Charge NCP; a suppressed cell counts 1."""
-        return ncp_fractions(column)
+        """Charge NCP."""
+        return self.importance.of(column.column) * ncp_fractions(column)
+
+    def dropped(self, column: PublishedColumn) -> float:
+        """Charge a suppressed cell as much as the whole domain."""
+        return self.importance.of(column.column)
 
 
 @dataclass(frozen=True, slots=True)

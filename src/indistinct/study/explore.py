@@ -14,21 +14,18 @@ from indistinct.algorithms.full_domain.objective import Objective, objective_of
 from indistinct.budget import AnyBudget, parse_budget
 from indistinct.drawing.lattice import Box, State, draw_lattice
 from indistinct.drawing.levels import level_meanings
-from indistinct.engines import closes_sources, open_source
+from indistinct.engines import closes_sources
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import number, plural, share_above
 from indistinct.frequencies.lattice import Lattice, Node
-from indistinct.frequencies.request import Request
 from indistinct.frequencies.rollup import RolledUp
 from indistinct.hierarchy import Hierarchy
-from indistinct.job.problem import check_job, problem_of
+from indistinct.job.problem import count_for_search, problem_of
 from indistinct.machine.arrays import Codes
 from indistinct.markup import grid, piece
 from indistinct.metrics import Metric, parse_metric
 from indistinct.models import Model
-from indistinct.release.kinds import check_kinds
 from indistinct.release.promise import judging
-from indistinct.release.verification.population import count_beside, using_population
 from indistinct.schema import Schema, did_you_mean
 
 Row = dict[str, Any]
@@ -243,16 +240,17 @@ def explore(
     The values are those that `measure` gives for the release of that node. A lattice of more than `limit` nodes is a
     `ParameterError`. `population`, `engine` and `memory` are as in `anonymize`.
     """
-    (where, source), declared = open_source(table, engine=engine, memory=memory), dict(hierarchies or {})
-    model = judging(model, schema)
     chosen = _distinct([parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics])
-    check_job(source, schema, model, declared)
-    keys = tuple(dict.fromkeys([*model.table_keys, *(key for metric in chosen for key in metric.keys)]))
-    request = Request(schema.quasi, keys, declared, person=schema.person)
-    with using_population(population, model, where, source, schema=schema) as others:
-        counted = count_beside(others, where, source, request=request, schema=schema)
-    model = model.sampled(counted.frequencies.members)
-    check_kinds(counted, model, known=(*declared, *source.reading.text))
+    counted, model, declared = count_for_search(
+        table,
+        schema,
+        model=judging(model, schema),
+        hierarchies=hierarchies,
+        keys=tuple(key for metric in chosen for key in metric.keys),
+        population=population,
+        engine=engine,
+        memory=memory,
+    )
     problem = problem_of(counted, model, declared, suppression=parse_budget(suppression)).seen_by(ChosenNode())
     problem.require_possible()
     space = FullDomain(problem)

@@ -29,7 +29,8 @@ class SingleDimensional(Algorithm):
 
     Greedy: again and again the allowable cut with the largest decrease of discernibility (ties: column order, smaller
     value); a cut is allowable if no class falls into two of which one breaks the model. With `exact` the cuts of a
-    single quasi-identifier have the smallest discernibility possible.
+    single quasi-identifier have the smallest discernibility possible. `extent` and `numeric` are those of `Mondrian`:
+    of numbers and dates segments show their range (`interval`, `bounds`), their `mean`, or both (`interval+mean`).
     """
 
     name: ClassVar[str] = "single-dimensional"
