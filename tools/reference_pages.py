@@ -28,6 +28,7 @@ from indistinct.engines.support import ENGINES, MEANINGS
 from indistinct.errors import IndistinctError
 from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import BETTER, METRICS
+from indistinct.metrics.importance import Importance
 from indistinct.metrics.queries.workload import Workload
 from indistinct.models import Model, ModelTraits
 from indistinct.models.registry import MODELS, parse_model
@@ -350,6 +351,7 @@ def _type_name(hint: Any) -> str:
         float: "number",
         str: "text",
         Workload: "file of queries",
+        Importance: "columns with numbers, `age=3`, several joined by `\\|`",
     }
     return names[hint]
 
