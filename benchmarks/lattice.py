@@ -18,7 +18,7 @@ from indistinct.algorithms.full_domain.sweep import survey_lattice
 from indistinct.budget import Budget
 from indistinct.engines import count_source
 from indistinct.errors import InputError
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.metrics import parse_metric
 from indistinct.models import Model
 from indistinct.recoding.columns import columns_of

@@ -13,7 +13,7 @@ from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.budget import Budget
 from indistinct.engines import count_source
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.metrics import Discernibility, GeometricLoss, Loss, Precision
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of

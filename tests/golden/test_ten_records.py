@@ -7,7 +7,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.engines import count_source
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.study.assess.individual import individual_risk, risks_of_counts
 from indistinct.study.assess.minimal_uniques import minimal_uniques

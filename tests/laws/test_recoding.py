@@ -13,8 +13,8 @@ from indistinct.algorithms.base import Problem
 from indistinct.errors import InfeasibleError, InputError
 from indistinct.job.publishing import anonymize
 from indistinct.recoding.assign import assign
-from indistinct.recoding.kinds import ByRow
-from indistinct.recoding.storage import digest, recoding_from_json, recoding_to_json
+from indistinct.recoding.kinds import ByRow, digest
+from indistinct.recoding.storage import recoding_from_json, recoding_to_json
 from indistinct.testing.strategies import algorithms, models, recodings, samples
 from references.publishing import publish
 
@@ -25,7 +25,7 @@ quick = settings(deadline=None, max_examples=120)
 def found_recodings(draw):
     """Return a sample, its count, and a recoding that an algorithm found for it."""
     sample = draw(samples())
-    algorithm, model = draw(algorithms(columns=len(sample.schema.quasi))), draw(models())
+    algorithm, model = draw(algorithms()), draw(models())
     counted = sample.count(model, joint=algorithm.traits.splits)
     try:
         recoding = algorithm.search(Problem(counted.frequencies, sample.columns(counted), model))

@@ -9,7 +9,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.errors import InputError
-from indistinct.recoding.regions import Cuts
+from indistinct.recoding.kinds import Cuts
 from indistinct.recoding.storage import recoding_from_json, recoding_to_json
 from indistinct.recoding.validation import check_recoding
 
@@ -115,6 +115,23 @@ FORGED_ARRAYS = [
     for path in paths
     for name, change in CHANGES.items()
     if (path, name) not in CONSISTENT
+]
+
+
+def bare(path):
+    """Make an array one number without a shape."""
+
+    def forge(data):
+        owner, last = inside(data, path)
+        owner[last] |= {"values": [0], "shape": []}
+
+    return forge
+
+
+FORGED_ARRAYS += [
+    pytest.param(algorithm, bare(path), id=f"{algorithm} {path} bare")
+    for algorithm, paths in ARRAYS.items()
+    for path in paths
 ]
 
 

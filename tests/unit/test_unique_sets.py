@@ -9,7 +9,7 @@ import pytest
 import indistinct as ind
 from indistinct.engines import count_source
 from indistinct.errors import ParameterError
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet
 from indistinct.study.assess import unique_sets as module
 from indistinct.study.assess.minimal_uniques import minimal_uniques

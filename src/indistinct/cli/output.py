@@ -35,7 +35,7 @@ def checked_path(
     output: "Path | DatabaseTable | None", *, recoding: Path | None, overwrite: bool, sources: Sequence[Path]
 ) -> "Path | DatabaseTable":
     """Return where a release goes; raise before any work if it cannot be written there."""
-    from indistinct.release.pipeline import Destination
+    from indistinct.release.writing.places import Destination
 
     if output is None:
         raise ParameterError("no output is given", hint="say where the release goes, for example -o release.csv")
@@ -45,7 +45,7 @@ def checked_path(
 
 def check_picture(path: Path, *, flag: str, overwrite: bool) -> None:
     """Raise before any work if a picture cannot be written to a path."""
-    from indistinct.release.writing.targets import check_targets
+    from indistinct.release.writing.places import check_targets
 
     if path.suffix.lower() != ".svg":
         raise ParameterError(f"the picture {path} must end in .svg", hint=f"for example {flag} picture.svg")
@@ -54,19 +54,19 @@ def check_picture(path: Path, *, flag: str, overwrite: bool) -> None:
 
 def write_text(path: Path, text: str, *, overwrite: bool) -> None:
     """Write a picture or a document: whole, or not at all."""
-    from indistinct.release.writing.atomically import write_atomically
+    from indistinct.release.writing.files import write_atomically
     from indistinct.release.writing.staging import filled
 
     write_atomically(path, filled(text), overwrite=overwrite)
 
 
-def published(job: "Job", run: Callable[["Job"], "Release"]) -> "Release":
+def run_and_note(job: "Job", run: Callable[["Job"], "Release"]) -> "Release":
     """Run a job; say that a ledger is new, and what became of an older second table beside the release."""
     from indistinct.recoding.outputs import SENSITIVE
     from indistinct.release.writing.files import table_path
 
-    path, ledger = job.destination.path, job.history.ledger
-    beside = table_path(path, SENSITIVE) if isinstance(path, Path) else None
+    path, ledger = job.destination.output, job.history.ledger
+    beside = table_path(path, SENSITIVE) if isinstance(path, str | Path) else None
     older, new = beside is not None and beside.is_file(), ledger is not None and not Path(ledger).exists()
     release = run(job)
     if new:
@@ -79,7 +79,7 @@ def published(job: "Job", run: Callable[["Job"], "Release"]) -> "Release":
     return release
 
 
-def measured(run: Callable[[], "Measurements"]) -> "Measurements":
+def measure_and_note(run: Callable[[], "Measurements"]) -> "Measurements":
     """Measure a release that is published already; say so if that fails."""
     try:
         return run()
@@ -109,7 +109,7 @@ def _parts(summary: "Summary") -> "Iterator[str | Table]":
     if certificate is None:
         yield f"{named}{summary.rows:,} of {summary.original_rows or 0:,} rows\n"
     else:
-        yield f"{named}{counted(certificate)}\n"
+        yield f"{named}{count_in_words(certificate)}\n"
         yield verdict_table(certificate)
         yield "\nholds\n" if certificate.holds else "\ndoes NOT hold\n"
         if summary.verdict is not None and summary.verdict.open:
@@ -141,13 +141,13 @@ def _parts(summary: "Summary") -> "Iterator[str | Table]":
         )
 
 
-def counted(certificate: "Certificate") -> str:
+def count_in_words(certificate: "Certificate") -> str:
     """Return how many rows, and people, are published in how many classes, and how many are not.
 
     >>> from indistinct.release.certificate import Certificate, PeopleCounted
-    >>> counted(Certificate("1", (), 90, 9, 5, 100, 10))
+    >>> count_in_words(Certificate("1", (), 90, 9, 5, 100, 10))
     '90 rows in 9 classes, the smallest of 5; 10 rows suppressed'
-    >>> counted(Certificate("1", (), 90, 9, 5, 100, 10, people=PeopleCounted(60, 66, 7)))
+    >>> count_in_words(Certificate("1", (), 90, 9, 5, 100, 10, people=PeopleCounted(60, 66, 7)))
     '90 rows of 60 people in 9 classes, the smallest of 5 people; 10 rows of 7 people suppressed'
     """
     people, dropped = certificate.people, certificate.suppressed_rows

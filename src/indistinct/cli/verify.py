@@ -6,13 +6,13 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import data_of, no_model
-from indistinct.cli.options import DATABASE, ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, shared
+from indistinct.cli.options import DATABASE, ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, share_options
 from indistinct.cli.output import report
 from indistinct.cli.published_file import published_file
 from indistinct.errors import VerificationError
 
 
-@shared(
+@share_options(
     *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "population"),
     *(*READING, *DATABASE, *ENGINE, *SCREEN),
     algorithm=MadeBy,
@@ -37,7 +37,7 @@ def command(
     if policy is None and not flags.model and not flags.algorithm:
         raise no_model()
     from indistinct.release.promise import promised_model
-    from indistinct.release.writing.database import name_of
+    from indistinct.release.writing.places import place_at
     from indistinct.study.summary import Summary
     from indistinct.study.verify import verify
 
@@ -47,7 +47,7 @@ def command(
     )
     certificate = verify(given, model=promised_model(job.model, job.algorithm, job.schema))
     summary = Summary(
-        {"published": name_of(place)},
+        {"published": place_at(place).name},
         certificate.rows,
         certificate.original_rows,
         certificate.form,

@@ -7,11 +7,11 @@ every class in place of those of the table.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm, Problem, Progress
 from indistinct.algorithms.explanation import Explanation
 from indistinct.algorithms.partition.by_levels import Judge, Top, cut_by_levels
@@ -33,11 +33,8 @@ from indistinct.engines.finding import Learned
 from indistinct.engines.levels import Levels, PartedRows, RegionFinder, RowPasses
 from indistinct.engines.memory.count import encoded_column
 from indistinct.errors import OutOfMemoryError
-from indistinct.frequencies.column_values import ColumnValues
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.levels import NOBODY, KeyTree, Segments
-from indistinct.frequencies.request import Request
-from indistinct.frequencies.sort_keys import MISSING, KeyColumn
+from indistinct.frequencies.count import Counted, Request
+from indistinct.frequencies.levels import MISSING, NOBODY, ColumnValues, KeyColumn, KeyTree, Segments
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.memory import needs_memory
@@ -95,10 +92,10 @@ def search_by_levels(beyond: BeyondMemory, request: Request, search: Search) -> 
     judged = [name for key in request.keys for name in key]
     names = [*judged, *(name for name, hierarchy in search.hierarchies.items() if hierarchy.categorical)]
     known = levels.values(tuple(dict.fromkeys([*request.quasi, *judged])), named=names)
-    domains = {key: _domain(known[key[0]], request) for key in request.keys}
-    columns = _columns([known[name] for name in request.quasi], request, search.hierarchies)
+    domains = {key: level_domain(known[key[0]], request) for key in request.keys}
+    columns = level_columns([known[name] for name in request.quasi], request, search.hierarchies)
     passes = RowPasses(levels.source, tuple(column.keys for column in columns), domains)
-    whole = _whole(passes, domains, request)
+    whole = count_whole(passes, domains, request)
     wanted, counters = search.model.sampled(whole.rows), Counter(scans=1)
     nothing = FrequencySet(tuple(request.quasi), np.zeros((0, len(columns)), dtype=np.int32), Classes(np.zeros(0, int)))
     warnings = search.check(
@@ -126,16 +123,15 @@ def search_by_levels(beyond: BeyondMemory, request: Request, search: Search) -> 
     _remember(levels, made, passes)
     quasi = columns_of(counted.domains, search.hierarchies)
     problem = replace(problem, frequencies=counted.frequencies, columns=quasi)
-    auto = search.algorithm if isinstance(search.algorithm, Auto) else None
-    why = None if auto is None else auto.explain_fallback(problem, made.recoding, mondrian)
+    why = search.algorithm.explain_fallback(problem, made.recoding, mondrian)
     return Found(counted, problem, made.recoding, mondrian, wanted, warnings, why)
 
 
 def _required(beyond: BeyondMemory, request: Request, search: Search) -> tuple[Levels, Mondrian]:
     """Return the passes, and the form of Mondrian that goes by them; raise where something else was asked for."""
-    if not isinstance(search.algorithm, Mondrian | Auto):
+    found: Any = search.algorithm.by_levels()
+    if found is None:
         raise beyond.error(hint=f"{COARSER}; {MONDRIAN}")
-    found = Mondrian() if isinstance(search.algorithm, Auto) else search.algorithm
     several = any(len(key) > 1 for key in request.keys)
     refused = {
         "relaxed=true": found.relaxed,
@@ -164,7 +160,8 @@ def _require_room(levels: Levels, classes: int) -> None:
         )
 
 
-def _domain(values: ColumnValues, request: Request) -> Domain:
+def level_domain(values: ColumnValues, request: Request) -> Domain:
+    """Return the values of a column as a domain; raise where they do not fit."""
     if values.distinct is None:
         raise OutOfMemoryError(
             f"column {values.name!r} has more than {values.most:,} distinct values, which do not fit in `memory`",
@@ -174,11 +171,11 @@ def _domain(values: ColumnValues, request: Request) -> Domain:
     return encoded_column(pa.table({values.name: values.distinct}), values.name, request).domain
 
 
-def _columns(
+def level_columns(
     known: Sequence[ColumnValues], request: Request, hierarchies: Mapping[str, Hierarchy]
 ) -> tuple[LevelColumn, ...]:
     """Return quasi-identifiers: with all their values if these are few, by keys if they have some."""
-    domains = [_ends(each) if _by_keys(each) else _domain(each, request) for each in known]
+    domains = [_ends(each) if _by_keys(each) else level_domain(each, request) for each in known]
     columns = []
     for quasi, values in zip(columns_of(domains, hierarchies), known, strict=True):
         if _by_keys(values):
@@ -201,7 +198,7 @@ def _ends(values: ColumnValues) -> Domain:
     return Domain(values.name, KeyColumn(values.name, values.kind).values(ends), missing=values.missing)
 
 
-def _whole(passes: RowPasses, domains: Mapping[Key, Domain], request: Request) -> Classes:
+def count_whole(passes: RowPasses, domains: Mapping[Key, Domain], request: Request) -> Classes:
     """Return the whole table as one class."""
     leaf = np.zeros(1, dtype=np.int64)
     root = KeyTree(leaf - 1, leaf.astype(np.uint64), leaf, leaf)

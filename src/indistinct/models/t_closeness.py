@@ -12,8 +12,7 @@ from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models import parameters
 from indistinct.models.arithmetic import per_class, rows_above, whole_rows
-from indistinct.models.base import SensitiveModel
-from indistinct.models.histogram_test import EQUAL, HIERARCHICAL, ORDERED, HistogramTest
+from indistinct.models.base import EQUAL, HIERARCHICAL, ORDERED, HistogramTest, SensitiveModel
 from indistinct.schema import did_you_mean
 
 Distance = Literal["equal", "ordered", "hierarchical"]
@@ -56,6 +55,11 @@ class TCloseness(SensitiveModel):
             raise parameters.parameter_error(
                 self, "distance", wanted=f"one of {', '.join(known)}", hint=did_you_mean(str(self.distance), known)
             )
+
+    @property
+    def needs_hierarchies(self) -> tuple[str, ...]:
+        """The sensitive column, where its values are as far apart as its hierarchy says."""
+        return (self.sensitive,) if self.distance == "hierarchical" else ()
 
     @property
     def ordered(self) -> tuple[Key, ...]:

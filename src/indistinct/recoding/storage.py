@@ -21,8 +21,7 @@ import pyarrow as pa
 from indistinct.errors import HierarchyError, InputError, ParameterError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.machine.arrays import Codes, empty_large
-from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding
-from indistinct.recoding.parts import digest_parts, parts_of
+from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding, parts_of
 from indistinct.recoding.validation import check_recoding
 from indistinct.tables.input_files import read_ordinary
 
@@ -44,11 +43,6 @@ UNREADABLE = (
     pa.ArrowException,
 )
 """What reading a document raises that indistinct did not write; `OSError` is a matter of the disk."""
-
-
-def digest(recoding: Recoding) -> str:
-    """Return a SHA-256 commitment to a recoding, nonce included."""
-    return digest_parts(recoding, nonce=recoding.nonce)
 
 
 def recoding_to_json(recoding: Recoding) -> str:
@@ -83,6 +77,11 @@ def read_recoding(path: str | Path) -> Recoding:
     except UnicodeDecodeError:
         raise InputError(f"{path} is not a recoding", hint="it must be a file that indistinct wrote") from None
     return _read(text, lambda: _bytes_of(arrays_path(path)))
+
+
+def recoding_of(given: Recoding | str | Path) -> Recoding:
+    """Return a recoding as it is, or the one that was written to a path."""
+    return given if isinstance(given, Recoding) else read_recoding(given)
 
 
 def arrays_path(path: str | Path) -> Path:
@@ -267,7 +266,7 @@ def _scalar(kind: Any, data: Any) -> Any:
 
 def _numbers(data: Mapping[str, Any], arrays: Sequence[pa.Array]) -> Codes:
     shape = data["shape"]
-    if any(type(each) is not int or each < 0 for each in shape):
+    if not shape or any(type(each) is not int or each < 0 for each in shape):
         raise ValueError("a shape is some lengths")
     array = _element(data, arrays) if "array" in data else _from_numbers(data["values"], data["type"])
     if array.null_count:

@@ -17,10 +17,9 @@ from indistinct.drawing.levels import level_meanings
 from indistinct.engines import closes_sources
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import number, plural, share_above
-from indistinct.frequencies.lattice import Lattice, Node
-from indistinct.frequencies.rollup import RolledUp
+from indistinct.frequencies.lattice import Lattice, Node, RolledUp
 from indistinct.hierarchy import Hierarchy
-from indistinct.job.problem import count_for_search, problem_of
+from indistinct.job.job import count_for_search, problem_of
 from indistinct.machine.arrays import Codes
 from indistinct.markup import grid, piece
 from indistinct.metrics import Metric, parse_metric

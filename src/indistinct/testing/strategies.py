@@ -15,8 +15,7 @@ import pyarrow as pa
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.engines import count_source
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import (
     AlphaK,
@@ -144,11 +143,10 @@ def models() -> st.SearchStrategy[Model]:
     )
 
 
-def algorithms(*, columns: int = 2) -> st.SearchStrategy[Algorithm]:
-    """Return every registered algorithm of classes in every form that works on so many quasi-identifiers."""
+def algorithms() -> st.SearchStrategy[Algorithm]:
+    """Return every registered algorithm of classes in every form."""
     every = [parse_algorithm(form) for some in ALGORITHM_EXAMPLES.values() for form in some]
-    forms = [form for form in every if not form.traits.buckets]
-    return st.sampled_from([form for form in forms if columns == 1 or not getattr(form, "exact", False)])
+    return st.sampled_from([form for form in every if not form.traits.buckets])
 
 
 @st.composite

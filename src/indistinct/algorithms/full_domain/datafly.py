@@ -10,7 +10,7 @@ from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.budget import NO_BUDGET, Budget, Unit
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.figures import share_above
-from indistinct.frequencies.rollup import RolledUp
+from indistinct.frequencies.lattice import RolledUp
 from indistinct.machine.arrays import Codes
 from indistinct.models.base import Model
 from indistinct.recoding.kinds import Recoding

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from indistinct.errors import OutputError
+from indistinct.machine.arrays import spread
 from indistinct.machine.locks import create_locked, hold_unlocked, remove_unlocked, turn
-from indistinct.machine.parallel import spread
 from indistinct.release.writing.delivery import check_address
-from indistinct.release.writing.folders import digest_of_folder, is_table_folder, open_to_readers, tidy
 from indistinct.tables.addresses import address_of
 
 Produce = Callable[[Path], None]
@@ -63,7 +62,7 @@ def check_target(target: Path, *, overwrite: bool) -> None:
     if address is not None:
         check_address(address, overwrite=overwrite)
         return
-    with _explained(target):
+    with _explain_errors(target):
         if target.is_dir() and not (is_table_folder(target) and (overwrite or any(target.iterdir()))):
             raise OutputError(f"{target} is a directory", hint="name a file inside it")
         if not target.parent.is_dir():
@@ -89,7 +88,7 @@ def stage(target: Path, produce: Produce, *, private: bool = False) -> Staged:
     The file is its owner's alone until it is published, and stays so if it is `private`. It is locked: files that
     killed runs left for the same target are not, and are removed.
     """
-    with _explained(target):
+    with _explain_errors(target):
         _remove_abandoned(target)
         temporary, lock = create_locked(lambda: _hidden(target, "tmp"))
         try:
@@ -106,7 +105,7 @@ def stage_folder(target: Path, produce: Produce) -> Staged:
 
     Others cannot enter the folder around it before it is published.
     """
-    with _explained(target):
+    with _explain_errors(target):
         _remove_abandoned(target)
         around = _hidden(target, "tmp")
         around.mkdir(mode=0o700)
@@ -168,7 +167,7 @@ def publish_before(staged: Sequence[Staged], commit: Callable[[], None], *, over
             if overwrite:
                 backups.append(_hidden(each.target, "old"))
                 undo.callback(_restore, each.target, backups[-1])
-                with _explained(each.target), suppress(FileNotFoundError):
+                with _explain_errors(each.target), suppress(FileNotFoundError):
                     _link_or_move(each.target, backups[-1])
             undo.callback(_take_back, each)
             _rename(each, overwrite=overwrite)
@@ -187,7 +186,7 @@ def _rename_together(parts: Sequence[Staged], seal: Staged, *, overwrite: bool, 
         def back_up(path: Path, owner: Path, move: Callable[[Path, Path], None]) -> None:
             backups.append(_hidden(owner, "old"))
             undo.callback(_restore, path, backups[-1])
-            with _explained(path), suppress(FileNotFoundError):
+            with _explain_errors(path), suppress(FileNotFoundError):
                 move(path, backups[-1])
 
         if overwrite:
@@ -208,7 +207,7 @@ def _rename_together(parts: Sequence[Staged], seal: Staged, *, overwrite: bool, 
 
 
 def _rename(each: Staged, *, overwrite: bool) -> None:
-    with _explained(each.target):
+    with _explain_errors(each.target):
         if overwrite:
             each.temporary.replace(each.target)
             return
@@ -320,7 +319,7 @@ def _sync_folders(staged: Iterable[Staged]) -> None:
 
 
 @contextmanager
-def _explained(target: Path) -> Iterator[None]:
+def _explain_errors(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -332,3 +331,38 @@ def _explained(target: Path) -> Iterator[None]:
 
 def _in_the_way(target: Path) -> OutputError:
     return OutputError(f"{target} exists already", hint="choose another path, or allow it with --overwrite")
+
+
+PART = re.compile(r"part-\d+\.parquet")
+
+
+def digest_of_folder(folder: Path, digest_of: Callable[[Path], str]) -> str:
+    """Return a digest of the names and contents of all files in a folder, whatever else became of it."""
+    told = hashlib.sha256()
+    for path in sorted(folder.iterdir(), key=lambda each: each.name):
+        told.update(f"{path.name}\0{digest_of(path)}\n".encode())
+    return told.hexdigest()
+
+
+def is_table_folder(folder: Path) -> bool:
+    """Return whether a folder holds the parts of a table and nothing else, so that a new release may replace it."""
+    return not folder.is_symlink() and all(PART.fullmatch(each.name) and each.is_file() for each in folder.iterdir())
+
+
+def tidy(folder: Path) -> None:
+    """Leave the parts of a table alone in a folder, and number them: what a writer adds is not for readers."""
+    parts = []
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(("part-", "part_")) and path.suffix == ".parquet":
+            parts.append(path)
+        else:  # sums and marks of success
+            path.unlink()
+    for number, path in enumerate(parts):
+        path.rename(folder / f"part-{number:05}.parquet")
+
+
+def open_to_readers(folder: Path, mode: int) -> None:
+    """Give a folder and its files the mode of new ones; who may read a folder may enter it."""
+    for path in folder.iterdir():
+        path.chmod(mode)
+    folder.chmod(mode | (mode & 0o444) >> 2)

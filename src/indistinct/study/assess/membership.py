@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from indistinct.errors import InputError, ParameterError
-from indistinct.frequencies.grouping import group_rows, pack
+from indistinct.frequencies.encode import group_rows, pack
 from indistinct.machine.arrays import Codes, run_starts, starts_of
 from indistinct.machine.ordering import distinct, distinct_with_places, sort_words
 from indistinct.recoding.cover import Cover, cover_of_codes

@@ -98,7 +98,7 @@ def _individual(table: AssessedTable, column: str | None) -> IndividualRisk | No
         return None
     histograms = {key: table.evidence.histogram(key) for key in weight_keys(column, people=table.people)}
     classes = Classes(table.evidence.sizes, histograms)
-    return individual_risk(classes, sums_of_weights(classes, table.evidence.known[column]))
+    return individual_risk(classes, sums_of_weights(classes, table.evidence.domains[column]))
 
 
 def _beyond(

@@ -14,7 +14,7 @@ from indistinct.budget import NO_BUDGET, Budget
 from indistinct.engines.base import Source
 from indistinct.hierarchy import Hierarchy
 from indistinct.models.base import Model
-from indistinct.release.opened import OpenedTables
+from indistinct.release.opening import OpenedTables
 from indistinct.schema import Schema
 from indistinct.study.attack.intervals import Interval, newcombe, wilson
 

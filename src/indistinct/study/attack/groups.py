@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import SliceCounts, together
 from indistinct.machine.arrays import Codes, run_entries, starts_of
 from indistinct.recoding.cover import Cover

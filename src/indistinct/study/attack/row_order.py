@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
 from indistinct.machine.ordering import distinct
 from indistinct.recoding.outputs import MAIN

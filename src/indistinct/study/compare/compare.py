@@ -9,7 +9,7 @@ from indistinct.errors import ParameterError
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.job import Job
 from indistinct.job.policy import predicted_column
-from indistinct.machine import parallel
+from indistinct.machine import arrays
 from indistinct.schema import Schema, require_schema
 from indistinct.study.compare.comparison import Comparison, python_call
 from indistinct.study.compare.folder import Kept, private_folder
@@ -67,7 +67,7 @@ def compare(
         if trial is not None:
             told(trial)
     ahead = [point for point in points if point not in found]
-    try_points(compared, ahead, workers=workers or parallel.workers(), told=told)
+    try_points(compared, ahead, workers=workers or arrays.workers(), told=told)
     return Comparison(
         str(source.path or source.name or "table"),
         source.rows,

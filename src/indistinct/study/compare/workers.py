@@ -15,7 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from indistinct.errors import ParameterError
-from indistinct.machine import parallel
+from indistinct.machine import arrays
 from indistinct.study.compare.grid import Point
 from indistinct.study.compare.trial import ComparedJob, Trial, try_point
 
@@ -32,7 +32,7 @@ def try_points(compared: ComparedJob, points: Sequence[Point], *, workers: int, 
     ahead, found = SimpleQueue[Point](), SimpleQueue[Trial]()
     for point in points:
         ahead.put(point)
-    sent, threads = _pickled(compared), max(1, parallel.workers() // count)
+    sent, threads = _pickled(compared), max(1, arrays.workers() // count)
     team = [Worker(sent, threads=threads) for _ in range(count)]
     try:
         with ThreadPoolExecutor(count) as pool:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError, ParameterError
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.person_columns import CodedColumn, likely_person
 from indistinct.hierarchy import Hierarchy, suggest
 from indistinct.machine.arrays import Codes
@@ -30,7 +30,7 @@ from indistinct.study.inspect.names_of_columns import (
     suggest_role,
     words_of,
 )
-from indistinct.study.inspect.patterns.registry import FREE_TEXT, folded
+from indistinct.study.inspect.patterns.registry import FREE_TEXT, count_respelled
 from indistinct.study.inspect.value import ColumnProfile, Inspection
 from indistinct.tables import Table, open_table
 from indistinct.tables.domain import Domain, Kind, kind_of
@@ -181,7 +181,7 @@ def _as_identifier(column: ColumnProfile, values: pa.Array, rows: int, person: s
     """Return an identifier with what its owner should know: that it repeats, or is spelled in several ways."""
     if column.role not in (Role.IDENTIFIER, Role.PERSON):
         return column
-    alike = folded(values) if pa.types.is_string(values.type) else 0
+    alike = count_respelled(values) if pa.types.is_string(values.type) else 0
     if alike:
         said = f"{alike:,} value{'s differ' if alike > 1 else ' differs'} from others only by case or spaces around"
         column = replace(column, findings=(*column.findings, f"{said}: correct them, or people are counted twice"))

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from indistinct.algorithms.base import Progress
-from indistinct.frequencies.encode import Encoded
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import Encoded, group_rows
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.distributions import (
     correlation_of,

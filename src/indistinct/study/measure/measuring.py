@@ -6,14 +6,13 @@ from typing import Any, Unpack
 from indistinct.algorithms.base import Progress
 from indistinct.engines import closes_sources, open_source
 from indistinct.errors import ParameterError
+from indistinct.frequencies.count import Request
 from indistinct.frequencies.encode import Encoded
-from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import PERSON, Key
-from indistinct.job.problem import check_job
+from indistinct.job.job import check_job
 from indistinct.machine.memory import needs_memory
 from indistinct.metrics import Loss, Measurements, Metric, measure_all, metric_of, standard_metrics
 from indistinct.metrics.buckets import measure_buckets
-from indistinct.metrics.cells import cell_totals
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.outputs import Assignment
@@ -108,7 +107,7 @@ def _read_assignment(published: Published, keys: Sequence[Key]) -> Assignment:
 
 def column_losses(assignment: Assignment) -> dict[str, float]:
     """Return the mean loss of every quasi-identifier: the metric `loss` is the mean of these."""
-    totals = cell_totals(assignment, Loss()) / max(assignment.rows, 1)
+    totals = Loss().column_totals(assignment) / max(assignment.rows, 1)
     return dict(zip((column.column for column in assignment.columns), totals.tolist(), strict=True))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from indistinct.errors import InputError
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.queries.boxes import Box, boxes_of
 from indistinct.metrics.queries.labels import Labels

@@ -11,8 +11,8 @@ import pyarrow as pa
 from indistinct.algorithms.base import Algorithm
 from indistinct.engines import open_source
 from indistinct.errors import InputError, ParameterError
-from indistinct.frequencies.grouping import group_rows
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
+from indistinct.frequencies.encode import group_rows
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.queries.labels import Labels
@@ -21,9 +21,9 @@ from indistinct.metrics.queries.value import All, Compare, Condition, Either, Qu
 from indistinct.recoding.assign import domains_of
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.outputs import MAIN, Buckets
-from indistinct.release.columns import published_schema
-from indistinct.release.opened import OpenedTables
+from indistinct.release.opening import OpenedTables
 from indistinct.release.published import Published
+from indistinct.release.verification.evidence import published_schema
 from indistinct.schema import Schema
 from indistinct.study.query.reading import behind_a_zero, labels_of_domain, plain_labels, quasi_labels
 from indistinct.tables import open_table

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from indistinct.hierarchy import Hierarchy
-from indistinct.release.columns import BOUNDS, COMPANIONS
+from indistinct.release.verification.evidence import BOUNDS, COMPANIONS
 from indistinct.schema import Schema
 from indistinct.tables import Table
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from indistinct.figures import plural
-from indistinct.release.writing.form import is_formula
+from indistinct.release.writing.delimited import is_formula
 from indistinct.study.scan.base import Check, Finding, Opened, Part, Severity, Subject
 from indistinct.study.scan.compared import spelled
 from indistinct.tables.delimited import read_cells

@@ -14,7 +14,7 @@ def digits_of(text: str) -> list[int]:
     return [int(mark) for mark in text if mark in "0123456789"]
 
 
-def weighted(digits: Iterable[int], weights: Iterable[int]) -> int:
+def sum_weighted(digits: Iterable[int], weights: Iterable[int]) -> int:
     """Return the sum of digits times weights; the shorter of both ends it."""
     return sum(digit * weight for digit, weight in zip(digits, weights, strict=False))
 

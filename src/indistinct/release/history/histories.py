@@ -1,0 +1,283 @@
+"""Who stands where in each release, by pseudonym, and what all releases of the same people tell together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from indistinct.engines.base import Engine, Source
+from indistinct.frequencies.count import Request
+from indistinct.frequencies.encode import Grouping, encode_column, group_rows
+from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.ordering import distinct
+from indistinct.recoding.assign import project
+from indistinct.recoding.outputs import Assignment
+from indistinct.release.certificate import Overlap
+from indistinct.release.pseudonyms.linked import class_sets, set_numbers
+from indistinct.release.pseudonyms.making import LENGTH, pseudonyms
+from indistinct.schema import Schema
+from indistinct.tables.domain import Domain
+from indistinct.tables.value import Table
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Standing:
+    """The people of a release and the classes in which each stands.
+
+    Person `i` stands in `classes[indptr[i]:indptr[i + 1]]`. `people` are pseudonyms and ascend; `person` has the
+    columns that tell people apart, with their types. `k` is the smallest class that was promised. A release is `fresh`
+    where every column that is published as it is was measured anew for it.
+    """
+
+    person: Mapping[str, str]
+    people: Codes
+    indptr: Codes
+    classes: Codes
+    size: int
+    k: int = 1
+    fresh: bool = False
+
+    def __len__(self) -> int:
+        return len(self.people)
+
+    def without(self, held: Codes) -> "Standing":
+        """Return the release without the people whom a mask marks."""
+        counts = np.diff(self.indptr)
+        classes = self.classes[np.repeat(~held, counts)]
+        return replace(self, people=self.people[~held], indptr=starts_of(counts[~held]), classes=classes)
+
+
+def standing_of(
+    engine: Engine, source: Source, assignment: Assignment, *, schema: Schema, key: bytes, k: int, fresh: bool = False
+) -> Standing:
+    """Return who stands in which class of what an assignment publishes, under a key."""
+    names, person = assignment.frequencies.names, tuple(schema.person)
+    known = {domain.column: domain for domain in assignment.domains}
+    counted = engine.count(source, Request((*names, *person), domains=known, published=True))
+    cells, domains = counted.frequencies, counted.known
+    projected, places = project(cells, names)
+    if not np.array_equal(projected.vectors, assignment.frequencies.vectors):
+        raise AssertionError("the cells of a table do not depend on who stands in them")
+    class_ids = assignment.class_ids[places].astype(np.int64)
+    kept = class_ids >= 0
+    people, ranks = _people(key, [domains[name] for name in person], cells.vectors[kept, len(names) :])
+    indptr, classes = class_sets(ranks, class_ids[kept], len(assignment.classes))
+    kinds = {name: str(domains[name].kind) for name in person}
+    return Standing(kinds, people, indptr, classes.astype(np.int32), len(assignment.classes), k, fresh)
+
+
+def rows_of_people(table: Table, people: Codes, *, schema: Schema, key: bytes) -> Codes:
+    """Mark the rows of a table that are about some people, who are pseudonyms under a key."""
+    columns = [encode_column(name, table.data[name]) for name in schema.person]
+    everybody, ranks = _people(
+        key, [each.domain for each in columns], np.stack([each.codes for each in columns], axis=1)
+    )
+    marked: Codes = np.isin(everybody, people)[ranks]
+    return marked
+
+
+def _people(key: bytes, domains: Sequence[Domain], who: Codes) -> tuple[Codes, Codes]:
+    """Return the pseudonyms of people, ascending, and where each row's person is among them."""
+    grouping = group_rows(list(who.T), [len(domain) for domain in domains])
+    words = pseudonyms(key, domains, who[grouping.first], purpose="person")
+    order = np.argsort(words, kind="stable")
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    return words[order], ranks[grouping.group_ids()]
+
+
+# How many entries of histories are compared where releases are fresh; whoever is left stands among fewer, as if none
+# were fresh.
+MOST_COMPARED = 1 << 28
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Histories:
+    """Everybody who is in a new release or in an earlier one, and among how many each stands.
+
+    `index` is where a person is in the new release, -1 for nobody. `before` and `now` number histories without and
+    with the new release. `k` is the largest that was promised to a person, `k_before` without the new release, 0 where
+    there was none. `company` is among how many people somebody stands. `untouched` marks people of whom the new release
+    says nothing, neither by their presence nor by their absence. `fresh` says that the new release is.
+    """
+
+    index: Codes
+    before: Codes
+    now: Codes
+    k: Codes
+    k_before: Codes
+    company: Codes
+    untouched: Codes
+    fresh: bool = False
+
+    @property
+    def joined(self) -> Codes:
+        """Mark the people who are in the new release alone."""
+        return self.k_before == 0
+
+    @property
+    def left(self) -> Codes:
+        """Mark the people who are in earlier releases alone."""
+        return self.index < 0
+
+    @property
+    def small(self) -> Codes:
+        """Mark the people who stand among fewer than was promised to them."""
+        return self.company < self.k
+
+
+def overlap_of(new: Standing, earlier: Sequence[Standing]) -> Overlap:
+    """Return what a release and earlier ones tell together of everybody who is in any of them."""
+    found = histories_of(new, earlier)
+    below = found.small & ~found.untouched
+    return Overlap(
+        shared_people=int((~found.joined & ~found.left).sum()),
+        smallest_history=int(found.company[~found.untouched].min(initial=_MANY)) if len(new) else 0,
+        people_below=int(below.sum()),
+        k=int(found.k.max(initial=0)),
+        releases=len(earlier),
+        people_joined=int((below & found.joined).sum()),
+        people_left=int((below & found.left).sum()),
+        people_before=int((found.small & found.untouched).sum()),
+    )
+
+
+_MANY = np.iinfo(np.int64).max
+
+
+def histories_of(new: Standing, earlier: Sequence[Standing]) -> Histories:
+    """Return the histories of everybody who is in a release or in an earlier one."""
+    everybody, indices = _everybody([*earlier, new])
+    columns, k = [], np.zeros(everybody, dtype=np.int64)
+    k_before = k
+    for standing, own in zip((*earlier, new), indices, strict=True):
+        column = np.zeros(everybody, dtype=np.int32)
+        column[own] = set_numbers(standing.indptr, standing.classes)
+        columns.append(column)
+        k_before, k = k, k.copy()
+        k[own] = np.maximum(k[own], max(standing.k, 1))
+    index = np.full(everybody, -1, dtype=np.int64)
+    index[indices[-1]] = np.arange(len(new))
+    before = _grouped(columns[:-1], everybody).group_ids()
+    now = _grouped([before, columns[-1]], everybody).group_ids()
+    fresh = [each.fresh for each in (*earlier, new)]
+    if any(fresh):
+        alone, company = _candidates(columns[:-1], fresh[:-1], everybody), _candidates(columns, fresh, everybody)
+    else:
+        alone, company = np.bincount(before)[before], np.bincount(now)[now]
+    untouched = (index < 0) & (alone == company)
+    return Histories(index, before, now, k, k_before, company, untouched, new.fresh)
+
+
+def _without_earlier_values(fresh: Sequence[bool]) -> list[bool]:
+    """Return of which releases, the first one first, no other shows the same values: the last ones, all of them fresh.
+
+    A fresh one shows none of an earlier release, and may be repeated by a later one that is not fresh.
+
+    >>> _without_earlier_values([True, False, True, True])
+    [False, False, True, True]
+    """
+    return [all(fresh[index:]) for index in range(len(fresh))]
+
+
+def _everybody(standings: Sequence[Standing]) -> tuple[int, list[Codes]]:
+    """Return how many people are in any release, and the number of everybody in each.
+
+    The first half of a pseudonym tells people apart; where it ever does not, the whole is looked at.
+    """
+    halves = [_first_half(each.people) for each in standings]
+    every = distinct(np.concatenate(halves))
+    indices = [np.searchsorted(every, each) for each in halves]
+    whole = np.zeros(len(every), dtype=f"S{LENGTH}")
+    for standing, own in zip(standings, indices, strict=True):
+        whole[own] = standing.people
+    same = all((whole[own] == each.people).all() for each, own in zip(standings, indices, strict=True))
+    if same and all((np.diff(own) > 0).all() for own in indices):
+        return len(every), indices
+    every = np.unique(np.concatenate([each.people for each in standings]))
+    return len(every), [np.searchsorted(every, each.people) for each in standings]
+
+
+def _first_half(people: Codes) -> Codes:
+    """Return the first eight bytes of pseudonyms as numbers that ascend as they do."""
+    filled = np.ascontiguousarray(people, dtype=f"S{LENGTH}")
+    return filled.view(">u8").reshape(-1, LENGTH // 8)[:, 0].astype(np.uint64)
+
+
+def _grouped(columns: Sequence[Codes], people: int) -> Grouping:
+    if not columns:
+        return group_rows([np.zeros(people, dtype=np.int32)], [1])
+    return group_rows(list(columns), [int(column.max(initial=0)) + 1 for column in columns])
+
+
+def _candidates(columns: Sequence[Codes], fresh: Sequence[bool], people: int) -> Codes:
+    """Return among how many everybody stands where it does not matter who is missing in the last, fresh releases.
+
+    These are the people of the same history in all other releases who stand in the same classes of every one of these
+    that the person is in. They are counted for each set of these that somebody is in.
+    """
+    fresh = _without_earlier_values(fresh)
+    grouping = _grouped(columns, people)
+    first, counts = grouping.first, grouping.counts
+    own = [column[first] for column in columns]
+    strict = _grouped([each for each, free in zip(own, fresh, strict=True) if not free], len(first)).group_ids()
+    open_ = [each for each, free in zip(own, fresh, strict=True) if free]
+    present = np.stack([each > 0 for each in open_], axis=1) if open_ else np.zeros((len(first), 0), dtype=bool)
+    patterns = _grouped([column.astype(np.int32) for column in present.T], len(first))
+    company, compared = counts.astype(np.int64), 0
+    smallest = np.minimum.reduceat(counts[patterns.order], patterns.starts[:-1]) if len(first) else counts
+    for index in np.argsort(smallest, kind="stable"):
+        rows = patterns.order[patterns.starts[index] : patterns.starts[index + 1]].astype(np.int64)
+        inside = np.flatnonzero(present[rows[0]])
+        others = np.flatnonzero(present[:, inside].all(axis=1))
+        compared += len(others) * (len(inside) + 1)
+        if compared > MOST_COMPARED:
+            break
+        ids = _grouped([strict[others], *(open_[each][others] for each in inside)], len(others)).group_ids()
+        together = np.bincount(ids, weights=counts[others]).astype(np.int64)
+        company[rows] = together[ids[np.searchsorted(others, rows)]]
+    return company[grouping.group_ids()]
+
+
+def people_to_hold_back(new: Standing, earlier: Sequence[Standing], found: Histories | None = None) -> Codes:
+    """Return people of a new release, by their index in it, without whom it is accepted; they are few, not the fewest.
+
+    Whoever stands among too few is held back. Where then too few of a history are missing, others of it are held back
+    too, from its largest groups. Which of them is decided by their pseudonyms, and so by nothing that is published.
+    """
+    found = found or histories_of(new, earlier)
+    if not found.fresh:
+        return _held_back(found)
+    held = np.zeros(len(new), dtype=bool)
+    while True:
+        small = found.index[found.small & ~found.left]
+        if not len(small):
+            return np.flatnonzero(held)
+        held[np.flatnonzero(~held)[small]] = True
+        found = histories_of(new.without(held), earlier)
+
+
+def _held_back(found: Histories) -> Codes:
+    """Return whom to hold back of a release in which it matters who is missing."""
+    sizes = np.bincount(found.now)
+    held = ~found.left & (sizes[found.now] < found.k)
+    missing = np.bincount(found.before, weights=found.left | held).astype(np.int64)
+    wanted = np.zeros(len(missing), dtype=np.int64)
+    wanted[found.before] = found.k_before
+    touched = np.zeros(len(missing), dtype=bool)
+    touched[found.before[~found.left]] = True
+    short = touched & (missing > 0) & (missing < wanted)
+    rows = np.flatnonzero(short[found.before] & ~found.left & ~held)
+    rows = rows[np.lexsort((rows, found.now[rows], found.before[rows]))]
+    for group in np.split(rows, np.flatnonzero(np.diff(found.before[rows])) + 1) if len(rows) else ():
+        parts = np.split(group, np.flatnonzero(np.diff(found.now[group])) + 1)
+        lacking = int(wanted[found.before[group[0]]] - missing[found.before[group[0]]])
+        for part in sorted(parts, key=len, reverse=True):
+            taken = min(len(part) - int(found.k[part[0]]), lacking)
+            held[part[:taken]] = True
+            lacking -= taken
+        for part in sorted(parts, key=len):
+            if lacking > 0:
+                lacking -= int((~held[part]).sum())
+                held[part] = True
+    return np.sort(found.index[held])

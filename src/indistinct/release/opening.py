@@ -1,0 +1,289 @@
+"""A published release opened from anywhere: classes, buckets, or a file beside its certificate."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from indistinct.algorithms.base import Algorithm
+from indistinct.engines import lives_elsewhere, open_source
+from indistinct.engines.base import DatabaseTable, Engine, PublishedFile, Source, further_table
+from indistinct.errors import InputError, SchemaError
+from indistinct.frequencies.count import Counted, Request
+from indistinct.recoding.outputs import MAIN, SENSITIVE, Buckets, Form
+from indistinct.release.certificate import WHOLE, misfit_of
+from indistinct.release.verification.bucket_evidence import BucketEvidence, count_buckets
+from indistinct.release.verification.evidence import published_schema
+from indistinct.release.writing.files import certificate_path, table_path
+from indistinct.release.writing.staging import digest_of
+from indistinct.schema import Schema
+from indistinct.tables import Reading, Table, open_table
+from indistinct.tables.addresses import address_of, is_elsewhere, without_credentials
+from indistinct.tables.domain import Kind
+from indistinct.tables.fetched import fetch_files, origin_of
+from indistinct.tables.input_files import read_ordinary
+from indistinct.tables.opening import columns_in
+from indistinct.tables.several import LABELLED, files_of, is_delimited
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BucketTable:
+    """A release in buckets: its table, its slices, its form, and the table of sensitive values where that is apart.
+
+    Where a table is expected, a path or a frame will do. `form` is `sliced`, `tables` or `multiset`; `generalized`
+    names attributes whose values were recoded before, so that those of the original cannot be found in them.
+    """
+
+    table: Any
+    slices: tuple[tuple[str, ...], ...]
+    form: Form = "sliced"
+    sensitive: Any = None
+    generalized: tuple[str, ...] = ()
+
+    @property
+    def buckets(self) -> Buckets:
+        """How the release shows its buckets."""
+        return Buckets(self.form, tuple(map(tuple, self.slices)), tuple(self.generalized))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenedTables:
+    """The opened tables of a release, how they show buckets if they do, and where the first one lies."""
+
+    engine: Engine
+    sources: Mapping[str, Source]
+    buckets: Buckets | None = None
+    path: Path | None = None
+
+    def in_buckets(
+        self, schema: Schema, *, reference: Counted | None = None, light: bool | None = None
+    ) -> BucketEvidence:
+        """Count a release in buckets, beside what was counted on its original where that is known."""
+        if self.buckets is None:
+            raise AssertionError("only a release in buckets is counted by them")
+
+        def count(name: str, request: Request) -> Counted:
+            return self.engine.count(self.sources[name], request)
+
+        rows = self.sources[MAIN].rows
+        return count_buckets(count, self.buckets, schema, rows=rows, reference=reference, light=light)
+
+    @property
+    def text(self) -> bool:
+        """Whether the release is a text file, which has no types."""
+        return any(map(is_delimited, self.sources[MAIN].files))
+
+    @property
+    def untyped(self) -> bool:
+        """Whether the release is a file that does not tell empty text from missing."""
+        files = self.sources[MAIN].files
+        return self.text or any(path.suffix.lower() in LABELLED for path in files)
+
+    @property
+    def apart(self) -> Path | None:
+        """Where the table of sensitive values lies, if it is a file of its own."""
+        return self.sources[SENSITIVE].path if SENSITIVE in self.sources else None
+
+
+def published_tables(tables: Mapping[str, pa.Table], buckets: Buckets | None) -> OpenedTables:
+    """Return the tables of a release that are in memory, whichever engine made them."""
+    opened = {name: open_source(table) for name, table in tables.items()}
+    return OpenedTables(opened[MAIN][0], {name: source for name, (_, source) in opened.items()}, buckets)
+
+
+def open_published(
+    published: Any, schema: Schema, *, engine: str = "auto", memory: str | int | None = None
+) -> OpenedTables:
+    """Open a release; in a text file the quasi-identifiers are text, which is their finest reading."""
+    if not isinstance(published, BucketTable):
+        given, reading = _as_text(published, schema)
+        where, source = open_source(given, reading, engine=engine, memory=memory)
+        folder = Path(published) if isinstance(published, str | Path) and Path(published).is_dir() else None
+        return OpenedTables(where, {MAIN: source}, path=folder or source.path)
+    where, main = open_source(published.table, engine=engine, memory=memory)
+    sources = {MAIN: main}
+    if published.sensitive is not None:
+        sources[SENSITIVE] = open_source(published.sensitive, engine=where.name, memory=memory)[1]
+    return OpenedTables(where, sources, published.buckets, main.path)
+
+
+def _as_text(published: Any, schema: Schema) -> tuple[Any, Reading | None]:
+    """Return a release and how it is read, if it is a text file."""
+    is_path = isinstance(published, str | Path | list | tuple) and not lives_elsewhere(published)
+    files = files_of(published) if is_path else None
+    if not files or not all(is_delimited(path) and path.is_file() for path in files):
+        return published, None
+    present = columns_in(files[0])
+    text = [name for name in published_schema(schema, present).quasi if name in present]
+    return PublishedFile(published), Reading(text=tuple(text))
+
+
+def read_certificate(path: Path) -> dict[str, Any] | None:
+    """Return the certificate that lies beside a release, None if there is none."""
+    place = certificate_path(Path(origin) if (origin := origin_of(path)) and is_elsewhere(origin) else path)
+    try:
+        (beside,) = fetch_files(place) or (place,)
+        told = json.loads(read_ordinary(beside))
+    except (FileNotFoundError, InputError):  # the second: at an address there is none
+        return None
+    except (OSError, ValueError, RecursionError):
+        told = None
+    return _checked(told, without_credentials(place))
+
+
+def _checked(told: Any, name: str) -> dict[str, Any]:
+    """Return a certificate that somebody may have changed; raise `InputError` where a field cannot be one's."""
+    misfit = misfit_of(told)
+    if misfit is not None:
+        what = "" if misfit == WHOLE else f": its field {misfit!r} is missing, or of another type"
+        raise InputError(
+            f"the certificate {name} cannot be read{what}",
+            hint="give it as it was written, or move it away",
+        )
+    found: dict[str, Any] = told
+    return found
+
+
+def certificate_of(published: OpenedTables) -> dict[str, Any] | None:
+    """Return the certificate that came with a release: beside its file, or as the comment of its table."""
+    if published.path is not None:
+        return read_certificate(published.path)
+    return certificate_in_comment(published.sources[MAIN])
+
+
+def certificate_in_comment(source: Source) -> dict[str, Any] | None:
+    """Return the certificate that is the comment of a table of a database, None if there is none."""
+    try:
+        found = json.loads(source.comment or "")
+    except (ValueError, RecursionError):
+        return None  # a comment of somebody else
+    return _checked(found, "of the table") if isinstance(found, dict) and "verdicts" in found else None
+
+
+def belongs_to(certificate: Mapping[str, Any] | None, path: Path, *, apart: Path | None = None) -> bool:
+    """Return whether a certificate speaks of the files that it lies beside; where there is none, nothing is wrong."""
+    if certificate is None:
+        return True
+    others = certificate.get("other_digests")
+    second = others.get(SENSITIVE) if isinstance(others, dict) else None
+    return certificate.get("output_digest") == digest_of(path) and (apart is None or second == digest_of(apart))
+
+
+def buckets_in(certificate: Mapping[str, Any] | None) -> Buckets | None:
+    """Return how a release shows its buckets, as its certificate tells it: columns and generalized attributes."""
+    if certificate is None or certificate.get("form") not in ("sliced", "tables", "multiset"):
+        return None
+    columns = certificate.get("columns")
+    slices = tuple(map(_names, columns)) if isinstance(columns, list) else ()
+    return Buckets(certificate["form"], slices, _names(certificate.get("generalized")))
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    return tuple(value) if isinstance(value, list) and all(isinstance(name, str) for name in value) else ()
+
+
+def read_release(
+    path: Path | DatabaseTable,
+    schema: Schema,
+    *,
+    algorithm: Algorithm | None = None,
+    reading: Reading | None = None,
+    where: Mapping[str, Any] | None = None,
+    by_certificate: bool = False,
+) -> Source | BucketTable:
+    """Return what lies at a place: a table in classes, or a release in buckets.
+
+    A file is in buckets where the algorithm makes such, or, with `by_certificate`, where its certificate says so: a
+    verifier never trusts it with that. The certificate also tells the columns that a search found. What was promised is
+    never taken from it. Quasi-identifiers of classes in a text file are text, which is their finest reading. `where`
+    are the engine, its memory and the table of a database, as `open_source` takes them.
+    """
+    how, options = reading or Reading(), where or {}
+    if isinstance(path, DatabaseTable):
+        return _in_database(path, schema, algorithm, by_certificate=by_certificate)
+    present = columns_in(path, how)
+    buckets = _buckets(schema, algorithm, read_certificate(path), by_certificate=by_certificate)
+    if buckets is None:
+        return _open(path, how, present, also=published_schema(schema, present).quasi, where=options)
+    apart = None
+    if buckets.form == "tables":
+        second = table_path(path, SENSITIVE)
+        if address_of(second) is None and not second.exists():
+            raise InputError(
+                f"there is no file {second}, the second table of an anatomy release",
+                hint="keep both tables beside each other, under the names that they were written with",
+            )
+        apart = _open(second, how, columns_in(second, how), where=options)
+    return BucketTable(
+        _open(path, how, present, where=options), buckets.slices, buckets.form, apart, buckets.generalized
+    )
+
+
+def _buckets(
+    schema: Schema, algorithm: Algorithm | None, certificate: Mapping[str, Any] | None, *, by_certificate: bool
+) -> Buckets | None:
+    """Return how a release shows its buckets, as its algorithm and its certificate say; None for classes."""
+    written = buckets_in(certificate)
+    if algorithm is None or not algorithm.traits.buckets:
+        return written if by_certificate else None
+    return algorithm.buckets(schema, written)
+
+
+def _in_database(
+    place: DatabaseTable, schema: Schema, algorithm: Algorithm | None, *, by_certificate: bool
+) -> Source | BucketTable:
+    main = open_source(place)[1]
+    buckets = _buckets(schema, algorithm, certificate_in_comment(main), by_certificate=by_certificate)
+    if buckets is None:
+        return main
+    apart = open_source(further_table(place, SENSITIVE))[1] if buckets.form == "tables" else None
+    return BucketTable(main, buckets.slices, buckets.form, apart, buckets.generalized)
+
+
+def require_original(buckets: Buckets, columns: Sequence[str]) -> None:
+    """Raise unless a table has every column of the release in buckets that it is compared with."""
+    missing = [name for names in buckets.slices for name in names if name not in columns]
+    if missing:
+        raise SchemaError(
+            f"the original has no column {', '.join(map(repr, missing))}, which the release has",
+            hint="give the table that the release was made from",
+        )
+
+
+def read_alike(path: Path, original: Table) -> Table:
+    """Return another table about people, read as an original was, as far as both have the same columns."""
+    present = columns_in(path, original.reading) if path.is_file() else ()
+    kinds = original.kinds
+    shared = {kinds[name] for name in present if name in kinds}
+    reading = original.reading
+    if Kind.DATE not in shared:  # a notation that fits no column is an error
+        reading = replace(reading, dates=())
+    if not any(pa.types.is_floating(original.data[name].type) for name in present if name in kinds):
+        reading = replace(reading, decimal=None, thousands=None)
+    text = [name for name, kind in kinds.items() if kind is Kind.TEXT]
+    return open_table(path, reading=_limited(reading, present, also=text))
+
+
+def _open(
+    path: Path, reading: Reading, present: Sequence[str], *, also: Sequence[str] = (), where: Mapping[str, Any]
+) -> Source:
+    """Return a published table, which may lack some of the columns that are read as text."""
+    given = path if where.get("table") or lives_elsewhere(path) else PublishedFile(path)
+    return open_source(given, _limited(reading, present, also=also), **where)[1]
+
+
+def _limited(reading: Reading, present: Sequence[str], *, also: Sequence[str] = ()) -> Reading:
+    """Return what a reading says of the columns that are there; some are text as well."""
+    text = tuple(name for name in dict.fromkeys((*reading.text, *also)) if name in present)
+    typed = set(present) - set(text)
+    return replace(
+        reading,
+        columns=(),
+        text=text,
+        dates_in={name: form for name, form in reading.dates_in.items() if name in typed},
+        missing_in={name: marks for name, marks in reading.missing_in.items() if name in present},
+        types={name: kind for name, kind in reading.types.items() if name in typed},
+    )
