@@ -386,7 +386,7 @@ def _type_name(hint: Any) -> str:
         float: "number",
         str: "text",
         Workload: "file of queries",
-        Importance: "columns with numbers, `age=3`, several joined by `\\|`",
+        Importance: "columns with numbers, `age=3`, several joined by `|`",
     }
     return names[hint]
 
